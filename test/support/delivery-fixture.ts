@@ -5,10 +5,12 @@ import { join } from 'node:path'
 import { createAllowed } from '../../src/core/base/address.ts'
 import { envelope } from '../../src/core/delivery/envelope.ts'
 import type { AttemptEvent } from '../../src/core/delivery/retry.ts'
+import type { Credentials } from '../../src/core/delivery/services.ts'
 import type { WebhookKind } from '../../src/core/delivery/target.ts'
 import { createSend } from '../../src/delivery/send.ts'
 import { createSender } from '../../src/delivery/sender.ts'
 import { createGuard } from '../../src/net/guard.ts'
+import { createMqttPublisher } from '../../src/net/mqtt.ts'
 import { createTransport } from '../../src/net/transport.ts'
 import { startLoop } from '../../src/runtime/loop.ts'
 import type { Fetch, Resolve } from '../../src/runtime/runtime.ts'
@@ -35,6 +37,8 @@ type Options = {
   per_target_concurrency?: number
   retry_delays_s?: number[]
   fraction?: () => number
+  /** The authority that brokers are trusted by; default: that of the receiver. */
+  ca?: string
 }
 
 export type Delivering = Awaited<ReturnType<typeof startDelivering>>
@@ -75,6 +79,12 @@ export async function startDelivering(options: Options = {}) {
     }),
     timeout_ms: 10_000,
   })
+  const publish = createMqttPublisher({
+    clock,
+    guard,
+    timeout_ms: 10_000,
+    ca: options.ca ?? receiver.ca,
+  })
   const send = createSend({
     transport: createTransport({
       fetch: counted,
@@ -86,6 +96,11 @@ export async function startDelivering(options: Options = {}) {
     clock,
     clock_offset_ms: () => options.clock_offset_ms ?? 0,
     openSecret: (_, sealed) => new TextDecoder().decode(sealed),
+    openCredentials: (_, sealed) => JSON.parse(new TextDecoder().decode(sealed)),
+    publish: (message) => {
+      out += 1
+      return publish(message).finally(() => (out -= 1))
+    },
     display: { community: 'subforum', media_hosts: [] },
     user_agent: 'forumd/test',
   })
@@ -131,13 +146,19 @@ export async function startDelivering(options: Options = {}) {
     run.db.close()
   })
 
-  function addWebhook(id = 'wh_1', url = receiver.url, kind: WebhookKind = 'webhook') {
+  function addWebhook(
+    id = 'wh_1',
+    url = receiver.url,
+    kind: WebhookKind = 'webhook',
+    credentials: Credentials | null = null,
+  ) {
     insertWebhook(run.db, {
       id,
       customer_id: CUSTOMER,
       kind,
       url,
       secret: new TextEncoder().encode(SECRET),
+      credentials: credentials && new TextEncoder().encode(JSON.stringify(credentials)),
       created_at: clock.now(),
     })
     return id

@@ -4,6 +4,15 @@ import { type RefusedValue, resolveReferences } from '../../config/references.ts
 import { type Allowed, judgeAddresses, parseTarget, REFUSALS } from '../../core/base/address.ts'
 import { ApiError } from '../../core/base/errors.ts'
 import {
+  type Credentials,
+  dialable,
+  type GivenCredentials,
+  isService,
+  readAddress,
+  readService,
+  SERVICE_KINDS,
+} from '../../core/delivery/services.ts'
+import {
   KIND_FORMS,
   kindOfUrl,
   MAILTO_FORM,
@@ -52,7 +61,13 @@ type MonitorSet = Pick<
 /** Step for one webhook. */
 export type WebhookStep = { what: 'webhook' } & (
   | Untouched
-  | (About & { action: 'create'; kind: WebhookKind; url: string; edit: WebhookChange })
+  | (About & {
+      action: 'create'
+      kind: WebhookKind
+      url: string
+      credentials: Credentials | null
+      edit: WebhookChange
+    })
   | (About & { action: 'change'; fields: string[]; edit: WebhookChange })
 )
 
@@ -341,21 +356,27 @@ export function planWebhooks(
   return { steps, references }
 }
 
-type Refuse = (field: 'url' | 'kind', why: string, allowed: string) => void
+type Refuse = (field: 'url' | 'kind' | 'token' | 'username', why: string, allowed: string) => void
 
-/** The address and kind of a declared webhook; null when one of them is invalid. */
+/** Address, kind and credentials of a target. */
+type Settled = { url: string; kind: WebhookKind; credentials: Credentials | null }
+
+/**
+ * The address, kind and credentials of a declared webhook; null when one of them is invalid. An existing webhook keeps
+ * its credentials, which cannot be compared with a file that names them by reference.
+ */
 function settleUrl(
-  { url: text, kind }: DeclaredWebhook,
+  { url: text, kind, ...given }: DeclaredWebhook,
   before: SetWebhook | null,
   { readUrl, allowed, mails }: PlanContext,
   refuse: Refuse,
-): { url: string; kind: WebhookKind } | null {
+): Settled | null {
   if (before !== null && kind !== undefined && kind !== before.kind) {
     refuse('kind', `found "${kind}", but its kind is ${before.kind}`, ANOTHER)
     return null
   }
   if (text === undefined) {
-    if (before !== null) return { url: before.url, kind: before.kind }
+    if (before !== null) return kept(before)
     refuse(
       'url',
       'missing',
@@ -366,42 +387,82 @@ function settleUrl(
   const url = readUrl(text)
   if (typeof url !== 'string') {
     // An existing webhook keeps its address, so its reference need not resolve on this machine.
-    if (before !== null) return { url: before.url, kind: before.kind }
+    if (before !== null) return kept(before)
     refuse('url', url.found, url.allowed)
     return null
   }
   if (before !== null) {
-    if (before.url === url || before.url === canonical(url))
-      return { url: before.url, kind: before.kind }
+    if (before.url === url || before.url === canonical(url, before.kind)) return kept(before)
     refuse('url', 'found an address that differs from its current one', ANOTHER)
     return null
   }
-  return settleNew(url, kind, { allowed, mails }, refuse)
+  const credentials = readCredentials(given, readUrl, refuse)
+  return credentials && settleNew(url, kind, credentials, { allowed, mails }, refuse)
+}
+
+const kept = ({ url, kind }: SetWebhook): Settled => ({ url, kind, credentials: null })
+
+/** The credentials of a new webhook, with resolved references; null when one does not resolve. */
+function readCredentials(
+  { username, token }: Pick<DeclaredWebhook, 'username' | 'token'>,
+  readUrl: PlanContext['readUrl'],
+  refuse: Refuse,
+): GivenCredentials | null {
+  const given: GivenCredentials = {}
+  for (const [field, text] of [
+    ['username', username],
+    ['token', token],
+  ] as const) {
+    if (text === undefined) continue
+    const value = readUrl(text)
+    if (typeof value !== 'string') {
+      refuse(field, value.found, value.allowed)
+      return null
+    }
+    given[field] = value
+  }
+  return given
 }
 
 const ANOTHER =
   'allowed: its current value; to change it, declare a new webhook without this id and with another name'
 
-const canonical = (url: string): string => {
+const canonical = (url: string, kind: WebhookKind): string => {
+  if (isService(kind)) return readAddress(kind, url)?.url ?? url
   const address = parseMailto(url)
   return address === null ? url : `mailto:${address}`
 }
 
 function settleNew(
-  url: string,
+  text: string,
   kind: WebhookKind | undefined,
+  given: GivenCredentials,
   { allowed, mails }: Pick<PlanContext, 'allowed' | 'mails'>,
   refuse: Refuse,
-): { url: string; kind: WebhookKind } | null {
+): Settled | null {
+  const named = URL.parse(text)
+  const wanted = kind ?? (named === null ? 'webhook' : kindOfUrl(named))
+  const read = isService(wanted) ? readService(wanted, text, given) : null
+  if (read?.ok === false) {
+    refuse(read.field, `found this ${read.field}`, `it ${read.message.replace(/^\w+ /, '')}`)
+    return null
+  }
+  const [unused] = read === null ? Object.keys(given) : []
+  if (unused === 'token' || unused === 'username') {
+    refuse(unused, `found it beside kind ${wanted}`, `it is for ${SERVICE_KINDS.join(', ')}`)
+    return null
+  }
+  const url = read?.url ?? text
+  const credentials = read?.credentials ?? null
   if (/^mailto:/i.test(url)) {
     if (kind !== undefined && kind !== 'email')
       refuse('kind', `found "${kind}"`, `it takes ${KIND_FORMS[kind]}`)
     else if (parseMailto(url) === null) refuse('url', 'found this address', `it ${MAILTO_FORM}`)
     else if (!mails) refuse('url', 'found a mail address', 'needed: [smtp] in the configuration')
-    else return { url: canonical(url), kind: 'email' }
+    else return { url: canonical(url, 'email'), kind: 'email', credentials }
     return null
   }
-  const parsed = parseTarget(url, allowed)
+  const parsed = parseTarget(dialable(url), allowed)
   if (!parsed.ok) {
     refuse('url', 'found this address', `it ${REFUSALS[parsed.refusal]}`)
     return null
@@ -413,8 +474,9 @@ function settleNew(
     refuse('url', 'found this address', `it ${REFUSALS[refusal]}`)
     return null
   }
+  if (isService(wanted)) return { url, kind: wanted, credentials }
   const of_url = kindOfUrl(parsed.target.url)
-  if (kind === undefined || kind === of_url) return { url, kind: of_url }
+  if (kind === undefined || kind === of_url) return { url, kind: of_url, credentials }
   refuse('kind', `found "${kind}"`, `it takes ${KIND_FORMS[kind]}`)
   return null
 }

@@ -178,7 +178,7 @@ export function claimDue(
   )
   const read = db.query<ClaimedDelivery, [{ row: number }]>(
     `SELECT d.id, d.row, d.webhook_id, d.attempts, d.retry_index, d.round, b.body, b.body_sha256, d.created_at, w.kind, w.url, w.secret,
-            w.old_secret, w.old_secret_until, w.max_per_second
+            w.credentials, w.old_secret, w.old_secret_until, w.max_per_second
        FROM deliveries d JOIN delivery_bodies b ON b.delivery_row = d.row JOIN webhooks w ON w.id = d.webhook_id
       WHERE d.row = $row`,
   )

@@ -343,18 +343,19 @@ function forgetSecrets(db: Db, ring: Ring, random: World['random']): LostSecrets
         .all()
         .map(({ name }) => name)
     const targets = db
-      .query<{ id: string; customer_id: string; kind: string }, []>(
-        'SELECT id, customer_id, kind FROM webhooks WHERE deleted_at IS NULL ORDER BY id',
+      .query<{ id: string; customer_id: string; stops: number }, []>(
+        `SELECT id, customer_id, kind = 'webhook' OR credentials IS NOT NULL AS stops
+           FROM webhooks WHERE deleted_at IS NULL ORDER BY id`,
       )
       .all()
-    for (const { id, customer_id, kind } of targets) {
+    for (const { id, customer_id, stops } of targets) {
       const secret = ring.seal(`webhooks.secret:${id}`, toSecret(random.bytes(KEY_BYTES)))
       rotateSecret(db, customer_id, { id, secret, until: null })
-      // Chats and mail are not signed.
-      if (kind === 'webhook') updateWebhook(db, customer_id, id, { active: false })
+      // Chats and mail are not signed, and have no credentials.
+      if (stops === 1) updateWebhook(db, customer_id, id, { active: false, credentials: null })
     }
     const lost = {
-      webhooks: targets.filter(({ kind }) => kind === 'webhook').map(({ id }) => id),
+      webhooks: targets.filter(({ stops }) => stops === 1).map(({ id }) => id),
       accounts: names('accounts'),
       proxies: names('proxies'),
       links: true,
