@@ -118,7 +118,7 @@ const GOTIFY_MAX = 8000
 const MATRIX_BODY_MAX = 5000
 const MATRIX_HTML_MAX = 10_000
 
-const ITEM_MIN = 150
+const ITEM_MIN = 120
 const TITLE_MAX = 300
 const LINE_MAX = 200
 const EXCERPT_MAX = 600
