@@ -92,9 +92,9 @@ type SendResult = {
 
 /**
  * A delivery to send. `body` is the frozen body; bodies for chat services are made from it. `attempts`: earlier
- * attempts.
+ * attempts; `interrupted`: those whose outcome is not known.
  */
-type OutgoingDelivery = { id: string; body: Uint8Array; attempts?: number }
+type OutgoingDelivery = { id: string; body: Uint8Array; attempts?: number; interrupted?: number }
 
 /** One attempt. */
 export type Send = (to: Addressee, delivery: OutgoingDelivery) => Promise<SendResult>
@@ -144,7 +144,7 @@ export function createSend(deps: SendDeps): Send {
 
   async function sendOnce(
     to: Addressee,
-    { id, body, attempts = 0 }: OutgoingDelivery,
+    { id, body, attempts = 0, interrupted = 0 }: OutgoingDelivery,
   ): Promise<Pick<SendResult, 'attempt' | 'excerpt'>> {
     if (to.kind === 'email') {
       // A mail server that was removed from the configuration may come back before the retry schedule ends.
@@ -152,7 +152,7 @@ export function createSend(deps: SendDeps): Send {
       return { attempt, excerpt: null }
     }
     const { kind } = to
-    if (isService(kind)) return serve(kind, to, { id, body, attempts })
+    if (isService(kind)) return serve(kind, to, { id, body, attempts, interrupted })
     const answer = await transport({
       url: to.url,
       tried: attempts,
@@ -165,7 +165,7 @@ export function createSend(deps: SendDeps): Send {
   async function serve(
     kind: ServiceKind,
     { webhook_id, url, credentials: sealed }: Addressee,
-    { id, body, attempts }: Required<OutgoingDelivery>,
+    { id, body, attempts, interrupted }: Required<OutgoingDelivery>,
   ): Promise<Pick<SendResult, 'attempt' | 'excerpt'>> {
     const credentials = sealed == null ? null : deps.openCredentials(webhook_id, sealed)
     if (kind === 'mqtt') {
@@ -178,6 +178,7 @@ export function createSend(deps: SendDeps): Send {
         password: credentials?.token ?? null,
         id,
         tried: attempts,
+        repeated: attempts + interrupted > 0,
       })
       if (outcome.kind === 'failed') return { attempt: outcome, excerpt: null }
       const { answer, ...attempt } = outcome

@@ -27,8 +27,10 @@ export type MqttMessage = {
   password: string | null
   /** Names the message: every attempt has the same client id and packet id, derived from it. */
   id: string
-  /** Number of earlier attempts. */
+  /** Number of earlier attempts: each one starts with another of the addresses. */
   tried: number
+  /** True if the broker may have it from an earlier attempt. */
+  repeated: boolean
 }
 
 /**
@@ -237,7 +239,7 @@ async function converse(
 }
 
 function publication(
-  { topic, payload, id, tried }: MqttMessage,
+  { topic, payload, id, repeated }: MqttMessage,
   messageId: number,
   version: 4 | 5,
 ): Packet {
@@ -247,8 +249,7 @@ function publication(
     payload: Buffer.from(payload),
     qos: 1,
     messageId,
-    // The broker may have it from an earlier attempt.
-    dup: tried > 0,
+    dup: repeated,
     retain: false,
     ...(version === 5 && {
       properties: {

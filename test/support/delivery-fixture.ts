@@ -32,13 +32,14 @@ type Options = {
   resolve?: Resolve
   fetch?: Fetch
   allow_targets?: string[]
+  allow_http?: boolean
   clock_offset_ms?: number
   concurrency?: number
   per_target_concurrency?: number
   retry_delays_s?: number[]
   fraction?: () => number
-  /** The authority that brokers are trusted by; default: that of the receiver. */
-  ca?: string
+  /** Messages that a broker keeps waiting for an answer right now. */
+  held?: () => number
 }
 
 export type Delivering = Awaited<ReturnType<typeof startDelivering>>
@@ -54,7 +55,7 @@ export async function startDelivering(options: Options = {}) {
 
   // Time may move when nothing is under way but what a receiver keeps waiting.
   let out = 0
-  const holding = () => receivers.reduce((sum, it) => sum + it.holding(), 0)
+  const holding = () => receivers.reduce((sum, it) => sum + it.holding(), options.held?.() ?? 0)
   const clock = fakeClock(async () => {
     for (let quiet = 0; quiet < 5; quiet = out > holding() ? 0 : quiet + 1)
       await (out > holding() ? Bun.sleep(1) : new Promise((resolve) => setImmediate(resolve)))
@@ -75,7 +76,7 @@ export async function startDelivering(options: Options = {}) {
     clock,
     allowed: createAllowed({
       allow_targets: options.allow_targets ?? ['127.0.0.0/8'],
-      allow_http: false,
+      allow_http: options.allow_http ?? false,
     }),
     timeout_ms: 10_000,
   })
@@ -83,7 +84,7 @@ export async function startDelivering(options: Options = {}) {
     clock,
     guard,
     timeout_ms: 10_000,
-    ca: options.ca ?? receiver.ca,
+    ca: receiver.ca,
   })
   const send = createSend({
     transport: createTransport({
