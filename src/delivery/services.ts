@@ -136,7 +136,7 @@ type Style = {
 
 const escapeHtml = (character: string): string => ESCAPES[character] ?? character
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
-const attribute = (url: string): string => [...url].map(escapeHtml).join('')
+const attribute = (url: string): string => url.replace(/[&<>"]/g, escapeHtml)
 
 const PLAIN: Style = {
   escape: (character) => character,

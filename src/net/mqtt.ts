@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 
-import { generate, type Packet, parser, writeToStream } from 'mqtt-packet'
+import { generate, type IConnackPacket, type Packet, parser, writeToStream } from 'mqtt-packet'
 
 import type { AddressTarget } from '../core/base/address.ts'
 import { errorCode } from '../core/base/errors.ts'
@@ -76,14 +76,31 @@ const FINAL = new Set([
 
 const failed = (error: AttemptError): MqttOutcome => ({ kind: 'failed', error })
 
-const published = (command: string, code: number, reason = ''): MqttOutcome => ({
-  kind: 'published',
-  code,
-  // 16: it was accepted, and nothing is subscribed to the topic.
-  accepted: code < REFUSING,
-  refused: FINAL.has(code),
-  answer: `${command.toUpperCase()} ${code} ${reason}`.trim().slice(0, ANSWER_MAX),
-})
+function published(
+  command: 'connack' | 'puback' | 'disconnect',
+  code: number,
+  properties?: object,
+): MqttOutcome {
+  // 16, to a PUBLISH: it was accepted, and nothing is subscribed to the topic.
+  const accepted = command === 'puback' && code < REFUSING
+  if (code < REFUSING && !accepted) return failed('bad_answer')
+  const given = properties !== undefined && 'reasonString' in properties && properties.reasonString
+  const reason = typeof given === 'string' ? given : ''
+  return {
+    kind: 'published',
+    code,
+    accepted,
+    refused: FINAL.has(code),
+    answer: `${command.toUpperCase()} ${code} ${reason}`.trim().slice(0, ANSWER_MAX),
+  }
+}
+
+/** Reason code of MQTT 5 in a CONNACK of either version. */
+function connackCode({ reasonCode, returnCode = 0 }: IConnackPacket): number {
+  // A broker of 3.1.1 answers a CONNECT of MQTT 5 in its own format, in which 1 is the version.
+  if (reasonCode !== undefined) return reasonCode === 1 ? OLD_VERSION : reasonCode
+  return FROM_3_1_1[returnCode] ?? returnCode
+}
 
 /** Creates the publisher. Addresses are resolved, checked and dialled as for any other target. */
 export function createMqttPublisher({
@@ -170,33 +187,21 @@ async function converse(
 
   broker.on('error', () => end(failed('bad_answer')))
   broker.on('packet', (packet) => {
-    switch (packet.cmd) {
-      case 'connack': {
-        const code =
-          packet.reasonCode ?? FROM_3_1_1[packet.returnCode ?? 0] ?? packet.returnCode ?? 0
-        // A broker of 3.1.1 answers in its own format, in which 1 is the version.
-        if (code !== 0)
-          return end(
-            published('connack', code === 1 ? OLD_VERSION : code, packet.properties?.reasonString),
-          )
-        const { maximumQoS, maximumPacketSize = Infinity } = packet.properties ?? {}
-        if (maximumQoS === 0) return end(published('connack', QOS_UNSUPPORTED, 'no QoS 1'))
-        const publish = publication(message, messageId, version)
-        const size = generate(publish, protocol).length
-        if (size > maximumPacketSize)
-          return end(published('connack', TOO_LARGE, 'packet too large'))
-        return send(publish)
-      }
-      case 'puback':
-        if (packet.messageId !== messageId) return end(failed('bad_answer'))
-        return end(published('puback', packet.reasonCode ?? 0, packet.properties?.reasonString))
-      case 'disconnect':
-        return end(
-          published('disconnect', packet.reasonCode || 128, packet.properties?.reasonString),
-        )
-      default:
-        return end(failed('bad_answer'))
-    }
+    const reason = 'properties' in packet ? packet.properties : undefined
+    if (packet.cmd === 'connack') {
+      const { maximumQoS, maximumPacketSize = Infinity } = packet.properties ?? {}
+      const publish = publication(message, messageId, version)
+      const code = connackCode(packet)
+      if (code !== 0) end(published('connack', code, reason))
+      else if (maximumQoS === 0) end(published('connack', QOS_UNSUPPORTED))
+      else if (generate(publish, protocol).length > maximumPacketSize)
+        end(published('connack', TOO_LARGE))
+      else send(publish)
+    } else if (packet.cmd === 'puback' && packet.messageId === messageId)
+      end(published('puback', packet.reasonCode ?? 0, reason))
+    else if (packet.cmd === 'disconnect')
+      end(published('disconnect', packet.reasonCode || REFUSING, reason))
+    else end(failed('bad_answer'))
   })
   let connected = false
   const began = () => {

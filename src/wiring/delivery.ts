@@ -36,7 +36,10 @@ function createLazyPublisher(
 ): SendDeps['publish'] {
   let loading: Promise<SendDeps['publish']> | null = null
   const load = async () => (await import('../net/mqtt.ts')).createMqttPublisher(deps)
-  return async (message) => await (await (loading ??= load()))(message)
+  return async (message) => {
+    const publish = await (loading ??= load())
+    return publish(message)
+  }
 }
 
 type DeliveryContext = {

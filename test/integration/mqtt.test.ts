@@ -207,6 +207,7 @@ test.each<[string, Buffer[], string, string]>([
     'pending',
     'mqtt_151',
   ],
+  ['with an unknown code', [Buffer.from([0x20, 3, 0, 7, 0])], 'pending', 'bad_answer'],
   ['that speaks HTTP', [Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n')], 'pending', 'bad_answer'],
   ['that sends random bytes', [Buffer.alloc(70_000, 0x31)], 'pending', 'bad_answer'],
   [

@@ -18,7 +18,10 @@ const post = (n: number) => ({
   enrichment: { relevance: { matched_terms: ['kettle'] } },
 })
 
-async function start(kind: Push, { token = TOKENS[kind] as string, url = '' } = {}) {
+async function start(
+  kind: Push,
+  { token = TOKENS[kind], url = '' }: { token?: string; url?: string } = {},
+) {
   await using stack = new AsyncDisposableStack()
   const services = stack.use(await startPushServices())
   const it = stack.use(await startDelivering())
@@ -86,7 +89,7 @@ test.each<[Push, string, string, string, string]>([
   })
   await sent.send('dlv_1')
   expect(sent.it.row('dlv_1')).toEqual({ status: 'failed', attempts: 1, last_error } as never)
-  // What the service said is kept, and the credentials are not part of it.
+  // The service's words are kept, the credentials are not among them.
   expect(sent.excerpt()).toMatch(/nauthorized|orbidden|not found|token passed|not in room|blocked/)
   expect(sent.excerpt()).not.toContain(token || TOKENS[kind])
 })

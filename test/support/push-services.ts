@@ -22,6 +22,12 @@ export type Shown = { key: string; text: string; repeats: number }
 const json = (status: number, body: object, headers = {}) =>
   Response.json(body, { status, headers })
 
+const kindOf = (path: string): Push => {
+  if (path.startsWith('/bot')) return 'telegram'
+  if (path.startsWith('/_matrix/')) return 'matrix'
+  return path === '/message' ? 'gotify' : 'ntfy'
+}
+
 /** The services at one address, over TLS on the loopback unless `plain`. */
 export async function startPushServices({ plain = false }: { plain?: boolean } = {}) {
   const cert = await certificate()
@@ -129,12 +135,6 @@ export async function startPushServices({ plain = false }: { plain?: boolean } =
       show('matrix', key, shown.matrix.get(key)?.text ?? body.body)
       return json(200, { event_id: `$${key}:example.com` })
     },
-  }
-
-  const kindOf = (path: string): Push => {
-    if (path.startsWith('/bot')) return 'telegram'
-    if (path.startsWith('/_matrix/')) return 'matrix'
-    return path === '/message' ? 'gotify' : 'ntfy'
   }
 
   const server = Bun.serve({

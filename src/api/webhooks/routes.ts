@@ -6,8 +6,8 @@ import { ApiError, invalid } from '../../core/base/errors.ts'
 import { iso } from '../../core/base/time.ts'
 import type { TestReport } from '../../core/delivery/retry.ts'
 import {
+  checkCredentials,
   type Credentials,
-  credentialsOf,
   dialable,
   isService,
   readService,
@@ -366,7 +366,7 @@ function newCredentials(
 ): Credentials | null | undefined {
   if (!isService(kind)) refuseCredentials(kind, given)
   else if (given.token !== undefined || given.username !== undefined)
-    return accepted(credentialsOf(kind, url, given)).credentials
+    return accepted(checkCredentials(kind, url, given)).credentials
   return undefined
 }
 

@@ -155,6 +155,7 @@ export function toDocument(all: readonly CurrentState[], words: Naming) {
           ...(it.name !== null && { name: it.name }),
           kind: it.kind,
           ...(!isSecretAddress(it) && { url: it.url }),
+          ...(it.has_credentials && references(it)),
           ...(!it.active && { active: false }),
           ...(it.ordered && { ordered: true }),
           ...(it.max_per_second !== null && { max_per_second: it.max_per_second }),
@@ -170,6 +171,15 @@ export function toDocument(all: readonly CurrentState[], words: Naming) {
       }
     }),
   }
+}
+
+/**
+ * Names of variables in place of stored credentials, so that another installation asks for them rather than going
+ * without. Here they are not read.
+ */
+function references({ id: webhook_id, kind }: SetWebhook) {
+  const end = webhook_id.slice(-12).toUpperCase()
+  return { ...(kind === 'mqtt' && { username: `env:USER_${end}` }), token: `env:TOKEN_${end}` }
 }
 
 /** References to webhooks: the name where it is unique, else the id. */

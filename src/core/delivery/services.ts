@@ -132,6 +132,12 @@ const NEEDS_TOKEN: Partial<Record<ServiceKind, string>> = {
   matrix: 'the access token of an account that is in the room',
 }
 
+const refuse = (field: 'url' | 'token' | 'username', message: string): ServiceTarget => ({
+  ok: false,
+  field,
+  message: `${field} ${message}`,
+})
+
 /** Parts of the address of a service, its `url` in the one form that is stored; null: it has another form. */
 export function readAddress(kind: ServiceKind, text: string): Found | null {
   const schemes = kind === 'mqtt' ? ['mqtt:', 'mqtts:'] : ['http:', 'https:']
@@ -149,8 +155,6 @@ export function readService(
   text: string,
   given: GivenCredentials = {},
 ): ServiceTarget {
-  const refuse = (field: 'url' | 'token' | 'username', message: string) =>
-    ({ ok: false, field, message: `${field} ${message}` }) as const
   const found = readAddress(kind, text)
   if (found === null) return refuse('url', `must be ${KIND_FORMS[kind]}`)
 
@@ -159,21 +163,19 @@ export function readService(
     if (within !== undefined && beside !== undefined && within !== beside)
       return refuse(field, 'differs from the one in url; give it once')
   }
-  return credentialsOf(kind, found.url, {
+  return checkCredentials(kind, found.url, {
     token: found.token ?? given.token,
     username: found.username ?? given.username,
   })
 }
 
 /** Checks the credentials of a service whose address is known. */
-export function credentialsOf(
+export function checkCredentials(
   kind: ServiceKind,
   url: string,
   { token: given_token, username: given_username }: GivenCredentials,
 ): ServiceTarget {
   const [token, username] = [given_token ?? null, given_username ?? null]
-  const refuse = (field: 'token' | 'username', message: string) =>
-    ({ ok: false, field, message: `${field} ${message}` }) as const
   if (username !== null && kind !== 'mqtt')
     return refuse('username', `is for kind mqtt; kind ${kind} takes a token alone`)
   if (username !== null && token === null)

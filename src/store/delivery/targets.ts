@@ -151,7 +151,7 @@ export type Addressee = {
   kind: WebhookKind
   url: string
   secret: Uint8Array
-  /** Of a push service or broker. */
+  /** Credentials at a push service or broker. */
   credentials?: Uint8Array | null
   /** The secret before the last rotation, which signs too until `old_secret_until`. */
   old_secret?: Uint8Array | null

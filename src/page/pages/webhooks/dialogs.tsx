@@ -10,7 +10,7 @@ import { useCurrentUser } from '../../hooks/contexts.ts'
 import { useAction } from '../../hooks/use-action.ts'
 import { postJson } from '../../lib/api.ts'
 import type { SecretRotated, Webhook, WebhookCreated } from '../../lib/types.ts'
-import { credentialsOf, guessKind, KIND_NAMES, ServiceFields, urlHint } from './services.tsx'
+import { guessKind, KIND_NAMES, ServiceFields, typedCredentials, urlHint } from './services.tsx'
 
 const KINDS = [['', 'detect from the URL'] as const, ...Object.entries(KIND_NAMES)]
 
@@ -30,7 +30,7 @@ export function WebhookNewDialog({ close, again }: { close: () => void; again: (
       postJson<WebhookCreated>(`${monitor_path}/webhook/create`, {
         url: url.trim(),
         ...(kind !== '' && { kind }),
-        ...credentialsOf(effective, typed),
+        ...typedCredentials(effective, typed),
       }),
     )
     if (!answer.ok) return
@@ -128,7 +128,7 @@ export function WebhookEditDialog({ webhook, close, again }: WebhookEditDialogPr
         max_per_second:
           paceText === '' ? null : /^\d+(\.\d+)?$/.test(paceText) ? Number(paceText) : paceText,
         ordered,
-        ...credentialsOf(webhook.kind, typed),
+        ...typedCredentials(webhook.kind, typed),
       }),
     )
     if (!answer.ok) return

@@ -54,13 +54,16 @@ const SERVICES: Partial<Record<Kind, Service>> = {
 }
 
 /** Credentials as typed. */
-export type Typed = { token: string; username: string }
+export type CredentialInput = { token: string; username: string }
 
 /** Example of the URL of a kind; undefined for kinds that the general hint covers. */
 export const urlHint = (kind: string): string | undefined => serviceOf(kind)?.url
 
 /** The credentials to send with a URL of this kind; blank fields are left out. */
-export function credentialsOf(kind: string, { token, username }: Typed): Partial<Typed> {
+export function typedCredentials(
+  kind: string,
+  { token, username }: CredentialInput,
+): Partial<CredentialInput> {
   const service = serviceOf(kind)
   if (service === undefined) return {}
   return {
@@ -71,8 +74,8 @@ export function credentialsOf(kind: string, { token, username }: Typed): Partial
 
 type ServiceFieldsProps = {
   kind: string
-  typed: Typed
-  change: (typed: Typed) => void
+  typed: CredentialInput
+  change: (typed: CredentialInput) => void
   errorOf: (field: string) => string | null
   /** True for a webhook that exists: empty fields leave its credentials as they are. */
   stored?: boolean

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 
 import {
-  credentialsOf,
+  checkCredentials,
   dialable,
   isSecretAddress,
   isService,
@@ -144,7 +144,7 @@ test.each<[ServiceKind, string, { token?: string; username?: string }, string, s
   ['mqtt', 'https://b.example/a', {}, 'url', 'without wildcards'],
   ['mqtt', 'mqtts://b.example/a', { token: 'x' }, 'username', 'required beside token'],
   ['mqtt', 'mqtts://b.example/a', { username: 'x' }, 'token', 'required beside username'],
-])('%s refuses %s %p', (kind, text, given, field, sentence) => {
+])('%s refuses %s', (kind, text, given, field, sentence) => {
   const read = readService(kind, text, given)
   if (read.ok) throw new Error('it was accepted')
   expect(read.field).toBe(field as never)
@@ -157,8 +157,10 @@ test.each<[ServiceKind, string, { token?: string; username?: string }, string, s
 })
 
 test('credentials of a stored target are replaced or removed', () => {
-  expect(credentialsOf('ntfy', 'https://n/t', { token: null })).toMatchObject({ credentials: null })
-  expect(credentialsOf('matrix', 'https://m', { token: null }).ok).toBe(false)
+  expect(checkCredentials('ntfy', 'https://n/t', { token: null })).toMatchObject({
+    credentials: null,
+  })
+  expect(checkCredentials('matrix', 'https://m', { token: null }).ok).toBe(false)
 })
 
 test('every kind that is a service says so', () => {
