@@ -209,7 +209,13 @@ test.each<[string, Buffer[], string, string]>([
   ],
   ['with an unknown code', [Buffer.from([0x20, 3, 0, 7, 0])], 'pending', 'bad_answer'],
   ['that speaks HTTP', [Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n')], 'pending', 'bad_answer'],
-  ['that sends random bytes', [Buffer.alloc(70_000, 0x31)], 'pending', 'bad_answer'],
+  ['that sends random bytes', [Buffer.alloc(100, 0x31)], 'pending', 'bad_answer'],
+  [
+    'that announces 256 MiB',
+    [Buffer.concat([Buffer.from([0x30, 0xff, 0xff, 0xff, 0x7f]), Buffer.alloc(200_000)])],
+    'pending',
+    'bad_answer',
+  ],
   [
     'that acknowledges another packet',
     [welcome(), generate({ cmd: 'puback', messageId: 3, reasonCode: 0 } as never, v5)],

@@ -157,3 +157,13 @@ test('a page of something in between is no success', async () => {
   await it.deliver('dlv_1', 'wh_push')
   expect(it.row('dlv_1')).toMatchObject({ status: 'pending', last_error: 'bad_answer' })
 })
+
+test('a service that repeats the request does not get its token into the record', async () => {
+  await using it = await startDelivering()
+  it.addWebhook('wh_push', it.receiver.url, 'gotify', { username: null, token: TOKENS.gotify })
+  it.receiver.answers.push({ status: 500, body: `X-Gotify-Key: ${TOKENS.gotify}, sorry` })
+  await it.deliver('dlv_1', 'wh_push')
+  expect(it.db.query('SELECT body_start FROM attempts').get()).toEqual({
+    body_start: 'X-Gotify-Key: …, sorry',
+  })
+})
