@@ -4,7 +4,8 @@
 // too.
 import { existsSync } from 'node:fs'
 
-import { PROGRAM, startMcpDaemon } from '../test/integration/mcp-daemon.ts'
+import { startMcpDaemon } from '../test/integration/mcp-daemon.ts'
+import { PROGRAM } from '../test/support/process.ts'
 
 const here = `${import.meta.dir}/mcp-tools`
 const installed = `${here}/node_modules/@modelcontextprotocol`

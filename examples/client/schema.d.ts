@@ -1661,6 +1661,11 @@ export interface operations {
             reads: 'ok' | 'degraded' | 'unknown'
             /** @description Description of a storage failure; absent if there is none. */
             storage?: string
+            /** @description Sources whose access ends within 30 days, or has ended; absent if none does. */
+            ends?: {
+              source: string
+              ends_at: string
+            }[]
           }
         }
       }
@@ -17666,6 +17671,12 @@ export interface operations {
            *             "tree",
            *             "user"
            *           ],
+           *           "place_examples": [
+           *             "story",
+           *             "ask",
+           *             "show",
+           *             "job"
+           *           ],
            *           "proof": "dense",
            *           "reachable": true,
            *           "ends_at": null
@@ -17679,6 +17690,8 @@ export interface operations {
               kind: string
               url: string
               capabilities: string[]
+              /** @description Names of places as this source writes them. */
+              place_examples: string[]
               proof: string | null
               reachable: boolean
               ends_at: string | null
@@ -19271,6 +19284,7 @@ export interface operations {
            *         "gaps_returned": 0,
            *         "gaps_truncated": false,
            *         "gap_events_24h": 0,
+           *         "gaps_open": 0,
            *         "posts_in_window_at_least": 2,
            *         "posts_missed_estimate": 0,
            *         "observed_events": [],
@@ -19355,7 +19369,7 @@ export interface operations {
                 from: string | null
                 until: string | null
                 missed_estimate: number | null
-                /** @description First id of a source that stayed unanswered; the number is exact then. */
+                /** @description First id of a further source that had no item (reason unanswered) or was not read (skipped). Null: a gap in time. */
                 from_id: number | null
                 to_id: number | null
                 healed_at: string | null
@@ -19366,6 +19380,8 @@ export interface operations {
               gaps_returned: number
               gaps_truncated: boolean
               gap_events_24h: number | null
+              /** @description Number of the gap events that no later check has healed. */
+              gaps_open: number | null
               posts_in_window_at_least: number | null
               posts_missed_estimate: number | null
               observed_events: ({
@@ -19389,6 +19405,69 @@ export interface operations {
             } & {
               [key: string]: unknown
             }
+            /** @description Coverage of each further source; absent if the monitor has none. */
+            sources?:
+              | ({
+                  source: string
+                  /** @enum {string} */
+                  status: 'complete' | 'degraded' | 'partial' | 'unknown'
+                  reason: string | null
+                  proof: string | null
+                  /** @description Ids that are proven, both inclusive. */
+                  proven:
+                    | ({
+                        /** Format: int64 */
+                        from_id: number
+                        /** Format: int64 */
+                        to_id: number
+                      } & {
+                        [key: string]: unknown
+                      })
+                    | null
+                  /** @description Ids that the next checks will read. */
+                  behind:
+                    | ({
+                        /** Format: int64 */
+                        from_id: number
+                        /** Format: int64 */
+                        to_id: number
+                      } & {
+                        [key: string]: unknown
+                      })
+                    | null
+                  /** Format: int64 */
+                  lag_ids: number
+                  /** @description Seconds since the instant up to which everything was read. */
+                  lag_s: number | null
+                  /** @description Numbers of ids that had no item, or were not read, when it was their turn. */
+                  missing: {
+                    /** Format: int64 */
+                    found: number
+                    /** Format: int64 */
+                    healed: number
+                    /** Format: int64 */
+                    open: number
+                  } & {
+                    [key: string]: unknown
+                  }
+                  /** @description Ids that are still missing. retry_at null: they are not requested again. */
+                  open: ({
+                    /** Format: int64 */
+                    from_id: number
+                    /** Format: int64 */
+                    to_id: number
+                    reason: string
+                    /** Format: date-time */
+                    at: string
+                    retry_at: string | null
+                  } & {
+                    [key: string]: unknown
+                  })[]
+                  open_truncated: boolean
+                } & {
+                  [key: string]: unknown
+                })[]
+              | null
             stream_liveness: {
               /** @enum {string} */
               status: 'live' | 'degraded' | 'unknown'
@@ -22806,8 +22885,13 @@ export interface operations {
                 | 'stream'
               subforums: string[] | null
               query: string | null
-              /** @description A thread, or an author. */
+              /** @description A thread, an author, or a source. */
               place: string | null
+              /**
+               * @description The items that were listed of a further source.
+               * @enum {string}
+               */
+              items?: 'posts' | 'comments'
               scanned: number | null
               matched: number | null
               /** Format: date-time */

@@ -1,11 +1,14 @@
 import { blockedPage, challengePage, failurePage, loginPage, shellPage } from '../render/pages.ts'
 import { NO_PATCH, type ResponsePatch } from '../server/request.ts'
-import { encode, json, page, type SandboxResponse } from '../server/response.ts'
+import { encode, json, page, redirect, refusal, type SandboxResponse } from '../server/response.ts'
 import { tooManyRequests } from './rate-limit.ts'
 import type { FaultRule, FaultRuleInput } from './rules.ts'
 
-/** Response that replaces the real one; null if the fault only modifies it. */
-export function replacementFor({ input }: FaultRule): SandboxResponse | null {
+/** Path of the token requests of applications. */
+const TOKEN_PATH = '/api/v1/access_token'
+
+/** Response that replaces the real one at `path`; null if the fault only modifies it. */
+export function replacementFor({ input }: FaultRule, path: string): SandboxResponse | null {
   switch (input.fault) {
     case 'answer':
       return { status: input.status ?? 200, headers: input.headers ?? {}, body: bodyOf(input) }
@@ -15,6 +18,11 @@ export function replacementFor({ input }: FaultRule): SandboxResponse | null {
       return page(challengePage())
     case 'login_page_200':
       return page(loginPage())
+    case 'login_redirect':
+      return redirect(`/login/?dest=${encodeURIComponent(path)}`)
+    case 'client_revoked':
+      // The token endpoint no longer knows the application; tokens that it has are refused.
+      return refusal(path === TOKEN_PATH ? 401 : 403)
     case 'empty_200':
       return json('')
     case '429_html':
@@ -41,6 +49,8 @@ export function replacementFor({ input }: FaultRule): SandboxResponse | null {
     case 'revoke_after_n':
     case 'quarantine':
     case 'private':
+    case 'placeholder':
+    case 'emptied':
     case 'dup_rows':
     case 'vanish_anchor':
     case 'stale':
@@ -71,6 +81,8 @@ export function patchFor(rule: FaultRule | null, now: number): ResponsePatch {
   const { input } = rule
   if (input.fault === 'quarantine') return { ...NO_PATCH, refuse: 'quarantined' }
   if (input.fault === 'private') return { ...NO_PATCH, refuse: 'private' }
+  if (input.fault === 'placeholder' || input.fault === 'emptied')
+    return { ...NO_PATCH, instead: input.fault }
   if (input.fault === 'dup_rows') return { ...NO_PATCH, repeat_last: input.count ?? 3 }
   if (input.fault === 'vanish_anchor') return { ...NO_PATCH, drop_newest: input.count ?? 1 }
   if (input.fault === 'login_verdict')

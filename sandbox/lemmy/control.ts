@@ -117,8 +117,8 @@ export const LEMMY_CONTROLS = {
       entry.ups = upvotes ?? entry.ups
       entry.downs = downvotes ?? entry.downs
       if (entry.kind === 'post') Object.assign(entry, { name: title ?? entry.name, ...flags })
+      if (text !== undefined || title !== undefined) entry.updated_at = world.now()
       if (text === undefined) return
-      entry.updated_at = world.now()
       if (entry.kind === 'post') entry.body = text
       else entry.content = text
     },

@@ -59,6 +59,10 @@ export function listing(
 ): string {
   const { query, patch, world } = request
   const { deepest = DEEPEST, pinned = [], facets = false } = options
+  if (patch.instead !== null) {
+    const children = patch.instead === 'emptied' ? [] : [noticeRow(request)]
+    return listingEnvelope(request, children, { after: null, before: null, facets })
+  }
   const rows = patch.stale || patch.drop_newest ? patchedSource(request, source) : source
   const limit = limitOf(query)
   const end = Math.min(rows.length, deepest)
@@ -86,6 +90,29 @@ export function listing(
     after: stop < end ? (rows.at(stop - 1)?.name ?? null) : null,
     before: counted && from > 0 ? (rows.at(from)?.name ?? null) : null,
     facets,
+  })
+}
+
+/** The notice in place of mature rows: it has the shape of a post, and leads to the login. */
+function noticeRow({ path, viewer }: SandboxRequest): string {
+  const [, place = ''] = path
+  return encode({
+    kind: 't3',
+    data: {
+      id: 'notice',
+      name: 't3_notice',
+      title: 'Log in to confirm your age and view this content',
+      author: 'reddit',
+      subreddit: place,
+      selftext: '',
+      over_18: true,
+      is_self: true,
+      score: 0,
+      num_comments: 0,
+      created_utc: viewer.now_s,
+      permalink: `/login/?dest=/r/${place}/`,
+      url: `/login/?dest=/r/${place}/`,
+    },
   })
 }
 

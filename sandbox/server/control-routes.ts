@@ -83,6 +83,8 @@ export const userSchema = z.strictObject({
   name: userName,
   standing: z.enum(USER_STATUSES).optional(),
   curated: z.boolean().optional(),
+  post_karma: z.int().optional(),
+  comment_karma: z.int().optional(),
   premium: z.boolean().optional(),
   password: z.string().min(1).max(200).nullable().optional(),
   totp_secret: z
@@ -252,7 +254,7 @@ export const CALLS = commonCalls<Controls>(FAULTS, {
     (controls, input) => controls.subforum(input),
   ),
   'POST /user': done(
-    '{name, standing?, curated?, premium?, password?, totp_secret?, email?, sso?, locked?, mail?, blocks?, subscribed?}',
+    '{name, standing?, curated?, post_karma?, comment_karma?, premium?, password?, totp_secret?, email?, sso?, locked?, mail?, blocks?, subscribed?}',
     (controls, input) => controls.user(input),
   ),
   'POST /session': {

@@ -105,6 +105,8 @@ export type ResponsePatch = {
   drop_newest: number
   /** Number of rows of a page to repeat. */
   repeat_last: number
+  /** Every listing is a right-shaped page without its rows: empty, or with a notice alone. */
+  instead: 'placeholder' | 'emptied' | null
   /** Refusal of every subforum on this path. */
   refuse: 'private' | 'quarantined' | null
   /** Result and status of a login, for any credentials. */
@@ -123,6 +125,7 @@ export const NO_PATCH: ResponsePatch = {
   stale: null,
   drop_newest: 0,
   repeat_last: 0,
+  instead: null,
   refuse: null,
   verdict: null,
   status: null,

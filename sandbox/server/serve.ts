@@ -129,7 +129,7 @@ function respond(context: SandboxContext, parsed: ParsedRequest): Response | Pro
       fault: rule?.input.fault ?? null,
     })
 
-  const replacement = rule && replacementFor(rule)
+  const replacement = rule && replacementFor(rule, parsed.path)
   if (replacement) {
     logRequest(replacement.status)
     return toResponse(replacement, [])

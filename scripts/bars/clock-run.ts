@@ -330,6 +330,7 @@ function createPlatform(
     },
     subforum: async () => ({ kind: 'exists' }),
     createdAt: async () => ok(null),
+    present: async () => ok([]),
     refetch: async () => ok([]),
     clock_offset_ms: offset.ms,
     clock_measured_ms: offset.measured_ms,

@@ -19,9 +19,10 @@ export type AccountLogin =
   | { ok: true; jar: OpenJar; username: string }
   | { ok: false; reason: StateReason | null; final: boolean; retry_after_s?: number }
 
-/** Result of renewing a token. */
+/** Result of renewing a token. `revoked`: the platform refuses the application itself. */
 export type Renewed =
-  { ok: true; token: Token; refresh_token: string | null } | { ok: false; final: boolean }
+  | { ok: true; token: Token; refresh_token: string | null }
+  | { ok: false; final: boolean; revoked?: true }
 
 /** The pool's requests to the platform. */
 export type AccountClient = {
@@ -40,6 +41,8 @@ export type AccountClient = {
     refresh_token: string | null
     proxy: Proxy | null
   }): Promise<Renewed>
+  /** One read that any application may make; a fault if it is refused too. */
+  readPublic(identity: Identity): Promise<Outcome<unknown>>
   /** Requests that this identity may send at once; if none, ms until the next one. */
   headroom(identity_id: string, use: Use): { requests: number; until_ms: number }
   /** Requests per minute that the platform allows this identity; 0 before the first request. */
@@ -96,7 +99,7 @@ const LOGIN_ENDS: Readonly<Record<LoginCode, { reason: StateReason | null; final
 
 /** Creates the pool's client from the platform adapter. */
 export function createAccountClient(deps: {
-  forum: Pick<Forum, 'me' | 'headroom' | 'budget'>
+  forum: Pick<Forum, 'me' | 'communities' | 'headroom' | 'budget'>
   jars: CookieJars
   login: Login
   tokens: OAuthTokens
@@ -121,10 +124,19 @@ export function createAccountClient(deps: {
     },
     async renew({ proxy, ...grant }) {
       const got = await tokens(grant, { proxy, whose: 'pool', ...within(REQUEST_TIMEOUT_MS) })
-      if (!got.ok) return { ok: false, final: got.fault.kind === 'login_required' }
+      if (!got.ok) {
+        const final = got.fault.kind === 'login_required'
+        const revoked = got.fault.kind === 'login_required' && got.fault.revoked === true
+        return { ok: false, final, ...(revoked && { revoked }) }
+      }
       const { refresh_token, ...token } = got.value
       return { ok: true, token, refresh_token }
     },
+    readPublic: (identity) =>
+      forum.communities(
+        { which: 'popular', limit: 1, after: null },
+        { identity, ...within(REQUEST_TIMEOUT_MS) },
+      ),
     headroom: forum.headroom,
     requestsPerMinute: (id) => forum.budget(id)?.limit_per_minute ?? 0,
   }

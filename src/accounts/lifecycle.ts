@@ -34,6 +34,8 @@ const RENEW_WAIT_MS = 30_000
 /** Minimum time between renewals, even for a short-lived token. */
 const RENEW_AGAIN_MS = 5_000
 const RENEW_DOUBLINGS_MAX = 5
+/** Refusals without a reason in a row, after which an application is examined. */
+const REFUSALS_MAX = 3
 /** Failed sign-ins after which the operator is needed. */
 const LOGIN_TRIES_MAX = 3
 
@@ -52,6 +54,8 @@ export function createLifecycle(deps: LifecycleDeps) {
     it.unwritten.add('status')
     const same = before.state === status.state && before.state_reason === status.state_reason
     if (!same) logStatus(it)
+    const is_back = status.state === 'ready' && before.state_reason === 'client_revoked'
+    if (is_back) log('info', 'access.restored', { reason: 'client_revoked', subject: it.name })
     onChange()
   }
 
@@ -67,6 +71,9 @@ export function createLifecycle(deps: LifecycleDeps) {
           rest_ms: (cooling_until ?? 0) - clock.now(),
         })
       case 'needs_login':
+        // No sign-in helps: the platform does not know the application.
+        if (state_reason === 'client_revoked')
+          return log('warn', 'access.ended', { reason: state_reason, subject: it.name })
         return credentialsOf(it) === null
           ? log('warn', 'account.needs_login', fields)
           : log('warn', 'account.logged_out', fields)
@@ -87,7 +94,24 @@ export function createLifecycle(deps: LifecycleDeps) {
       it.unwritten.add('times')
     }
     if (fault?.kind === 'login_required' && it.secrets.kind === 'oauth') return onTokenRefused(it)
+    if (it.secrets.kind === 'oauth') countRefusal(it, fault)
     setStatus(it, afterAnswer(it.status, fault, now))
+  }
+
+  /**
+   * A place may refuse one call without a reason. Several in a row without an answer in between are
+   * a doubt about the application: a new token and a public read decide it.
+   */
+  function countRefusal(it: PooledAccount, fault: Fault | null) {
+    if (fault === null) it.refusals = 0
+    if (fault?.kind !== 'forbidden' || fault.reason !== null || it.doubted) return
+    it.refusals += 1
+    if (it.refusals < REFUSALS_MAX) return
+    it.refusals = 0
+    it.doubted = true
+    it.token = null
+    it.unwritten.add('jar')
+    onChange()
   }
 
   /** Renews a refused token once; a fresh token that is refused is useless. */
@@ -98,10 +122,33 @@ export function createLifecycle(deps: LifecycleDeps) {
     onChange()
   }
 
-  const dropToken = (it: PooledAccount) => {
+  const dropToken = (
+    it: PooledAccount,
+    reason: 'token_refused' | 'client_revoked' = 'token_refused',
+  ) => {
     it.token = null
     it.unwritten.add('jar')
-    setStatus(it, needsLogin(clock.now(), 'token_refused'))
+    setStatus(it, needsLogin(clock.now(), reason))
+  }
+
+  /** Examines a doubted application with its new token; true if it may read. */
+  async function examine(it: PooledAccount): Promise<boolean> {
+    const identity = identityOf(it, clock, onChange)
+    if (identity === null) return false
+    const read = await client.readPublic(identity)
+    if (signal.aborted) return true
+    if (read.ok) {
+      it.doubted = false
+      it.refusals = 0
+      if (isRevoked(it)) setStatus(it, signedIn(clock.now()))
+      return true
+    }
+    const { kind } = read.fault
+    if (kind === 'forbidden' || kind === 'login_required') dropToken(it, 'client_revoked')
+    // Unclear: a revoked application stays so, another one keeps the benefit of the doubt.
+    else if (isRevoked(it)) dropToken(it, 'client_revoked')
+    else it.doubted = false
+    return false
   }
 
   /** Result of a session check; null if no check was possible or the daemon is stopping. */
@@ -168,8 +215,13 @@ export function createLifecycle(deps: LifecycleDeps) {
     if (secrets.kind !== 'oauth') return
     const { client_id, client_secret, refresh_token } = secrets
     const renewed = await client.renew({ client_id, client_secret, refresh_token, proxy: it.proxy })
-    if (renewed.ok) return storeToken(deps.current(it), secrets, renewed)
-    if (renewed.final) return dropToken(it)
+    if (renewed.ok) {
+      const now_current = deps.current(it)
+      storeToken(now_current, secrets, renewed)
+      if (it.doubted || isRevoked(now_current)) await examine(now_current)
+      return
+    }
+    if (renewed.final) return dropToken(it, renewed.revoked ? 'client_revoked' : 'token_refused')
     if (signal.aborted) return
     const wait_ms = RENEW_WAIT_MS * 2 ** Math.min(it.renew_failures++, RENEW_DOUBLINGS_MAX)
     it.renew_at = clock.mono() + wait_ms
@@ -178,6 +230,8 @@ export function createLifecycle(deps: LifecycleDeps) {
 
   return { onResult, probe, signIn, renew }
 }
+
+const isRevoked = ({ status }: PooledAccount) => status.state_reason === 'client_revoked'
 
 type TasksDeps = {
   lifecycle: ReturnType<typeof createLifecycle>

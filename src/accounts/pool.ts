@@ -26,6 +26,8 @@ export type PoolDeps = {
   client: AccountClient
   /** Allows the anonymous identity while there is no account at all. */
   allow_anonymous: boolean
+  /** False: there is no platform, so that stored accounts rest unchanged. Default: true. */
+  has_platform?: boolean
   /** Aborts when the daemon stops. */
   signal: AbortSignal
   /** Wakes the loop that runs `turn`. */

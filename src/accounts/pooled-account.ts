@@ -44,6 +44,9 @@ export type PooledAccount = {
   token_at: number
   renew_at: number
   renew_failures: number
+  /** Refusals without a reason since the last answer; true: the application is examined. */
+  refusals: number
+  doubted: boolean
   login_failures: number
   next_login_at: number | null
   last_used_at: number | null
@@ -92,6 +95,8 @@ function openPooledAccount(
     token_at: -Infinity,
     renew_at: -Infinity,
     renew_failures: 0,
+    refusals: 0,
+    doubted: false,
     login_failures,
     next_login_at,
     last_used_at,
@@ -165,10 +170,15 @@ function updateOf(it: PooledAccount): AccountUpdate {
   }
 }
 
+/** Time between token requests of a revoked application. */
+const REVOKED_RETRY_MS = 3_600_000
+
 /** Time to renew the access token, epoch ms; null for accounts without one. */
 function renewalAt({ secrets, token, status }: PooledAccount): number | null {
   if (secrets.kind !== 'oauth' || status.state === 'paused') return null
-  if (status.state === 'needs_login') return null
+  // A revocation may be a mistake of the platform, so the token is requested again at times.
+  if (status.state === 'needs_login')
+    return status.state_reason === 'client_revoked' ? status.state_since + REVOKED_RETRY_MS : null
   return token === null ? 0 : token.renew_at
 }
 
@@ -228,6 +238,8 @@ type PooledAccountsDeps = {
   clock: Clock
   log: Log
   client: Pick<AccountClient, 'openJar'>
+  /** As for the pool. */
+  has_platform?: boolean
   /** Wakes the loop that stores changes. */
   nudge: () => void
 }
@@ -240,7 +252,15 @@ const WRITE_TIMES_AFTER_MS = 60_000
 /**
  * Creates the in-memory accounts: picks up changes from the database and stores changes made here.
  */
-export function createPooledAccounts({ db, ring, clock, log, client, nudge }: PooledAccountsDeps) {
+export function createPooledAccounts({
+  db,
+  ring,
+  clock,
+  log,
+  client,
+  has_platform = true,
+  nudge,
+}: PooledAccountsDeps) {
   const by_id = new Map<string, PooledAccount>()
   let leases = 0
   let version = -1
@@ -258,7 +278,7 @@ export function createPooledAccounts({ db, ring, clock, log, client, nudge }: Po
   }
 
   function adopt() {
-    const accounts = listAccounts(db)
+    const accounts = has_platform ? listAccounts(db) : []
     for (const id of by_id.keys())
       if (!accounts.some((account) => account.id === id)) by_id.delete(id)
     for (const account of accounts.toSorted(

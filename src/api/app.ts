@@ -1,7 +1,8 @@
 import { type AnyElysia, Elysia } from 'elysia'
 
-import type { Naming } from '../core/forum/naming.ts'
+import { hasMainSource, type Naming } from '../core/forum/naming.ts'
 import { type ByteBudget, createByteBudget } from '../core/limits/byte-budget.ts'
+import type { SourceEnd } from '../core/limits/ends-at.ts'
 import type { PriceMicros } from '../core/limits/price.ts'
 import type { Clock, Log, Random } from '../runtime/runtime.ts'
 import { type Db, reportStorageError } from '../store/db/connection.ts'
@@ -81,6 +82,8 @@ export type AppDeps = {
   failing_loops?: () => string[]
   /** Description of the storage failure; null: none. */
   storage_failing?: () => string | null
+  /** Sources whose way in ends soon or has ended. */
+  ends?: () => SourceEnd[]
   /** Monitors of a customer, including paused ones, and the limit of its plan. */
   monitors: (customer: { id: string; plan: string }) => { used: number; total: number }
   /** Budget for the bytes of calls and answers; absent: no limit. */
@@ -216,11 +219,12 @@ export function createApp(deps: AppDeps) {
     if (deps.live) app.use(dashboardLive({ ...deps.live, db, clock, signed_in, in_flight }))
   }
   const sources = deps.sources ?? []
+  const serves = (method: string, path: string) => table().find(path)?.methods.has(method) === true
 
-  /** Answers a call that names another source through that source's own routes. */
+  /** Answers a call of another source than `main` through that source's own routes. */
   async function answerForSource(request: Request): Promise<Response | undefined> {
-    if (!request.url.includes('source=')) return undefined
-    const named = forSource(words, sources, request)
+    if (hasMainSource(words) && !request.url.includes('source=')) return undefined
+    const named = forSource(words, sources, request, serves)
     const holder = holders.find(request)
     if (named === null || holder === undefined) return undefined
     holders.put(named, { ...holder, request: named })

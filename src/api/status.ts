@@ -5,6 +5,7 @@ import * as z from 'zod'
 
 import { ApiError } from '../core/base/errors.ts'
 import type { Fault } from '../core/base/result.ts'
+import type { SourceEnd } from '../core/limits/ends-at.ts'
 import {
   type Judgement,
   judgeReads,
@@ -27,9 +28,11 @@ type HealthDeps = {
   failing_loops?: (() => string[]) | undefined
   /** Description of a storage failure that does not stop the service. */
   storage_failing?: (() => string | null) | undefined
+  /** Sources whose way in ends soon or has ended. */
+  ends?: (() => SourceEnd[]) | undefined
 }
 
-type Health = { ok: boolean; reads: ReadsState; storage?: string }
+type Health = { ok: boolean; reads: ReadsState; storage?: string; ends?: SourceEnd[] }
 
 const health_shape = () =>
   z.object({
@@ -41,6 +44,12 @@ const health_shape = () =>
       .string()
       .optional()
       .meta({ description: 'Description of a storage failure; absent if there is none.' }),
+    ends: z
+      .array(z.object({ source: z.string(), ends_at: z.string() }))
+      .optional()
+      .meta({
+        description: 'Sources whose access ends within 30 days, or has ended; absent if none does.',
+      }),
   })
 
 const ready_shape = () => z.object({ ready: z.boolean() })
@@ -54,6 +63,7 @@ export function health({
   trouble,
   failing_loops = () => [],
   storage_failing,
+  ends = () => [],
 }: HealthDeps) {
   let cached: { at: number; health: Health } | null = null
 
@@ -66,10 +76,12 @@ export function health({
 
   function readHealth(): Health {
     const storage = storage_failing?.() ?? null
+    const ending = ends()
     return {
       ok: trouble() === null && failing_loops().length === 0,
       reads: reads_health.state(),
       ...(storage !== null && { storage }),
+      ...(ending.length > 0 && { ends: ending }),
     }
   }
 
@@ -145,8 +157,14 @@ export type ReadsHealth = {
   state(): ReadsState
 }
 
-/** Faults of the platform or its connection; other faults are answers. */
-const COUNTED_FAULTS: readonly Fault['kind'][] = ['throttled', 'blocked', 'unavailable', 'timeout']
+/** Faults of the platform, its connection or the way in; other faults are answers. */
+const COUNTED_FAULTS: readonly Fault['kind'][] = [
+  'throttled',
+  'blocked',
+  'login_required',
+  'unavailable',
+  'timeout',
+]
 
 type Second = { at: number; requests: number; faults: number }
 

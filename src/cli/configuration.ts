@@ -1,8 +1,8 @@
 import { closeSync, fstatSync, openSync, readFileSync, statSync } from 'node:fs'
-import { dirname, isAbsolute, relative, resolve } from 'node:path'
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
 
 import { parseConfig, warningsOf } from '../config/load.ts'
-import type { Config } from '../config/schema.ts'
+import { type Config, hasMain } from '../config/schema.ts'
 import { errorCode } from '../core/base/errors.ts'
 import type { Ring } from '../core/base/secrets.ts'
 import { type PathWalk, walkPath, writersOf } from '../runtime/path-control.ts'
@@ -10,7 +10,13 @@ import type { Random } from '../runtime/runtime.ts'
 import type { Db } from '../store/db/connection.ts'
 import { pathsOf } from '../store/maintenance/paths.ts'
 import type { PlatformTools } from './account/platform-tools.ts'
-import { type CommandContext, type OpenConfig, type ReadConfig, UsageError } from './command.ts'
+import {
+  type CommandContext,
+  CommandRefusal,
+  type OpenConfig,
+  type ReadConfig,
+  UsageError,
+} from './command.ts'
 import { becomeOwner, describeControl, isForeign, userOf } from './folder-owner.ts'
 
 type ConfigContext = Pick<CommandContext, 'configuration' | 'env' | 'warn'>
@@ -208,15 +214,42 @@ export async function withInstance<T>(
   }
 }
 
-/** Runs `work` with access to the platform from this process, also beside a running daemon. */
+/**
+ * Runs `work` with access to the platform from this process, also beside a running daemon. `for_accounts`: it uses the
+ * platform of `[platform]`, to which accounts and proxies belong.
+ *
+ * @throws {CommandRefusal} There is no such platform.
+ */
 export async function withPlatformTools<T>(
   context: CommandContext,
   work: (tools: PlatformTools, config: Config, now: number) => Promise<T>,
+  { for_accounts } = { for_accounts: true },
 ): Promise<T> {
   const { config } = openConfig(context)
+  if (for_accounts && !hasMain(config))
+    throw new CommandRefusal(
+      'the configuration has no [platform]: accounts and proxies belong to it, and sources are read without them. To test the sources: forumd source test',
+    )
   const { factories } = context
   const runtime = await factories.createRuntime(config.log, context.stdout)
   // Output of a command is for a person or a script; it writes no log.
   await using tools = await factories.openPlatformTools(config, { ...runtime, log: () => {} })
   return await work(tools, config, runtime.clock.now())
+}
+
+/**
+ * The configuration of this machine and the address of its daemon.
+ *
+ * @throws {CommandRefusal} if none runs
+ */
+export function localDaemon(context: CommandContext): { config: Config; url: string } {
+  const { config } = openConfig(context, { create: false })
+  try {
+    const url = readFileSync(join(config.storage.dir, 'forumd.address'), 'utf8').trim()
+    return { config, url }
+  } catch {
+    throw new CommandRefusal(
+      `no daemon runs on ${config.storage.dir}: start it with forumd serve, or name another with --url`,
+    )
+  }
 }

@@ -45,6 +45,7 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['export', async () => (await import('./apply/apply.ts')).exportDocument],
   ['apply', async () => (await import('./apply/apply.ts')).apply],
   ['sandbox', async () => (await import('./demo/sandbox.ts')).sandboxCommand],
+  ['health', async () => (await import('./serve/inspect.ts')).healthCommand],
   ['service-unit', async () => (await import('./serve/systemd.ts')).serviceUnitCommand],
   ['completion', async () => (await import('./help/completion.ts')).completion],
   ['man', async () => (await import('./help/man.ts')).man],

@@ -22,7 +22,7 @@ import { errorCode } from '../core/base/errors.ts'
  */
 const PLACEHOLDER = /(^|\.)(example|invalid)$/
 
-/** True when the platform's address is that of config.example.toml, or has a reserved name. */
+/** True when the platform's address, if there is one, is that of config.example.toml, or has a reserved name. */
 export const isPlaceholder = ({ platform }: Config): boolean =>
   PLACEHOLDER.test(URL.parse(platform.base_url)?.hostname ?? '')
 

@@ -15,6 +15,7 @@ import {
   resolveReferences,
 } from './references.ts'
 import { type Config, EMPTY_TABLES, schema } from './schema.ts'
+import { COOKIE_NAME } from './values.ts'
 
 const CERTIFICATE = /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----/
 const ALLOWED = 'allowed: the path of a PEM file that the user who runs forumd may read'
@@ -230,6 +231,7 @@ export function parseConfig(
   const refused = [
     ...refusalsOf(result.error?.issues ?? [], resolved),
     ...contradictionsOf(resolved.value),
+    ...missingPlatform(resolved),
     // Checked only if the caller can read files.
     ...(sources.readFile ? certificatesRefused(resolved.value, sources.readFile) : []),
   ]
@@ -243,8 +245,49 @@ export function parseConfig(
   )
 }
 
+const hostOf = (value: unknown): string | null =>
+  typeof value === 'string' ? (URL.parse(value)?.host ?? null) : null
+
 const isInside = (path: string, folder: string) =>
   !relative(resolve(folder), resolve(path)).startsWith('..')
+
+/** Keys of `[platform]` that need no platform: they apply to the sources too. */
+const SHARED_KEYS: readonly string[] = [
+  'base_url',
+  'media_hosts',
+  'user_agent',
+  'timeout_s',
+  'read_deadline_s',
+  'ca_file',
+]
+
+/** Checks that there is a platform with both of its keys, or a source in its place. */
+function missingPlatform({ value, refused }: ResolvedConfig): RefusedValue[] {
+  const { platform = {}, source } = value
+  // A value that could not be read was reported; the keys beside it may be right.
+  if (!isTable(platform) || refused.some(({ path: [table] }) => table === 'platform')) return []
+  const has_source = Array.isArray(source) && source.length > 0
+  const needs = (key: string, what: string): RefusedValue[] =>
+    platform[key] === undefined
+      ? [{ path: ['platform', key], found: MISSING, allowed: `needed: ${what}` }]
+      : []
+  if (platform['base_url'] !== undefined) return needs('session_cookie', COOKIE_NAME)
+  if (!has_source)
+    return [
+      ...needs(
+        'base_url',
+        'an address that begins with http:// or https://, or a [[source]] table and no [platform]',
+      ),
+      ...needs('session_cookie', `${COOKIE_NAME}; not with a [[source]] table alone`),
+    ]
+  return (keysByTable().get('platform') ?? [])
+    .filter((key) => platform[key] !== undefined && !SHARED_KEYS.includes(key))
+    .map((key) => ({
+      path: ['platform', key],
+      found: 'found without platform.base_url',
+      allowed: 'set base_url too, or leave this key out: the first source is the default then',
+    }))
+}
 
 /** Finds keys that contradict each other. Uses the unvalidated text, as other keys may be invalid. */
 function contradictionsOf(value: Readonly<Record<string, unknown>>): RefusedValue[] {
@@ -278,7 +321,23 @@ function contradictionsOf(value: Readonly<Record<string, unknown>>): RefusedValu
     })
   const sources = Array.isArray(value['source']) ? value['source'].filter(isTable) : []
   const names = new Set<unknown>()
-  for (const [index, { name, kind, base_url = '' }] of sources.entries()) {
+  // Such a client follows the rate headers of its host, which two of them would use up together.
+  const paced = new Set([hostOf(section('platform')['base_url'])])
+  for (const [index, { name, kind, base_url = '', api_key = '' }] of sources.entries()) {
+    const host = hostOf(base_url)
+    if (kind === 'reddit' && host !== null && paced.has(host))
+      refused.push({
+        path: ['source', index, 'base_url'],
+        found: `found the host ${host}, which another platform of this kind has`,
+        allowed: 'a host of its own',
+      })
+    if (kind === 'reddit') paced.add(host)
+    if (kind === 'reddit' && api_key !== '')
+      refused.push({
+        path: ['source', index, 'api_key'],
+        found: 'found a key',
+        allowed: 'no key: a source of this kind is read anonymously',
+      })
     if (typeof name === 'string' && names.has(name))
       refused.push({
         path: ['source', index, 'name'],

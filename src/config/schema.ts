@@ -3,6 +3,7 @@
  */
 import * as z from 'zod'
 
+import { MAIN } from '../core/forum/items.ts'
 import { TAKEN_FIELDS, TAKEN_PLACES } from '../core/forum/session.ts'
 import {
   auto,
@@ -20,8 +21,8 @@ import {
   integer,
   mailAddress,
   planName,
+  platformAddress,
   ranges,
-  requiredWebAddress,
   schedule,
   secret,
   sender,
@@ -56,7 +57,7 @@ const storage = table({
 })
 
 const platform = table({
-  base_url: requiredWebAddress(),
+  base_url: platformAddress(),
   api_url: webAddress(),
   token_url: webAddress(),
   chat_url: webAddress(),
@@ -69,6 +70,7 @@ const platform = table({
   read_deadline_s: decimal(30, 0.1, 600, 'seconds'),
   retries: integer(3, 0, 10),
   ca_file: file('', { what: 'the path of a PEM file' }),
+  ends_at: day(),
 })
 
 const features = table({
@@ -148,9 +150,12 @@ const limits = table({
   health_cache_s: decimal(10, 0, 3600, 'seconds'),
 })
 
+/** Kinds of platforms that a source may be. */
+export const SOURCE_KINDS = ['discourse', 'hackernews', 'lemmy', 'piefed', 'reddit'] as const
+
 const source = table({
   name: sourceName(),
-  kind: choice(['discourse', 'hackernews', 'lemmy']),
+  kind: choice(SOURCE_KINDS),
   base_url: webAddress(),
   user_agent: userAgent(''),
   requests_per_minute: integer(60, 1, 6000),
@@ -216,3 +221,10 @@ export const EMPTY_TABLES: Readonly<Record<string, unknown>> = {
 
 /** The validated configuration with all defaults. */
 export type Config = z.output<typeof schema>
+
+/** True when there is a source `main`: `[platform]` has an address. Without one the first `[[source]]` is the default. */
+export const hasMain = ({ platform: at }: Pick<Config, 'platform'>): boolean => at.base_url !== ''
+
+/** Name of the source of a read or a monitor that names none. */
+export const defaultSource = (config: Pick<Config, 'platform' | 'source'>): string =>
+  (hasMain(config) ? undefined : config.source[0]?.name) ?? MAIN

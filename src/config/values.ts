@@ -86,12 +86,16 @@ export const sourceName = () =>
     (value) => /^[a-z0-9][a-z0-9-]{0,30}$/.test(value) && value !== 'main' && value !== 'all',
   )
 
+// Date.parse reads 30 February as 2 March.
+const dayOf = (at: number): string | null =>
+  Number.isNaN(at) ? null : new Date(at).toISOString().slice(0, 10)
+
 /** A day such as `2027-03-31`; empty: none. */
 export const day = () =>
   text(
     'a day such as "2027-03-31" in quotes, or "" for none',
     (value) =>
-      value === '' || (/^\d{4}-\d{2}-\d{2}$/.test(value) && !Number.isNaN(Date.parse(value))),
+      value === '' || (/^\d{4}-\d{2}-\d{2}$/.test(value) && value === dayOf(Date.parse(value))),
     '',
   )
 
@@ -134,8 +138,8 @@ function address(orNone: string, initial?: string) {
   }, initial)
 }
 
-/** A required http(s) URL. */
-export const requiredWebAddress = () => address('')
+/** The http(s) URL of the platform; '' if left out. */
+export const platformAddress = () => address('', '')
 /** An http(s) URL, or "" for none. */
 export const webAddress = () => address(', or "" for none', '')
 
@@ -269,11 +273,12 @@ export const word = (initial: string, taken: readonly string[]) =>
     initial,
   )
 
-/** A required cookie name. */
+/** Description of a cookie name in errors. */
+export const COOKIE_NAME = "the name of a cookie: letters, digits and !#$%&'*+-.^_`|~"
+
+/** A cookie name; '' if left out. */
 export const cookieName = () =>
-  text("the name of a cookie: letters, digits and !#$%&'*+-.^_`|~", (value) =>
-    /^[\w!#$%&'*+.^`|~-]{1,128}$/.test(value),
-  )
+  text(COOKIE_NAME, (value) => /^[\w!#$%&'*+.^`|~-]{1,128}$/.test(value), '')
 
 /** `"auto"`, true or false. */
 export const auto = () =>

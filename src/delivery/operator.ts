@@ -9,6 +9,7 @@ import type { Db } from '../store/db/connection.ts'
 import {
   type DueEvent,
   insertOperatorEvent,
+  KEEP_MS,
   listDueEvents,
   nextEventAt,
   QUIET_MS,
@@ -71,6 +72,8 @@ type NoticeKind = {
   message: (subject: string, reason: string, fields: Readonly<Record<string, unknown>>) => string
   /** Sent each time, because the source logs it once. Other kinds are sent once in six hours per subject. */
   every_time?: true
+  /** Sent once for each subject, as long as events are kept. */
+  once?: true
 }
 
 const because = (reason: string) => (reason === '' ? '' : ` (${reason})`)
@@ -81,6 +84,22 @@ const invariant = (message: NoticeKind['message']): Pick<NoticeKind, 'kind' | 'm
   kind: 'invariant_broken',
   message,
 })
+
+/** Sentences for ways in that have ended, by reason. */
+const ACCESS_ENDS: Readonly<Record<string, (subject: string) => string>> = {
+  client_revoked: (name) =>
+    `The platform does not know the application of the account ${name} any more: it was revoked. It is not used until the platform accepts it again.`,
+  login_wall: (name) =>
+    `The platform ${name} asks for a login before it answers: anonymous reads have ended. Add an account.`,
+  placeholder: (name) =>
+    `The platform shows a notice in place of ${name}: it wants a login or an age check for such listings.`,
+  profile_hidden: (name) =>
+    `The profile of ${name} is empty although it has karma or known posts: its user hides it.`,
+  emptied: (name) =>
+    `The platform answers empty pages for ${name}, whose items exist: nothing is believed to be empty there.`,
+}
+
+const subjectOf = ({ subject }: Readonly<Record<string, unknown>>) => subject
 
 /** Operator events by log event: logging the event is enough to notify the operator. */
 const NOTICE_KINDS: Readonly<Record<string, NoticeKind>> = {
@@ -113,6 +132,32 @@ const NOTICE_KINDS: Readonly<Record<string, NoticeKind>> = {
     subject: () => 'pool',
     message: () =>
       'No account of the pool can be used: reads are degraded and monitors see nothing.',
+  },
+  'access.ended': {
+    kind: 'access_ended',
+    subject: subjectOf,
+    message: (subject, reason) =>
+      ACCESS_ENDS[reason]?.(subject) ?? `A way in has ended at ${subject}${because(reason)}.`,
+  },
+  'access.restored': {
+    kind: 'access_restored',
+    subject: subjectOf,
+    message: (subject, reason) => `The platform answers for ${subject} again${because(reason)}.`,
+    every_time: true,
+  },
+  'source.ending': {
+    kind: 'source_ending',
+    subject: ({ source, warning }) => `${textOf(source)} ${Number(warning)}`,
+    message: (_, __, { source, ends_at, days }) =>
+      `Access to the source ${textOf(source)} ends on ${textOf(ends_at)}, in ${Number(days)} days.`,
+    once: true,
+  },
+  'source.ended': {
+    kind: 'source_ended',
+    subject: ({ source }) => source,
+    message: (source, _, { ends_at }) =>
+      `Access to the source ${source} has ended on ${textOf(ends_at)}, says its configuration.`,
+    once: true,
   },
   'platform.unreachable': {
     kind: 'platform_unreachable',
@@ -199,6 +244,8 @@ const NOTICE_KINDS: Readonly<Record<string, NoticeKind>> = {
 
 /** Sections of docs/operations.md that say what to do, by kind. */
 const RUNBOOK_SECTIONS: Readonly<Record<string, string>> = {
+  access_ended: 'access-ends',
+  access_restored: 'access-ends',
   account_locked: 'no-account-can-read',
   account_needs_login: 'no-account-can-read',
   account_suspended: 'no-account-can-read',
@@ -211,6 +258,8 @@ const RUNBOOK_SECTIONS: Readonly<Record<string, string>> = {
   platform_recovered: 'platform-unreachable',
   platform_unreachable: 'platform-unreachable',
   pool_empty: 'no-account-can-read',
+  source_ended: 'access-ends',
+  source_ending: 'access-ends',
   snapshot_failed: 'backups-are-old',
   stream_stalled: 'polls-are-late',
   upstream_blocked: 'a-human-check',
@@ -234,6 +283,7 @@ export type OperatorNotice = {
   subject: string
   message: string
   every_time?: true
+  once?: true
 }
 
 /** The operator event of a log event; null for nearly all of them. */
@@ -245,7 +295,13 @@ export function noticeFor(
   if (kind === undefined) return null
   const subject = textOf(kind.subject(fields))
   const message = kind.message(subject, textOf(fields['reason']), fields)
-  return { kind: kind.kind, subject, message, ...(kind.every_time && { every_time: true }) }
+  return {
+    kind: kind.kind,
+    subject,
+    message,
+    ...(kind.every_time && { every_time: true }),
+    ...(kind.once && { once: true }),
+  }
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
@@ -295,7 +351,7 @@ export function createOperatorNotifier(deps: OperatorNotifierDeps): OperatorNoti
     if (notice === null) return
     const id = `evt_${random.uuid()}`
     const { kind, subject, message } = notice
-    const quiet_ms = notice.every_time ? 0 : QUIET_MS
+    const quiet_ms = notice.every_time ? 0 : notice.once ? KEEP_MS : QUIET_MS
     const created_at = new Date(clock.now()).toISOString()
     const body = new TextEncoder().encode(
       JSON.stringify({

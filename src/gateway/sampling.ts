@@ -8,8 +8,11 @@ import { type CacheResult, createShare } from './cache.ts'
 import type { StreamSources } from './streams.ts'
 import type { Watch } from './watch.ts'
 
-/** Feeds that one request lists together. */
-export type PreviewBatch = { kind: FeedKind; places: readonly string[] }
+/** Kinds of items that a further source lists apart. */
+export type Listed = 'posts' | 'comments'
+
+/** Feeds that one request lists together. `of`: the items that are listed of a stream. */
+export type PreviewBatch = { kind: FeedKind; places: readonly string[]; of?: Listed }
 
 /** Reads the present items for a filter preview: not a check, and nothing is stored. */
 export type PreviewSource = {
@@ -43,13 +46,14 @@ export function createPreviewSource({
   const share = createShare(clock, KEEP_MS, undefined, budget)
   const never = new AbortController().signal
   const cachedPage = share(
-    (batch: PreviewBatch) => `${batch.kind} ${joinPlaces(batch.kind, batch.places)}`,
-    ({ kind, places }) =>
-      watch.page(
-        { kind, place: joinPlaces(kind, places) },
-        { limit: PAGE_ROWS, after: null },
-        never,
-      ),
+    ({ kind, places, of = 'posts' }: PreviewBatch) =>
+      `${kind === 'stream' ? of : kind} ${kind} ${joinPlaces(kind, places)}`,
+    async ({ kind, places, of = 'posts' }) => {
+      const place = joinPlaces(kind, places)
+      if (kind !== 'stream')
+        return watch.page({ kind, place }, { limit: PAGE_ROWS, after: null }, never)
+      return streams.get(place)?.newest(of, never) ?? fail({ kind: 'not_found', reason: 'absent' })
+    },
   )
 
   /** Lookups by id return comments without the title of their post. */
@@ -79,17 +83,23 @@ export function createPreviewSource({
 }
 
 /**
- * The feeds of a filter in at most `requests_max` requests, each kind apart, evenly distributed.
+ * The feeds of a filter in at most `most` requests, each kind apart, evenly distributed. `listed`: the items that the
+ * filter takes, one request each for a stream.
  */
 export function previewBatches(
   places: readonly { kind: FeedKind; place: string }[],
   most: number,
+  listed: readonly Listed[] = ['posts'],
 ): PreviewBatch[] {
   const kinds = [...Map.groupBy(places, ({ kind }) => kind)]
   return kinds.flatMap(([kind, mine]): PreviewBatch[] => {
     const names = mine.map(({ place }) => place)
     const requests_max = Math.max(1, Math.floor(most / kinds.length))
     // Other kinds cannot be combined, or become too long: the first ones are a sample of all.
+    if (kind === 'stream')
+      return names
+        .slice(0, Math.max(1, Math.floor(requests_max / listed.length)))
+        .flatMap((it) => listed.map((of) => ({ kind, places: [it], of })))
     if (kind !== 'posts' && kind !== 'comments')
       return names.slice(0, requests_max).map((it) => ({ kind, places: [it] }))
     const count = Math.min(requests_max, names.length)

@@ -1,8 +1,16 @@
-import type { Fault, Outcome } from '../core/base/result.ts'
-import type { Item } from '../core/forum/items.ts'
+import { type Fault, ok, type Outcome } from '../core/base/result.ts'
+import type { Item, Page } from '../core/forum/items.ts'
+import { type AuditTokens, refill } from '../core/polling/audit.ts'
 import { createItemClock } from '../core/polling/item-clock.ts'
 import { ANONYMOUS, type Platform } from '../platforms/port.ts'
-import type { ItemStream, PartialReason, Source, StreamStep } from '../platforms/source.ts'
+import type {
+  IdRange,
+  ItemStream,
+  PartialReason,
+  Reread,
+  Source,
+  StreamStep,
+} from '../platforms/source.ts'
 import type { Clock } from '../runtime/runtime.ts'
 import { createWatch } from './watch.ts'
 
@@ -21,6 +29,12 @@ export type StreamSource = {
     state: string | null,
     call: { interval_s: number; signal: AbortSignal },
   ): Promise<Outcome<StreamStep>>
+  /** Time in which an item may be listed again under an old id; 0: steps find it. */
+  relisted_ms: number
+  /** Requests that `reread` may send now; 0: none. */
+  reread_requests(): number
+  /** Reads ids again, within the share of requests that is kept for it. */
+  reread(ids: IdRange, signal: AbortSignal): Promise<Outcome<Reread>>
   /**
    * Present state of items by fullname, as many as its requests allow: `tried`. Items that are
    * deleted or could not be read are left out.
@@ -29,6 +43,8 @@ export type StreamSource = {
     fullnames: readonly string[],
     signal?: AbortSignal,
   ): Promise<{ tried: readonly string[]; found: Item[]; fault: Fault | null }>
+  /** The newest items of a kind, by its listings: a sample, which proves nothing. */
+  newest(of: 'posts' | 'comments', signal: AbortSignal): Promise<Outcome<Page<Item>>>
   /** Milliseconds by which the clock of its items is ahead of ours; 0 unless it is more than a minute. */
   ahead_ms(): number
 }
@@ -44,9 +60,14 @@ const SHARE = 0.75
 const REQUESTS_MIN = 10
 /** A step that catches up after an outage reads for a minute, even if its interval is shorter. */
 const STEP_MIN_MS = 60_000
+/** Share of a source's requests for ids that are read again, beside that of steps. */
+const REREAD_SHARE = 0.1
+const REREAD_DEADLINE_MS = 20_000
 /** Share of a minute's requests that one round of lookups by id may use. */
 const REFETCH_SHARE = 1 / 6
 const REFETCH_DEADLINE_MS = 20_000
+/** Newest items in a sample. */
+const SAMPLE_ROWS = 50
 
 type Options = {
   name: string
@@ -77,6 +98,12 @@ export function createStreamSource({
     deadline_ms: REFETCH_DEADLINE_MS,
   })
   const mark = (item: Item): Item => ({ ...item, source: name })
+  const allowance = REREAD_SHARE * requests_per_minute
+  let saved: AuditTokens = { tokens: 0, mono: clock.mono() }
+  const rereadRequests = (): number => {
+    saved = refill(saved, clock.mono(), allowance)
+    return Math.max(0, Math.floor(saved.tokens))
+  }
   return {
     name,
     proof: stream.proof,
@@ -99,6 +126,38 @@ export function createStreamSource({
       if (!step.ok) return step
       item_clock.observe(step.value.items)
       return { ...step, value: { ...step.value, items: step.value.items.map(mark) } }
+    },
+    relisted_ms: stream.relisted_ms,
+    reread_requests: rereadRequests,
+    async reread(ids, signal) {
+      const requests = rereadRequests()
+      const read = await stream.reread(ids, {
+        requests,
+        deadline_at: clock.now() + REREAD_DEADLINE_MS,
+        signal,
+      })
+      // A request that failed has cost one too.
+      saved = { ...saved, tokens: saved.tokens - (read.ok ? read.value.requests : 1) }
+      return read.ok
+        ? { ...read, value: { ...read.value, items: read.value.items.map(mark) } }
+        : read
+    },
+    async newest(of, signal) {
+      const call = { identity: ANONYMOUS, use: 'poll' as const, signal }
+      const until = { ...call, deadline_at: clock.now() + REFETCH_DEADLINE_MS }
+      const paging = { limit: SAMPLE_ROWS, after: null, subforums: [] }
+      if (of === 'comments') {
+        const found = await platform.comments(paging, until)
+        if (!found.ok) return found
+        return ok({
+          rows: found.value.rows.map((it) => mark({ ...it, kind: 'comment' })),
+          after: null,
+        })
+      }
+      const list = source.newestPosts ?? platform.posts
+      const found = await list({ ...paging, sort: 'new', t: null }, until)
+      if (!found.ok) return found
+      return ok({ rows: found.value.rows.map((it) => mark({ ...it, kind: 'post' })), after: null })
     },
     async refetch(fullnames, signal) {
       const tried = fullnames.slice(0, Math.max(1, Math.floor(REFETCH_SHARE * requests_per_minute)))

@@ -32,6 +32,8 @@ export type Watch = {
    * out.
    */
   refetch(fullnames: readonly string[], signal?: AbortSignal): Promise<Outcome<Item[]>>
+  /** Those of these items that exist and are visible to others; a few at a time. */
+  present(fullnames: readonly string[], signal?: AbortSignal): Promise<Outcome<string[]>>
   /** Offset of the platform's clock to ours in ms; 0 unless it exceeds a minute. */
   clock_offset_ms(): number
   /** The same without the threshold, accurate to a second; 0 until it was measured. */
@@ -198,6 +200,23 @@ export function createWatch({
         const nodes = await withIdentity((call) => platform.nodesById(comments, call), signal)
         if (!nodes.ok) return nodes
         found.push(...nodes.value.map((node) => comment(platform.commentOf(node))))
+      }
+      return ok(found)
+    },
+
+    async present(fullnames, signal) {
+      const found: string[] = []
+      const comments = fullnames.filter((it) => it.startsWith('t1_'))
+      if (comments.length > 0) {
+        const ids = comments.map(idOf)
+        const states = await withIdentity((call) => platform.liveness(ids, call), signal)
+        if (!states.ok) return states
+        found.push(...comments.filter((it) => states.value.get(idOf(it)) === 'live'))
+      }
+      for (const name of fullnames.filter((it) => it.startsWith('t3_'))) {
+        const seen = await withIdentity((call) => platform.visibility(idOf(name), call), signal)
+        if (!seen.ok) return seen
+        if (seen.value.verdict === 'live') found.push(name)
       }
       return ok(found)
     },

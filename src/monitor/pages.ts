@@ -148,7 +148,7 @@ const MATCH_OPTIONS = { search_in: SEARCH_FIELDS, view: 1, substring: true } as 
  * rather than narrow: parts of words count anywhere. An unreadable expression finds everything, so that one customer's
  * filter does not keep a batch from being split.
  */
-function belongsTo(expression: string, item: Item): boolean {
+export function belongsTo(expression: string, item: Item): boolean {
   let test = cached_tests.get(expression)
   if (test === undefined) cached_tests.set(expression, (test = testOf(expression)))
   return test(item)

@@ -1,9 +1,15 @@
 import { errorCode } from '../core/base/errors.ts'
 import type { Fault } from '../core/base/result.ts'
 import { auditSince } from '../core/polling/audit.ts'
-import { startPoll, type TruncationReason } from '../core/polling/cursor.ts'
+import {
+  type AccessRefusal,
+  accessRefusal,
+  startPoll,
+  type TruncationReason,
+} from '../core/polling/cursor.ts'
 import type { StreamSources } from '../gateway/streams.ts'
 import type { Watch } from '../gateway/watch.ts'
+import type { AccessEnds } from '../runtime/access-ends.ts'
 import { createOutages } from '../runtime/outages.ts'
 import type { Log } from '../runtime/runtime.ts'
 import { type Db, transact } from '../store/db/connection.ts'
@@ -17,6 +23,7 @@ import {
 } from '../store/monitoring/poll-batches.ts'
 import { type PollSlot, prewarmFilters, recordJudged } from './judged.ts'
 import {
+  belongsTo,
   feedOf,
   type FeedResult,
   fetchPages,
@@ -47,6 +54,8 @@ export type Planner = {
 export type MonitoringDeps = PollDeps &
   RecordDeps & {
     log: Log
+    /** Learns of ways in that end. */
+    ends?: AccessEnds
     schedule: Schedule
     /** Further sources by name. */
     streams: StreamSources
@@ -230,7 +239,7 @@ const truncatedEnd = (reason: TruncationReason): PollEnd => ({
 
 const faultEnd = (fault: Fault): PollEnd => ({
   kind: 'truncated',
-  reason: 'error',
+  reason: accessEndOf(fault) ?? 'error',
   fault: faultText(fault),
   // Throttling delays an identity, not the feed, which is due as planned through any usable one.
   retry_after_s: fault.kind === 'unavailable' ? (fault.retry_after_s ?? 0) : 0,
@@ -247,12 +256,39 @@ function skippedBy(fault: Fault, pages_read: number): Skipped | null {
   return pages_read === 0 ? { why: 'throttled', wait_s } : null
 }
 
-/** Requests the page of an emptied place to find out if it was closed. */
-async function explainEmpty(watch: Watch, { kind, place }: Feed): Promise<PollEnd> {
-  if (kind !== 'posts' && kind !== 'comments') return truncatedEnd('empty_listing')
-  const verdict = await watch.subforum(place)
-  if (verdict.kind !== 'refused') return truncatedEnd('empty_listing')
-  return { ...faultEnd({ kind: 'forbidden', reason: null }), ...refusalFault(verdict.why) }
+/** The ended way in that a fault shows; null: none. */
+function accessEndOf(fault: Fault): AccessRefusal | null {
+  if (fault.kind === 'forbidden') return accessRefusal(fault.reason)
+  const asks_for_login = fault.kind === 'blocked' && fault.login_hint === true
+  return asks_for_login || fault.kind === 'login_required' ? 'login_wall' : null
+}
+
+/** Newest rows of a checkpoint that are looked up by id when their listing is empty. */
+const EVIDENCE_MAX = 3
+
+/**
+ * Explains an emptied listing: its place was closed, or its known rows still exist, so that the
+ * page proves nothing. Otherwise it may be empty, which more checks have to confirm.
+ */
+async function explainEmpty(watch: Watch, feed: Feed): Promise<PollEnd> {
+  const { kind, place, checkpoint } = feed
+  if (kind === 'posts' || kind === 'comments') {
+    const verdict = await watch.subforum(place)
+    if (verdict.kind === 'refused')
+      return { ...faultEnd({ kind: 'forbidden', reason: null }), ...refusalFault(verdict.why) }
+  }
+  const anchors = (checkpoint?.anchor_ids ?? []).slice(0, EVIDENCE_MAX)
+  const present = await watch.present(anchors)
+  if (!present.ok) return faultEnd(present.fault)
+  if (kind === 'search' && present.value.length > 0) {
+    // An edited post may have left the search for good.
+    const items = await watch.refetch(present.value)
+    if (!items.ok) return faultEnd(items.fault)
+    if (!items.value.some((it) => belongsTo(place, it))) return truncatedEnd('empty_listing')
+  }
+  if (present.value.length === 0) return truncatedEnd('empty_listing')
+  const reason = kind === 'user_posts' || kind === 'user_comments' ? 'profile_hidden' : 'emptied'
+  return { kind: 'truncated', reason, fault: `refused:${reason}`, retry_after_s: 0 }
 }
 
 const refusalFault = (why: string | null) => (why === null ? {} : { fault: `refused:${why}` })
@@ -322,10 +358,13 @@ export function createPollRunner(
     for (const { stream, ending } of results) {
       const { key: feed } = stream
       if (ending.kind === 'complete') {
+        for (const reason of ENDS_OF_FEEDS) deps.ends?.restored(reason, feed)
         const ended = outages.recovered(feed)
         if (ended !== null) log('info', 'feed.recovered', { feed, ...ended })
       } else {
         const { reason, fault } = ending
+        const end = ENDS_OF_FEEDS.find((it) => it === reason)
+        if (end !== undefined) deps.ends?.ended(end, feed)
         const count = outages.failed(feed)
         log(count === null ? 'debug' : 'warn', 'check.cut', {
           feed,
@@ -337,6 +376,9 @@ export function createPollRunner(
     }
   }
 }
+
+/** Ends that concern one feed; a login wall concerns all of them. */
+const ENDS_OF_FEEDS = ['placeholder', 'profile_hidden', 'emptied'] as const
 
 /** One feed by its key, several by their number. */
 function nameOf({ targets, batch }: PollJob): string {

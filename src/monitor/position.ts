@@ -7,6 +7,7 @@ import {
   nextCheckpoint,
   oldestAt,
   rateUntil,
+  readsNothing,
   smooth,
   startPoll,
   type TruncationReason,
@@ -172,7 +173,7 @@ export function recordTruncated(
   const { state, started_at, ended_at, seen_at } = result
   const { reason, fault, retry_after_s } = ending
   const moves = movesCheckpoint(reason)
-  const read = reason !== 'error' && (moves || stream.checkpoint !== null)
+  const read = !readsNothing(reason) && (moves || stream.checkpoint !== null)
   advanceFeed(db, stream.id, {
     ...unchangedFields(stream),
     checkpoint: moves ? nextCheckpoint(state, false) : (stream.checkpoint ?? EMPTY_CHECKPOINT),

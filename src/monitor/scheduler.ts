@@ -1,5 +1,6 @@
 import { Cron } from 'croner'
 
+import { hasMainSource } from '../core/forum/naming.ts'
 import { beginningAt } from '../core/limits/plan.ts'
 import { type AuditTokens, refill } from '../core/polling/audit.ts'
 import { FULL_PAGE, planBatches } from '../core/polling/batching.ts'
@@ -134,7 +135,8 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
   transact(db, () => {
     const now = clock.now()
     const active_since = beginningAt(now, deps.watch.item_clock.earliest_ms())
-    attachConfigured(db, [...deps.streams.keys()], { active_since, now })
+    const has_main = hasMainSource(deps.words)
+    attachConfigured(db, [...deps.streams.keys()], { active_since, now, has_main })
     wakeUp(db, now)
   })
 

@@ -1,20 +1,31 @@
 import type { Fault } from '../core/base/result.ts'
 import { type Item, itemKey } from '../core/forum/items.ts'
+import type { Ids } from '../core/polling/coverage.ts'
 import { smooth } from '../core/polling/cursor.ts'
 import type { StreamSource, StreamSources } from '../gateway/streams.ts'
 import { createOutages } from '../runtime/outages.ts'
 import { transact } from '../store/db/connection.ts'
 import { deleteCandidates } from '../store/monitoring/candidates.ts'
-import { insertCheck } from '../store/monitoring/checks.ts'
+import { advanceSeq, insertCheck, recordLate } from '../store/monitoring/checks.ts'
 import { type Feed, findFeed, FIRST_POLL_SEQ, postponeFeed } from '../store/monitoring/feeds.ts'
+import {
+  closeIdGaps,
+  dueIdGap,
+  type IdGap,
+  insertIdGaps,
+  postponeIdGap,
+  rangesOf,
+  settleIdGap,
+} from '../store/monitoring/id-gaps.ts'
 import { insertSeen, listSeen } from '../store/monitoring/matches.ts'
 import { endFirstPolls, listWatchers } from '../store/monitoring/monitors.ts'
 import {
   advanceStream,
   advanceStreamFeed,
-  closeIdGaps,
+  findRecent,
   findStreamState,
-  insertIdGaps,
+  markHead,
+  writePass,
 } from '../store/monitoring/streams.ts'
 import { deliver } from './deliver.ts'
 import { type JudgedDeps, prewarmFilters, recordJudged } from './judged.ts'
@@ -31,6 +42,7 @@ export type StreamDeps = RecordDeps &
   }
 
 type Read = Awaited<ReturnType<StreamSource['step']>> & { ok: true }
+type Reread = (Awaited<ReturnType<StreamSource['reread']>> & { ok: true })['value']
 
 /** A step of a stream that was read. Instants by our clock. */
 type StreamResult = {
@@ -38,6 +50,7 @@ type StreamResult = {
   step: Read['value']
   /** Proof of the source that nothing was missed. */
   proof: string
+  relisted_ms: number
   /** Milliseconds by which the clock of the source's items is ahead. */
   ahead_ms: number
   started_at: number
@@ -64,6 +77,7 @@ export function createStreamRunner(deps: StreamDeps): (feed: Feed) => Promise<vo
       feed,
       step: read.value,
       proof: stream.proof,
+      relisted_ms: stream.relisted_ms,
       ahead_ms: stream.ahead_ms(),
       started_at,
       ended_at: clock.now(),
@@ -72,6 +86,32 @@ export function createStreamRunner(deps: StreamDeps): (feed: Feed) => Promise<vo
     if (recorded === null) return
     if (recorded.pending > 0) deps.on_pending()
     log('debug', 'check.recorded', { feeds: feed.key, count: 1, ...recorded })
+    for (let n = 0; n < REREADS_MAX && stream.reread_requests() > 0 && !signal.aborted; n++)
+      if (!(await rereadNext(feed, stream))) break
+  }
+
+  /** Requests ids again that had no item, that were passed, or under which items may be listed late; false: none. */
+  async function rereadNext(feed: Feed, stream: StreamSource): Promise<boolean> {
+    const task = nextReread(db, feed.id, stream.relisted_ms, clock.now())
+    if (task === null) return false
+    const started_at = clock.now()
+    const read = await stream.reread(task.ids, signal)
+    if (signal.aborted) return false
+    if (!read.ok) {
+      const { gap } = task
+      log('debug', 'reread.failed', { feed: feed.key, fault: faultText(read.fault) })
+      if (gap !== null) transact(db, () => postponeIdGap(db, gap, clock.now() + REST_MS))
+      return false
+    }
+    const { value } = read
+    const times = { ahead_ms: stream.ahead_ms(), started_at, ended_at: clock.now() }
+    const recorded = await recordJudged(deps, [feed.id], () =>
+      recordReread(deps, { feed, task, read: value, ...times }),
+    )
+    if (recorded === null) return false
+    if (recorded.pending > 0) deps.on_pending()
+    log('debug', 'reread.recorded', { feed: feed.key, ...task.ids, ...recorded })
+    return value.requests > 0 && !isStuck(task.ids, value)
   }
 
   function recordFailed(feed: Feed, fault: Fault, started_at: number): void {
@@ -121,13 +161,16 @@ type RecordedStep = { new_items: number; matched: number; pending: number }
  */
 function recordStep(deps: RecordDeps, result: StreamResult): RecordedStep {
   const { db, run_id } = deps
-  const { feed, step, proof, ahead_ms, started_at, ended_at } = result
+  const { feed, step, proof, relisted_ms, ahead_ms, started_at, ended_at } = result
   const feed_id = feed.id
   return transact(db, () => {
     const current = findFeed(db, feed_id)
     if (current === null || isOther(current, feed)) return { new_items: 0, matched: 0, pending: 0 }
     const begun = listWatchers(db, feed_id).filter((it) => it.active_from_seq === FIRST_POLL_SEQ)
-    const seen = writeSeen(db, current, step.items, ended_at + ahead_ms)
+    const seen = writeSeen(db, current, step.items, {
+      seen_at: ended_at + ahead_ms,
+      found_by: 'poll',
+    })
     // An item that comes again was edited or restored.
     const hits = matchAll(deps, current, { now: ended_at, begins: true, isAgain: () => true }, seen)
     if (deps.patterns?.verdicts.lacking() === true) throw new UnknownVerdicts()
@@ -154,8 +197,10 @@ function recordStep(deps: RecordDeps, result: StreamResult): RecordedStep {
     const check = { feed_id, started_at, ended_at, run_id, cut_reason: null, new_items }
     const check_id = insertCheck(db, { ...check, pages: step.requests })
     const gap = { feed_id, check_id, until_at: ended_at + ahead_ms, recorded_at: ended_at }
-    insertIdGaps(db, step.unanswered, gap)
-    closeIdGaps(db, feed_id, idsOf(step), ended_at)
+    insertIdGaps(db, rangesOf(step.unanswered), { ...gap, reason: 'unanswered' })
+    insertIdGaps(db, step.skipped, { ...gap, reason: 'skipped' })
+    closeIdGaps(db, feed_id, step.answered, ended_at)
+    if (relisted_ms > 0) markHead(db, feed_id, ended_at, relisted_ms)
     deleteCandidates(
       db,
       step.gone.map((name) => itemKey({ name, source: feed.place })),
@@ -170,16 +215,97 @@ function recordStep(deps: RecordDeps, result: StreamResult): RecordedStep {
   })
 }
 
-/** Ids that a step has answers for. */
-const idsOf = ({ items, gone }: Pick<Read['value'], 'items' | 'gone'>): number[] =>
-  [...items.map(({ name }) => name), ...gone].map((name) => Number(name.slice(3)))
+/** Ranges that are read again after one step. */
+const REREADS_MAX = 20
+/** So long ids wait after a request for them that failed or brought nothing. */
+const REST_MS = 60_000
+/** From the start of a pass over recent ids to the next. */
+const PASS_EVERY_MS = 5 * 60_000
+const PASS_DEPTH_MS = 3_600_000
+
+/** Ids to be read again: those of a gap, or the rest of a pass over recent ids. */
+type RereadTask = { ids: Ids; gap: IdGap | null }
+
+/**
+ * The ids to be read again now; null: none. Every second pass over recent ids goes back twice as far as an hour, every
+ * fourth one four times, up to the age at which items are listed late.
+ */
+function nextReread(
+  db: RecordDeps['db'],
+  feed_id: number,
+  relisted_ms: number,
+  now: number,
+): RereadTask | null {
+  const gap = dueIdGap(db, feed_id, now)
+  if (gap !== null) return { ids: { from_id: gap.from_id, to_id: gap.to_id }, gap }
+  const recent = relisted_ms === 0 ? null : findRecent(db, feed_id)
+  if (recent === null) return null
+  const { rest, proven_from, proven_to, rereads, reread_at, heads } = recent
+  if (rest !== null) return { ids: rest, gap: null }
+  if (proven_from === null || proven_to === null) return null
+  if (reread_at !== null && now - reread_at < PASS_EVERY_MS) return null
+  const next = rereads + 1
+  const depth_ms = Math.min(relisted_ms, PASS_DEPTH_MS * (next & -next))
+  const before = heads.findLast(([at]) => at <= now - depth_ms)
+  const ids = { from_id: Math.max(proven_from, before?.[1] ?? proven_from), to_id: proven_to }
+  transact(db, () => writePass(db, feed_id, { rereads: next, reread_at: now, rest: ids }))
+  return { ids, gap: null }
+}
+
+const isStuck = ({ from_id, to_id }: Ids, { behind }: Reread): boolean =>
+  behind?.from_id === from_id && behind.to_id === to_id
+
+const wasEdited = ({ edited }: Item): boolean => edited !== false
+
+type RereadResult = {
+  feed: Feed
+  task: RereadTask
+  read: Reread
+  ahead_ms: number
+  started_at: number
+  ended_at: number
+}
+
+/**
+ * Records ids that were read again in one transaction: late items, matches, deliveries, and what is still missing.
+ * @throws UnknownVerdicts when filters asked for verdicts that `deps.patterns` has yet to find
+ */
+function recordReread(deps: RecordDeps, result: RereadResult): RecordedStep {
+  const { db, run_id } = deps
+  const { feed, task, read, ahead_ms, started_at, ended_at } = result
+  const feed_id = feed.id
+  return transact(db, () => {
+    const current = findFeed(db, feed_id)
+    if (current === null || isOther(current, feed)) return { new_items: 0, matched: 0, pending: 0 }
+    const seen_at = ended_at + ahead_ms
+    const seen = writeSeen(db, current, read.items, { seen_at, found_by: 'audit' })
+    const hits = matchAll(deps, current, { now: ended_at, begins: false, isAgain: wasEdited }, seen)
+    if (deps.patterns?.verdicts.lacking() === true) throw new UnknownVerdicts()
+    const new_items = seen.fresh.size
+    advanceSeq(db, feed_id, seen.next_seq)
+    if (new_items > 0)
+      recordLate(db, feed_id, { count: new_items, lateness_ms: current.lateness_ms })
+    const check = { feed_id, started_at, ended_at, run_id, cut_reason: null, new_items }
+    insertCheck(db, { ...check, pages: read.requests })
+    const { gap, ids } = task
+    const { behind, unanswered } = read
+    const rest_at = ended_at + (isStuck(ids, read) ? REST_MS : 0)
+    if (gap !== null)
+      settleIdGap(db, feed_id, { gap, behind, unanswered }, { now: ended_at, rest_at })
+    else {
+      const pass = findRecent(db, feed_id)
+      if (pass !== null) writePass(db, feed_id, { ...pass, rest: behind })
+    }
+    return { new_items, ...deliver(deps, hits) }
+  })
+}
 
 /** Stores the items that are new to the feed. */
 function writeSeen(
   db: RecordDeps['db'],
   { id: feed_id, next_seq }: Feed,
   items: readonly Item[],
-  seen_at: number,
+  { seen_at, found_by }: { seen_at: number; found_by: 'poll' | 'audit' },
 ): Seen {
   const known = listSeen(db, feed_id, items.map(itemKey))
   const first_seen = new Map(known.map((it) => [it.item_id, it.first_seen_at]))
@@ -189,7 +315,7 @@ function writeSeen(
     const item_id = itemKey(item)
     if (first_seen.has(item_id)) continue
     const row = { feed_id, item_id, seq, created_at: item.created_utc * 1000 }
-    insertSeen(db, { ...row, first_seen_at: seen_at, found_by: 'poll' })
+    insertSeen(db, { ...row, first_seen_at: seen_at, found_by })
     fresh.add(item_id)
     first_seen.set(item_id, seen_at)
     seq += 1

@@ -7,11 +7,16 @@ import type { Egress } from '../net/egress.ts'
 import type { EgressRequest } from '../net/proxy-agents.ts'
 import { createReachability } from '../net/reachability.ts'
 import type { Clock, Log } from '../runtime/runtime.ts'
+import { createHosts, type Hosts } from './hosts.ts'
+import type { Use } from './port.ts'
+import { productOf, rulesOf } from './robots.ts'
 
 /** One request of a source. */
 type HttpRequest = {
   /** From the slash on, with its query. */
   path: string
+  /** Instead of the path below `base_url`. */
+  url?: string
   method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** Sent as JSON. */
   body?: unknown
@@ -30,6 +35,8 @@ export type HttpCall = {
   /** Epoch ms of all attempts and waits. */
   deadline_at: number
   signal?: AbortSignal | undefined
+  /** `poll`: forumd requests it by itself; default: a caller asked for it. */
+  use?: Use
 }
 
 /** A complete answer that is neither a limit nor a refusal of the edge. */
@@ -72,21 +79,23 @@ export type HttpClientOptions = {
   base_url: string
   user_agent: string
   requests_per_minute: number
+  /** Requests that may be sent at once after a quiet time. */
+  burst?: number
   timeout_ms: number
   /** Headers of every request, such as a key. */
   headers?: () => Record<string, string>
+  /** State of hosts that several clients share. Default: none is shared. */
+  hosts?: Hosts
+  /** Obeys the robots.txt of the host. Default: false. */
+  robots?: boolean
   /** Meaning of an answer that is no success; null: by its status. */
   verdict?: (answer: HttpAnswer) => Fault | null
   on_recovered?: () => void
 }
 
-/** Requests that may be sent at once after a quiet time. */
-const BURST = 10
 const ATTEMPTS_MAX = 3
 const FIRST_BACKOFF_MS = 500
 const BACKOFF_MAX_MS = 60_000
-/** Longest pause that a Retry-After header may request. */
-const PAUSE_MAX_S = 3600
 /** Answers kept for revalidation; larger ones are requested whole each time. */
 const ETAGS_MAX = 64
 const ETAG_CHARACTERS_MAX = 2 * 1024 * 1024
@@ -98,16 +107,15 @@ const BLOCKED: Fault = { kind: 'blocked' }
  */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   const { egress, clock, log, random, base_url, user_agent, requests_per_minute } = options
-  const { host } = new URL(base_url)
+  const { burst } = options
+  const { host, origin } = new URL(base_url)
   const reachability = createReachability({
     clock,
     log,
     onRecovered: options.on_recovered ?? (() => {}),
   })
-  let every_ms = 60_000 / requests_per_minute
-  /** Token bucket as the instant at which the next request is due, monotonic ms. */
-  let next_at = -Infinity
-  let paused_until = -Infinity
+  const shared = (options.hosts ?? createHosts(clock)).at(host)
+  const pace = shared.join(requests_per_minute, burst)
   let offset_ms = 0
   const etags = new LRUCache<string, { etag: string; text: string }>({
     max: ETAGS_MAX,
@@ -115,25 +123,12 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     sizeCalculation: ({ text }) => Math.max(1, text.length),
   })
 
-  const wait_ms = (): number => {
-    const now = clock.mono()
-    return Math.max(0, paused_until - now, next_at - now - (BURST - 1) * every_ms)
-  }
-
-  function take(): void {
-    next_at = Math.max(next_at, clock.mono()) + every_ms
-  }
-
-  function pause(seconds: number): void {
-    paused_until = Math.max(paused_until, clock.mono() + Math.min(seconds, PAUSE_MAX_S) * 1000)
-  }
-
   /** Waits for the pace; null when the deadline comes first. */
   async function turn({ deadline_at, signal }: HttpCall): Promise<Fault | null> {
     for (;;) {
-      const ms = wait_ms()
+      const ms = pace.wait_ms()
       if (ms === 0) {
-        take()
+        pace.take()
         return null
       }
       if (clock.now() + ms > deadline_at)
@@ -157,11 +152,11 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
         ...fail({ kind: 'unavailable', status: null, retry_after_s: null, not_requested: true }),
         left: false,
       }
-    const { path, method = 'GET', body, expect = 'json' } = request
+    const { path, url, method = 'GET', body, expect = 'json' } = request
     const is_kept = method === 'GET' && request.as_caller !== true
     const known = is_kept ? etags.get(path) : undefined
     const sent: EgressRequest = {
-      url: `${base_url}${path}`,
+      url: url ?? `${base_url}${path}`,
       method,
       headers: {
         'user-agent': user_agent,
@@ -198,11 +193,38 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   /** Fault of an answer. A limit pauses all requests, except that of a caller's account. */
   function judge(answer: HttpAnswer, { as_caller }: HttpRequest): Fault | null {
     const fault = options.verdict?.(answer) ?? faultOf(answer)
-    if (fault?.kind === 'throttled' && as_caller !== true) pause(fault.retry_after_s)
+    if (fault?.kind === 'throttled' && as_caller !== true) pace.pause(fault.retry_after_s)
     return fault
   }
 
+  /** Why the host's robots.txt forbids a request; null: it does not. */
+  async function forbidden(
+    { path, as_caller }: HttpRequest,
+    call: HttpCall,
+  ): Promise<Fault | null> {
+    // The site gave the holder of an account access to its API.
+    if (options.robots !== true || as_caller === true) return null
+    const found = await rulesOf(shared, origin, {
+      clock,
+      async request(url) {
+        const request = { path: '/robots.txt', url, expect: 'text' } as const
+        const sent = await transmit(request, call, false)
+        if (!sent.ok) return fail(sent.fault)
+        const { status, headers, text } = sent.value
+        return ok({ status, location: headers.get('location'), text })
+      },
+    })
+    if (!found.ok) return found.fault
+    const asked = call.use !== 'poll'
+    const { pathname } = new URL(base_url)
+    return found.value.allows(pathname.replace(/\/$/, '') + path, productOf(user_agent), asked)
+      ? null
+      : { kind: 'forbidden', reason: 'robots' }
+  }
+
   async function attempt(request: HttpRequest, call: HttpCall): Promise<Outcome<HttpAnswer>> {
+    const barred = await forbidden(request, call)
+    if (barred !== null) return fail(barred)
     const sent = await transmit(request, call, false)
     if (!sent.ok) return fail(sent.fault)
     const { headers, text } = sent.value
@@ -260,10 +282,8 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     as: (headers) => clientOf({ headers, as_caller: true }),
     clock_offset_ms: () => offset_ms,
     isDown: reachability.isDown,
-    wait_ms,
-    limit(per_minute) {
-      every_ms = 60_000 / Math.min(requests_per_minute, per_minute)
-    },
+    wait_ms: pace.wait_ms,
+    limit: pace.limit,
   }
 }
 

@@ -4,10 +4,10 @@ import type { Acted } from '../core/forum/native-refusals.ts'
 import type { PermalinkTarget } from '../core/forum/permalink.ts'
 import type { Direction, PostedOrPending, SentMessage } from '../core/forum/writes.ts'
 import type { HttpCall, HttpClientOptions } from './http.ts'
-import type { LoginCode, LoginRequest, Platform } from './port.ts'
+import type { LoginCode, LoginRequest, Platform, Use } from './port.ts'
 
 /** Kinds of platforms that are read without the pool's accounts. */
-type SourceKind = 'discourse' | 'hackernews' | 'lemmy'
+type SourceKind = 'reddit' | 'discourse' | 'hackernews' | 'lemmy' | 'piefed'
 
 /** The reads of the port that a source may have; each is a capability of its name. */
 export type ReadPort = Omit<
@@ -129,10 +129,14 @@ export type StreamStep = {
   state: StreamState
   /** The first id after the start and the highest proven one; null before anything was proven. */
   proven: IdRange | null
-  /** Ids that exist and were not read yet, because the step's requests were used up. */
+  /** Ids that exist and were not read yet, because the step's requests were used up: the next step reads them. */
   behind: IdRange | null
-  /** Ids that stayed without an answer longer than the patience. Exact, not an estimate. */
+  /** Ids that the state has passed without reading them: no later step does, `reread` can. */
+  skipped: IdRange[]
+  /** Ids that had no item for longer than the patience: no later step asks for them, `reread` can. */
   unanswered: number[]
+  /** Ids that had an item, live or not: those among them that were reported before are no longer missing. */
+  answered: number[]
   /**
    * Epoch ms by the source's clock: everything that was visible to the reader and created before was
    * read. Answers from a cache of the source prove the time before the cache's age only.
@@ -150,6 +154,20 @@ export type StreamCall = {
   /** Epoch ms. */
   deadline_at: number
   signal?: AbortSignal | undefined
+  /** `poll`: forumd requests it by itself. */
+  use?: Use
+}
+
+/** Result of reading a range again. */
+export type Reread = {
+  /** Items of the range as they are now, oldest first. */
+  items: Item[]
+  /** Ids of the range that have no item. */
+  unanswered: number[]
+  /** The rest of the range, which was not read. Null: none. */
+  behind: IdRange | null
+  /** Requests that were sent. */
+  requests: number
 }
 
 /**
@@ -158,14 +176,14 @@ export type StreamCall = {
  */
 export type ItemStream = {
   proof: Exclude<ProofKind, 'time_listing'>
-  /** Requests of a step when nothing is new. */
-  idle_requests: number
+  /**
+   * So long, in ms, an item may be listed again under an old id without a word of the source: `reread` of the ids of this
+   * time finds it. 0: the steps do.
+   */
+  relisted_ms: number
   advance(state: StreamState | null, call: StreamCall): Promise<Outcome<StreamStep>>
-  /** Reads a range again that a step left behind; the state does not move. */
-  reread(
-    range: IdRange,
-    call: StreamCall,
-  ): Promise<Outcome<Pick<StreamStep, 'items' | 'behind' | 'requests'>>>
+  /** Reads a range again, whose ids are those of a step's report; the state does not move. */
+  reread(range: IdRange, call: StreamCall): Promise<Outcome<Reread>>
 }
 
 /** Options of an adapter. `base_url` is '' for a kind with a fixed address. */
@@ -191,11 +209,17 @@ export type Source = {
   capabilities: ReadonlySet<Capability>
   reads: ReadPort
   stream: ItemStream | null
+  /** True: names of places and users have the form of those of `main`. Default: false. */
+  has_names_of_main?: true
+  /** The newest posts with fewer requests than `posts` takes; absent: that is one request. */
+  newestPosts?: ReadPort['posts']
   acts: SourceActs
   /** Null: acts need no such permission, or there are none. */
   authorization: Authorization | null
   /** True when `place` is a name that the source could have. */
   isPlace(place: string): boolean
+  /** Names of places as a reader would write them, for forms and messages. */
+  place_examples: readonly string[]
   /** Why the stream proves nothing of one place, as for a copy of another server's; null: it does. */
   partialFor?(place: string): PartialReason | null
   /** Post, or comment under it, that a link to the source leads to; null if it is none. */

@@ -20,13 +20,13 @@ export type LogSettings = {
  * header or a body cannot get into the log by being passed along.
  */
 export const LOG_FIELDS: ReadonlySet<string> = new Set(
-  `account act address addresses area at attempt attempts billed bytes call calls code config count customer cut_reason
-  delay_ms delivery delivery_id dir due duration_ms error errors event_id fault feed feeds field file freed from gap host
+  `account act address addresses area at attempt attempts billed bytes call calls code config count customer cut_reason days
+  delay_ms delivery delivery_id dir due duration_ms ends_at error errors event_id fault feed feeds field file freed from gap host
   http_status id identity idle_ms instance instance_id interval_s item item_id items jump_ms key key_id kind last_error late_ms
   limit loop matched matches message method missed missed_estimate monitor monitor_id monitors name new_items next_at
   offset_ms page pages path path_kind pending pid place plan platform port purpose queued rate reason refused released
   remaining request request_id rest_ms retries retry_after_s retry_index round route rows schema seconds sent
-  signal size state status status_code stopped subforum suppressed target targets
+  signal size state status status_code source stopped subforum subject suppressed target targets
   tier tries turn uptime_s url value version waited_ms warning what webhook webhook_id why`.split(
     /\s+/,
   ),

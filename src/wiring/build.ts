@@ -5,12 +5,11 @@ import { createApp } from '../api/app.ts'
 import { onDeliveries } from '../api/dashboard/counters.ts'
 import { countAttempt } from '../api/metrics/counters.ts'
 import { createReadsHealth } from '../api/status.ts'
-import type { Config } from '../config/schema.ts'
+import { type Config, defaultSource, hasMain } from '../config/schema.ts'
 import type { AccountState } from '../core/accounts/status.ts'
 import { createAllowed } from '../core/base/address.ts'
 import { createLinks } from '../core/forum/links.ts'
 import { createNaming } from '../core/forum/naming.ts'
-import { linkHosts } from '../core/forum/permalink.ts'
 import { createByteBudget } from '../core/limits/byte-budget.ts'
 import type { Plan } from '../core/limits/plan.ts'
 import { createItemClock } from '../core/polling/item-clock.ts'
@@ -24,6 +23,7 @@ import { createStorage } from '../monitor/storage.ts'
 import { createGuard } from '../net/guard.ts'
 import { createPatternJudge } from '../patterns/judge.ts'
 import { createPatternThread } from '../patterns/thread.ts'
+import { createAccessEnds } from '../runtime/access-ends.ts'
 import { createFileShortage } from '../runtime/file-shortage.ts'
 import type { LoopFailure } from '../runtime/loop.ts'
 import type { Runtime } from '../runtime/runtime.ts'
@@ -36,8 +36,9 @@ import { countSlots } from '../store/monitoring/monitors.ts'
 import { createDelivery, receiversOf } from './delivery.ts'
 import { createLoops } from './loops.ts'
 import { connectGauges, createObservers, onPlatformRequest } from './observers.ts'
-import { createPlatform, createWriteActions, longestAtPlatform } from './platform.ts'
+import { createPlatform, createWriteActions, hostsOf, longestAtPlatform } from './platform.ts'
 import { createRoutes } from './routes.ts'
+import { endingSoon, sourceEnds } from './source-ends.ts'
 import { connectSources, streamsOf } from './sources.ts'
 
 /**
@@ -90,18 +91,21 @@ export function assemble({
   const { operator, metrics, log, tally, requests } = createObservers(shared, {
     wakeOperator: () => wake('operator'),
   })
-  const words = createNaming(config.wire)
-  const reads_health = createReadsHealth(clock, () => pool.usable() && !platform.isDown(), log)
+  const words = createNaming(config.wire, defaultSource(config))
+  const has_main = hasMain(config)
+  const reads_health = createReadsHealth(clock, () => usable(), log)
 
   const files = createFileShortage({ clock, log })
 
   const guard = createGuard({ ...runtime, allowed: createAllowed(config.guard), timeout_ms })
+  const ends = createAccessEnds({ clock, log })
   const wiring = createPlatform(
     config,
     { ...runtime, log },
     {
       guard,
       signal,
+      ends,
       on_recovered: () => monitoring.resume(),
       on_request: onPlatformRequest({ metrics, reads_health, files, requests, pool: () => pool }),
     },
@@ -114,6 +118,7 @@ export function assemble({
     log,
     client: account_client,
     allow_anonymous: config.pool.allow_anonymous,
+    has_platform: has_main,
     signal,
     nudge: () => wake('pool'),
   })
@@ -129,7 +134,7 @@ export function assemble({
     tree_fetches: config.limits.tree_fetches,
     read_cache_ms: config.limits.read_cache_s * 1000,
     on_read: (state) => metrics.count('reads_cache_total', { state }),
-    hosts: linkHosts(config.platform),
+    hosts: hostsOf(config.platform),
   })
   const sources = connectSources(config, {
     clock,
@@ -141,6 +146,10 @@ export function assemble({
     on_recovered: () => monitoring.resume(),
   })
   const streams = streamsOf(sources)
+  const usable = () =>
+    has_main
+      ? pool.usable() && !platform.isDown()
+      : [...sources.values()].some(({ source }) => !source.isDown())
   const write_actions = createWriteActions(
     config,
     { ...runtime, log },
@@ -193,6 +202,7 @@ export function assemble({
     signal,
   })
 
+  const source_ends = sourceEnds(config)
   const last_reload = { ok: true, at: clock.now() }
   const storageReport = () => ({
     trouble: storage.trouble(),
@@ -214,9 +224,11 @@ export function assemble({
     watch: {
       ...watch,
       page: (...one) => expect('monitor', deadline_ms * POLL_STEPS, watch.page(...one)),
+      present: (...one) => expect('monitor', deadline_ms * POLL_STEPS, watch.present(...one)),
       refetch: (...one) => expect('monitor', deadline_ms * POLL_STEPS, watch.refetch(...one)),
     },
     streams,
+    ends,
     clock,
     log,
     signal,
@@ -301,6 +313,7 @@ export function assemble({
     },
     failing_loops: () => failing_loops().map(({ loop }) => loop),
     storage_failing: storage.trouble,
+    ends: () => endingSoon(source_ends, clock.now()),
     monitors: ({ id, plan }) => ({ used: countSlots(db, id).used, total: plan_of(plan).slots }),
     budget,
     routes,
@@ -315,6 +328,7 @@ export function assemble({
       clock_offset_ms: watch.clock_offset_ms,
       retention_days,
       feedback_days: () => config.limits.feedback_days,
+      ends: source_ends,
     },
     { monitoring, pool, operator, storage, nudgeSender, drafting },
   )

@@ -1,11 +1,13 @@
 import type { Pool } from '../accounts/pool.ts'
 import type { DraftExecutor } from '../api/drafts/executor.ts'
+import type { SourceEnd } from '../core/limits/ends-at.ts'
 import type { OperatorNotifier } from '../delivery/operator.ts'
 import { createStallWatch, createUpkeep } from '../monitor/maintenance.ts'
 import type { Monitoring } from '../monitor/scheduler.ts'
 import type { Storage } from '../monitor/storage.ts'
 import type { Clock, Log } from '../runtime/runtime.ts'
 import type { Db } from '../store/db/connection.ts'
+import { createSourceEndWatch } from './source-ends.ts'
 
 /** Interval at which monitors check whether a full disk has space again. */
 const FULL_DISK_MS = 1000
@@ -20,6 +22,7 @@ type LoopContext = {
   clock_offset_ms: () => number
   retention_days: number
   feedback_days: () => number
+  ends: readonly SourceEnd[]
 }
 
 type Parts = {
@@ -41,6 +44,7 @@ export function createLoops(
   const { retention_days, feedback_days } = context
   const stalls = createStallWatch({ db, clock, log })
   const keepUp = createUpkeep({ db, clock, signal, clock_offset_ms, retention_days, feedback_days })
+  const checkEnds = createSourceEndWatch(context.ends, context)
   let started = false
 
   /** Picks up changes that another process, such as the command line, made since the last call. */
@@ -69,6 +73,9 @@ export function createLoops(
       return operator.turn()
     },
 
-    upkeep: keepUp,
+    upkeep(): Promise<number> {
+      checkEnds()
+      return keepUp()
+    },
   }
 }

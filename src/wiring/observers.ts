@@ -11,7 +11,7 @@ import { type GaugeSources, registerGauges } from '../api/metrics/gauges.ts'
 import { createMetrics, type Metrics } from '../api/metrics/registry.ts'
 import { createRequestCounts, type RequestCounts } from '../api/operator/accounts.ts'
 import type { ReadsHealth } from '../api/status.ts'
-import type { Config } from '../config/schema.ts'
+import { type Config, hasMain } from '../config/schema.ts'
 import { createOperatorNotifier, createTrustedGuard } from '../delivery/operator.ts'
 import { createTransport } from '../net/transport.ts'
 import { ANONYMOUS, type Identity } from '../platforms/port.ts'
@@ -133,6 +133,7 @@ export function connectGauges(
         { name: '', state: 'anonymous', budget: platform.budget(ANONYMOUS.id) },
       ]
     },
+    has_platform: hasMain(config),
     usable: pool.usable,
     unreachable: platform.isDown,
     reads: reads_health.state,

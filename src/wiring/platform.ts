@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createAccountClient } from '../accounts/client.ts'
 import { createProbe } from '../accounts/probe.ts'
 import type { Config } from '../config/schema.ts'
-import { linkHosts } from '../core/forum/permalink.ts'
+import { type LinkHosts, linkHosts } from '../core/forum/permalink.ts'
 import { IMAGE_BYTES_MAX } from '../core/forum/writes.ts'
 import { tryMailServer } from '../delivery/smtp.ts'
 import type { Identities } from '../gateway/identity.ts'
@@ -16,6 +16,7 @@ import { createEgress } from '../net/egress.ts'
 import type { Guard } from '../net/guard.ts'
 import { createTransport } from '../net/transport.ts'
 import { ANONYMOUS, type Identity } from '../platforms/port.ts'
+import { ABSENT } from '../platforms/reddit/absent.ts'
 import { createForum } from '../platforms/reddit/adapter.ts'
 import {
   type Browser,
@@ -26,10 +27,13 @@ import {
 import { createBrowserComment } from '../platforms/reddit/browser/comment.ts'
 import { createLaunch } from '../platforms/reddit/browser/launch.ts'
 import { createBrowserLogin } from '../platforms/reddit/browser/login.ts'
+import { recogniseEndings, watchLoginWall } from '../platforms/reddit/endings.ts'
 import { createJars } from '../platforms/reddit/login/cookie-jar.ts'
 import { createLogin } from '../platforms/reddit/login/login.ts'
 import { createOAuthTokens } from '../platforms/reddit/login/oauth.ts'
 import type { RequestEvent } from '../platforms/reddit/request.ts'
+import { unsupported } from '../platforms/source.ts'
+import { type AccessEnds, createAccessEnds } from '../runtime/access-ends.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import type { WriteActions } from './routes.ts'
 
@@ -47,47 +51,59 @@ type PlatformDeps = {
   on_request?: (event: RequestEvent, through: Identity) => void
   /** Called when a platform that was unreachable has answered again. */
   on_recovered?: () => void
+  /** Learns of ways in that end; absent: they are logged. */
+  ends?: AccessEnds
 }
 
 /** Creates the configured platform: its reads, and the operations on the operator's accounts. */
 export function createPlatform(
   { platform: at, pool, browser: at_hand, storage }: Config,
   runtime: Runtime,
-  { guard, signal, on_request, on_recovered }: PlatformDeps,
+  deps: PlatformDeps,
 ) {
   const { clock } = runtime
+  const { guard, signal, on_request, on_recovered } = deps
   const ca = authority(at.ca_file)
   const timeout_ms = at.timeout_s * 1000
   const egress = createEgress({ ...runtime, guard, ca })
-  const platform = createForum({
+  const { base_url, session_cookie, token_url, user_agent } = at
+  const login_deps = { egress, clock, user_agent, timeout_ms }
+  const tokens = createOAuthTokens({ ...login_deps, token_url })
+  const account_deps = { tokens, clock, signal }
+  if (base_url === '')
+    return {
+      ...ABSENT,
+      egress,
+      account_client: createAccountClient({ ...account_deps, ...ABSENT, forum: ABSENT.platform }),
+      browser_comment: async () => unsupported('session'),
+      close: async () => egress.close(),
+    }
+  const { ends = createAccessEnds(runtime) } = deps
+  const noteLoginWall = watchLoginWall(ends, new URL(base_url).host)
+  const forum = createForum({
     ...runtime,
     egress,
-    base_url: at.base_url,
+    base_url,
     api_url: at.api_url,
     chat_url: at.chat_url,
     link_hosts: linkHosts(at).link,
     // The platform itself names the host that stores its pictures.
     store: createTransport({ ...runtime, guard, timeout_ms }),
-    user_agent: at.user_agent,
+    user_agent,
     timeout_ms,
     retries: at.retries,
     requests_per_minute: pool.session_requests_per_minute,
     oauth_requests_per_minute: pool.oauth_requests_per_minute,
-    on_request,
+    on_request(event, through) {
+      on_request?.(event, through)
+      noteLoginWall(through, event.fault)
+    },
     on_recovered,
   })
-  const { base_url, session_cookie, token_url, user_agent } = at
+  const platform = { ...forum, ...recogniseEndings(forum, { clock, ends }) }
   const jars = createJars({ base_url, session_cookie, clock })
-  const login_deps = { egress, clock, user_agent, timeout_ms }
   const login = createLogin({ ...login_deps, jars, base_url })
-  const account_client = createAccountClient({
-    forum: platform,
-    jars,
-    login,
-    tokens: createOAuthTokens({ ...login_deps, token_url }),
-    clock,
-    signal,
-  })
+  const account_client = createAccountClient({ ...account_deps, forum: platform, jars, login })
   const browser = lazyBrowser(() =>
     createBrowser({
       ...runtime,
@@ -115,6 +131,10 @@ export function createPlatform(
     },
   }
 }
+
+/** Hosts of the platform's links; none without a platform. */
+export const hostsOf = (at: Config['platform']): LinkHosts =>
+  at.base_url === '' ? { link: [], short: [] } : linkHosts(at)
 
 /** A browser created at its first call: it clears its folder, which until then may belong to a running daemon. */
 function lazyBrowser(make: () => Browser): Browser {
@@ -151,10 +171,25 @@ export function openPlatformTools(config: Config, runtime: Runtime) {
         tested.map(async (it) => {
           const source = createSource(it, config, { ...runtime, egress })
           const deadline_at = runtime.clock.now() + config.platform.read_deadline_s * 1000
-          const answer = await source.probe({ requests: SOURCE_REQUESTS, deadline_at })
-          return { name: it.name, kind: it.kind, capabilities: [...source.capabilities], answer }
+          const answer = await source.probe({
+            requests: SOURCE_REQUESTS,
+            deadline_at,
+            use: 'poll',
+          })
+          return {
+            name: it.name,
+            kind: it.kind,
+            url: source.url,
+            capabilities: [...source.capabilities],
+            ahead_ms: answer.ok ? source.clock_offset_ms() : null,
+            answer,
+          }
         }),
       )
+    },
+    async watchableSources() {
+      const { watchableOf } = await import('./sources.ts')
+      return watchableOf(config, { ...runtime, egress })
     },
     async sourceAccess(name: string) {
       const { createSource } = await import('./sources.ts')
@@ -277,7 +312,7 @@ export function createWriteActions(
       ...within,
       acts: platform.acts,
       browser_comment,
-      hosts: linkHosts(at),
+      hosts: hostsOf(at),
     }),
     signIn: createSignIn({ ...within, login, browser_login, browser_schemes: BROWSER_SCHEMES }),
     loadPicture: createDownload({

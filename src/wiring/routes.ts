@@ -33,7 +33,7 @@ import { loginWrite } from '../api/writes/login.ts'
 import { messageWrites } from '../api/writes/messages.ts'
 import { type LoadPicture, profileWrites } from '../api/writes/profile.ts'
 import { voteWrites } from '../api/writes/votes.ts'
-import type { Config } from '../config/schema.ts'
+import { type Config, hasMain } from '../config/schema.ts'
 import type { Links } from '../core/forum/links.ts'
 import type { ByteBudget } from '../core/limits/byte-budget.ts'
 import type { Plan } from '../core/limits/plan.ts'
@@ -51,7 +51,8 @@ import { BROWSER_SCHEMES } from '../platforms/reddit/browser/browser.ts'
 import type { Clock } from '../runtime/runtime.ts'
 import { openSourceAccount } from '../store/accounts/sources.ts'
 import type { Instance } from '../store/maintenance/instance.ts'
-import { listSources, type ReadySource } from './sources.ts'
+import { endOf, sourceEnds } from './source-ends.ts'
+import { listSources, operatedSources, type ReadySource } from './sources.ts'
 
 /** The routes of the reads. */
 export function reads(
@@ -77,12 +78,13 @@ function readsOfSources(
   sources: ReadonlyMap<string, ReadySource>,
   options: Omit<ReadsOptions, 'source' | 'degraded'>,
 ): AnyElysia[] {
-  return [...sources.values()].flatMap(({ name, reads: gateway }) => {
+  return [...sources.values()].flatMap(({ name, source, reads: gateway }) => {
     const words = { ...route_context.words, api: sourcePath(route_context.words, name) }
     return reads({ ...route_context, words }, gateway, {
       ...options,
       degraded: () => false,
       source: name,
+      has_names_of_main: source.has_names_of_main,
     })
   })
 }
@@ -231,6 +233,8 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       operatorDrafts(route_context, { db, executor: executor }),
     ]
   }
+  const ends = sourceEnds(config)
+  const endedOn = (source: string) => endOf(ends, source, clock.now())
   const routes = (route_context: RouteContext) => [
     ...draftRoutes(route_context),
     mcpRoute(route_context, {
@@ -247,9 +251,14 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       limits: config.limits,
       degraded: () => reads_health.state() === 'degraded',
       source: null,
+      endedOn,
     }),
     sourceReads(route_context, () => listSources(config, parts.platform, parts.sources)),
-    ...readsOfSources(route_context, parts.sources, { ...sessions, limits: config.limits }),
+    ...readsOfSources(route_context, parts.sources, {
+      ...sessions,
+      limits: config.limits,
+      endedOn,
+    }),
     ...monitors(route_context, {
       db,
       patterns: parts.patterns,
@@ -290,9 +299,10 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       pool,
       budget_of: platform.budget,
       requests: parts.requests,
-      allow_anonymous: config.pool.allow_anonymous,
+      allow_anonymous: config.pool.allow_anonymous && hasMain(config),
       storage: parts.storage,
       reads: reads_health.state,
+      sources: () => operatedSources(config, parts.platform, parts.sources),
     }),
     ...preview(route_context, preview_deps),
     ...why(route_context, { ...preview_deps, db, instance_id, freshness_ms }),

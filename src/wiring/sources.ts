@@ -1,15 +1,21 @@
+import type { OperatedSource } from '../api/operator/sources.ts'
 import type { SourceInfo } from '../api/reads/sources.ts'
 import type { Config } from '../config/schema.ts'
-import { ok, type Outcome } from '../core/base/result.ts'
+import { type Fault, ok, type Outcome } from '../core/base/result.ts'
+import type { WatchableSource } from '../core/filter/feeds.ts'
+import { MAIN } from '../core/forum/items.ts'
 import type { ByteBudget } from '../core/limits/byte-budget.ts'
 import type { CacheState } from '../gateway/cache.ts'
 import { createReads, type Reads } from '../gateway/reads.ts'
 import { createStreamSource, type StreamSource, type StreamSources } from '../gateway/streams.ts'
+import { faultText } from '../monitor/poll.ts'
 import type { Egress } from '../net/egress.ts'
 import { createDiscourse } from '../platforms/discourse/adapter.ts'
 import { createHackerNews } from '../platforms/hackernews/adapter.ts'
+import { createHosts, type Hosts } from '../platforms/hosts.ts'
 import { createLemmy } from '../platforms/lemmy/adapter.ts'
 import { ANONYMOUS, type Call, type Platform } from '../platforms/port.ts'
+import { createFurtherForum } from '../platforms/reddit/source.ts'
 import {
   ACT_CAPABILITIES,
   READ_CAPABILITIES,
@@ -31,16 +37,24 @@ export type ReadySource = {
   reads: Reads
   /** Null: it cannot be monitored. */
   stream: StreamSource | null
+  /** The last read by a caller that met a fault of the source; null: none since the start. */
+  readFault(): ReadFault | null
 }
+
+/** `at`: epoch ms. */
+type ReadFault = { fault: string; at: number }
 
 const CREATE: Readonly<Record<ConfiguredSource['kind'], (options: SourceOptions) => Source>> = {
   discourse: createDiscourse,
   hackernews: createHackerNews,
   lemmy: createLemmy,
+  piefed: (options) => createLemmy(options, 'piefed'),
+  reddit: createFurtherForum,
 }
 
 type Deps = Pick<Runtime, 'clock' | 'log' | 'random'> & {
   egress: Egress
+  hosts?: Hosts
   budget: ByteBudget
   on_read: (state: CacheState) => void
   on_recovered?: () => void
@@ -50,7 +64,7 @@ type Deps = Pick<Runtime, 'clock' | 'log' | 'random'> & {
 export const createSource = (
   { kind, base_url, user_agent, requests_per_minute, api_key }: ConfiguredSource,
   { platform }: Pick<Config, 'platform'>,
-  deps: Pick<Deps, 'clock' | 'log' | 'random' | 'egress' | 'on_recovered'>,
+  deps: Pick<Deps, 'clock' | 'log' | 'random' | 'egress' | 'hosts' | 'on_recovered'>,
 ): Source =>
   CREATE[kind]({
     ...deps,
@@ -59,12 +73,19 @@ export const createSource = (
     requests_per_minute,
     timeout_ms: platform.timeout_s * 1000,
     credential: api_key === '' ? null : api_key,
+    // The operator of the site gave the holder of a key access to its API.
+    robots: api_key === '',
   })
 
 /** Creates the configured sources with their reads, by name. */
 export function connectSources(config: Config, deps: Deps): Map<string, ReadySource> {
+  const hosts = createHosts(deps.clock)
   const created = config.source.map((it) => {
-    const source = createSource(it, config, deps)
+    const source = createSource(it, config, { ...deps, hosts })
+    let fault: ReadFault | null = null
+    const note = (met: Fault) => {
+      if (OWN_FAULTS.has(met.kind)) fault = { fault: faultText(met), at: deps.clock.now() }
+    }
     const stream = createStreamSource({
       name: it.name,
       source,
@@ -72,10 +93,16 @@ export function connectSources(config: Config, deps: Deps): Map<string, ReadySou
       requests_per_minute: it.requests_per_minute,
       clock: deps.clock,
     })
-    return [
-      it.name,
-      { name: it.name, config: it, source, reads: readsOf(source, config, deps), stream },
-    ] as const
+    const reads = readsOf(source, config, { ...deps, note })
+    const ready: ReadySource = {
+      name: it.name,
+      config: it,
+      source,
+      reads,
+      stream,
+      readFault: () => fault,
+    }
+    return [it.name, ready] as const
   })
   return new Map(created)
 }
@@ -84,11 +111,43 @@ export function connectSources(config: Config, deps: Deps): Map<string, ReadySou
 export const streamsOf = (sources: ReadonlyMap<string, ReadySource>): StreamSources =>
   new Map([...sources].flatMap(([name, { stream }]) => (stream === null ? [] : [[name, stream]])))
 
-function readsOf(source: Source, config: Config, { clock, budget, on_read }: Deps): Reads {
+/** The rules of the sources that can be monitored, for the command line. */
+export const watchableOf = (
+  config: Config,
+  deps: Parameters<typeof createSource>[2],
+): ReadonlyMap<string, WatchableSource> =>
+  new Map(
+    config.source.flatMap((it): [string, WatchableSource][] => {
+      const { stream, capabilities, isPlace } = createSource(it, config, deps)
+      const has = (name: Parameters<WatchableSource['has']>[0]) => capabilities.has(name)
+      return stream === null ? [] : [[it.name, { name: it.name, has, isPlace }]]
+    }),
+  )
+
+/** Faults of the source itself; the others are about what was requested. */
+const OWN_FAULTS: ReadonlySet<Fault['kind']> = new Set([
+  'throttled',
+  'blocked',
+  'login_required',
+  'timeout',
+  'unavailable',
+  'unreadable',
+])
+
+function readsOf(
+  source: Source,
+  config: Config,
+  { clock, budget, on_read, note }: Deps & { note: (fault: Fault) => void },
+): Reads {
   const reads = createReads({
     platform: toPlatform(source),
     // A source has one way in: without an account, or with the operator's key for it.
-    identities: { lease: () => ANONYMOUS, report: () => {} },
+    identities: {
+      lease: () => ANONYMOUS,
+      report: (_identity, fault) => {
+        if (fault !== null) note(fault)
+      },
+    },
     clock,
     budget,
     on_read,
@@ -160,7 +219,7 @@ const FEATURES: Readonly<Record<string, keyof Config['features']>> = {
   profile: 'profile',
 }
 
-/** The sources as callers see them, the one of `[platform]` first. */
+/** The sources as callers see them, the default first. */
 export function listSources(
   { platform, features }: Pick<Config, 'platform' | 'features'>,
   main: { isDown(): boolean },
@@ -170,15 +229,6 @@ export function listSources(
     const feature = FEATURES[capability]
     return feature === undefined || features[feature]
   }
-  const first: SourceInfo = {
-    name: 'main',
-    kind: 'reddit',
-    url: platform.base_url,
-    capabilities: [...READ_CAPABILITIES, ...ACT_CAPABILITIES, 'home', 'monitor'].filter(isAllowed),
-    proof: 'time_listing',
-    reachable: !main.isDown(),
-    ends_at: null,
-  }
   const others = [...sources.values()].map(({ name, config, source, stream }): SourceInfo => ({
     name,
     kind: source.kind,
@@ -186,9 +236,34 @@ export function listSources(
     capabilities: [...source.capabilities, ...(stream === null ? [] : ['monitor'])].filter(
       isAllowed,
     ),
+    place_examples: source.place_examples,
     proof: source.stream?.proof ?? null,
     reachable: !source.isDown(),
     ends_at: config.ends_at || null,
   }))
+  if (platform.base_url === '') return others
+  const first: SourceInfo = {
+    name: MAIN,
+    kind: 'reddit',
+    url: platform.base_url,
+    capabilities: [...READ_CAPABILITIES, ...ACT_CAPABILITIES, 'home', 'monitor'].filter(isAllowed),
+    place_examples: ['coffee', 'gardening'],
+    proof: 'time_listing',
+    reachable: !main.isDown(),
+    ends_at: platform.ends_at || null,
+  }
   return [first, ...others]
 }
+
+/** The sources as their operator sees them. */
+export const operatedSources = (
+  ...[config, main, sources]: Parameters<typeof listSources>
+): OperatedSource[] =>
+  listSources(config, main, sources).map((it) => {
+    const ready = sources.get(it.name)
+    return {
+      ...it,
+      requests_per_minute: ready?.config.requests_per_minute ?? null,
+      read_fault: ready?.readFault() ?? null,
+    }
+  })

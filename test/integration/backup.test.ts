@@ -1,8 +1,9 @@
-import { expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import {
   chmodSync,
   chownSync,
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -30,11 +31,10 @@ import { pruneEvents } from '../../src/store/monitoring/checks.ts'
 import { insertMatchBody, listMatchesAfter } from '../../src/store/monitoring/matches.ts'
 import { mountMemory, unavailableReason } from '../chaos/mounts.ts'
 import { type Folder, tempFolder } from '../support/folder.ts'
-import { startProcess } from '../support/process.ts'
+import { PROGRAM, startProcess } from '../support/process.ts'
 import { withoutConfigLine } from '../support/stderr.ts'
 
 const DAY_MS = 86_400_000
-const MAIN = join(import.meta.dir, '../../src/main.ts')
 // Each run starts a process, and the machine may be busy.
 setDefaultTimeout(60_000)
 
@@ -51,7 +51,7 @@ const world = {
 
 /** Runs the program in `dir`. */
 function forumd(dir: string, args: string[], stdin = '') {
-  const { exitCode, stdout, stderr } = Bun.spawnSync([process.execPath, MAIN, ...args], {
+  const { exitCode, stdout, stderr } = Bun.spawnSync([...PROGRAM, ...args], {
     cwd: dir,
     stdin: Buffer.from(stdin),
     env: { PATH: process.env['PATH'] ?? '' },
@@ -62,8 +62,27 @@ function forumd(dir: string, args: string[], stdin = '') {
 const opened = (dir: string) =>
   openInstance({ dir: join(dir, 'data'), key_file: '', ...world }, { mode: 'beside' })
 
-/** A data folder with data of every kind, and a backup of it. */
-function backedUp(): Folder & { backup: string; key: string } {
+/** A folder that {@link backedUp} copies: commands take most of the time of a test. */
+let original: Folder | undefined
+afterAll(() => original?.[Symbol.dispose]())
+
+/** A data folder with data of every kind, and a backup of it. `another`: of an instance of its own. */
+function backedUp({ another = false } = {}): Folder & { backup: string; key: string } {
+  if (another) return filesOf(filled())
+  original ??= filled()
+  const folder = tempFolder()
+  cpSync(original.path, folder.path, { recursive: true, preserveTimestamps: true })
+  return filesOf(folder)
+}
+
+const filesOf = (folder: Folder) => ({
+  ...folder,
+  [Symbol.dispose]: folder[Symbol.dispose],
+  backup: folder.file('backup.sqlite'),
+  key: folder.file('data/secrets.key'),
+})
+
+function filled(): Folder {
   const folder = tempFolder()
   writeFileSync(folder.file('forumd.toml'), CONFIG)
   expect(forumd(folder.path, ['customer', 'create', 'ann']).code).toBe(0)
@@ -92,12 +111,7 @@ function backedUp(): Folder & { backup: string; key: string } {
   instance.close()
   const backup = folder.file('backup.sqlite')
   expect(forumd(folder.path, ['backup', backup])).toMatchObject({ code: 0, err: '' })
-  return {
-    ...folder,
-    [Symbol.dispose]: folder[Symbol.dispose],
-    backup,
-    key: folder.file('data/secrets.key'),
-  }
+  return folder
 }
 
 const customers = (dir: string): string[] =>
@@ -135,7 +149,7 @@ test('a backup replaces an earlier one of the same name; no other file is overwr
 
   const other = it.file('notes.txt')
   writeFileSync(other, 'precious')
-  using elsewhere = backedUp()
+  using elsewhere = backedUp({ another: true })
   for (const file of [other, it.file('data/forumd.sqlite'), elsewhere.backup])
     expect(forumd(it.path, ['backup', file])).toMatchObject({
       code: 1,
@@ -497,7 +511,7 @@ test.each([
 
 test("a backup is not restored into another instance's folder", () => {
   using it = backedUp()
-  using other = backedUp()
+  using other = backedUp({ another: true })
   copyFileSync(it.key, other.key)
   const { code, err } = forumd(other.path, ['restore', it.backup])
   expect(code).not.toBe(0)
@@ -556,7 +570,7 @@ json = true
     while (acknowledged.length < 20) await Bun.sleep(5)
     const before = [...acknowledged]
     const file = folder.file('backup.sqlite')
-    const child = Bun.spawn([process.execPath, MAIN, 'backup', file], {
+    const child = Bun.spawn([...PROGRAM, 'backup', file], {
       cwd: folder.path,
       stdout: 'ignore',
       stderr: 'inherit',

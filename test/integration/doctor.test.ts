@@ -411,6 +411,15 @@ describe('storage checks report', () => {
     })
   })
 
+  test('a source whose access has ended', async () => {
+    using it = setUp({ more: `ends_at = "2020-01-01"\n${NO_BROWSER}` })
+    const { of } = await it.examine()
+
+    expect(of('source')).toMatchObject([
+      { name: 'main', verdict: 'warn', found: 'access ended on 2020-01-01' },
+    ])
+  })
+
   test('paused webhooks, and failing deliveries', async () => {
     using it = await withDatabase()
     const db = new Database(it.file('data/forumd.sqlite'))

@@ -7,11 +7,6 @@ import { headerOf, SESSION_COOKIE } from '../support/accounts.ts'
 import { tempFolder } from '../support/folder.ts'
 import { runForumd, startProcess } from '../support/process.ts'
 
-/** Command of `forumd`: the binary if one is given, else its source. */
-export const PROGRAM: readonly string[] = process.env['FORUMD_BINARY']
-  ? [process.env['FORUMD_BINARY']]
-  : [process.execPath, `${new URL('../..', import.meta.url).pathname}src/main.ts`]
-
 /**
  * A daemon in its own process, with a platform with one post and carl, whose account is in the pool
  * as main.

@@ -7,7 +7,8 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import * as z from 'zod'
 
-import { PROGRAM, startMcpDaemon } from './mcp-daemon.ts'
+import { PROGRAM } from '../support/process.ts'
+import { startMcpDaemon } from './mcp-daemon.ts'
 import { call, connected } from './mcp-fixture.ts'
 
 const MINUTE_MS = 60_000

@@ -228,6 +228,10 @@ const ROWS: Row[] = [
       'listing_exhausted',
       'page_restart',
       'empty_listing',
+      'login_wall',
+      'placeholder',
+      'profile_hidden',
+      'emptied',
       'error',
       'storage_full',
     ] as const
@@ -324,6 +328,7 @@ const ROWS: Row[] = [
       gaps_returned: 50,
       gaps_truncated: true,
       gap_events_24h: 53,
+      gaps_open: 53,
       posts_missed_estimate: 53,
     }),
   ],

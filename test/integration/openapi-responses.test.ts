@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 
 import * as z from 'zod'
 
@@ -28,6 +28,13 @@ const document_shape = z.object({
   paths: pathsShape(operation_shape),
   components: z.object({ schemas: z.object({ Error: schema_shape }) }),
 })
+
+/** For calls that change nothing. */
+let shared: Awaited<ReturnType<typeof startDocumented>>
+beforeAll(async () => {
+  shared = await startDocumented()
+})
+afterAll(() => shared.house[Symbol.asyncDispose]())
 
 /** A seeded daemon, its document, and calls that are checked against it. */
 async function startDocumented() {
@@ -92,9 +99,7 @@ test.each([
   ['/forum/monitor/items', '', 400],
   ['/forum/monitor/deliveries', '?status=lost', 400],
 ])('GET %s%s conforms to the document: %i', async (path, query, expected) => {
-  const it = await startDocumented()
-  await using _ = it.house
-  const { status, wrong } = await it.get(path, path + query)
+  const { status, wrong } = await shared.get(path, path + query)
 
   expect([status, wrong]).toEqual([expected, null])
 })
@@ -108,18 +113,14 @@ test.each([
   [`${A}/user/{name}/submitted`, 'ada_reads'],
   [`${A}/user/{name}`, 'dimitri_late'],
 ])('GET %s of %s conforms to the document', async (template, name) => {
-  const it = await startDocumented()
-  await using _ = it.house
-
-  expect(await it.get(template, template.replace('{name}', name))).toMatchObject({
+  expect(await shared.get(template, template.replace('{name}', name))).toMatchObject({
     status: 200,
     wrong: null,
   })
 })
 
 test('a post, its comments and one of them conform to the document', async () => {
-  const it = await startDocumented()
-  await using _ = it.house
+  const it = shared
   const [first] = (await it.get(`${A}/search`, `${A}/search?q=coffee&min_comments=1`)).body.posts
   const tree = await it.get(`${A}/post/{id}/comments`, `${A}/post/${first.id}/comments`)
   const comment = tree.body.comments[0].data.id
@@ -170,9 +171,7 @@ test.each([
   [400, { filter_spec: { subforum: 'coffee' }, webhook_ids: ['wh_x'] }],
   [413, { name: 'x'.repeat(1_100_000) }],
 ])('a monitor refused with %i conforms to the document', async (expected, sent) => {
-  const it = await startDocumented()
-  await using _ = it.house
-  const { status, wrong } = await it.post('/forum/monitor/add', sent)
+  const { status, wrong } = await shared.post('/forum/monitor/add', sent)
 
   expect([status, wrong]).toEqual([expected, null])
 })
@@ -191,8 +190,6 @@ test('the refusal by a full plan conforms to the document', async () => {
 })
 
 test('the word for a community cannot equal another word of the same object', async () => {
-  const it = await startDocumented()
-  await using _ = it.house
   const beside = new Set<string>()
   const walk = (value: unknown): void => {
     if (Array.isArray(value)) return value.forEach(walk)
@@ -202,7 +199,7 @@ test('the word for a community cannot equal another word of the same object', as
       for (const name of Object.keys(data)) beside.add(name)
     Object.values(data).forEach(walk)
   }
-  for (const operations of Object.values(it.paths))
+  for (const operations of Object.values(shared.paths))
     for (const operation of Object.values(operations)) {
       walk(operation.responses)
       walk(Object.fromEntries(operation.parameters.map(({ name }) => [name, null])))

@@ -165,6 +165,7 @@ test('an OAuth application reads at its own host, with its own token', async () 
   expect(await it.craft.renew({ ...grant, client_secret: 'wrong', refresh_token: null })).toEqual({
     ok: false,
     final: true,
+    revoked: true,
   })
 })
 

@@ -10,7 +10,6 @@ import { createPlatform } from '../../src/wiring/platform.ts'
 import { addAccounts, jarText, SESSION_COOKIE } from '../support/accounts.ts'
 import { tempFolder } from '../support/folder.ts'
 import { startTestDaemon } from '../support/test-daemon.ts'
-import { ownEmptyPage } from '../unit/platforms/reddit/fixture.ts'
 
 /** Headers with the remaining requests of an answer. */
 const remaining = (count: string) => ({
@@ -27,6 +26,18 @@ const ready_state = {
   cooling_until: null,
 } as const
 const probe_state = { strikes: 0, probes: 0, probe_at: null }
+
+const ONE_POST = {
+  id: 'abc',
+  title: 'one',
+  subreddit: 'cats',
+  permalink: '/r/cats/comments/abc/one/',
+  created_utc: 1_700_000_000,
+}
+const ONE_ROW_PAGE = {
+  kind: 'Listing',
+  data: { modhash: 'm', after: null, children: [{ kind: 't3', data: ONE_POST }] },
+}
 
 /** A platform that sends each session a new cookie with each answer, and answers out of order. */
 function startBaker() {
@@ -46,7 +57,7 @@ function startBaker() {
       seen.push({ session, token: cookies.get('token_v2') ?? null })
       const number = ++served
       await new Promise<void>((resolve) => void releases.push(resolve))
-      return Response.json(ownEmptyPage, {
+      return Response.json(ONE_ROW_PAGE, {
         headers: { 'set-cookie': `token_v2=${session}-${number}; Path=/` },
       })
     },
@@ -390,6 +401,8 @@ const daemonWith = (bearer: { url: string }) =>
  * A host that grants tokens for an hour, with the given answer for an anonymous `/api/v1/me`, and sends an empty
  * listing to every bearer.
  */
+const COFFEE = { subreddit: 'coffee', permalink: '/r/coffee/comments/abc/one/' }
+
 async function startBearer(anonymous_reply: object | null = null) {
   const grants: string[] = []
   const token_requests: { path: string; authorization: string | null; cookie: string | null }[] = []
@@ -416,7 +429,11 @@ async function startBearer(anonymous_reply: object | null = null) {
         return Response.json({ id: 'app1', name: 'someone' }, remaining('9000000.0'))
       // Its answer to an empty search is a string with braces.
       if (path.startsWith('/subreddits/search')) return Response.json('{}', remaining('100.0'))
-      const data = { modhash: null, after: null, children: [] }
+      const data = {
+        modhash: null,
+        after: null,
+        children: [{ kind: 't3', data: { ...ONE_POST, ...COFFEE } }],
+      }
       return Response.json({ kind: 'Listing', data }, remaining('100.0'))
     },
   })

@@ -70,3 +70,24 @@ test('each source is requested once, and one that cannot be reached fails the co
   const failure = await forumd('source', 'test', 'gone').catch(String)
   expect(failure).toContain('ended with 1')
 })
+
+test('apply checks sources and their places as the API does', async () => {
+  using folder = tempFolder()
+  const { forumd } = configured(folder)
+  await forumd('customer', 'create', 'ann')
+  await forumd('source', 'add', 'hn', 'hackernews')
+  const file = folder.file('monitors.toml')
+  const applied = (filter_spec: object) => {
+    const monitors = [{ name: 'one', filter_spec }]
+    writeFileSync(file, JSON.stringify({ version: 1, customers: [{ name: 'ann', monitors }] }))
+    return forumd('apply', file).catch(String)
+  }
+  const refusals: [object, string][] = [
+    [{ source: 'nowhere' }, 'nowhere cannot be monitored; the sources are main, hn'],
+    [{ source: 'hn', subforum: 'coffee' }, 'filter_spec.subforum: coffee is no place of hn'],
+    [{ source: 'hn', exclude_subforums: 'coffee' }, 'filter_spec.exclude_subforums: coffee'],
+    [{ source: 'hn', subforum: 'all' }, 'all stands for many'],
+  ]
+  for (const [spec, sentence] of refusals) expect(await applied(spec)).toContain(sentence)
+  expect(await applied({ source: 'hn', subforum: 'show' })).toContain('1 created')
+})

@@ -17,7 +17,8 @@ async function until(met: () => Promise<boolean>): Promise<void> {
     await Bun.sleep(100)
 }
 
-test.each([
+// Each mostly waits for the next poll.
+test.concurrent.each([
   ['discourse', { category: 'general' }, 'keyset'],
   ['hackernews', {}, 'dense'],
   ['lemmy', { community: 'main' }, 'sparse_walk'],

@@ -95,6 +95,19 @@ test('new items of a source are delivered once, with its name, over restarts', a
   expect(health.stream_liveness.status).toBe('live')
 })
 
+test('items of a whole interval are read at once, and a new story only once', async () => {
+  await using daemon = await startWith(['hn'], 60)
+  const hn = daemon.site('hn')
+  await daemon.watch({ source: 'hn', kind: 'both', include_any: ['kettle'] }, { cadence_s: 60 })
+  const stories = Array.from({ length: 15 }, (_, n) => hn.story(`kettle ${n}`))
+  for (const story of stories) hn.comment(story, 'my kettle')
+  await daemon.clock.advance(32 * S)
+
+  expect(daemon.delivered()).toHaveLength(30)
+  const paths = hn.requests.filter((path) => stories.some((id) => path.includes(`/${id}.`)))
+  expect(paths).toHaveLength(15)
+})
+
 test('items that appear late, are deleted or change into a match', async () => {
   await using daemon = await startWith(['hn'])
   const hn = daemon.site('hn')
@@ -128,8 +141,18 @@ test('an id that stays unanswered is a gap of one id until it is answered', asyn
   const missing = hn.reserve()
   await daemon.clock.advance(40 * MINUTE)
 
-  const { coverage_24h } = await daemon.health(monitor.id)
-  expect(coverage_24h).toMatchObject({ status: 'degraded', posts_missed_estimate: 1 })
+  const { coverage_24h, sources } = await daemon.health(monitor.id)
+  expect(sources).toMatchObject([
+    {
+      source: 'hn',
+      status: 'complete',
+      proof: 'dense',
+      proven: { from_id: missing, to_id: missing },
+      missing: { found: 1, healed: 0, open: 1 },
+      open: [{ from_id: missing, to_id: missing, reason: 'unanswered' }],
+    },
+  ])
+  expect(coverage_24h).toMatchObject({ status: 'complete', posts_missed_estimate: 0 })
   expect(coverage_24h.gaps).toMatchObject([
     {
       stream: 'stream:hn',
@@ -140,12 +163,24 @@ test('an id that stays unanswered is a gap of one id until it is answered', asyn
       healed_at: null,
     },
   ])
+  const metrics = await (await fetch(`${daemon.url()}/metrics`)).text()
+  const series = metrics.split('\n').filter((it) => it.startsWith('forumd_source_'))
+  expect(series).toEqual([
+    expect.stringMatching(/^forumd_source_lag_seconds\{source="hn"\} \d+(\.\d+)?$/),
+    'forumd_source_lag_ids{source="hn"} 0',
+    'forumd_source_open_ids{source="hn",reason="unanswered"} 1',
+    'forumd_source_open_ids{source="hn",reason="skipped"} 0',
+    expect.stringMatching(/^forumd_source_requests_per_minute\{source="hn"\} [5-9](\.\d+)?$/),
+  ])
 
-  hn.edit(missing, { type: 'story', by: 'ann', time: daemon.clock.now() / 1000, title: 'here' })
-  await daemon.clock.advance(2 * MINUTE)
+  // The list of changed items does not name it.
+  hn.put({ title: 'here' }, missing)
+  await daemon.clock.advance(20 * MINUTE)
   expect(titles(daemon.delivered())).toEqual(['here'])
-  expect((await daemon.health(monitor.id)).coverage_24h.gaps[0].healed_at).not.toBeNull()
-})
+  const healed = await daemon.health(monitor.id)
+  expect(healed.coverage_24h.gaps[0].healed_at).not.toBeNull()
+  expect(healed.sources[0]).toMatchObject({ missing: { found: 1, healed: 1, open: 0 }, open: [] })
+}, 60_000)
 
 test('many monitors share the requests of one', async () => {
   await using daemon = await startWith(['hn'])

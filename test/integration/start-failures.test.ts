@@ -22,11 +22,11 @@ import { join } from 'node:path'
 import { RESERVE_FILE_NAME } from '../../src/store/maintenance/disk.ts'
 import { type Mounted, mountMemory, unavailableReason } from '../chaos/mounts.ts'
 import { type Folder, tempFolder } from '../support/folder.ts'
+import { PROGRAM } from '../support/process.ts'
 
 // Each start is a process of its own, and the machine may be busy.
 setDefaultTimeout(60_000)
 
-const MAIN = join(import.meta.dir, '../../src/main.ts')
 const no_memory = await unavailableReason(() => mountMemory(1))
 if (no_memory !== null) console.warn(`skipped: ${no_memory}`)
 
@@ -60,10 +60,10 @@ function serve(
   config: string,
   { options = [], under = [] }: { options?: readonly string[]; under?: readonly string[] } = {},
 ) {
-  const child = Bun.spawn(
-    [...under, process.execPath, MAIN, 'serve', '--config', config, ...options],
-    { stdout: 'pipe', stderr: 'pipe' },
-  )
+  const child = Bun.spawn([...under, ...PROGRAM, 'serve', '--config', config, ...options], {
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
   children.push(child)
   const lines: LogLine[] = []
   let wake = Promise.withResolvers<void>()
@@ -294,7 +294,7 @@ test.skipIf(no_memory !== null)(
     const { code, err } = await serve(config).ended()
     const left = readdirSync(dir)
     const command = Bun.spawnSync(
-      [process.execPath, MAIN, 'key', 'create', '--customer', 'ann', '--config', config],
+      [...PROGRAM, 'key', 'create', '--customer', 'ann', '--config', config],
       { stderr: 'pipe' },
     )
 
@@ -337,7 +337,7 @@ test('a backup is restored after the loss of a volume and becomes the recorded i
   const config = configured(folder, folder.file('data'))
   await begin(config)
   const forumd = (...args: string[]) =>
-    Bun.spawnSync([process.execPath, MAIN, ...args, '--config', config]).exitCode
+    Bun.spawnSync([...PROGRAM, ...args, '--config', config]).exitCode
   expect(forumd('backup', folder.file('backup.sqlite'))).toBe(0)
   const key = readFileSync(folder.file('data/secrets.key'))
   rmSync(folder.file('data'), { recursive: true })
@@ -374,10 +374,9 @@ test.skipIf(no_memory !== null)(
 
 /** Runs doctor; answers its exit code and its verdict on the database. */
 function doctor(config: string) {
-  const { exitCode, stdout } = Bun.spawnSync(
-    [process.execPath, MAIN, 'doctor', '--json', '--config', config],
-    { stderr: 'ignore' },
-  )
+  const { exitCode, stdout } = Bun.spawnSync([...PROGRAM, 'doctor', '--json', '--config', config], {
+    stderr: 'ignore',
+  })
   const { checks }: { checks: { check: string; verdict: string; found: string }[] } = JSON.parse(
     stdout.toString(),
   )
@@ -440,8 +439,7 @@ function runUnprivileged(config: string) {
       '--regid',
       '65534',
       '--clear-groups',
-      process.execPath,
-      MAIN,
+      ...PROGRAM,
       'serve',
       '--config',
       config,
@@ -451,11 +449,11 @@ function runUnprivileged(config: string) {
   return { code: exitCode, err: stderr.toString() }
 }
 
-/** The source has to be readable to a user who is not root. */
+/** The program has to be readable to a user who is not root. */
 const canDrop =
   process.getuid?.() === 0 &&
-  Bun.spawnSync(['setpriv', '--reuid', '65534', '--clear-groups', 'test', '-r', MAIN]).exitCode ===
-    0
+  Bun.spawnSync(`setpriv --reuid 65534 --clear-groups test -r ${PROGRAM.at(-1)}`.split(' '))
+    .exitCode === 0
 
 test.skipIf(!canDrop)('an unreadable key file is reported as a file problem', async () => {
   using folder = tempFolder()
@@ -481,10 +479,11 @@ test.skipIf(!canDrop)('running out of file descriptors is reported', async () =>
   await begin(config)
 
   const tried = [12, 11, 10].map((count) =>
-    Bun.spawnSync(
-      ['prlimit', `--nofile=${count}`, process.execPath, MAIN, 'serve', '--config', config],
-      { stdout: 'ignore', stderr: 'pipe', timeout: 2000 },
-    ).stderr.toString(),
+    Bun.spawnSync(['prlimit', `--nofile=${count}`, ...PROGRAM, 'serve', '--config', config], {
+      stdout: 'ignore',
+      stderr: 'pipe',
+      timeout: 2000,
+    }).stderr.toString(),
   )
 
   expect(tried.join('\n')).toContain('too many files open: raise LimitNOFILE')
@@ -497,7 +496,7 @@ test('every line of the exit message has error priority in the journal', async (
   const journal = openSync(folder.file('journal'), 'w')
   const { dev, ino } = fstatSync(journal)
   const run = (stream: string) => {
-    const { exitCode } = Bun.spawnSync([process.execPath, MAIN, 'serve', '--config', config], {
+    const { exitCode } = Bun.spawnSync([...PROGRAM, 'serve', '--config', config], {
       stdout: 'ignore',
       stderr: journal,
       env: { ...process.env, JOURNAL_STREAM: stream },

@@ -294,7 +294,8 @@ async function startStalled(folder: Folder, socket: string, at: string, ms: numb
   }
 }
 
-test.each(['monitor', 'sender'] as const)(
+// Both wait for timeouts.
+test.concurrent.each(['monitor', 'sender'] as const)(
   'a stalled %s loop is killed by the watchdog, and the log names it',
   async (loop) => {
     using folder = tempFolder()

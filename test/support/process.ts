@@ -1,6 +1,6 @@
 const root = new URL('../..', import.meta.url).pathname
-/** The program as it ships, or its source when `FORUMD_BINARY` names no executable. */
-const PROGRAM = process.env['FORUMD_BINARY']
+/** Command of the program as it ships, or of its source when `FORUMD_BINARY` names no executable. */
+export const PROGRAM: readonly string[] = process.env['FORUMD_BINARY']
   ? [process.env['FORUMD_BINARY']]
   : [process.execPath, `${root}src/main.ts`]
 
@@ -72,16 +72,24 @@ function sendTo(pid: number, signal: 'SIGKILL' | 'SIGTERM') {
   }
 }
 
-/** One run of `forumd` to its end. */
+/** One run of `forumd` that ends with 0, and its output. */
 export async function runForumd(args: readonly string[]): Promise<string> {
+  const { code, out, err } = await runForumdToEnd(args)
+  if (code !== 0) throw new Error(`forumd ${args.join(' ')} ended with ${code}: ${err}`)
+  return out
+}
+
+/** One run of `forumd` to its end, with any exit code. */
+export async function runForumdToEnd(
+  args: readonly string[],
+): Promise<{ code: number; out: string; err: string }> {
   const child = Bun.spawn([...PROGRAM, ...args], { stdout: 'pipe', stderr: 'pipe' })
   const [out, err, code] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
     child.exited,
   ])
-  if (code !== 0) throw new Error(`forumd ${args.join(' ')} ended with ${code}: ${err}`)
-  return out
+  return { code, out, err }
 }
 
 async function drain(stream: ReadableStream<Uint8Array>, take: (line: string) => void) {

@@ -23,6 +23,8 @@ type Choice = {
   world?: 'seeded' | 'empty'
   /** With its chat, on a port of its own. */
   chat?: boolean
+  /** With its host for applications, on a port of its own. */
+  bearer?: boolean
   /** Start time of the clock; a real browser needs the real time. */
   start_at?: number
   /** True while every outgoing connection fails for want of a file descriptor. */
@@ -37,6 +39,7 @@ export async function startTestDaemon({
   platform_url,
   world = 'empty',
   chat = false,
+  bearer = false,
   start_at,
   hold_back = false,
   out_of_files = () => false,
@@ -51,6 +54,7 @@ export async function startTestDaemon({
     await startSandbox({
       port: 0,
       ...(chat && { chat_port: 0 }),
+      ...(bearer && { bearer_port: 0, bearer_allowance: 1_000_000 }),
       seed: 1,
       speed: 0,
       world,
@@ -68,6 +72,10 @@ export async function startTestDaemon({
     `platform = { base_url = "${platform_url ?? sandbox.url}", session_cookie = "${sandbox.session_cookie}" }`,
   )
   config.platform.chat_url = sandbox.chat_url ?? ''
+  if (bearer) {
+    config.platform.api_url = sandbox.bearer_url ?? ''
+    config.platform.token_url = `${sandbox.url}/api/v1/access_token`
+  }
   config.server.port = 0
   config.storage.dir = dir
   config.guard.allow_targets = ['receiver.test']

@@ -167,6 +167,11 @@ const REFUSED: Record<RefusalReason, string> = {
   legal: 'this is not available for legal reasons',
   user_suspended: 'this user is suspended',
   other_account: 'name must be the account of the session',
+  robots: 'the robots.txt of the source forbids this request, which was not sent',
+  placeholder: 'the platform shows a notice in place of this listing; an account may be needed',
+  profile_hidden:
+    'this profile shows nothing although it has karma: its user hides it, or has deleted all of it',
+  emptied: 'the platform answers an empty list for a place that has content',
 }
 
 /** Messages for faults of a caller's proxy. */
@@ -194,6 +199,7 @@ export function toApiError(fault: Fault, { flavour, with_session, thing }: Fault
           })
         : new ApiError('PERMISSION_DENIED', {
             message: 'the platform shows this to signed-in accounts only',
+            extra: { reason: LOGIN_WALL },
           })
     case 'forbidden':
       return new ApiError('PERMISSION_DENIED', because(fault.reason, 'the platform refuses this'))
@@ -207,7 +213,9 @@ export function toApiError(fault: Fault, { flavour, with_session, thing }: Fault
           })
         : upstreamError('the platform did not answer in time')
     case 'blocked':
-      return unavailable(flavour, 'the platform gave no readable answer', null)
+      return fault.login_hint === true
+        ? unavailable(flavour, 'the platform asks for a login before it answers', null, LOGIN_WALL)
+        : unavailable(flavour, 'the platform gave no readable answer', null)
     case 'unavailable':
       return unavailable(flavour, unreachedSentence(fault), fault.retry_after_s)
     case 'unreadable':
@@ -244,6 +252,9 @@ function missing(reason: RefusalReason | null, thing: FaultContext['thing']) {
   return { message: sentence, extra: { reason } }
 }
 
+/** Reason of a refusal by which the platform asks for a login. */
+const LOGIN_WALL = 'login_wall'
+
 const upstreamError = (message: string) => new ApiError('UPSTREAM_ERROR', { message })
 
 /** Reason of a request without an answer. */
@@ -252,10 +263,17 @@ export const unreachedSentence = ({ own }: { own?: 'out_of_files' }): string =>
     ? 'the platform could not be reached'
     : 'this service has no file descriptor left, so that it could not connect to the platform'
 
-function unavailable(flavour: Flavour, message: string, retry_after_s: number | null): ApiError {
-  if (flavour !== 'read') return upstreamError(message)
+function unavailable(
+  flavour: Flavour,
+  message: string,
+  retry_after_s: number | null,
+  reason?: string,
+): ApiError {
+  const extra = reason === undefined ? {} : { extra: { reason } }
+  if (flavour !== 'read') return new ApiError('UPSTREAM_ERROR', { message, ...extra })
   return new ApiError('upstream_unavailable', {
     message,
     retry_after_s: pause(retry_after_s ?? RETRY_S.unavailable),
+    ...extra,
   })
 }

@@ -18,6 +18,7 @@ import {
   sessionHeader,
   type SessionUse,
 } from '../../core/forum/session.ts'
+import { notSupported } from './errors.ts'
 import { queryOf } from './routes.ts'
 
 const OPTIONAL = [
@@ -49,16 +50,19 @@ export type SessionDeps = {
   session_cookie: string
   /** The proxy with its name resolved once; null if it must not be dialled. */
   guardProxy: (proxy: Proxy) => Promise<Proxy | null>
+  /** Name of the source of the routes; null: `main`, the only one with sessions. */
+  source?: string | null
 }
 
 /** Creates the two plugins that add a session to a route's context. */
-export function createSessions({ words, session_cookie, guardProxy }: SessionDeps) {
+export function createSessions({ words, session_cookie, guardProxy, source: of }: SessionDeps) {
   async function sessionOf(request: Request, route: string): Promise<Session | null> {
     const source = {
       header: (name: string) => request.headers.get(name),
       query: queryOf(request.url),
     }
     const use = sessionUseOf(words, route)
+    if (of != null && use !== 'optional' && use !== 'none') throw notSupported('session')
     const session = readSession(source, { use, words, session_cookie, reserved_fields: OWN_FIELDS })
     if (session?.proxy == null) return session
     const proxy = await guardProxy(session.proxy)

@@ -53,6 +53,23 @@ export const METRICS = {
     'kind',
   ),
   poll_overdue_feeds: gauge('Feeds that are more than half an interval late.', 'kind'),
+  source_lag_seconds: gauge(
+    'Seconds since the instant up to which all items of a further source were read; absent while none is watched.',
+    'source',
+  ),
+  source_lag_ids: gauge(
+    'Ids of a further source that are known and not read yet; absent while none is watched.',
+    'source',
+  ),
+  source_open_ids: gauge(
+    'Ids of a further source that had no item, or were passed without a request, and are still missing; absent while none is watched.',
+    'source',
+    'reason',
+  ),
+  source_requests_per_minute: gauge(
+    'Requests of checks of a further source, on the average of the last five minutes; absent while none is watched.',
+    'source',
+  ),
   checks_total: counter(
     'Checks of feeds, by whether they reached the previous checkpoint.',
     'outcome',

@@ -17,6 +17,7 @@ import {
   measureHolds,
   measureLag,
   measurePending,
+  measureSources,
   measureTargets,
   type MonitorCoverage,
   nextAttemptAt,
@@ -88,6 +89,8 @@ export type GaugeSources = {
    * it.
    */
   accounts: () => { name: string; state: string; budget: Budget | null }[]
+  /** False: there is no platform with a pool, a clock and a reachability. */
+  has_platform: boolean
   usable: () => boolean
   /** True while the platform cannot be reached. */
   unreachable: () => boolean
@@ -131,7 +134,14 @@ const toNumber = (it: boolean) => (it ? 1 : 0)
  * two.
  */
 export function registerGauges(metrics: Metrics, deps: GaugeSources): void {
-  registerPlatformGauges(metrics, deps)
+  if (deps.has_platform) registerPlatformGauges(metrics, deps)
+  metrics.onScrape('reads_health', () => {
+    const now = deps.reads()
+    return (['ok', 'degraded', 'unknown'] as const).map((state) => [
+      { state },
+      toNumber(state === now),
+    ])
+  })
   metrics.onScrapeAll(['bytes_in_flight'], () => ({
     bytes_in_flight: HELD_FOR.map((held_for) => [{ held_for }, deps.bytes_in_flight(held_for)]),
   }))
@@ -144,7 +154,7 @@ export function registerGauges(metrics: Metrics, deps: GaugeSources): void {
 
 function registerPlatformGauges(
   metrics: Metrics,
-  { accounts, usable, unreachable, reads, clock_offset_ms }: GaugeSources,
+  { accounts, usable, unreachable, clock_offset_ms }: GaugeSources,
 ) {
   metrics.onScrapeAll(
     [
@@ -178,13 +188,6 @@ function registerPlatformGauges(
     return offset_ms === null ? null : offset_ms / 1000
   })
   metrics.onScrape('platform_unreachable', () => toNumber(unreachable()))
-  metrics.onScrape('reads_health', () => {
-    const now = reads()
-    return (['ok', 'degraded', 'unknown'] as const).map((state) => [
-      { state },
-      toNumber(state === now),
-    ])
-  })
 }
 
 function registerMonitorGauges(metrics: Metrics, { db, clock, platform_ahead_ms }: GaugeSources) {
@@ -198,6 +201,24 @@ function registerMonitorGauges(metrics: Metrics, { db, clock, platform_ahead_ms 
       poll_overdue_feeds: FEED_KINDS.map((kind) => [{ kind }, of(kind)?.late ?? 0]),
     }
   })
+  metrics.onScrapeAll(
+    ['source_lag_seconds', 'source_lag_ids', 'source_open_ids', 'source_requests_per_minute'],
+    () => {
+      const now = clock.now()
+      const states = measureSources(db, now)
+      return {
+        source_lag_seconds: states.flatMap(({ source, verified_until: at }) =>
+          at === null ? [] : [[{ source }, Math.max(0, now - at) / 1000]],
+        ),
+        source_lag_ids: states.map(({ source, lag_ids }) => [{ source }, lag_ids]),
+        source_open_ids: states.flatMap(({ source, unanswered, skipped }) => [
+          [{ source, reason: 'unanswered' }, unanswered],
+          [{ source, reason: 'skipped' }, skipped],
+        ]),
+        source_requests_per_minute: states.map(({ source, requests }) => [{ source }, requests]),
+      }
+    },
+  )
   const coverage = createCoverageSums({ db, clock, ahead_ms: platform_ahead_ms })
   metrics.onScrapeAll(['monitors'], async () => ({
     monitors: Object.entries(await coverage()).map(([status, n]) => [{ coverage: status }, n]),

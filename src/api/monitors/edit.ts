@@ -1,8 +1,8 @@
 import { ApiError, invalid } from '../../core/base/errors.ts'
-import { placesOf } from '../../core/filter/feeds.ts'
+import { checkSources, placesOf } from '../../core/filter/feeds.ts'
 import { encodeFilterSpec, parseFilterSpec } from '../../core/filter/parse.ts'
 import type { FilterSpec } from '../../core/filter/spec.ts'
-import { type Naming, wireCode } from '../../core/forum/naming.ts'
+import { hasMainSource, type Naming, wireCode } from '../../core/forum/naming.ts'
 import {
   beginningAt,
   effectiveCadence,
@@ -31,7 +31,6 @@ import type { RouteContext } from '../context.ts'
 import { toApiError } from '../http/errors.ts'
 import { checkPatternCost } from './patterns.ts'
 import { absentMonitor, type Targets, toMonitor } from './shapes.ts'
-import { checkSources } from './sources.ts'
 
 /**
  * Checks that the plan has room for `extra`.
@@ -183,7 +182,7 @@ export async function addMonitor(
   const spec = parseFilterSpec(given.filter_spec, words)
   checkSources(spec, streams, words)
   const plan = plan_of(customer.plan)
-  const places = placesOf(spec, [...streams.keys()])
+  const places = placesOf(spec, [...streams.keys()], hasMainSource(words))
   if (given.baseline_item_id !== undefined && places.some(({ kind }) => kind === 'stream'))
     throw invalid(
       'baseline_item_id',
@@ -241,7 +240,7 @@ export async function editMonitor(
   const spec = given.filter_spec === undefined ? null : parseFilterSpec(given.filter_spec, words)
   if (spec !== null) checkSources(spec, streams, words)
   if (spec !== null) await checkPatternCost(patterns, spec, customer.id)
-  const places = spec && placesOf(spec, [...streams.keys()])
+  const places = spec && placesOf(spec, [...streams.keys()], hasMainSource(words))
   const plan = plan_of(customer.plan)
   const requested_at = clock.now()
   const begins_at = beginningAt(requested_at, watch.item_clock.earliest_ms())

@@ -12,19 +12,29 @@ import {
   WINDOW_MS,
   windowSince,
 } from '../../core/polling/coverage.ts'
-import { countersOf, judgeCadence } from '../../core/polling/health.ts'
+import {
+  countersOf,
+  judgeCadence,
+  judgeSource,
+  type SourceCoverage,
+} from '../../core/polling/health.ts'
 import type { StreamSource } from '../../gateway/streams.ts'
 import type { Log } from '../../runtime/runtime.ts'
 import type { Customer } from '../../store/customers/customers.ts'
 import type { Db } from '../../store/db/connection.ts'
 import { listEvents, listGaps } from '../../store/monitoring/checks.ts'
+import { countIdGaps, listIdGaps } from '../../store/monitoring/id-gaps.ts'
 import {
   ceilingCapped,
   countDeliveries,
   countSeen,
   lastDeliveryAt,
 } from '../../store/monitoring/matches.ts'
-import { listMonitorFeeds, type Monitor } from '../../store/monitoring/monitors.ts'
+import {
+  listMonitorFeeds,
+  type Monitor,
+  type MonitorFeed,
+} from '../../store/monitoring/monitors.ts'
 import type { RouteContext } from '../context.ts'
 import { type MonitorDeps, requireMonitor } from './edit.ts'
 
@@ -50,11 +60,18 @@ export function monitorHealth(
     now + watch.item_clock.measured_ms(),
     Math.max(monitor.active_since, monitor.created_at + offset_ms),
   )
-  const streams = readable(log, () =>
-    listMonitorFeeds(db, id).map((it) =>
-      withPlaces(feedFacts(it, monitor.created_at, offset_ms), monitor, sources.get(it.place)),
-    ),
+  const feeds = readable(log, () =>
+    listMonitorFeeds(db, id).map((row) => ({
+      row,
+      facts: withPlaces(
+        feedFacts(row, monitor.created_at, offset_ms),
+        monitor,
+        sources.get(row.place),
+      ),
+    })),
   )
+  const streams = feeds?.map(({ facts }) => facts) ?? null
+  const further = feeds?.filter(({ facts }) => facts.stream !== null) ?? []
   const polls = readable(log, () =>
     pollLog(db, { monitor_id: id, since_at, offset_ms }, seen_since_at),
   )
@@ -68,6 +85,18 @@ export function monitorHealth(
     ...countersOf(countDeliveries(db, day), ceilingCapped(db, day)),
     last_match_at: iso(lastDeliveryAt(db, id)),
     coverage_24h: toCoverage(judgeCoverage(polls, liveness, { active, since_at, audits })),
+    // Monitors of main alone have the shape that they had before there were sources.
+    ...(further.length > 0 && {
+      sources: readable(log, () =>
+        further.flatMap(({ row, facts }) =>
+          toSource(db, row, facts, {
+            now,
+            since_at,
+            ahead_ms: sources.get(row.place)?.ahead_ms() ?? 0,
+          }),
+        ),
+      ),
+    }),
     stream_liveness: liveness,
     cadence: judgeCadence(streams, { active, cadence_s, requested_cadence_s, now }),
     clock_skew_s: Math.round(watch.clock_offset_ms() / 1000),
@@ -85,6 +114,30 @@ function withPlaces(
   const { subforum } = decodeFilterSpec(filter_spec)
   return { ...facts, stream: { ...stream, partial: source.partialFor(subforum) } }
 }
+
+/** Coverage of one further source of a monitor. */
+function toSource(
+  db: Db,
+  { feed_id, place }: MonitorFeed,
+  { stream, attached_at }: FeedFacts,
+  { now, since_at, ahead_ms }: { now: number; since_at: number; ahead_ms: number },
+) {
+  if (stream === null) return []
+  const missing = countIdGaps(db, { feed_id, since_at, begun_at: attached_at })
+  const open = listIdGaps(db, feed_id).filter(({ recorded_at }) => recorded_at >= attached_at)
+  return [fromSource(judgeSource(place, stream, { missing, open, now: now + ahead_ms }))]
+}
+
+const fromSource = ({ open, ...rest }: SourceCoverage) => ({
+  ...rest,
+  open: open.map(({ from_id, to_id, reason, recorded_at, retry_at }) => ({
+    from_id,
+    to_id,
+    reason,
+    at: iso(recorded_at),
+    retry_at: iso(retry_at),
+  })),
+})
 
 /** Null for an unreadable figure: it must not appear as zero. */
 function readable<T>(log: Log, read: () => T): T | null {

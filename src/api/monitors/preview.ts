@@ -6,12 +6,12 @@ import { ApiError, invalid } from '../../core/base/errors.ts'
 import type { Fault } from '../../core/base/result.ts'
 import { iso } from '../../core/base/time.ts'
 import { rowOf } from '../../core/enrichment/enrich.ts'
-import { placesOf } from '../../core/filter/feeds.ts'
+import { checkSources, placesOf } from '../../core/filter/feeds.ts'
 import { filterSchema, parseFilterSpec, renderFilterSpec } from '../../core/filter/parse.ts'
 import { judgeItem, matchesPerDay, previewOf } from '../../core/filter/preview.ts'
 import { ALL_SOURCES, type FilterSpec } from '../../core/filter/spec.ts'
 import { type Item, itemKey, MAIN, type Page } from '../../core/forum/items.ts'
-import { type Naming, toWire, wireCode } from '../../core/forum/naming.ts'
+import { hasMainSource, type Naming, toWire, wireCode } from '../../core/forum/naming.ts'
 import { type Bucket, perMinute, step } from '../../core/limits/pace.ts'
 import { oldestAt } from '../../core/polling/cursor.ts'
 import type { FeedKind } from '../../core/polling/feed.ts'
@@ -27,7 +27,6 @@ import { atBothPaths } from '../http/routes.ts'
 import { answers, documentAs, refuses } from '../openapi/route-docs.ts'
 import { checkPatternCost, withPatterns } from './patterns.ts'
 import { previewShape } from './shapes.ts'
-import { checkSources } from './sources.ts'
 
 /** Dependencies of a preview. `ahead_ms`: lead of the platform's clock over the local one. */
 export type PreviewDeps = {
@@ -40,6 +39,7 @@ export type PreviewDeps = {
 }
 
 const REQUESTS_MAX = 4
+const LISTED = { post: ['posts'], comment: ['comments'], both: ['posts', 'comments'] } as const
 const MATCHES_MAX = 100
 const MATCHES = 25
 /** Matching blocks the event loop. */
@@ -54,12 +54,12 @@ const itemSentence =
 
 /**
  * Key of an id: of a post, or a comment if the filter watches comments only; of the filter's source
- * if it watches a single one.
+ * if it watches a single one, else of the default source.
  */
-export function itemKeyOf(spec: FilterSpec, text: string): string {
+export function itemKeyOf(spec: FilterSpec, text: string, words: Naming): string {
   const [id = '', given] = text.split('/').toReversed()
   const [only = MAIN, ...others] = spec.source
-  const source = given ?? (others.length > 0 || only === ALL_SOURCES ? MAIN : only)
+  const source = given ?? (others.length > 0 || only === ALL_SOURCES ? words.default_source : only)
   const name = /^t\d_/.test(id) ? id : `${spec.kind === 'comment' ? 't1' : 't3'}_${id}`
   return itemKey({ name, source: source === MAIN ? undefined : source })
 }
@@ -124,8 +124,8 @@ async function runPreview(
   const spec = parseFilterSpec(filter_spec, words)
   checkSources(spec, streams, words)
   await checkPatternCost(patterns, spec, customer_id)
-  const places = placesOf(spec, [...streams.keys()])
-  const batches = previewBatches(places, REQUESTS_MAX)
+  const places = placesOf(spec, [...streams.keys()], hasMainSource(words))
+  const batches = previewBatches(places, REQUESTS_MAX, LISTED[spec.kind])
   pace.before(customer_id)
   let requests = 0
   const found = await Promise.all(
@@ -154,7 +154,9 @@ async function runPreview(
   })
   const feeds = found.map((it, at) => ({ ...it, matched: matched_in[at] ?? 0 }))
   const now_s = (clock.now() + ahead_ms()) / 1000
-  const read_count = feeds.flatMap(({ batch }) => batch.places).length
+  const read_count = new Set(
+    feeds.flatMap(({ batch: { kind, places: of } }) => of.map((it) => `${kind} ${it}`)),
+  ).size
   return {
     filter_spec: renderFilterSpec(spec, words),
     ...tried,
@@ -177,8 +179,7 @@ async function runPreview(
 function refuseAllFailed(found: readonly FetchedBatch[], words: Naming): void {
   const faults = found.flatMap(({ fault }) => fault ?? [])
   const [first] = faults
-  // A stream has no pages, which is no failure.
-  if (first === undefined || faults.length < found.length || first.kind === 'unsupported') return
+  if (first === undefined || faults.length < found.length) return
   const field = fieldOf(found[0]?.batch.kind, words)
   if ((first.kind !== 'forbidden' && first.kind !== 'not_found') || field === null)
     throw toApiError(first, { flavour: 'read', with_session: false })
@@ -227,6 +228,7 @@ function toFeed(
     subforums: is_subforum ? batch.places : null,
     query: batch.kind === 'search' ? place : null,
     place: is_subforum || batch.kind === 'search' ? null : place,
+    ...(batch.of !== undefined && { items: batch.of }),
     scanned: page?.rows.length ?? null,
     matched: page === null ? null : matched,
     oldest: iso(oldest_s === null ? null : oldest_s * 1000),
@@ -252,7 +254,7 @@ async function explainItem(
   id: string,
   found: readonly FetchedBatch[],
 ) {
-  const name = itemKeyOf(spec, id)
+  const name = itemKeyOf(spec, id, words)
   const rows = found.flatMap(({ page }) => page?.rows ?? [])
   const listed_item = rows.find((it) => itemKey(it) === name)
   let item = listed_item ?? null

@@ -167,6 +167,40 @@ const pauseReasonShape = () =>
       'Why the service has paused it, until active is set again. filter_too_slow: its patterns took more processor time than a monitor has.',
   })
 
+const sourceCoverage = once(() => {
+  const { text, instant, maybeInstant, count, flag, maybeText } = parts()
+  const ids = z.looseObject({ from_id: count, to_id: count })
+  return z.looseObject({
+    source: text,
+    status: z.enum(['complete', 'degraded', 'partial', 'unknown']),
+    reason: maybeText,
+    proof: maybeText,
+    proven: ids.nullable().meta({ description: 'Ids that are proven, both inclusive.' }),
+    behind: ids.nullable().meta({ description: 'Ids that the next checks will read.' }),
+    lag_ids: count,
+    lag_s: count.nullable().meta({
+      description: 'Seconds since the instant up to which everything was read.',
+    }),
+    missing: z.looseObject({ found: count, healed: count, open: count }).meta({
+      description: 'Numbers of ids that had no item, or were not read, when it was their turn.',
+    }),
+    open: z
+      .array(
+        z.looseObject({
+          from_id: count,
+          to_id: count,
+          reason: text,
+          at: instant,
+          retry_at: maybeInstant,
+        }),
+      )
+      .meta({
+        description: 'Ids that are still missing. retry_at null: they are not requested again.',
+      }),
+    open_truncated: flag,
+  })
+})
+
 const healthShape = once(() => {
   const { text, instant, maybeInstant, count, flag, maybeText, event } = parts()
   return z.looseObject({
@@ -211,7 +245,8 @@ const healthShape = once(() => {
           until: maybeInstant,
           missed_estimate: count.nullable(),
           from_id: count.nullable().meta({
-            description: 'First id of a source that stayed unanswered; the number is exact then.',
+            description:
+              'First id of a further source that had no item (reason unanswered) or was not read (skipped). Null: a gap in time.',
           }),
           to_id: count.nullable(),
           healed_at: maybeInstant,
@@ -220,11 +255,19 @@ const healthShape = once(() => {
       gaps_returned: count,
       gaps_truncated: flag,
       gap_events_24h: count.nullable(),
+      gaps_open: count.nullable().meta({
+        description: 'Number of the gap events that no later check has healed.',
+      }),
       posts_in_window_at_least: count.nullable(),
       posts_missed_estimate: count.nullable(),
       observed_events: z.array(event),
       unobserved_events: z.array(event),
     }),
+    sources: z
+      .array(sourceCoverage())
+      .nullable()
+      .optional()
+      .meta({ description: 'Coverage of each further source; absent if the monitor has none.' }),
     stream_liveness: z.looseObject({
       status: z.enum(['live', 'degraded', 'unknown']),
       reason: maybeText,
@@ -286,7 +329,10 @@ export const previewShape = (words: Naming) =>
           kind: z.enum(FEED_KINDS),
           subforums: z.array(text()).nullable(),
           query: text().nullable(),
-          place: text().nullable().meta({ description: 'A thread, or an author.' }),
+          place: text().nullable().meta({ description: 'A thread, an author, or a source.' }),
+          items: z.enum(['posts', 'comments']).optional().meta({
+            description: 'The items that were listed of a further source.',
+          }),
           scanned: count().nullable(),
           matched: count().nullable(),
           oldest: text().nullable().meta({ format: 'date-time' }),

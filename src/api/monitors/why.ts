@@ -291,7 +291,8 @@ type WhyQuery = {
 
 async function explain(context: RouteContext, deps: WhyDeps, customer_id: string, input: WhyQuery) {
   const { db } = deps
-  const { monitor, spec, names, deliveries } = subject(deps, customer_id, input)
+  const customer = { customer_id, words: context.words }
+  const { monitor, spec, names, deliveries } = subject(deps, customer, input)
   const rows = new Map(
     deliveries.flatMap(({ body }) => payloadOf(body).items).map((row) => [itemKey(row), row]),
   )
@@ -317,7 +318,11 @@ async function explain(context: RouteContext, deps: WhyDeps, customer_id: string
  * Finds the subject: by a delivery, or by a monitor and an item.
  * @throws {ApiError} NOT_FOUND, INVALID_REQUEST
  */
-function subject({ db, instance_id }: WhyDeps, customer_id: string, input: WhyQuery) {
+function subject(
+  { db, instance_id }: WhyDeps,
+  { customer_id, words }: { customer_id: string; words: Naming },
+  input: WhyQuery,
+) {
   const { delivery_id, id, item_id } = input
   if (delivery_id) {
     if (id || item_id)
@@ -331,7 +336,7 @@ function subject({ db, instance_id }: WhyDeps, customer_id: string, input: WhyQu
   if (!id) throw invalid('id', 'id is required, or delivery_id')
   const { monitor, spec } = findMonitorSpec(db, customer_id, id)
   if (!item_id) throw invalid('item_id', 'item_id is required beside id')
-  const name = itemKeyOf(spec, item_id)
+  const name = itemKeyOf(spec, item_id, words)
   const deliveries = deliveriesOf(db, { instance_id, customer_id, monitor_id: id, name })
   return { monitor, spec, names: [name], deliveries }
 }

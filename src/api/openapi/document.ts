@@ -14,7 +14,7 @@ import {
   isNamed,
   jsonSchema,
   NAMING_PARAMETER,
-  SOURCE_PARAMETER,
+  sourceParameter,
   takesSource,
 } from './route-docs.ts'
 
@@ -219,7 +219,7 @@ function toOperation(operation: Operation): Json {
     ...toParameters(words, path, schemas),
     ...session.parameters,
     ...(isNamed(policy) ? [NAMING_PARAMETER] : []),
-    ...(takesSource(policy, path) ? [SOURCE_PARAMETER] : []),
+    ...(takesSource(policy, path) ? [sourceParameter(words)] : []),
   ]
   const body = schemaOf(schemas['body'])
   const takes_body = body !== null

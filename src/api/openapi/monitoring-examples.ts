@@ -212,6 +212,7 @@ const HEALTH = {
     gaps_returned: 0,
     gaps_truncated: false,
     gap_events_24h: 0,
+    gaps_open: 0,
     posts_in_window_at_least: 2,
     posts_missed_estimate: 0,
     observed_events: [],

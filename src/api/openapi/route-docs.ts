@@ -71,14 +71,19 @@ export const takesSource = ({ limit, feature }: Policy, path: string): boolean =
   (feature !== null && feature !== 'profile' && /\/(?:login|comment|vote|dm)$/.test(path))
 
 /** Query parameter of calls that take a source. */
-export const SOURCE_PARAMETER = {
+export const sourceParameter = ({ default_source }: Naming) => ({
   name: 'source',
   in: 'query',
   required: false,
   description:
     'Name of the source, as the list of sources gives it. Names, ids, links and the session are then those of that source.',
-  schema: { type: 'string', default: 'main', pattern: '^[a-z0-9][a-z0-9-]{0,30}$', maxLength: 31 },
-}
+  schema: {
+    type: 'string',
+    default: default_source,
+    pattern: '^[a-z0-9][a-z0-9-]{0,30}$',
+    maxLength: 31,
+  },
+})
 
 /** Parameter for the header Idempotency-Key. */
 export const NAMING_PARAMETER = {

@@ -1,5 +1,6 @@
 import type { HTTPHeaders } from 'elysia'
 
+import { ApiError } from '../../core/base/errors.ts'
 import type { Outcome } from '../../core/base/result.ts'
 import type { Item, Post } from '../../core/forum/items.ts'
 import { type Naming, toWire } from '../../core/forum/naming.ts'
@@ -117,7 +118,33 @@ export type ReadsOptions = Omit<SessionDeps, 'words'> & {
   degraded: () => boolean
   /** Name of the source of the reads; null: `main`. */
   source: string | null
+  /** True: its names have the form of those of `main`. */
+  has_names_of_main?: boolean | undefined
+  /** Day on which the way in to a source has ended; null: it has not. Absent: none has. */
+  endedOn?: (source: string) => string | null
 }
+
+/** Codes of failures that the end of a way in may explain. */
+const EXPLAINED: ReadonlySet<string> = new Set([
+  'PERMISSION_DENIED',
+  'UPSTREAM_ERROR',
+  'upstream_unavailable',
+  'upstream_timeout',
+])
+
+/** The meter, whose errors name the day on which the source has ended. */
+const withEnd =
+  (meter: Meter, ended: () => string | null): Meter =>
+  async (...call) => {
+    try {
+      return await meter(...call)
+    } catch (error) {
+      const day = ended()
+      if (day === null || !(error instanceof ApiError) || !EXPLAINED.has(error.code)) throw error
+      const message = `${error.message}; access to this source ended on ${day}, says its configuration`
+      throw new ApiError(error.code, { ...error.details, message })
+    }
+  }
 
 type PathOfName = ReturnType<typeof pathOf>
 const pathOf = (rule: NameRules['user']) => querySchema(() => ({ name: rule('name') }))
@@ -141,8 +168,9 @@ export function createReadContext(
   { words, keyed, meter, clock }: RouteContext,
   options: ReadsOptions,
 ): ReadContext {
-  const { limits } = options
-  const names = options.source === null ? PLATFORM_NAMES : SOURCE_NAMES
+  const { limits, endedOn = () => null } = options
+  const is_like_main = options.source === null || options.has_names_of_main === true
+  const names = is_like_main ? PLATFORM_NAMES : SOURCE_NAMES
   const capacity = () => ({
     in_flight: limits.degraded_reads_per_key,
     waiting: limits.degraded_waiting_per_key,
@@ -152,7 +180,10 @@ export function createReadContext(
     words,
     keyed,
     ...createSessions({ words, ...options }),
-    ...createResponders(meter, readBulkhead),
+    ...createResponders(
+      withEnd(meter, () => endedOn(options.source ?? 'main')),
+      readBulkhead,
+    ),
     rows: createRowMapper(words, options.source),
     names,
     of_subforum: pathOf(names.subforum),

@@ -2,19 +2,19 @@ import { Elysia } from 'elysia'
 import * as z from 'zod'
 
 import { invalid } from '../../core/base/errors.ts'
-import type { Naming } from '../../core/forum/naming.ts'
+import { MAIN } from '../../core/forum/items.ts'
+import { hasMainSource, type Naming, sourceNames } from '../../core/forum/naming.ts'
 import type { RouteContext } from '../context.ts'
+import { notSupported } from '../http/errors.ts'
 import { sourcePath } from '../http/routes.ts'
 import { answers } from '../openapi/route-docs.ts'
-
-/** Name of the source of `[platform]`. */
-const MAIN = 'main'
 
 const sourceShape = z.object({
   name: z.string(),
   kind: z.string(),
   url: z.string(),
   capabilities: z.array(z.string()),
+  place_examples: z.array(z.string()).describe('Names of places as this source writes them.'),
   proof: z.string().nullable(),
   reachable: z.boolean(),
   ends_at: z.string().nullable(),
@@ -28,6 +28,8 @@ export type SourceInfo = {
   url: string
   /** Names of what it can do, such as `posts` or `monitor`. */
   capabilities: readonly string[]
+  /** Names of places as this source writes them. */
+  place_examples: readonly string[]
   /** Proof of monitors that nothing was missed; null: it cannot be monitored. */
   proof: string | null
   /** False while it cannot be reached. */
@@ -53,25 +55,31 @@ export function sourceReads({ words, keyed }: RouteContext, list: () => SourceIn
 }
 
 /**
- * The request for the routes of the source that the query names, for a request that names one;
- * null: it stays as it is.
- * @throws {ApiError} if there is no such source
+ * The request for the routes of the source that the query names, or of the default source; null: the
+ * request stays as it is.
+ * @param serves True if there is such a route.
+ * @throws {ApiError} if there is no such source, or it has no means for the call
  */
 export function forSource(
   words: Naming,
   names: readonly string[],
   request: Request,
+  serves: (method: string, path: string) => boolean,
 ): Request | null {
   const target = URL.parse(request.url)
-  const source = target?.searchParams.get('source') ?? null
-  if (target === null || source === null) return null
+  const named = target?.searchParams.get('source') ?? null
+  const source = named ?? words.default_source
+  if (target === null || (named === null && source === MAIN)) return null
   const { pathname } = target
   const is_call = pathname.startsWith(`${words.api}/`) && request.method !== 'DELETE'
-  if (!is_call || pathname.startsWith(sourcePath(words, ''))) return null
-  if (source !== MAIN && !names.includes(source))
-    throw invalid('source', `source must be one of ${[MAIN, ...names].join(', ')}`)
+  const sources = sourcePath(words, '')
+  if (!is_call || pathname === sources || pathname.startsWith(`${sources}/`)) return null
+  if (named !== null && !names.includes(named) && !(named === MAIN && hasMainSource(words)))
+    throw invalid('source', `source must be one of ${sourceNames(words, names)}`)
   target.searchParams.delete('source')
   if (source !== MAIN)
     target.pathname = sourcePath(words, source) + pathname.slice(words.api.length)
+  // Actions and listings of the caller's own account belong to the platform of `[platform]`.
+  if (named === null && !serves(request.method, target.pathname)) throw notSupported('session')
   return new Request(target.href, request)
 }

@@ -1,5 +1,6 @@
 import type { AccountResult, StateReason } from '../../core/accounts/status.ts'
 import type { Outcome } from '../../core/base/result.ts'
+import type { WatchableSource } from '../../core/filter/feeds.ts'
 import type { Proxy } from '../../core/forum/proxy.ts'
 import type { AccountSecrets, StoredJar } from '../../store/accounts/accounts.ts'
 
@@ -28,10 +29,14 @@ type SignIn =
   | { ok: false; reason: StateReason | null; final: boolean }
 
 /** Answer of a source about itself. */
-type TestedSource = {
+export type TestedSource = {
   name: string
   kind: string
+  /** Address of its pages. */
+  url: string
   capabilities: string[]
+  /** Lead of its clock over the local one; null if unknown. */
+  ahead_ms: number | null
   answer: Outcome<{ title: string | null; version: string | null; notes: string[] }>
 }
 
@@ -70,6 +75,8 @@ export type PlatformTools = AsyncDisposable & {
   tryPlatform(): Promise<{ answer: Outcome<unknown>; ahead_ms: number | null }>
   /** Requests the named source once, or each of them; null: each. */
   trySources(name: string | null): Promise<TestedSource[]>
+  /** The configured sources that can be monitored, by name, without a request to them. */
+  watchableSources(): Promise<ReadonlyMap<string, WatchableSource>>
   /** Access to a configured source. */
   sourceAccess(name: string): Promise<SourceAccess>
   /** Starts the browser and stops it. `bare`: without its own sandbox. */

@@ -2,9 +2,18 @@ import { appendFileSync, readFileSync } from 'node:fs'
 
 import { parseConfig } from '../../config/load.ts'
 import type { Fault } from '../../core/base/result.ts'
+import { daysUntil, endWarning } from '../../core/limits/ends-at.ts'
 import { command, CommandRefusal, EXIT, JSON_OPTION, UsageError } from '../command.ts'
 import { readConfig, withPlatformTools } from '../configuration.ts'
 import { table } from '../output.ts'
+import type { PlatformTools } from './platform-tools.ts'
+
+/** The end of a way in as a list shows it. */
+function endText(ends_at: string | null, now: number): string | null {
+  if (ends_at === null || endWarning(ends_at, now) === null) return ends_at
+  const days = daysUntil(ends_at, now)
+  return `${ends_at}, ${days < 0 ? 'over' : days === 0 ? 'today' : `in ${days} days`}`
+}
 
 const NONE = 'There is no further source: add one with forumd source add NAME KIND [ADDRESS].'
 
@@ -25,7 +34,9 @@ export const sourceList = command({
         ends_at: ends_at || null,
       }),
     )
-    context.stdout.write(values.json ? `${JSON.stringify({ sources })}\n` : table(sources, NONE))
+    const { clock } = await context.factories.createRuntime(config.log, context.stdout)
+    const rows = sources.map((it) => ({ ...it, ends_at: endText(it.ends_at, clock.now()) }))
+    context.stdout.write(values.json ? `${JSON.stringify({ sources })}\n` : table(rows, NONE))
     return EXIT.done
   },
 })
@@ -83,14 +94,15 @@ export const sourceTest = command({
     const { config } = readConfig(call)
     if (name !== undefined && !config.source.some((it) => it.name === name))
       throw new UsageError(`there is no source "${name}": see forumd source list`)
-    const tested = await withPlatformTools(call, (tools) => tools.trySources(name ?? null))
+    const ask = (tools: PlatformTools) => tools.trySources(name ?? null)
+    const tested = await withPlatformTools(call, ask, { for_accounts: false })
     const sources = tested.map(({ name: of, kind, capabilities, answer }) => ({
       name: of,
       kind,
       verdict: answer.ok ? 'works' : 'fails',
       title: answer.ok ? answer.value.title : null,
       version: answer.ok ? answer.value.version : null,
-      error: answer.ok ? null : sentenceOf(answer.fault),
+      error: answer.ok ? null : faultSentence(answer.fault),
       notes: answer.ok ? answer.value.notes.join('; ') || null : null,
       capabilities,
     }))
@@ -115,7 +127,10 @@ const SENTENCES: Readonly<Partial<Record<Fault['kind'], string>>> = {
   unreadable: 'its answer is not the one of this kind of site',
 }
 
-function sentenceOf(fault: Fault): string {
+/** The fault of a source that was requested, as a sentence. */
+export function faultSentence(fault: Fault): string {
+  if (fault.kind === 'forbidden' && fault.reason === 'robots')
+    return 'its robots.txt forbids the request, which was not sent'
   if (fault.kind === 'throttled')
     return `it limits the rate of this address for ${fault.retry_after_s} s`
   if (fault.kind === 'unavailable')

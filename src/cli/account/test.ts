@@ -44,7 +44,9 @@ const SIGN_IN_ENDS: Readonly<Partial<Record<StateReason, string>>> = {
     'the platform does not accept the code of the second factor: check the secret and the clock',
   human_check:
     'the platform requires a human check: sign in with your own browser, export its cookies, and pass them with --jar',
-  token_refused: 'the platform does not accept this application or its refresh token',
+  token_refused: 'the platform does not accept the refresh token of this application',
+  client_revoked:
+    'the platform does not know this application: it was revoked, or its id or secret is wrong',
 }
 
 const UNREADABLE = 'the platform gave no readable answer: try again later'

@@ -1,3 +1,4 @@
+import { hasMain } from '../../config/schema.ts'
 import { sealCredentials } from '../../core/delivery/services.ts'
 import { toSecret } from '../../core/delivery/signature.ts'
 import { placesOf } from '../../core/filter/feeds.ts'
@@ -84,7 +85,7 @@ function writeMonitor({ db, now, config }: OpenInstance, step: MonitorStep): voi
         updated_at: now,
         last_match_at: null,
       }
-      startMonitor(db, monitor, placesOf(step.spec, sources))
+      startMonitor(db, monitor, placesOf(step.spec, sources, hasMain(config)))
       return
     }
     case 'change': {
@@ -104,7 +105,9 @@ function writeMonitor({ db, now, config }: OpenInstance, step: MonitorStep): voi
         baseline_item_id: restart ? null : before.baseline_item_id,
         updated_at: at,
       }
-      const places = step.fields.includes('filter_spec') ? placesOf(step.spec, sources) : null
+      const places = step.fields.includes('filter_spec')
+        ? placesOf(step.spec, sources, hasMain(config))
+        : null
       changeMonitor(db, monitor, { places, restart, begins_at, now: at })
       return
     }

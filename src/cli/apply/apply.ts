@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 
 import { stringify } from 'smol-toml'
 
+import { defaultSource } from '../../config/schema.ts'
 import { createAllowed } from '../../core/base/address.ts'
 import { errorCode } from '../../core/base/errors.ts'
 import { createNaming } from '../../core/forum/naming.ts'
@@ -11,7 +12,7 @@ import { listCustomers } from '../../store/customers/customers.ts'
 import { isTaken } from '../../store/delivery/webhooks.ts'
 import { customerNamed } from '../admin/customer.ts'
 import { command, type CommandContext, EXIT, JSON_OPTION, UsageError } from '../command.ts'
-import { type OpenInstance, withInstance } from '../configuration.ts'
+import { type OpenInstance, readConfig, withInstance, withPlatformTools } from '../configuration.ts'
 import { escapeControl } from '../output.ts'
 import { applySteps, type NewSecret } from './apply-steps.ts'
 import {
@@ -96,9 +97,10 @@ export const apply = command({
     'FILE is TOML or JSON as printed by forumd export; - is standard input. Monitors and webhooks are identified by id, or by name when the id is omitted; an omitted field has its default. Applying a file again changes nothing. All changes are written in one transaction. The secret of a new webhook is printed once. A running daemon applies the changes within two seconds; a subforum is verified at its first check.',
   async run({ values, operands: [file = ''], ...context }) {
     const text = await textOf(file, context)
+    const sources = await watchableSources(context)
     const { plans, made: new_secrets } = await withInstance(context, (opened) => {
       const code = parseDocument(file === '-' ? 'standard input' : file, text)
-      const planned = plan(opened, context, code, values.prune)
+      const planned = plan(opened, context, code, { prune: values.prune, sources })
       return { plans: planned, made: values['dry-run'] ? [] : applySteps(opened, planned) }
     })
     const summary = { plans, made: new_secrets, dry_run: values['dry-run'] }
@@ -106,6 +108,13 @@ export const apply = command({
     return EXIT.done
   },
 })
+
+/** The rules of the configured sources for names of places. Nothing is requested. */
+async function watchableSources(context: CommandContext): Promise<PlanContext['sources']> {
+  const { config } = readConfig(context)
+  if (config.source.length === 0) return new Map()
+  return withPlatformTools(context, (tools) => tools.watchableSources())
+}
 
 async function textOf(file: string, { readStdin }: CommandContext): Promise<string> {
   if (file === '-') return readStdin()
@@ -120,11 +129,11 @@ function plan(
   opened: OpenInstance,
   context: CommandContext,
   code: ParsedDocument,
-  prune: boolean,
+  rules: Pick<PlanContext, 'prune' | 'sources'>,
 ): CustomerPlan[] {
   const { db, config } = opened
   const problems = createProblems()
-  const planning = planningWith(opened, context, prune)
+  const planning = planningWith(opened, context, rules)
   const seen = new Set<string>()
   const plans = code.document.customers.flatMap((declared, index) => {
     const path = ['customers', index]
@@ -170,17 +179,16 @@ function createAffords(): PlanContext['affords'] {
 const planningWith = (
   { db, config, random }: OpenInstance,
   { env }: CommandContext,
-  prune: boolean,
+  rules: Pick<PlanContext, 'prune' | 'sources'>,
 ): PlanContext => ({
-  words: createNaming(config.wire),
+  ...rules,
+  words: createNaming(config.wire, defaultSource(config)),
   allowed: createAllowed(config.guard),
-  sources: config.source.map(({ name }) => name),
   mails: config.smtp.url !== '',
   readUrl: (text) => urlFrom(text, env),
   isTaken: (what, id) => isTaken(db, what, id),
   affords: createAffords(),
   newId: (prefix) => `${prefix}_${random.uuid()}`,
-  prune,
 })
 
 type ApplySummary = { plans: CustomerPlan[]; made: NewSecret[]; dry_run: boolean }

@@ -5,10 +5,9 @@ import type { Allowed } from '../../core/base/address.ts'
 import { ApiError } from '../../core/base/errors.ts'
 import type { Credentials } from '../../core/delivery/services.ts'
 import type { WebhookKind } from '../../core/delivery/target.ts'
-import { placesOf } from '../../core/filter/feeds.ts'
+import { checkSources, placesOf, type WatchableSource } from '../../core/filter/feeds.ts'
 import { decodeFilterSpec, encodeFilterSpec, parseFilterSpec } from '../../core/filter/parse.ts'
-import { type FilterSpec, furtherSources } from '../../core/filter/spec.ts'
-import { MAIN } from '../../core/forum/items.ts'
+import type { FilterSpec } from '../../core/filter/spec.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import type { WebhookChange } from '../../store/delivery/webhooks.ts'
 import type { Monitor } from '../../store/monitoring/monitors.ts'
@@ -71,8 +70,8 @@ export type CustomerPlan = { customer: string; steps: Step[] }
 /** Dependencies of a plan, beside the file and the current state. */
 export type PlanContext = {
   words: Naming
-  /** Names of the configured sources beside main. */
-  sources: readonly string[]
+  /** Configured sources beside main that can be monitored, by name. */
+  sources: ReadonlyMap<string, WatchableSource>
   /** Rules for addresses of targets. */
   allowed: Allowed
   /** True when targets of kind email are possible. */
@@ -233,14 +232,8 @@ function readSpec(
   }
   try {
     const spec = parseFilterSpec(value, words)
-    const unknown = furtherSources(spec, sources).find((it) => !sources.includes(it))
-    if (unknown === undefined) return spec
-    problems.add(
-      [...at, 'filter_spec', 'source'],
-      `found ${unknown}, which is not configured`,
-      `allowed: ${[MAIN, ...sources].join(', ')}, or all`,
-    )
-    return null
+    checkSources(spec, sources, words)
+    return spec
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     const { field = 'filter_spec', message = error.code } = error.details

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 
+import { hasMain } from '../../config/schema.ts'
 import type { PlatformTools } from '../account/platform-tools.ts'
 import {
   command,
@@ -13,7 +14,7 @@ import { openConfig, withInstance } from '../configuration.ts'
 import { explainError } from '../failures.ts'
 import { openBar } from '../progress.ts'
 import { isPlaceholder } from '../setup-checks.ts'
-import { openPool, poolChecks } from './accounts.ts'
+import { type OpenedPool, openPool, poolChecks } from './accounts.ts'
 import { bad, type Check, type CheckResult, doubtful, fine } from './check.ts'
 import { browserChecks, networkChecks } from './network.ts'
 import { storageChecks } from './storage.ts'
@@ -25,7 +26,7 @@ export const doctor = command({
   options: { json: JSON_OPTION },
   examples: ['forumd doctor', 'sudo -u forumd forumd doctor --config /etc/forumd/forumd.toml'],
   notes:
-    'Prints one line per check, with ok, warn or fail: configuration, storage, clock, host names, platform, failing webhooks, every account and proxy, browser, mail server. Changes nothing (a file is written to the data folder and removed again); sends one request to the platform for each account and proxy, and three more. Exit code 1 on any fail.',
+    'Prints one line per check, with ok, warn or fail: configuration, storage, host names, platform, every source, clock, failing webhooks, every account and proxy, browser, mail server. Changes nothing (a file is written to the data folder and removed again); sends one request to the platform for each account and proxy, and three more; to each source at most five. Exit code 1 on any fail.',
   async run(call) {
     const { values, stdout } = call
     const findings: CheckResult[] = []
@@ -78,12 +79,14 @@ async function stored(
 ): Promise<Check[]> {
   const { pathsOf } = await import('../../store/maintenance/paths.ts')
   const { allow_anonymous } = config.pool
-  if (!existsSync(pathsOf(storage).db))
-    return poolChecks({ accounts: [], proxies: [] }, allow_anonymous, tools)
+  // The pool belongs to the platform.
+  const checksOf = (pool: OpenedPool) =>
+    hasMain(config) ? poolChecks(pool, allow_anonymous, tools) : []
+  if (!existsSync(pathsOf(storage).db)) return checksOf({ accounts: [], proxies: [] })
   try {
     return await withInstance(call, (instance) => [
       ...webhookChecks(instance.db),
-      ...poolChecks(openPool(instance), allow_anonymous, tools),
+      ...checksOf(openPool(instance)),
     ])
   } catch {
     return []

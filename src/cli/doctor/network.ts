@@ -1,34 +1,51 @@
 import { existsSync, statSync } from 'node:fs'
 import { isIP } from 'node:net'
 
-import type { Config } from '../../config/schema.ts'
+import { type Config, hasMain } from '../../config/schema.ts'
 import type { Outcome } from '../../core/base/result.ts'
+import { daysUntil, endWarning } from '../../core/limits/ends-at.ts'
 import type { Runtime } from '../../runtime/runtime.ts'
 import { pathsOf } from '../../store/maintenance/paths.ts'
 import type { PlatformTools } from '../account/platform-tools.ts'
 import { bad, type Check, type CheckResult, doubtful, fine } from './check.ts'
+import { sourceChecks } from './sources.ts'
 
 /** Tolerances: a second-factor code is valid for 30 s, a signature at a receiver for 5 minutes. */
 const CLOCK_WARN_MS = 10_000
 const CLOCK_FAIL_MS = 120_000
 const NAME_MS = 5000
 
-/** Checks of host names, platform and clock, and of the mail server when configured. */
+/** Checks of host names, platform, sources and clock, and of the mail server when configured. */
 export function networkChecks(config: Config, runtime: Runtime, tools: PlatformTools): Check[] {
-  const probes: Awaited<ReturnType<PlatformTools['tryPlatform']>>[] = []
+  /** Lead of the remote clock over the local one; null: unknown. */
+  let ahead_ms: number | null = null
+  const platform: Check = {
+    title: 'checking the platform',
+    async run() {
+      const tried = await tools.tryPlatform()
+      ahead_ms = tried.ahead_ms
+      return [platformOf(config.platform.base_url, tried.answer)]
+    },
+  }
   return [
     { title: 'resolving host names', run: () => checkNames(config, runtime) },
-    {
-      title: 'checking the platform',
-      async run() {
-        const tried = await tools.tryPlatform()
-        probes.push(tried)
-        return [platformOf(config.platform.base_url, tried.answer)]
+    ...(hasMain(config) ? [platform] : []),
+    ...sourceChecks(config, tools, {
+      onClock(ms) {
+        // A single answer of a source is enough where no platform gives the median of three.
+        if (!hasMain(config)) ahead_ms ??= ms
       },
-    },
+    }),
+    { title: 'checking the ends of access', run: () => endsOf(config, runtime) },
     {
       title: 'comparing clocks',
-      run: () => [clockOf(probes[0]?.ahead_ms ?? null, behindStorage(config, runtime))],
+      run: () => [
+        clockOf(
+          ahead_ms,
+          behindStorage(config, runtime),
+          hasMain(config) ? 'the platform' : 'the source',
+        ),
+      ],
     },
     ...(config.smtp.url === ''
       ? []
@@ -42,12 +59,13 @@ export function networkChecks(config: Config, runtime: Runtime, tools: PlatformT
 }
 
 /** The hosts that the configuration names, each with the key that names it first. */
-function hostsOf({ platform, smtp, operator }: Config): Map<string, string> {
+function hostsOf({ platform, source, smtp, operator }: Config): Map<string, string> {
   const named: [string, string][] = [
     ['platform.base_url', platform.base_url],
     ['platform.api_url', platform.api_url],
     ['platform.token_url', platform.token_url],
     ['platform.chat_url', platform.chat_url],
+    ...source.map(({ name, base_url }): [string, string] => [`source ${name}`, base_url]),
     ['smtp.url', smtp.url],
     ['operator.webhook', operator.webhook],
   ]
@@ -57,6 +75,18 @@ function hostsOf({ platform, smtp, operator }: Config): Map<string, string> {
     if (host !== '' && isIP(host) === 0 && !hosts.has(host)) hosts.set(host, key)
   }
   return hosts
+}
+
+/** Sources whose way in ends within the time of the first warning, or has ended. */
+function endsOf({ platform, source }: Config, { clock }: Runtime): CheckResult[] {
+  const all = [{ name: 'main', ends_at: platform.ends_at }, ...source]
+  return all.flatMap(({ name, ends_at }) => {
+    if (ends_at === '' || endWarning(ends_at, clock.now()) === null) return []
+    const days = daysUntil(ends_at, clock.now())
+    const found =
+      days < 0 ? `access ended on ${ends_at}` : `access ends on ${ends_at}: ${days} days`
+    return [doubtful('source', found, 'see docs/accounts.md: what remains', name)]
+  })
 }
 
 async function checkNames(config: Config, { resolve, clock }: Runtime): Promise<CheckResult[]> {
@@ -136,22 +166,22 @@ function behindStorage({ storage }: Config, { clock }: Runtime): number {
 
 const SET_CLOCK = 'synchronise the clock: timedatectl set-ntp true'
 
-function clockOf(ahead_ms: number | null, behind_ms: number): CheckResult {
+function clockOf(ahead_ms: number | null, behind_ms: number, remote: string): CheckResult {
   if (ahead_ms === null)
     return behind_ms >= CLOCK_WARN_MS
       ? bad(
           'clock',
-          `it is ${Math.round(behind_ms / 1000)} s behind the last write of the database, and the platform gave no time`,
+          `it is ${Math.round(behind_ms / 1000)} s behind the last write of the database, and ${remote} gave no time`,
           SET_CLOCK,
         )
       : doubtful(
           'clock',
-          'unknown: the platform gave no time',
-          'compare it with another clock: timedatectl; then restore the connection to the platform',
+          `unknown: ${remote} gave no time`,
+          `compare it with another clock: timedatectl; then restore the connection to ${remote}`,
         )
   const off_ms = Math.abs(ahead_ms)
-  const seconds = `${Math.round(off_ms / 1000)} s ${ahead_ms > 0 ? 'behind' : 'ahead of'} the platform's`
-  if (off_ms < CLOCK_WARN_MS) return fine('clock', "it agrees with the platform's")
+  const seconds = `${Math.round(off_ms / 1000)} s ${ahead_ms > 0 ? 'behind' : 'ahead of'} ${remote}'s`
+  if (off_ms < CLOCK_WARN_MS) return fine('clock', `it agrees with ${remote}'s`)
   return off_ms < CLOCK_FAIL_MS
     ? doubtful('clock', `it is ${seconds}`, SET_CLOCK)
     : bad('clock', `it is ${seconds}: second-factor codes and certificates fail`, SET_CLOCK)
@@ -177,12 +207,19 @@ const mailOf = (error: string | null): CheckResult =>
 const BROWSER_FIX = 'apt-get install chromium, or name one in [browser].executable'
 
 /** Starts the browser, which only logins and comments by browser use. */
-export function browserChecks({ browser, features }: Config, tools: PlatformTools): Check[] {
-  if (!features.login && !features.comment)
+export function browserChecks(config: Config, tools: PlatformTools): Check[] {
+  const { browser, features } = config
+  const is_off = !features.login && !features.comment
+  if (is_off || !hasMain(config))
     return [
       {
         title: 'checking the browser',
-        run: () => [fine('browser', 'not needed: login and comment are disabled')],
+        run: () => [
+          fine(
+            'browser',
+            `not needed: ${is_off ? 'login and comment are disabled' : 'only the platform of [platform] uses one'}`,
+          ),
+        ],
       },
     ]
   return [{ title: 'starting the browser', run: async () => [await start(browser, tools)] }]

@@ -14,7 +14,7 @@ export const COMMON = {
 
 /** Sections by task, with the first words of their commands. */
 const SECTIONS: readonly (readonly [string, readonly string[]])[] = [
-  ['Run:', ['demo', 'serve', 'check-config', 'doctor', 'service-unit']],
+  ['Run:', ['demo', 'serve', 'check-config', 'doctor', 'health', 'service-unit']],
   ['Customers and keys:', ['customer', 'key', 'credit']],
   ['Accounts and proxies:', ['account', 'proxy']],
   ['Operation:', ['deliveries', 'feedback', 'approve', 'export', 'apply', 'purge']],

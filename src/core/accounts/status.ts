@@ -23,6 +23,7 @@ export type StateReason =
   | 'never_signed_in'
   | 'logged_out'
   | 'token_refused'
+  | 'client_revoked'
   | 'wrong_credentials'
   | 'second_factor_required'
   | 'second_factor_refused'

@@ -10,6 +10,14 @@ export type RefusalReason =
   | 'user_suspended'
   /** A listing that only its own account may read was requested through another. */
   | 'other_account'
+  /** The robots.txt of the host forbids the request, which was not sent. */
+  | 'robots'
+  /** The only row of a listing is a notice that asks to sign in, in place of its rows. */
+  | 'placeholder'
+  /** The listing of a profile is empty although the profile has karma: hidden, or all deleted. */
+  | 'profile_hidden'
+  /** A listing is empty although its rows exist, or although many follow the place. */
+  | 'emptied'
 
 /**
  * Failure of a proxy. `refused`: the guard refuses its address and nothing was dialled.
@@ -35,10 +43,16 @@ export type Fault =
       resting?: true
       estimated?: true
     }
-  /** Block page, challenge or human check in place of a readable response. Never circumvented. */
-  | { kind: 'blocked' }
-  /** Login page or a redirect to one: the session has ended, or one is required. */
-  | { kind: 'login_required' }
+  /**
+   * Block page, challenge or human check in place of a readable response. Never circumvented.
+   * `login_hint`: the page says that a login would help.
+   */
+  | { kind: 'blocked'; login_hint?: true }
+  /**
+   * Login page or a redirect to one: the session has ended, or one is required. `revoked`: the
+   * platform no longer knows the application.
+   */
+  | { kind: 'login_required'; revoked?: true }
   | { kind: 'forbidden'; reason: RefusalReason | null }
   | { kind: 'not_found'; reason: RefusalReason | null }
   /** No response within the deadline. */

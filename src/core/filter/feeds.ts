@@ -1,9 +1,11 @@
+import { invalid } from '../base/errors.ts'
 import type { Item } from '../forum/items.ts'
+import { hasMainSource, type Naming, sourceNames } from '../forum/naming.ts'
 import { parseCommunityName } from '../forum/permalink.ts'
 import type { FeedKind } from '../polling/feed.ts'
 import { compileQuery, type MatchOptions, matchOptionsOf } from './match.ts'
 import { parseQuery, positiveTerms, type Query, type Term } from './query.ts'
-import { type FilterSpec, furtherSources, watchesMain } from './spec.ts'
+import { type FilterSpec, furtherSources, watchesMain, wireName } from './spec.ts'
 import { normalise } from './text.ts'
 
 /** One positive keyword of a spec, as written, and its test on an item. */
@@ -48,20 +50,102 @@ export const anyOf = (terms: readonly string[]): Query & { kind: 'or' } => ({
 
 const termOf = (written: string): Query => ({ kind: 'term', written, field: null, prefix: false })
 
+/** A further source that can be monitored. */
+export type WatchableSource = {
+  name: string
+  /** True for a read that it has. */
+  has(capability: 'tree' | 'nodesById' | 'postsById'): boolean
+  /** True when `place` is a name that it could have. */
+  isPlace(place: string): boolean
+}
+
+/**
+ * Checks that the sources of a spec can be monitored, and that they can serve its fields.
+ * @throws {ApiError} INVALID_REQUEST naming the field
+ */
+export function checkSources(
+  spec: FilterSpec,
+  streams: ReadonlyMap<string, WatchableSource>,
+  words: Naming,
+): void {
+  const configured = [...streams.keys()]
+  const named = furtherSources(spec, configured)
+  const unknown = named.filter((it) => !streams.has(it))
+  if (unknown.length > 0)
+    throw invalid(
+      'filter_spec.source',
+      `filter_spec.source: ${unknown.join(', ')} cannot be monitored; the sources are ${sourceNames(words, configured)}`,
+    )
+  const sources = named.flatMap((it) => streams.get(it) ?? [])
+  if (sources.length === 0) return
+  checkPlaceNames(spec, sources, words)
+  if (spec.thread.length > 0) requireAll(sources, 'tree', 'thread')
+  const lookup = spec.kind === 'comment' ? 'nodesById' : 'postsById'
+  if (spec.min_score !== null) requireAll(sources, lookup, 'min_score')
+  if (spec.min_comments !== null) requireAll(sources, 'postsById', 'min_comments')
+}
+
+function requireAll(
+  sources: readonly WatchableSource[],
+  capability: Parameters<WatchableSource['has']>[0],
+  field: keyof FilterSpec,
+): void {
+  const lacking = sources.filter((it) => !it.has(capability)).map(({ name }) => name)
+  if (lacking.length === 0) return
+  throw invalid(
+    `filter_spec.${field}`,
+    `filter_spec.${field} is not supported by ${lacking.join(', ')}, which cannot serve ${capability}`,
+  )
+}
+
+/** Names by which sources list many places; no item is in a place of such a name. */
+const MANY: readonly string[] = ['all', 'local']
+
+/** Each name must be one that a watched source could have. */
+function checkPlaceNames(
+  spec: FilterSpec,
+  sources: readonly WatchableSource[],
+  words: Naming,
+): void {
+  for (const list of ['subforum', 'exclude_subforums'] as const) {
+    const many = spec[list].find((it) => MANY.includes(it.toLowerCase()))
+    const field = `filter_spec.${wireName(list, words)}`
+    if (many !== undefined)
+      throw invalid(
+        field,
+        `${field}: ${many} stands for many ${words.communities}; leave the field out`,
+      )
+    const none = spec[list].find(
+      (place) =>
+        !sources.some((it) => it.isPlace(place)) &&
+        !(hasMainSource(words) && watchesMain(spec) && parseCommunityName(place) !== null),
+    )
+    if (none === undefined) continue
+    throw invalid(
+      field,
+      `${field}: ${none} is no place of ${sources.map(({ name }) => name).join(', ')}`,
+    )
+  }
+}
+
 type FeedPlace = { kind: FeedKind; place: string }
 
 /**
  * The feeds that contain everything a spec can match: communities in lower case; else the threads it names; else the
  * comments of its authors, by name in lower case, and search expressions for posts. Communities are narrower than any
  * search; all other criteria are tested on the items. A further source has one feed of all its items; `configured`:
- * the names of these sources.
+ * the names of these sources. `has_main`: there is a source `main`.
  */
-export function placesOf(spec: FilterSpec, configured: readonly string[] = []): FeedPlace[] {
+export function placesOf(
+  spec: FilterSpec,
+  configured: readonly string[] = [],
+  has_main = true,
+): FeedPlace[] {
   const streams = furtherSources(spec, configured).map((place): FeedPlace => ({
     kind: 'stream',
     place,
   }))
-  return watchesMain(spec) ? [...mainPlaces(spec), ...streams] : streams
+  return has_main && watchesMain(spec) ? [...mainPlaces(spec), ...streams] : streams
 }
 
 function mainPlaces(spec: FilterSpec): FeedPlace[] {

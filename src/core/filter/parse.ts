@@ -7,7 +7,7 @@ import { LANGUAGE_CODES } from '../enrichment/language.ts'
 import { INTENTS } from '../enrichment/lexicon/cues.ts'
 import { SENTIMENT_LABELS } from '../enrichment/sentiment.ts'
 import { MAIN } from '../forum/items.ts'
-import { createNaming, type Naming } from '../forum/naming.ts'
+import { createNaming, hasMainSource, type Naming } from '../forum/naming.ts'
 import { isViewerName, MANY_SUBFORUMS, VIEWER_NAME_REFUSAL } from '../forum/permalink.ts'
 import { PATTERN_LENGTH_MAX, PATTERNS_MAX, readPatterns } from '../pattern/syntax.ts'
 import { placesOf, requiredQuery, searchExpressions } from './feeds.ts'
@@ -177,7 +177,7 @@ export function parseFilterSpec(value: unknown, words: Naming): FilterSpec {
   const case_sensitive = readFlag(sent('case_sensitive')) ?? false
   const view = viewOf({ fold_accents, case_sensitive })
   const thread = readEntries(sent('thread'), THREADS)
-  const source = readSources(sent('source'))
+  const source = readSources(sent('source'), words)
   const is_main_only = source.length === 0
   const places = is_main_only ? COMMUNITIES : SOURCE_PLACES
   const users = is_main_only ? AUTHORS : SOURCE_USERS
@@ -259,8 +259,12 @@ function checkFieldNames(value: Record<string, unknown>, words: Naming): void {
 }
 
 /** The sources of a spec: names, or `all` alone. Empty: `main` only. */
-function readSources(sent: FieldInput): string[] {
-  const names = readEntries(sent, SOURCES)
+function readSources(sent: FieldInput, words: Naming): string[] {
+  const named = readEntries(sent, SOURCES)
+  const has_main = hasMainSource(words)
+  const names = named.length === 0 && !has_main ? [words.default_source] : named
+  if (!has_main && names.includes(MAIN))
+    throw wrong(sent, 'must not name main: no [platform] is configured')
   if (names.length > 1 && names.includes(ALL_SOURCES))
     throw wrong(sent, 'must be all alone, or a list of names')
   return names.length === 1 && names[0] === MAIN ? NONE : names
@@ -286,7 +290,7 @@ export function filterSchema(words: Naming) {
   return z
     .strictObject({
       source: texts.describe(
-        `Names of sources, as ${words.api}/sources lists them, or all. Default: main.`,
+        `Names of sources, as ${words.api}/sources lists them, or all. Default: ${words.default_source}.`,
       ),
       [words.community]: texts.describe(
         'Names, prefix and case ignored. Without it, author and thread: the whole platform, posts only, with a keyword.',

@@ -1,3 +1,5 @@
+import { MAIN } from './items.ts'
+
 /**
  * Configured words for the platform and for a community (`[wire]`). Computed once; paths, headers,
  * parameters, fields, codes and the OpenAPI document use them.
@@ -21,6 +23,8 @@ export type Naming = {
   header: string
   /** The words are those of another service, whose clients expect some of its answers too. */
   renamed: boolean
+  /** Name of the source of reads and monitors that name none; `main`, unless there is no such source. */
+  default_source: string
   /** `FORUM_RATELIMIT`, `FORUM_REJECTED`. */
   code(suffix: 'RATELIMIT' | 'REJECTED'): string
 }
@@ -28,13 +32,10 @@ export type Naming = {
 const DEFAULT_PLATFORM = 'forum'
 
 /** Derives all words from the configured names of the platform and of a community. */
-export function createNaming({
-  platform,
-  community,
-}: {
-  platform: string
-  community: string
-}): Naming {
+export function createNaming(
+  { platform, community }: { platform: string; community: string },
+  default_source: string = MAIN,
+): Naming {
   return {
     platform,
     community,
@@ -45,9 +46,17 @@ export function createNaming({
     session: `${platform}_session`,
     header: `x-${platform}-`,
     renamed: platform !== DEFAULT_PLATFORM,
+    default_source,
     code: (suffix) => `${platform.toUpperCase()}_${suffix}`,
   }
 }
+
+/** True when there is a source `main`. Without one, the default is another. */
+export const hasMainSource = ({ default_source }: Naming): boolean => default_source === MAIN
+
+/** The names of the sources, the default first, as a sentence lists them. `further`: all but `main`. */
+export const sourceNames = (words: Naming, further: readonly string[]): string =>
+  (hasMainSource(words) ? [MAIN, ...further] : further).join(', ')
 
 /**
  * Replaces the keys `subforum` and `subforums` of a row by the configured words; keeps the order.

@@ -33,13 +33,18 @@ export type FeedFacts = {
   stream: StreamFacts | null
 }
 
+/** Ids of a stream, both inclusive. */
+export type Ids = { from_id: number; to_id: number }
+
 /** A feed of all items of a source, which its ids verify. Instants by the clock of the source; null: no step yet. */
-type StreamFacts = {
+export type StreamFacts = {
   proof: string | null
   verified_from: number | null
   verified_until: number | null
-  /** True while ids that exist wait to be read. */
-  is_behind: boolean
+  /** First id after the start, and the highest proven one. */
+  proven: Ids | null
+  /** Ids that exist and wait to be read. */
+  behind: Ids | null
   /** Why the source cannot prove completeness; null: it can. */
   partial: string | null
   /** Fault of the last step; null: none. */
@@ -53,6 +58,9 @@ export type StreamColumns = {
   proof: string | null
   verified_from: number | null
   verified_until: number | null
+  proven_from: number | null
+  proven_to: number | null
+  behind_from: number | null
   behind_to: number | null
   partial: string | null
 }
@@ -64,6 +72,9 @@ type StoredFeed = Omit<FeedFacts, 'id' | 'registered' | 'attached_at' | 'stream'
     /** Null: no poll will ever be due. */
     next_check_at: number | null
   }
+
+const toRange = (from_id: number | null, to_id: number | null): Ids | null =>
+  from_id === null || to_id === null ? null : { from_id, to_id }
 
 /** Facts of a feed for a monitor created at `created_at`; the item clock is `offset_ms` ahead. */
 export const feedFacts = (it: StoredFeed, created_at: number, offset_ms: number): FeedFacts => ({
@@ -84,7 +95,8 @@ export const feedFacts = (it: StoredFeed, created_at: number, offset_ms: number)
           proof: it.proof,
           verified_from: it.verified_from,
           verified_until: it.verified_until,
-          is_behind: it.behind_to !== null,
+          proven: toRange(it.proven_from, it.proven_to),
+          behind: toRange(it.behind_from, it.behind_to),
           partial: it.partial,
           fault: it.last_fault,
         }
@@ -139,10 +151,16 @@ export type Gap = {
   until_at: number | null
   missed_estimate: number | null
   closed_at: number | null
-  /** Ids of a stream that stayed unanswered, both inclusive; null: the gap is known by its time only. */
+  /** Ids of a stream, both inclusive; null: the gap is known by its time only. */
   from_id: number | null
   to_id: number | null
 }
+
+/** Reason of a gap of ids that were requested, and had no item: nothing was left unread. */
+const UNANSWERED = 'unanswered'
+
+/** True for a gap of something that no check has read. */
+const isCut = ({ reason }: Pick<Gap, 'reason'>): boolean => reason !== UNANSWERED
 
 /** `process_down` hides nothing by itself: if the next check reached its checkpoint, nothing was missed. */
 export type EventKind =
@@ -189,6 +207,8 @@ export type Coverage = {
   gaps_returned: number
   gaps_truncated: boolean
   gap_events_24h: number | null
+  /** Those of them that no later check has healed. */
+  gaps_open: number | null
   posts_in_window_at_least: number | null
   posts_missed_estimate: number | null
   observed_events: { kind: string; at: number; until_at: number | null; stream: string | null }[]
@@ -215,16 +235,17 @@ export function judgeCoverage(
   if (log === null || liveness.reason === 'poll_log_unreadable')
     return unknownCoverage('poll_log_unreadable', since_at)
   const { gaps, events, seen } = log
+  const cuts = gaps.filter(isCut)
   const unobserved = events.filter(mayHideItems)
   const downtimes = events.filter((it) => it.kind === 'process_down')
-  const gap_events = gaps.map((it) => ({
+  const gap_events = cuts.map((it) => ({
     kind: it.reason,
     at: it.recorded_at,
     until_at: it.closed_at,
     stream: it.stream,
   }))
   return {
-    ...judgeStatus({ gaps: gaps.length, unobserved: unobserved.length }, liveness, audits),
+    ...judgeStatus({ gaps: cuts.length, unobserved: unobserved.length }, liveness, audits),
     proof: audits.proof,
     audited_until_at: audits.audited_until,
     audit_interval_s: audits.interval_s,
@@ -232,9 +253,10 @@ export function judgeCoverage(
     gaps: gaps.slice(0, ENTRIES_MAX),
     gaps_returned: Math.min(gaps.length, ENTRIES_MAX),
     gaps_truncated: gaps.length > ENTRIES_MAX,
-    gap_events_24h: gaps.length,
+    gap_events_24h: cuts.length,
+    gaps_open: cuts.filter(({ closed_at }) => closed_at === null).length,
     posts_in_window_at_least: seen,
-    posts_missed_estimate: sumMissed(gaps, unobserved, liveness),
+    posts_missed_estimate: sumMissed(cuts, unobserved, liveness),
     observed_events: [...gap_events, ...downtimes]
       .toSorted((a, b) => b.at - a.at)
       .slice(0, ENTRIES_MAX),
@@ -298,12 +320,12 @@ export function judgeAudits(
 const LISTING_PROOF = 'time_listing'
 
 /** The worst of a monitor's streams; null: all are complete up to where they were verified. */
-function judgeStreams(streams: readonly StreamFacts[]): AuditVerdict['streams'] {
+export function judgeStreams(streams: readonly StreamFacts[]): AuditVerdict['streams'] {
   if (streams.some(({ fault }) => fault !== null))
     return { status: 'degraded', reason: 'source_unreachable' }
   if (streams.some(({ verified_until }) => verified_until === null))
     return { status: 'unknown', reason: 'streams_awaiting_first_poll' }
-  if (streams.some(({ is_behind }) => is_behind))
+  if (streams.some(({ behind }) => behind !== null))
     return { status: 'partial', reason: 'catching_up' }
   const partial = streams.find((it) => it.partial !== null)?.partial ?? null
   return partial === null ? null : { status: 'partial', reason: partial }
@@ -357,6 +379,7 @@ const unknownCoverage = (reason: NonNullable<Coverage['reason']>, since_at: numb
   gaps_returned: 0,
   gaps_truncated: false,
   gap_events_24h: null,
+  gaps_open: null,
   posts_in_window_at_least: null,
   posts_missed_estimate: null,
   observed_events: [],

@@ -71,6 +71,19 @@ export type TruncationReason =
   | 'empty_listing'
   | 'error'
   | 'storage_full'
+  | AccessRefusal
+
+/** Ways in that have ended although the platform answers: such an answer is no evidence of anything. */
+const ACCESS_REFUSALS = ['login_wall', 'placeholder', 'profile_hidden', 'emptied'] as const
+export type AccessRefusal = (typeof ACCESS_REFUSALS)[number]
+
+/** The reason as that of an ended way in; null: another one. */
+export const accessRefusal = (reason: string | null): AccessRefusal | null =>
+  ACCESS_REFUSALS.find((it) => it === reason) ?? null
+
+/** True where a check has read nothing of the feed. */
+export const readsNothing = (reason: TruncationReason): boolean =>
+  reason === 'error' || accessRefusal(reason) !== null
 
 /** Ids in a checkpoint. */
 export const ANCHOR_IDS_MAX = 50

@@ -1,5 +1,11 @@
 /** Delivery counters and cadence of a monitor over the last 24 hours, from counted rows. */
-import type { FeedFacts } from './coverage.ts'
+import {
+  type Coverage,
+  type FeedFacts,
+  type Ids,
+  judgeStreams,
+  type StreamFacts,
+} from './coverage.ts'
 
 /** Counts of delivery rows of the last 24 hours. */
 export type DeliveryCounts = {
@@ -109,5 +115,56 @@ export function judgeCadence(
     within_margin,
     slowest_stream: slowest.id,
     unknown_reason: null,
+  }
+}
+
+/** Ids of a source that were reported missing, by what became of them. */
+export type MissingIds = { found: number; healed: number; open: number }
+
+/** An open gap of ids. Epoch ms; `retry_at` null: its patience is over. */
+export type OpenIds = Ids & { reason: string; recorded_at: number; retry_at: number | null }
+
+/** Open gaps of ids in an answer. */
+const OPEN_MAX = 50
+
+/** Coverage of one source of a monitor: its proof, how far it reaches, and what is missing. */
+export type SourceCoverage = Pick<Coverage, 'status' | 'reason'> & {
+  source: string
+  proof: string | null
+  /** Ids that are proven: every item in them that was visible when it was read, but for the open ones. */
+  proven: Ids | null
+  behind: Ids | null
+  /** Number of ids behind the highest known one. */
+  lag_ids: number
+  /** Seconds since the instant up to which everything was read; null: nothing yet. */
+  lag_s: number | null
+  missing: MissingIds
+  open: OpenIds[]
+  open_truncated: boolean
+}
+
+/** Judges one source. `now`: by the clock of its items. */
+export function judgeSource(
+  source: string,
+  stream: StreamFacts,
+  { missing, open, now }: { missing: MissingIds; open: readonly OpenIds[]; now: number },
+): SourceCoverage {
+  const { proof, proven, behind, verified_until } = stream
+  const is_cut = open.some(({ reason }) => reason === 'skipped')
+  const state = judgeStreams([stream]) ?? {
+    status: is_cut ? ('degraded' as const) : ('complete' as const),
+    reason: is_cut ? 'ids_skipped' : null,
+  }
+  return {
+    source,
+    ...state,
+    proof,
+    proven,
+    behind,
+    lag_ids: behind === null ? 0 : behind.to_id - behind.from_id + 1,
+    lag_s: verified_until === null ? null : Math.max(0, Math.round((now - verified_until) / 1000)),
+    missing,
+    open: open.slice(0, OPEN_MAX),
+    open_truncated: open.length > OPEN_MAX,
   }
 }

@@ -20,8 +20,7 @@ export function monitorStatus({
   if (pause_reason !== null)
     return { tone: 'bad', word: 'Stopped', detail: coverageReason(pause_reason) }
   if (!active) return { tone: 'quiet', word: 'Paused', detail: coverageReason('monitor_paused') }
-  const { status, reason, gaps, gaps_truncated, gap_events_24h, posts_missed_estimate } =
-    coverage_24h
+  const { status, reason, gaps_open, gap_events_24h, posts_missed_estimate } = coverage_24h
   if (stream_liveness.reason === 'streams_awaiting_first_poll')
     return {
       tone: 'plain',
@@ -35,7 +34,7 @@ export function monitorStatus({
       detail: 'Every check overlapped the one before it.',
     }
   const cut = `${many(gap_events_24h ?? 0, 'check was', 'checks were')} truncated in 24 hours`
-  if (status === 'degraded' && !gaps_truncated && gaps.every((it) => it.healed_at !== null))
+  if (status === 'degraded' && gaps_open === 0)
     return { tone: 'warn', word: 'Caught up', detail: `${cut}; the missing items were read later.` }
   if (status === 'degraded')
     return {
@@ -110,7 +109,9 @@ export function stretchesOf(coverage: Coverage, now: number): Stretch[] {
       const until = it.until === null ? from + LEAST_MS : Date.parse(it.until)
       return between('blind', Math.min(from, until), Math.max(from, until), gapReason(it.kind))
     }),
-    ...coverage.gaps.map((it) => {
+    // An id that was requested, and has no item, is no time that was not observed.
+    ...coverage.gaps.flatMap((it) => {
+      if (it.reason === 'unanswered') return []
       const until = Date.parse(it.until ?? it.at)
       const from = it.from === null ? until : Date.parse(it.from)
       return between(it.healed_at === null ? 'gap' : 'healed', from, until, gapReason(it.reason))

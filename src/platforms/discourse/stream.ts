@@ -63,6 +63,8 @@ const SEEN_MAX = 400
 const HOLES_MAX = 20
 /** An answer for readers without a key may be this old; a row is gone only if two answers say so. */
 const CACHE_MS = 60_000
+/** A post that a moderator approves, recovers or shows again has the id that it had. */
+const RELISTED_MS = 24 * 3_600_000
 
 /**
  * The stream of all posts of a site, by its list in the order of ids. What it proves: every post
@@ -73,7 +75,7 @@ export function createPostStream(reader: PostReader): ItemStream {
   const { clock } = reader
 
   async function advance(text: string | null, bounds: StreamCall): Promise<Outcome<StreamStep>> {
-    const call = { deadline_at: bounds.deadline_at, signal: bounds.signal }
+    const call = { deadline_at: bounds.deadline_at, signal: bounds.signal, use: 'poll' } as const
     const now = clock.now()
     const state = read(text)
     const walk = createWalk(reader, call, bounds.requests, state)
@@ -113,7 +115,10 @@ export function createPostStream(reader: PostReader): ItemStream {
         lowest === undefined
           ? null
           : { from_id: lowest.from_id, to_id: holes.at(-1)?.to_id ?? lowest.to_id },
+      skipped: [],
+      // An id without a row is no post: one of another list, or a write that was undone.
       unanswered: [],
+      answered: [],
       verified_until: state.read_until,
       partial: walk.anonymous() ? 'seen_as_anonymous' : null,
       requests: walk.requests(),
@@ -122,10 +127,10 @@ export function createPostStream(reader: PostReader): ItemStream {
 
   return {
     proof: 'keyset',
-    idle_requests: 1,
+    relisted_ms: RELISTED_MS,
     advance,
     async reread(range, bounds) {
-      const call = { deadline_at: bounds.deadline_at, signal: bounds.signal }
+      const call = { deadline_at: bounds.deadline_at, signal: bounds.signal, use: 'poll' } as const
       const state: State = { ...read(null), holes: [{ ...range }] }
       const walk = createWalk(reader, call, bounds.requests, state)
       await walk.down(range)
@@ -133,6 +138,7 @@ export function createPostStream(reader: PostReader): ItemStream {
       if (fault !== null && walk.items().length === 0) return fail(fault)
       return ok({
         items: walk.items(),
+        unanswered: [],
         behind: state.holes[0] ?? null,
         requests: walk.requests(),
       })

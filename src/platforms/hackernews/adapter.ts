@@ -37,6 +37,12 @@ const ALGOLIA = 'https://hn.algolia.com'
 const HITS_MAX = 1000
 const AT_ONCE = 8
 const STORIES_MAX = 20_000
+/**
+ * Share of a minute's requests that may be sent at once: each item is a request, and a poll reads all those of its
+ * interval. Paced one by one, the last would be late by as much again.
+ */
+const BURST_SHARE = 0.75
+const BURST_MIN = 10
 /** A comment is this deep at most; a longer chain ends the search for its story. */
 const ANCESTORS_MAX = 60
 
@@ -52,9 +58,15 @@ const LISTS: Readonly<Record<Place, string>> = {
  * `base_url` and `search_url` are set by tests only.
  * @see https://github.com/HackerNews/API, https://hn.algolia.com/api
  */
-export function createHackerNews(options: SourceOptions & { search_url?: string }): Source {
+export function createHackerNews(given: SourceOptions & { search_url?: string }): Source {
+  // Both hosts serve nothing but the documented API: rules for crawlers of pages do not concern it.
+  const options = { ...given, robots: false }
   const { clock } = options
-  const firebase = createHttpClient({ ...options, base_url: options.base_url || FIREBASE })
+  const firebase = createHttpClient({
+    ...options,
+    base_url: options.base_url || FIREBASE,
+    burst: Math.max(BURST_MIN, Math.floor(BURST_SHARE * options.requests_per_minute)),
+  })
   const algolia = createHttpClient({
     ...options,
     base_url: options.search_url ?? (options.base_url || ALGOLIA),
@@ -301,6 +313,9 @@ export function createHackerNews(options: SourceOptions & { search_url?: string 
     acts: {},
     authorization: null,
     commentOf: fromNode,
+    // A list of ids takes a request for each of them.
+    newestPosts: async ({ limit, after }, call) =>
+      postsOf(await search({ q: '', tags: '(story,poll,job)' }, { limit, after }, call)),
     stream: createStream({
       clock,
       async maxItem(call) {
@@ -310,10 +325,18 @@ export function createHackerNews(options: SourceOptions & { search_url?: string 
           ? ok(answer.value)
           : fail({ kind: 'unreadable', path: '$' })
       },
-      item: (id, call) => get(`item/${id}`, call),
+      async item(id, call) {
+        const answer = await get(`item/${id}`, call)
+        const item = answer.ok ? toItem(answer.value) : null
+        // Its comments follow, which name it.
+        if (item !== null && isPost(item) && livenessOf(item) === 'live')
+          stories.set(id, storyOf(toPost(item)))
+        return answer
+      },
       updates: (call) => get('updates', call),
       storyAbove,
     }),
+    place_examples: ['story', 'ask', 'show', 'job'],
     isPlace: (place) => asPlace(place) !== null,
     targetOf({ hostname, pathname, searchParams }) {
       const id = searchParams.get('id') ?? ''

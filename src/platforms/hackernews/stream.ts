@@ -37,6 +37,8 @@ type State = {
   pending: Pending[]
   /** Dead items, which may come back: requested again for a day. */
   dead: Pending[]
+  /** Changed items that were not read again yet. */
+  changed: number[]
   changed_at: number
   /** Epoch ms: everything created before was read, but for pending ids. */
   read_until: number
@@ -51,6 +53,7 @@ const DEAD_EVERY_MS = 3_600_000
 const UPDATES_EVERY_MS = 30_000
 const AT_ONCE = 8
 const DEAD_MAX = 500
+const CHANGED_MAX = 500
 /** A step that has this many requests left still reads what was changed. */
 const UPDATES_MIN = 5
 
@@ -71,6 +74,7 @@ export function createStream(reader: ItemReader): ItemStream {
       first: max.value + 1,
       pending: [],
       dead: [],
+      changed: [],
       changed_at: 0,
       read_until: began,
     }
@@ -79,6 +83,18 @@ export function createStream(reader: ItemReader): ItemStream {
 
     for (const again of [...state.pending, ...state.dead]) {
       if (again.due_at <= began) await step.read(again.id)
+    }
+    // The list is a window of the last minutes, which a step that catches up would see pass.
+    let { changed_at } = state
+    const changed = new Set(state.changed)
+    if (step.left() >= UPDATES_MIN && began - changed_at >= UPDATES_EVERY_MS) {
+      const updates = await reader.updates(call)
+      step.count()
+      if (updates.ok) {
+        changed_at = began
+        for (const id of changedIn(updates.value))
+          if (id >= state.first && id <= state.last) changed.add(id)
+      }
     }
     let last = state.last
     while (last < until && step.left() > 0) {
@@ -94,28 +110,21 @@ export function createStream(reader: ItemReader): ItemStream {
     if (step.fault() !== null && last === state.last && step.requests() <= 1)
       return { ok: false, fault: step.fault() ?? { kind: 'timeout' } }
 
-    let { changed_at } = state
-    if (step.left() >= UPDATES_MIN && began - changed_at >= UPDATES_EVERY_MS && last === until) {
-      const updates = await reader.updates(call)
-      step.count()
-      if (updates.ok) {
-        changed_at = began
-        for (const id of changedIn(updates.value)) {
-          if (id > last || id < state.first || step.left() === 0) continue
-          await step.read(id)
-        }
-      }
-    }
+    for (const id of changed) if (step.left() > 0) await step.read(id)
     const { pending, dead, unanswered } = settle(state, step, began)
     const read_until = last === until ? began : Math.max(state.read_until, step.createdAt(last))
-    const next: State = { last, first: state.first, pending, dead, changed_at, read_until }
+    const unread = [...changed].filter((id) => !step.answers.has(id)).slice(-CHANGED_MAX)
+    const { first } = state
+    const next: State = { last, first, pending, dead, changed: unread, changed_at, read_until }
     return ok({
       items: step.items(),
       gone: step.gone(),
       state: JSON.stringify(next),
       proven: last < state.first ? null : { from_id: state.first, to_id: last },
       behind: last < until ? { from_id: last + 1, to_id: until } : null,
+      skipped: [],
       unanswered,
+      answered: step.answered(),
       verified_until: Math.min(read_until, ...pending.map(({ since }) => since)),
       partial: null,
       requests: step.requests() + 1,
@@ -124,7 +133,7 @@ export function createStream(reader: ItemReader): ItemStream {
 
   return {
     proof: 'dense',
-    idle_requests: 1,
+    relisted_ms: 0,
     advance,
     async reread(range, bounds) {
       const step = createStep(
@@ -134,8 +143,11 @@ export function createStream(reader: ItemReader): ItemStream {
       )
       let last = range.from_id - 1
       while (last < range.to_id && step.left() > 0 && (await step.read(last + 1))) last += 1
+      const fault = step.fault()
+      if (fault !== null && last < range.from_id) return { ok: false, fault }
       return ok({
         items: step.items(),
+        unanswered: step.unanswered(),
         behind: last < range.to_id ? { from_id: last + 1, to_id: range.to_id } : null,
         requests: step.requests(),
       })
@@ -145,6 +157,9 @@ export function createStream(reader: ItemReader): ItemStream {
 
 type Answer = NativeItem | null
 type Step = ReturnType<typeof createStep>
+
+/** True for an id without an item so far, or with one whose text is to come. */
+const isMissing = (item: Answer): boolean => item === null || isDelayed(item)
 
 /** Reads items within a number of requests. */
 function createStep(reader: ItemReader, call: HttpCall, requests_max: number) {
@@ -162,6 +177,8 @@ function createStep(reader: ItemReader, call: HttpCall, requests_max: number) {
     count: () => void sent++,
     items: () => items.toSorted((a, b) => Number(a.id) - Number(b.id)),
     gone: () => gone,
+    answered: () => [...answers].flatMap(([id, item]) => (isMissing(item) ? [] : [id])),
+    unanswered: () => [...answers].flatMap(([id, item]) => (isMissing(item) ? [id] : [])),
     /** Creation of an item that was read, epoch ms; 0 if it states none. */
     createdAt: (id: number): number => (numberAt(answers.get(id)?.row ?? {}, 'time') ?? 0) * 1000,
     /** True if the id was answered, if only by `null`. */
@@ -210,13 +227,13 @@ function settle(state: State, step: Step, now: number) {
     const age = now - since
     pending.delete(id)
     dead.delete(id)
-    if (item === null || isDelayed(item)) {
+    if (isMissing(item)) {
       if (age >= PATIENCE_MS) unanswered.push(id)
       else {
         const wait = Math.min(RETRY_MAX_MS, Math.max(RETRY_FIRST_MS, age))
         pending.set(id, { id, since, due_at: now + wait })
       }
-    } else if (livenessOf(item) === 'removed' && age < DEAD_MS)
+    } else if (item !== null && livenessOf(item) === 'removed' && age < DEAD_MS)
       dead.set(id, { id, since, due_at: now + DEAD_EVERY_MS })
   }
   return {

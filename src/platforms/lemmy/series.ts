@@ -102,23 +102,34 @@ export function toRanges(ranges: [number, number][]): [number, number][] {
   return joined.slice(0, AHEAD_MAX)
 }
 
+/** Unread ids of a series: those that the next step reads, and those that it goes on behind. */
+type Unread = { behind: IdRange | null; skipped: IdRange[] }
+
 /** Unread ids of a series. Where there are too many, or none can be requested, it goes on behind them. */
 export function leftBehind(
   series: Series,
   kind: SeriesName,
   now: number,
   can_ask: boolean,
-): IdRange | null {
-  if (series.last === series.bound) return null
+): Unread {
+  const { last, bound, ahead } = series
+  if (last === bound) return { behind: null, skipped: [] }
   const base = baseOf(kind)
-  const range: IdRange = { from_id: base + series.last + 1, to_id: base + series.bound }
-  if (!can_ask || series.bound - series.last > BACKLOG_MAX[kind]) {
-    series.last = series.bound
-    series.ahead = []
-    series.target = null
-    series.skipped_at = now
-  }
-  return range
+  const behind: IdRange = { from_id: base + last + 1, to_id: base + bound }
+  if (can_ask && bound - last <= BACKLOG_MAX[kind]) return { behind, skipped: [] }
+  series.last = bound
+  series.ahead = []
+  series.target = null
+  series.skipped_at = now
+  // Ids that cannot be requested are no gap that a later read could close: the series stays partial.
+  if (!can_ask) return { behind, skipped: [] }
+  const read = [...ahead, [bound + 1, bound + 1] as const]
+  const starts = [last + 1, ...ahead.map(([, to]) => to + 1)]
+  const skipped = starts.flatMap((from, at): IdRange[] => {
+    const to = (read[at]?.[0] ?? bound + 1) - 1
+    return from > to ? [] : [{ from_id: base + from, to_id: base + to }]
+  })
+  return { behind: null, skipped }
 }
 
 /** Moves the time up to which everything was read. */

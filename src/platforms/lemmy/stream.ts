@@ -51,7 +51,7 @@ export function createStream({
   site_url: string
 }): ItemStream {
   async function advance(text: string | null, bounds: StreamCall): Promise<Outcome<StreamStep>> {
-    const call = { deadline_at: bounds.deadline_at, signal: bounds.signal }
+    const call = { deadline_at: bounds.deadline_at, signal: bounds.signal, use: 'poll' } as const
     const server = await api.server(call)
     if (!server.ok) return server
     const { dialect } = server.value
@@ -69,10 +69,13 @@ export function createStream({
       for (const kind of ['post', 'comment'] as const)
         begin(state[kind], heads[kind]?.views ?? [], kind)
       await readModlog(state, step, began, true)
-      return ok(result(state, step, began, { behind: null, unanswered: [], partial: null }))
+      return ok(
+        result(state, step, began, { behind: null, skipped: [], unanswered: [], partial: null }),
+      )
     }
 
     const unanswered: number[] = []
+    const skipped: IdRange[] = []
     let behind: IdRange | null = null
     let partial: PartialReason | null = null
     for (const kind of ['post', 'comment'] as const) {
@@ -91,31 +94,41 @@ export function createStream({
       if (kind === 'post') await findVanished(series, step, began)
       const singles = step.singles()
       await walk(series, kind, step, began, can_ask)
-      const range = leftBehind(series, kind, began, can_ask)
-      if (range !== null) behind ??= range
+      const unread = leftBehind(series, kind, began, can_ask)
+      behind ??= unread.behind
+      skipped.push(...unread.skipped)
       if (began - series.skipped_at < SKIP_MS) partial ??= can_ask ? 'not_affordable' : 'no_paging'
-      else if (range !== null && step.singles() === singles) partial ??= 'order_is_not_arrival'
+      else if (unread.behind !== null && step.singles() === singles)
+        partial ??= 'order_is_not_arrival'
       prove(series, began - head.age_ms)
     }
     await readModlog(state, step, began, false)
-    return ok(result(state, step, began, { behind, unanswered, partial }))
+    return ok(result(state, step, began, { behind, skipped, unanswered, partial }))
   }
 
   return {
     proof: 'sparse_walk',
-    // Two lists, and the id after the newest of each.
-    idle_requests: 4,
+    // Hidden ids are requested again, and the moderation log names those that are shown again.
+    relisted_ms: 0,
     advance,
     async reread(range, bounds) {
       const kind = range.from_id > COMMENT_BASE ? 'comment' : 'post'
       const base = baseOf(kind)
-      const call = { deadline_at: bounds.deadline_at, signal: bounds.signal }
+      const call = { deadline_at: bounds.deadline_at, signal: bounds.signal, use: 'poll' } as const
       const step = createStep(api, site_url, call, bounds.requests)
       let last = range.from_id - base - 1
       const end = range.to_id - base
-      while (last < end && (await step.ask(kind, last + 1)) !== null) last += 1
+      const unanswered: number[] = []
+      for (; last < end; last += 1) {
+        const answer = await step.ask(kind, last + 1)
+        if (answer === null) break
+        if (answer === 'absent') unanswered.push(base + last + 1)
+      }
+      const fault = step.fault()
+      if (fault !== null && last < range.from_id - base) return { ok: false, fault }
       return ok({
         items: step.items(),
+        unanswered,
         behind: last < end ? { from_id: base + last + 1, to_id: range.to_id } : null,
         requests: step.requests(),
       })
@@ -134,6 +147,7 @@ function createStep(api: Api, site_url: string, call: HttpCall, requests_max: nu
   const gone = new Set<string>()
   /** Read in this step, by kind and id. */
   const seen = { post: new Set<number>(), comment: new Set<number>() }
+  const answered = new Set<number>()
   let sent = 0
   let singles = 0
   let fault: Fault | null = null
@@ -141,7 +155,9 @@ function createStep(api: Api, site_url: string, call: HttpCall, requests_max: nu
   /** Takes a row that was read; false for one that its readers cannot see. */
   function take(kind: SeriesName, view: Row): boolean {
     const object = fieldsOf(view[kind])
-    const name = nameOf(kind, numberAt(object, 'id') ?? 0)
+    const id = numberAt(object, 'id') ?? 0
+    const name = nameOf(kind, id)
+    answered.add(baseOf(kind) + id)
     if (livenessOf(object) !== 'live') {
       items.delete(name)
       gone.add(name)
@@ -165,6 +181,7 @@ function createStep(api: Api, site_url: string, call: HttpCall, requests_max: nu
         (a, b) => a.created_utc - b.created_utc || Number(a.id) - Number(b.id),
       ),
     gone: () => [...gone],
+    answered: () => [...answered],
     goneIs: (kind: SeriesName, id: number) => void gone.add(nameOf(kind, id)),
     /** A page of the newest; null if it was not read. A cursor that has failed ends the pages only. */
     async page(
@@ -378,16 +395,21 @@ function result(
   state: State,
   step: Step,
   now: number,
-  found: Pick<StreamStep, 'behind' | 'unanswered' | 'partial'>,
+  found: Pick<StreamStep, 'behind' | 'skipped' | 'unanswered' | 'partial'>,
 ): StreamStep {
   const { post, comment } = state
-  for (const series of [post, comment])
-    series.holes = series.holes.toSorted((a, b) => b[1] - a[1]).slice(0, HOLES_MAX)
+  for (const kind of ['post', 'comment'] as const) {
+    const holes = state[kind].holes.toSorted((a, b) => b[1] - a[1])
+    state[kind].holes = holes.slice(0, HOLES_MAX)
+    for (const [id, , tries] of holes.slice(HOLES_MAX))
+      if (tries < YOUNG_TRIES) found.unanswered.push(baseOf(kind) + id)
+  }
   const young = [...post.holes, ...comment.holes].filter(([, , tries]) => tries < YOUNG_TRIES)
   return {
     ...found,
     items: step.items(),
     gone: step.gone(),
+    answered: step.answered(),
     state: JSON.stringify(state),
     proven: post.last < post.first ? null : { from_id: post.first, to_id: post.last },
     verified_until: Math.min(

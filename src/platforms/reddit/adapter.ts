@@ -1,6 +1,7 @@
 import { ok, type Outcome } from '../../core/base/result.ts'
 import { OWN_TABS } from '../../core/forum/listing.ts'
 import type { Transport } from '../../net/transport.ts'
+import type { Random } from '../../runtime/runtime.ts'
 import type { Acts, Call, Listing, Listings, Platform, Use, UserTab } from '../port.ts'
 import {
   createClient,
@@ -16,6 +17,7 @@ import type { ClientOptions } from './request.ts'
 import { createActs } from './writes/writes.ts'
 
 export type ForumOptions = ClientOptions & {
+  random: Random
   /** Address of the chat; absent: no chat. */
   chat_url?: string | undefined
   /**

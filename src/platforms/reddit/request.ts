@@ -19,7 +19,7 @@ export type RequestEvent = {
 export type ClientOptions = {
   fetch: Fetch
   clock: Clock
-  random: Random
+  random: Pick<Random, 'fraction'>
   log: Log
   /** Without a trailing slash, like every address in the configuration. */
   base_url: string

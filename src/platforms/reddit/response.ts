@@ -59,6 +59,18 @@ export function isLoginPage(body: string): boolean {
   return LOGIN_TITLE.test(page) || (LOGIN_FORM.test(page) && PASSWORD_FIELD.test(page))
 }
 
+const LOGIN_HINT = /\blog ?in to (?:your|continue|view)\b|\buse your developer token\b/i
+
+/** The fault of a page in place of JSON: a login page, or a block. */
+const refusingPage = (body: string): Fault =>
+  isLoginPage(body) ? { kind: 'login_required' } : blockedBy(body)
+
+/** A page that refuses, with its hint that a login would help. */
+const blockedBy = (body: string): Fault =>
+  !isHumanCheck(body) && LOGIN_HINT.test(beginning(body))
+    ? { kind: 'blocked', login_hint: true }
+    : { kind: 'blocked' }
+
 // A redirect carries meaning here, so none is followed automatically.
 
 /** Meaning of a redirect that is not followed. */
@@ -226,7 +238,7 @@ function refused(
   if (status >= 500 || status === 408) return { kind: 'unavailable', status, retry_after_s }
   if (status === 401) return { kind: 'login_required' }
   if (status === 451) return { kind: 'not_found', reason: 'legal' }
-  if (status === 403) return row ? forbidden(row, request) : { kind: 'blocked' }
+  if (status === 403) return row ? forbidden(row, request) : refusingPage(body)
   if (status === 404 || status === 410) {
     // An empty body means that the path is unknown, not the subforum.
     const reason = row ? reasonOf(row) : null
@@ -263,8 +275,7 @@ function forbidden(row: NativeRow, request: RequestInfo): Fault {
 
 /** The fault of a success that is not JSON. */
 function unparsed({ status, headers, body }: NativeResponse): Fault {
-  if (isHtml(headers.get('content-type'), body))
-    return isLoginPage(body) ? { kind: 'login_required' } : { kind: 'blocked' }
+  if (isHtml(headers.get('content-type'), body)) return refusingPage(body)
   const text = body.trim()
   const cut = /^[[{]/.test(text) && !/[\]}]$/.test(text)
   if (cut) return { kind: 'unavailable', status, retry_after_s: null }

@@ -58,6 +58,37 @@ export function measureLag(db: Db, now: number): Lag[] {
     .all({ now })
 }
 
+/** State of a further source that is watched. */
+export type SourceState = {
+  source: string
+  /** Epoch ms by the source's clock; null: nothing was read yet. */
+  verified_until: number | null
+  lag_ids: number
+  unanswered: number
+  skipped: number
+  requests: number
+}
+
+const REQUESTS_WINDOW_MS = 5 * 60_000
+
+/** The watched sources, with the requests a minute of their checks. */
+export function measureSources(db: Db, now: number): SourceState[] {
+  const rows = db
+    .query<SourceState, [{ since_at: number }]>(
+      `SELECT f.place AS source, t.verified_until, coalesce(t.behind_to - t.behind_from + 1, 0) AS lag_ids,
+              coalesce(g.unanswered, 0) AS unanswered, coalesce(g.skipped, 0) AS skipped,
+              (SELECT coalesce(sum(c.pages), 0) FROM checks c WHERE c.feed_id = f.id AND c.ended_at > $since_at) AS requests
+         FROM feeds f LEFT JOIN feed_streams t ON t.feed_id = f.id
+         LEFT JOIN (SELECT feed_id, sum(missed_estimate) FILTER (WHERE reason = 'unanswered') AS unanswered,
+                           sum(missed_estimate) FILTER (WHERE reason <> 'unanswered') AS skipped
+                      FROM gaps WHERE closed_at IS NULL AND from_id IS NOT NULL GROUP BY feed_id) g ON g.feed_id = f.id
+        WHERE f.kind = 'stream' AND f.next_check_at IS NOT NULL`,
+    )
+    .all({ since_at: now - REQUESTS_WINDOW_MS })
+  const minutes = REQUESTS_WINDOW_MS / 60_000
+  return rows.map((it) => ({ ...it, requests: it.requests / minutes }))
+}
+
 type TargetCount = {
   kind: WebhookKind
   state: 'active' | 'paused' | 'unconfirmed' | 'off'
@@ -155,7 +186,8 @@ export function listMonitorCoverage(
     .query<MonitorRow, [typeof page & { day_ago: number }]>(
       `SELECT id, active, created_at, since_at,
               EXISTS (SELECT 1 FROM monitor_feeds ms JOIN gaps g ON g.feed_id = ms.feed_id
-                       WHERE ms.monitor_id = m.id AND g.recorded_at > since_at
+                       WHERE ms.monitor_id = m.id AND g.reason <> 'unanswered'
+                         AND (g.recorded_at > since_at OR (g.closed_at IS NULL AND g.from_id IS NOT NULL))
                          AND g.recorded_at >= ms.active_since - $offset_ms) AS gaps
          FROM (SELECT id, active, created_at, max($day_ago, active_since - $offset_ms, created_at) AS since_at
                  FROM monitors WHERE id > $after_id AND removed_at IS NULL
@@ -166,7 +198,8 @@ export function listMonitorCoverage(
     .query<FactRow, [{ ids: string }]>(
       `SELECT ms.monitor_id, s.id AS feed_id, s.key, s.interval_s, s.next_check_at, s.last_check_at, s.created_at,
               s.audit_interval_s, s.audited_at, s.audited_from, s.audited_until, ms.active_since,
-              s.kind, s.last_fault, t.proof, t.verified_from, t.verified_until, t.behind_to, t.partial
+              s.kind, s.last_fault, t.proof, t.verified_from, t.verified_until, t.proven_from,
+              t.proven_to, t.behind_from, t.behind_to, t.partial
          FROM monitor_feeds ms JOIN feeds s ON s.id = ms.feed_id LEFT JOIN feed_streams t ON t.feed_id = s.id
         WHERE ms.monitor_id IN (SELECT value FROM json_each($ids))`,
     )

@@ -103,7 +103,8 @@ export function allTruncated(
 }
 
 /**
- * Gaps on a monitor's feeds since `since_at`, newest first; on each feed only those from the monitor's start on it.
+ * Gaps on a monitor's feeds since `since_at`, and older ones of ids that are still open, newest first; on each feed only
+ * those from the monitor's start on it.
  * `offset_ms`: milliseconds by which the item clock is ahead.
  */
 export function listGaps(
@@ -118,7 +119,8 @@ export function listGaps(
          FROM monitor_feeds ms
          JOIN feeds s ON s.id = ms.feed_id
          JOIN gaps g ON g.feed_id = ms.feed_id
-        WHERE ms.monitor_id = $monitor_id AND g.recorded_at > $since_at
+        WHERE ms.monitor_id = $monitor_id
+          AND (g.recorded_at > $since_at OR (g.closed_at IS NULL AND g.from_id IS NOT NULL))
           AND g.recorded_at >= ms.active_since - $offset_ms
         ORDER BY g.recorded_at DESC, g.id DESC`,
     )

@@ -319,7 +319,7 @@ export function updateFeedPace(db: Db, now: number, keys: readonly string[] | nu
 /** Closes the gaps left open when polling of a feed stopped: they are not searched for after a restart. */
 function closeGaps(db: Db, feed_id: number, now: number): void {
   db.query(
-    `UPDATE gaps SET until_at = coalesce(until_at, $now), anchor_ids = '[]'
+    `UPDATE gaps SET until_at = coalesce(until_at, $now), anchor_ids = '[]', retry_at = NULL
       WHERE feed_id = $feed_id AND closed_at IS NULL`,
   ).run({ feed_id, now })
 }

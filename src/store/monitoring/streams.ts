@@ -1,3 +1,4 @@
+import type { Ids } from '../../core/polling/coverage.ts'
 import { feedKey, nextPollAt } from '../../core/polling/feed.ts'
 import type { Db } from '../db/connection.ts'
 import {
@@ -49,6 +50,67 @@ export function advanceStream(db: Db, feed_id: number, position: StreamPosition)
   ).run({ feed_id, ...position })
 }
 
+/** A pass over recent ids for items that were listed late. */
+type Pass = { rereads: number; reread_at: number | null; rest: Ids | null }
+
+/** The highest proven ids of the last day, and the present pass over them. */
+type Recent = Pass & {
+  heads: [at: number, id: number][]
+  proven_from: number | null
+  proven_to: number | null
+}
+
+/** State of a stream's passes over its recent ids; null before its first step. */
+export function findRecent(db: Db, feed_id: number): Recent | null {
+  type Row = Omit<Recent, 'heads' | 'rest'> & {
+    heads: string
+    reread_from: number | null
+    reread_to: number | null
+  }
+  const row = db
+    .query<Row, [{ feed_id: number }]>(
+      `SELECT heads, proven_from, proven_to, rereads, reread_at, reread_from, reread_to
+         FROM feed_streams WHERE feed_id = $feed_id`,
+    )
+    .get({ feed_id })
+  if (row === null) return null
+  const { heads, reread_from, reread_to, ...rest } = row
+  const marks: Recent['heads'] = JSON.parse(heads)
+  const left =
+    reread_from === null || reread_to === null ? null : { from_id: reread_from, to_id: reread_to }
+  return { ...rest, heads: marks, rest: left }
+}
+
+const HEAD_EVERY_MS = 30 * 60_000
+
+/** Notes the highest proven id of a stream for passes that go back at most `depth_ms`. */
+export function markHead(db: Db, feed_id: number, now: number, depth_ms: number): void {
+  const recent = findRecent(db, feed_id)
+  if (recent === null || recent.proven_to === null) return
+  const newest = recent.heads.at(-1)
+  if (newest !== undefined && now - newest[0] < HEAD_EVERY_MS) return
+  const kept = recent.heads.filter(([at]) => now - at <= depth_ms + HEAD_EVERY_MS)
+  const heads = JSON.stringify([...kept, [now, recent.proven_to]])
+  db.query('UPDATE feed_streams SET heads = $heads WHERE feed_id = $feed_id').run({
+    feed_id,
+    heads,
+  })
+}
+
+/** Stores the state of the present pass. */
+export function writePass(db: Db, feed_id: number, { rereads, reread_at, rest }: Pass): void {
+  db.query(
+    `UPDATE feed_streams SET rereads = $rereads, reread_at = $reread_at, reread_from = $from_id, reread_to = $to_id
+      WHERE feed_id = $feed_id`,
+  ).run({
+    feed_id,
+    rereads,
+    reread_at,
+    from_id: rest?.from_id ?? null,
+    to_id: rest?.to_id ?? null,
+  })
+}
+
 /** Due time of the next stream that no step reads now; Infinity when there is none. */
 export function nextStreamDueAt(db: Db, in_progress: ReadonlySet<number> = new Set()): number {
   const row = db
@@ -95,47 +157,14 @@ export function advanceStreamFeed(db: Db, id: number, progress: StreamProgress):
   ).run({ id, ...progress })
 }
 
-/** Inserts a gap for each range of ids that stayed unanswered. `until_at`: they were created before. */
-export function insertIdGaps(
-  db: Db,
-  ids: readonly number[],
-  gap: { feed_id: number; check_id: number; until_at: number; recorded_at: number },
-): void {
-  const insert = db.query(
-    `INSERT INTO gaps (feed_id, check_id, reason, until_at, missed_estimate, recorded_at, from_id, to_id)
-     VALUES ($feed_id, $check_id, 'unanswered', $until_at, $to_id - $from_id + 1, $recorded_at, $from_id, $to_id)`,
-  )
-  for (const range of rangesOf(ids)) insert.run({ ...gap, ...range })
-}
-
-/** Ranges of consecutive ids, both ends inclusive. */
-function rangesOf(ids: readonly number[]): { from_id: number; to_id: number }[] {
-  const ranges: { from_id: number; to_id: number }[] = []
-  for (const id of [...new Set(ids)].toSorted((a, b) => a - b)) {
-    const last = ranges.at(-1)
-    if (last?.to_id === id - 1) last.to_id = id
-    else ranges.push({ from_id: id, to_id: id })
-  }
-  return ranges
-}
-
-/** Closes the gaps of single ids that were answered after all. */
-export function closeIdGaps(db: Db, feed_id: number, ids: readonly number[], now: number): void {
-  db.query(
-    `UPDATE gaps SET closed_at = $now
-      WHERE feed_id = $feed_id AND closed_at IS NULL AND from_id = to_id
-        AND from_id IN (SELECT value FROM json_each($ids))`,
-  ).run({ feed_id, ids: JSON.stringify(ids), now })
-}
-
 /**
  * Gives monitors of all sources the feeds of those that are configured now, from `active_since` on, and takes away the
- * others.
+ * others; those of `main` too if there is none. It gives none of `main`: they depend on the whole filter.
  */
 export function attachConfigured(
   db: Db,
   sources: readonly string[],
-  { active_since, now }: { active_since: number; now: number },
+  { active_since, now, has_main }: { active_since: number; now: number; has_main: boolean },
 ): void {
   const monitors = db
     .query<{ id: string; cadence_s: number }, []>(
@@ -147,11 +176,53 @@ export function attachConfigured(
   for (const { id, cadence_s } of monitors) {
     const before = listFeedKeys(db, id)
     const missing = streams.filter((it) => !before.includes(feedKey(it)))
-    const kept = before.filter((key) => !key.startsWith('stream:'))
+    const kept = has_main ? before.filter((key) => !key.startsWith('stream:')) : []
     attachFeeds(db, id, missing, { active_since, cadence_s, now })
     detachFeeds(db, id, [...kept, ...streams.map(feedKey)])
     const after = listFeedKeys(db, id)
     const changed = [...before, ...after].filter((it) => before.includes(it) !== after.includes(it))
     if (changed.length > 0) updateFeedPace(db, now, changed)
   }
+}
+
+/** Feeds of a source: of its stream, or all feeds of the platform that is polled. Instants in epoch ms. */
+export type SourceFeeds = {
+  source: string
+  feeds: number
+  last_check_at: number | null
+  /** Everything created before was read, by the clock of the source; null for polled feeds. */
+  verified_until: number | null
+  partial: string | null
+  open_gaps: number
+}
+
+const FEED_SOURCE = `iif(f.kind = 'stream', f.place, 'main')`
+
+/** State of the watched feeds by source, and the newest fault among those that fail now. */
+export function listSourceFeeds(
+  db: Db,
+): (SourceFeeds & { fault: string | null; fault_at: number | null })[] {
+  const rows = db
+    .query<SourceFeeds, []>(
+      `SELECT ${FEED_SOURCE} AS source, count(*) AS feeds, max(f.last_check_at) AS last_check_at,
+              min(t.verified_until) AS verified_until, max(t.partial) AS partial,
+              sum((SELECT count(*) FROM gaps g WHERE g.feed_id = f.id AND g.closed_at IS NULL)) AS open_gaps
+         FROM feeds f LEFT JOIN feed_streams t ON t.feed_id = f.id
+        WHERE f.next_check_at IS NOT NULL GROUP BY 1`,
+    )
+    .all()
+  // The other columns are those of the newest row (SQLite: bare columns beside max).
+  const faults = db
+    .query<{ source: string; fault: string; fault_at: number | null }, []>(
+      `SELECT ${FEED_SOURCE} AS source, f.last_fault AS fault,
+              max(coalesce(f.last_check_at, f.created_at)) AS fault_at
+         FROM feeds f WHERE f.next_check_at IS NOT NULL AND f.last_fault IS NOT NULL GROUP BY 1`,
+    )
+    .all()
+  const by_source = new Map(faults.map((it) => [it.source, it]))
+  return rows.map((row) => ({
+    ...row,
+    fault: by_source.get(row.source)?.fault ?? null,
+    fault_at: by_source.get(row.source)?.fault_at ?? null,
+  }))
 }

@@ -44,6 +44,7 @@ export function startPoolFixture({ allow_anonymous = true } = {}) {
   const mes: Outcome<Me | null>[] = []
   const sign_ins: AccountLogin[] = []
   const renewals: (Renewed | Promise<Renewed>)[] = []
+  const public_reads: Outcome<unknown>[] = []
   const calls: string[] = []
   let nudged = false
   const stopping = new AbortController()
@@ -73,6 +74,10 @@ export function startPoolFixture({ allow_anonymous = true } = {}) {
       renew: (who: { client_id: string }) => {
         calls.push(`renew ${who.client_id}`)
         return Promise.resolve<Renewed>(renewals.shift() ?? { ok: false, final: false })
+      },
+      readPublic: ({ id }: { id: string }) => {
+        calls.push(`read ${id}`)
+        return Promise.resolve(public_reads.shift() ?? ok(null))
       },
       headroom: (id: string) => headroom.get(id) ?? { requests: 10, until_ms: 0 },
       requestsPerMinute: () => 60,
@@ -115,6 +120,7 @@ export function startPoolFixture({ allow_anonymous = true } = {}) {
     mes,
     sign_ins,
     renewals,
+    public_reads,
     asked: calls,
     add,
     addProxy: (id: string) =>

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { parse } from 'smol-toml'
 
 import { ConfigError, keysByTable, parseConfig, warningsOf } from '../../../src/config/load.ts'
+import { defaultSource, hasMain } from '../../../src/config/schema.ts'
 
 const REQUIRED = '[platform]\nbase_url = "https://f.example"\nsession_cookie = "s"\n'
 const EXAMPLE = `${import.meta.dir}/../../../config.example.toml`
@@ -78,11 +79,38 @@ test('reports five problems in five lines, each with its position', () => {
   ])
 })
 
-test('an empty file lacks the two required keys', () => {
+test('an empty file lacks the two keys of [platform], or a source', () => {
   expect(problemsOf('')).toEqual([
-    'forumd.toml:1:1: platform.base_url: missing; needed: an address that begins with http:// or https://',
+    'forumd.toml:1:1: platform.base_url: missing; needed: an address that begins with http:// or https://, or a [[source]] table and no [platform]',
     expect.stringContaining('forumd.toml:1:1: platform.session_cookie: missing; needed: '),
   ])
+})
+
+describe('[platform] may be left out beside a source', () => {
+  const source = '[[source]]\nname = "hn"\nkind = "hackernews"\n'
+
+  test.each(['', '[platform]\nuser_agent = "me"\ntimeout_s = 5\nread_deadline_s = 9\n'])(
+    '%j',
+    (text) => {
+      const config = parseConfig(text + source)
+      expect([hasMain(config), defaultSource(config)]).toEqual([false, 'hn'])
+      expect(defaultSource(parseConfig(REQUIRED + source))).toBe('main')
+    },
+  )
+
+  test.each([
+    ['base_url = "https://f.example"', 'session_cookie: missing; needed: the name of a cookie'],
+    ['base_url = ""', 'base_url: found ""; allowed: an address'],
+    ['session_cookie = "s"', 'session_cookie: found without platform.base_url; set base_url too'],
+    ['retries = 1', 'retries: found without platform.base_url'],
+    ['chat_url = "http://c"', 'chat_url: found without platform.base_url'],
+    ['base_url = "env:NONE"', 'base_url: found "env:NONE", but'],
+  ])('but not with %j alone', (text, sentence) => {
+    const problems = problemsOf(`[platform]\n${text}\n${source}`)
+    expect(
+      problems.filter((it) => !it.includes('session_cookie') || it.includes(sentence)),
+    ).toEqual([expect.stringContaining(`: platform.${sentence}`)])
+  })
 })
 
 test.each([

@@ -92,6 +92,7 @@ export function createStatesFixture({ start, ceiling }: { start: number; ceiling
     page: async () => ok({ rows: things.map(rowOf).toReversed(), after: null }),
     subforum: async () => ({ kind: 'exists' }),
     createdAt: async () => ok(null),
+    present: async () => ok([]),
     refetch: async () => ok([]),
     clock_offset_ms: () => 0,
     clock_measured_ms: () => 0,

@@ -70,6 +70,10 @@ function createFeed(clock: { now(): number; mono(): number }) {
       const all = [...places.values()].flat()
       return ok(fullnames.flatMap((name) => all.find((it) => it.name === name) ?? []))
     },
+    async present(fullnames) {
+      const names = new Set([...places.values()].flat().map(({ name }) => name))
+      return ok(fullnames.filter((it) => names.has(it)))
+    },
     clock_offset_ms: () => 0,
     clock_measured_ms: () => measured_ms,
     item_clock,

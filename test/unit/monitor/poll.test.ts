@@ -381,15 +381,16 @@ test('an exhausted budget postpones and slows a feed', async () => {
   expect(fixture.feed.page_requests.length).toBe(requests_before + 1)
 })
 
-test('an emptied place is truncated as empty, and the checkpoint waits for its return', async () => {
+test('an empty page of a place whose posts exist is refused, and the checkpoint waits for its return', async () => {
   await using fixture = await watching()
   fixture.feed.instead(nothing, nothing)
   fixture.feed.put('cats', post(100, 'while it was empty', START + S))
   await fixture.check()
-  expect(fixture.cuts()).toEqual([null, 'empty_listing'])
+  expect(fixture.cuts()).toEqual([null, 'emptied'])
+  expect(fixture.one<{ f: string }>('SELECT last_fault AS f FROM feeds')?.f).toBe('refused:emptied')
 
   await fixture.check()
-  expect(fixture.cuts()).toEqual([null, 'empty_listing', null])
+  expect(fixture.cuts()).toEqual([null, 'emptied', null])
   expect(fixture.titles()).toEqual(['while it was empty'])
 })
 
@@ -412,8 +413,56 @@ test('an emptied search requests no place of its name', async () => {
   fixture.feed.instead(nothing, nothing)
   await fixture.check()
 
+  expect(fixture.cuts()).toEqual([null, 'emptied'])
+})
+
+test('a search whose post was edited so that it no longer matches may be empty', async () => {
+  await using fixture = startMonitorFixture()
+  fixture.feed.put('laser', post(1, 'a laser', START - S))
+  fixture.monitor('mon_1', { q: 'laser' })
+  await fixture.pollDue()
+  fixture.feed.remove('laser', 't3_1')
+  fixture.feed.put('elsewhere', post(1, 'a lamp', START - S))
+  fixture.feed.instead(nothing, nothing)
+  await fixture.check()
+
   expect(fixture.cuts()).toEqual([null, 'empty_listing'])
 })
+
+test('empty pages of a place whose posts exist are never accepted, however many there are', async () => {
+  await using fixture = await watching()
+  for (let i = 0; i < 12; i++) {
+    fixture.feed.instead(nothing, nothing)
+    await fixture.check()
+  }
+  expect(fixture.cuts().slice(1)).toEqual(Array(12).fill('emptied'))
+  expect(fixture.gaps().every(({ closed_at }) => closed_at === null)).toBe(true)
+
+  await fixture.check()
+  expect(fixture.cuts().at(-1)).toBeNull()
+  expect(fixture.gaps().every(({ closed_at }) => closed_at !== null)).toBe(true)
+})
+
+test.each([
+  [{ kind: 'login_required' }, 'login_wall'],
+  [{ kind: 'blocked', login_hint: true }, 'login_wall'],
+  [{ kind: 'forbidden', reason: 'placeholder' }, 'placeholder'],
+  [{ kind: 'forbidden', reason: 'profile_hidden' }, 'profile_hidden'],
+  [{ kind: 'forbidden', reason: 'private' }, 'error'],
+  [{ kind: 'blocked' }, 'error'],
+] as const)(
+  'the fault %j is the gap %s, and the last check stays as it was',
+  async (fault, cut) => {
+    await using fixture = await watching()
+    const lastCheck = () => fixture.one<{ at: number }>('SELECT last_check_at AS at FROM feeds')?.at
+    const before = lastCheck()
+    fixture.feed.instead(fail(fault))
+    await fixture.check()
+
+    expect(fixture.cuts()).toEqual([null, cut])
+    expect(lastCheck()).toBe(before)
+  },
+)
 
 test('a thread shown in part is truncated, with the shown comments matched', async () => {
   await using fixture = startMonitorFixture()

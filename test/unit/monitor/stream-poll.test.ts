@@ -13,11 +13,17 @@ const S = 1000
 function createSource(name: string) {
   const items = new Map<number, Item | null>()
   const steps: (string | null)[] = []
+  const rereads: { from_id: number; to_id: number }[] = []
   const script = {
     most: Infinity,
     fault: null as Fault | null,
     unanswered: [] as number[],
     gone: [] as string[],
+    skipped: [] as { from_id: number; to_id: number }[],
+    answered: [] as number[],
+    missing: new Set<number>(),
+    rereads: 0,
+    relisted_ms: 0,
     again: [] as number[],
     partial: null as 'order_is_not_arrival' | null,
     hold: null as Promise<void> | null,
@@ -43,22 +49,51 @@ function createSource(name: string) {
         state: String(to),
         proven: { from_id: 11, to_id: to },
         behind: to < max ? { from_id: to + 1, to_id: max } : null,
+        skipped: script.skipped,
         unanswered: script.unanswered,
+        answered: script.answered,
         verified_until: START + to,
         partial: script.partial,
         requests: 1 + ids.length,
       })
     },
+    get relisted_ms() {
+      return script.relisted_ms
+    },
+    reread_requests: () => script.rereads,
+    async reread(ids) {
+      rereads.push(ids)
+      if (script.fault !== null) return fail(script.fault)
+      const to = Math.min(ids.to_id, ids.from_id + script.rereads - 1)
+      const read = Array.from({ length: to - ids.from_id + 1 }, (_, n) => ids.from_id + n)
+      script.rereads -= read.length
+      return ok({
+        items: read.flatMap((id) => (script.missing.has(id) ? [] : (items.get(id) ?? []))),
+        unanswered: read.filter((id) => script.missing.has(id)),
+        behind: to < ids.to_id ? { from_id: to + 1, to_id: ids.to_id } : null,
+        requests: read.length,
+      })
+    },
+    newest: async () => ok({ rows: [], after: null }),
     refetch: async () => ({ tried: [], found: [], fault: null }),
   }
   return {
     source,
     steps,
+    rereads,
     script,
     put(title: string, created_at: number, fields: Partial<Item> = {}): number {
       max += 1
       items.set(max, { ...post(max, title, created_at), ...fields, source: name } as Item)
       return max
+    },
+    /** Takes items away until the returned function is called. */
+    hide(ids: readonly number[]) {
+      const before = ids.map((id) => [id, items.get(id) ?? null] as const)
+      for (const id of ids) items.set(id, null)
+      return () => {
+        for (const [id, item] of before) items.set(id, item)
+      }
     },
     change(id: number, fields: Partial<Item>) {
       items.set(id, { ...items.get(id), ...fields } as Item)
@@ -201,16 +236,160 @@ test('unanswered ids are gaps by their ranges, until one of them is answered', a
   site('a').script.unanswered = [22, 20, 21, 30]
   await owned.check()
   site('a').script.unanswered = []
-  site('a').script.gone = ['t1_30', 't3_21']
+  site('a').script.answered = [30, 21]
   await owned.check()
 
   const gaps = owned.db
-    .query('SELECT from_id, to_id, missed_estimate, closed_at IS NULL AS open FROM gaps')
+    .query(
+      'SELECT from_id, to_id, missed_estimate, closed_at IS NULL AS open FROM gaps ORDER BY from_id',
+    )
     .all()
   expect(gaps).toEqual([
-    { from_id: 20, to_id: 22, missed_estimate: 3, open: 1 },
+    { from_id: 20, to_id: 20, missed_estimate: 1, open: 1 },
+    { from_id: 21, to_id: 21, missed_estimate: 1, open: 0 },
+    { from_id: 22, to_id: 22, missed_estimate: 1, open: 1 },
     { from_id: 30, to_id: 30, missed_estimate: 1, open: 0 },
   ])
+})
+
+const gapsOf = ({ db }: MonitorFixture) =>
+  db
+    .query(
+      `SELECT reason, from_id, to_id, missed_estimate AS n, closed_at IS NULL AS open, retry_at IS NULL AS tired
+         FROM gaps ORDER BY from_id, open`,
+    )
+    .all()
+
+test('unanswered ids are requested again, matched late and once, and given up after a week', async () => {
+  const { fixture, site } = startWith('a')
+  await using owned = fixture
+  const a = site('a')
+  owned.monitor('mon_1', { source: 'a', q: 'kettle' })
+  await owned.pollDue()
+  const ids = ['kettle one', 'a teapot', 'kettle two'].map((it) => a.put(it, START + S))
+  const [one = 0, , two = 0] = ids
+  a.script.gone = []
+  // The step passes them as if they had no item.
+  const held = a.hide(ids)
+  a.script.unanswered = ids
+  await owned.check()
+  a.script.unanswered = []
+  expect(owned.titles()).toEqual([])
+
+  a.script.rereads = 10
+  a.script.missing = new Set(ids)
+  await owned.check()
+  expect(a.rereads).toEqual([])
+  await owned.check()
+  expect(a.rereads).toEqual([{ from_id: one, to_id: two }])
+
+  held()
+  a.script.missing = new Set([two])
+  a.script.rereads = 2
+  for (let n = 0; n < 5; n++) await owned.check()
+  const reread = { reason: 'unanswered', tired: 0 }
+  expect(gapsOf(owned)).toEqual([
+    { ...reread, from_id: one, to_id: two - 1, n: 2, open: 0, tired: 1 },
+    { ...reread, from_id: two, to_id: two, n: 1, open: 1 },
+  ])
+  expect(owned.titles()).toEqual(['kettle one'])
+  expect(facts(owned)).toMatchObject({ verified_until: expect.any(Number) })
+  expect(owned.one('SELECT late_items FROM feeds')).toEqual({ late_items: 2 })
+
+  a.script.rereads = 1000
+  owned.pass(8 * 24 * 3_600_000)
+  await owned.check()
+  await owned.check()
+  expect(gapsOf(owned).at(-1)).toMatchObject({ from_id: two, open: 1, tired: 1 })
+  const { length } = a.rereads
+  owned.pass(24 * 3_600_000)
+  await owned.check()
+  expect(a.rereads).toHaveLength(length)
+})
+
+test('ids that were passed without a request are read within the share, over a restart', async () => {
+  const { fixture, site } = startWith('a')
+  await using owned = fixture
+  const a = site('a')
+  owned.monitor('mon_1', { source: 'a', q: 'kettle' })
+  await owned.pollDue()
+  const ids = Array.from({ length: 10 }, (_, n) => a.put(`kettle ${n}`, START + S))
+  const [from_id = 0] = ids
+  const to_id = from_id + 9
+  const held = a.hide(ids)
+  a.script.skipped = [{ from_id, to_id }]
+  await owned.check()
+  held()
+  a.script.skipped = []
+  a.script.missing = new Set([from_id + 1, from_id + 2])
+  a.script.rereads = 4
+  await owned.check()
+  expect(a.rereads).toEqual([{ from_id, to_id }])
+  expect(owned.titles()).toEqual(['kettle 0', 'kettle 3'])
+  a.script.fault = { kind: 'timeout' }
+  await owned.check()
+  a.script.fault = null
+  owned.reboot()
+  a.script.rereads = 100
+  await owned.check()
+  expect(a.rereads[1]).toEqual({ from_id: from_id + 4, to_id })
+  expect(owned.titles()).toHaveLength(8)
+  const closed = { reason: 'skipped', open: 0, tired: 1 }
+  expect(gapsOf(owned)).toEqual([
+    { ...closed, from_id, to_id: from_id + 3, n: 2 },
+    { reason: 'unanswered', open: 1, tired: 0, from_id: from_id + 1, to_id: from_id + 2, n: 2 },
+    { ...closed, from_id: from_id + 4, to_id, n: 6 },
+  ])
+})
+
+test('recent ids are read again in passes of growing depth where items are listed late', async () => {
+  const { fixture, site } = startWith('a')
+  await using owned = fixture
+  const a = site('a')
+  a.script.relisted_ms = 24 * 3_600_000
+  owned.monitor('mon_1', { source: 'a', q: 'kettle' })
+  await owned.pollDue()
+  const hidden = a.put('a kettle shown late', START + S)
+  const held = a.hide([hidden])
+  const known = a.put('a kettle', START + S)
+  for (let n = 0; n < 100; n++) {
+    a.put('a teapot', owned.clock.now())
+    await owned.check()
+  }
+  expect(a.rereads).toEqual([])
+  expect(owned.titles()).toEqual(['a kettle'])
+  held()
+  // A monitor whose filter was edited since takes no old item.
+  a.script.rereads = 1000
+  await owned.check()
+  expect(a.rereads[0]?.to_id).toBeGreaterThan(known)
+  for (let n = 0; n < 12; n++) await owned.check()
+  const froms = a.rereads.map(({ from_id }) => from_id)
+  expect(froms[0]).toBeGreaterThan(known)
+  expect(Math.min(...froms)).toBe(11)
+  // An hour late: it is stored, and not sent.
+  expect(owned.db.query('SELECT item_id FROM matches ORDER BY item_id').values().flat()).toEqual(
+    [hidden, known].map((id) => `a/t3_${id.toString(36)}`),
+  )
+  expect(gapsOf(owned)).toEqual([])
+})
+
+test('open gaps of ids are bounded, and each of their ids is still requested', async () => {
+  const { fixture, site } = startWith('a')
+  await using owned = fixture
+  const a = site('a')
+  owned.monitor('mon_1', { source: 'a' })
+  await owned.pollDue()
+  const ids = Array.from({ length: 700 }, (_, n) => 100 + 3 * n + (n > 600 ? n : 0))
+  a.script.unanswered = ids
+  await owned.check()
+  a.script.unanswered = ids.slice(0, 3)
+  await owned.check()
+  const gaps = gapsOf(owned) as { from_id: number; to_id: number; n: number }[]
+  expect(gaps).toHaveLength(500)
+  expect(gaps.reduce((sum, { n }) => sum + n, 0)).toBe(700)
+  for (const id of ids)
+    expect(gaps.some(({ from_id, to_id }) => id >= from_id && id <= to_id)).toBe(true)
 })
 
 test('a fault leaves the position, and a throttled source its wait', async () => {

@@ -25,7 +25,7 @@ type AccessToken = {
 
 /**
  * Requests an access token. `login_required` if the grant is no longer valid: the operator must
- * renew it.
+ * renew it. With `revoked` the platform refuses the application itself.
  */
 export type OAuthTokens = (grant: Grant, origin: Origin) => Promise<Outcome<AccessToken>>
 
@@ -82,7 +82,8 @@ export function createOAuthTokens({
     const { status, headers, body } = answer.value
     const page = isHtml(headers.get('content-type'), body)
     // 400 means a withdrawn grant, 401 an unknown application.
-    if (status === 400 && !page) return fail({ kind: 'login_required' })
+    if (status === 400 && !page && !namesClient(body)) return fail({ kind: 'login_required' })
+    if ((status === 400 || status === 401) && !page) return REVOKED
     const read = classify(answer.value, { now: clock.now() })
     if (read.ok) return toToken(read.value, requested_at, refresh_token)
     // A block page, or a redirect to one, says nothing about the grant, which only the operator can
@@ -92,6 +93,20 @@ export function createOAuthTokens({
   }
 }
 
+/** Errors of the token endpoint that concern the application, not its grant (RFC 6749, 5.2). */
+const CLIENT_ERRORS: readonly unknown[] = ['invalid_client', 'unauthorized_client']
+
+function namesClient(body: string): boolean {
+  try {
+    const value: unknown = JSON.parse(body)
+    return isObject(value) && CLIENT_ERRORS.includes(value['error'])
+  } catch {
+    return false
+  }
+}
+
+const REVOKED = fail({ kind: 'login_required', revoked: true })
+
 function toToken(
   value: unknown,
   requested_at: number,
@@ -99,6 +114,7 @@ function toToken(
 ): Outcome<AccessToken> {
   if (!isObject(value)) return unreadable('')
   // Some refusals have a success status.
+  if (CLIENT_ERRORS.includes(value['error'])) return REVOKED
   if ('error' in value) return fail({ kind: 'login_required' })
   const token = wordAt(value, 'access_token')
   if (token === null || /[^\x21-\x7e]/.test(token)) return unreadable('access_token')

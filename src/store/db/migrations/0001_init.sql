@@ -197,6 +197,8 @@ CREATE INDEX feeds_batch ON feeds (poll_batch_id) WHERE poll_batch_id IS NOT NUL
 -- Position of a feed of kind stream, which exists from its first step on. state: JSON of the source's adapter. proof: how
 -- the source proves that nothing was missed. proven_from, proven_to: first id after the start, and the highest proven one.
 -- behind_from, behind_to: ids that exist and are not read yet. partial: why the source cannot prove completeness.
+-- heads: JSON of [instant, highest proven id] of the last day. rereads: passes over recent ids for items listed late;
+-- reread_at: start of the last one; reread_from, reread_to: its ids that were not read yet.
 -- verified_from: the first step; verified_until: everything created before was read. Both by the source's clock.
 CREATE TABLE feed_streams (
   feed_id         INTEGER PRIMARY KEY REFERENCES feeds (id),
@@ -209,6 +211,12 @@ CREATE TABLE feed_streams (
   partial         TEXT,
   verified_from   INTEGER NOT NULL,
   verified_until  INTEGER NOT NULL,
+  heads           TEXT    NOT NULL DEFAULT '[]',
+  rereads         INTEGER NOT NULL DEFAULT 0,
+  reread_at       INTEGER,
+  reread_from     INTEGER,
+  reread_to       INTEGER,
+  CHECK ((reread_from IS NULL) = (reread_to IS NULL)),
   CHECK ((proven_from IS NULL) = (proven_to IS NULL)),
   CHECK ((behind_from IS NULL) = (behind_to IS NULL))
 ) STRICT;
@@ -257,8 +265,9 @@ CREATE TABLE checks (
 ) STRICT;
 CREATE INDEX checks_feed ON checks (feed_id, ended_at DESC);
 
--- close_attempts: later polls that searched for the lost ids. from_id, to_id: ids of a stream that stayed unanswered, both
--- inclusive; missed_estimate then is their exact number.
+-- close_attempts: later polls or requests that searched for the lost ids. from_id, to_id: ids of a stream, both inclusive,
+-- that had no item when they were requested (reason unanswered) or were passed without a request (skipped); missed_estimate
+-- is then their number. retry_at: the ids are requested again; null: never, the gap is closed or its patience is over.
 CREATE TABLE gaps (
   id              INTEGER PRIMARY KEY,
   feed_id         INTEGER NOT NULL REFERENCES feeds (id),
@@ -272,11 +281,14 @@ CREATE TABLE gaps (
   closed_at       INTEGER,
   close_attempts  INTEGER NOT NULL DEFAULT 0,
   from_id         INTEGER,
-  to_id           INTEGER
+  to_id           INTEGER,
+  retry_at        INTEGER
 ) STRICT;
 CREATE INDEX gaps_feed ON gaps (feed_id, recorded_at DESC);
 CREATE INDEX gaps_check ON gaps (check_id);
 CREATE INDEX gaps_unclosed ON gaps (recorded_at) WHERE closed_at IS NULL;
+CREATE INDEX gaps_retry ON gaps (feed_id, retry_at) WHERE retry_at IS NOT NULL;
+CREATE INDEX gaps_ids ON gaps (feed_id, from_id) WHERE closed_at IS NULL AND from_id IS NOT NULL;
 CREATE INDEX gaps_open ON gaps (feed_id) WHERE closed_at IS NULL AND until_at IS NULL;
 
 -- Causes on our side for which items may not have been observed: clock_jump, process_down, restore_detected, …

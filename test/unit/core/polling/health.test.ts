@@ -248,6 +248,7 @@ describe('coverage in detail', () => {
       gaps_returned: ENTRIES_MAX,
       gaps_truncated: true,
       gap_events_24h: ENTRIES_MAX + 3,
+      gaps_open: ENTRIES_MAX + 3,
       posts_missed_estimate: ENTRIES_MAX + 3,
     })
     expect(found.gaps).toHaveLength(ENTRIES_MAX)
@@ -300,6 +301,9 @@ describe('a stored feed', () => {
     proof: null,
     verified_from: null,
     verified_until: null,
+    proven_from: null,
+    proven_to: null,
+    behind_from: null,
     behind_to: null,
     partial: null,
   }
@@ -530,7 +534,8 @@ describe('streams', () => {
         proof: 'dense',
         verified_from: NOW - 5 * H,
         verified_until: NOW - 20 * S,
-        is_behind: false,
+        proven: { from_id: 5, to_id: 90 },
+        behind: null,
         partial: null,
         fault: null,
         ...fields,
@@ -547,9 +552,27 @@ describe('streams', () => {
     })
   }
 
+  test('ids without an item are listed, and leave the status; ids that were passed do not', () => {
+    const ids = { from_id: 7, to_id: 9, missed_estimate: 3 }
+    const unanswered = gap({ ...ids, reason: 'unanswered' })
+    expect(judge([facts()], [unanswered])).toMatchObject({
+      status: 'complete',
+      gaps: [unanswered],
+      gap_events_24h: 0,
+      gaps_open: 0,
+      posts_missed_estimate: 0,
+    })
+    expect(judge([facts()], [unanswered, gap({ ...ids, reason: 'skipped' })])).toMatchObject({
+      status: 'degraded',
+      gap_events_24h: 1,
+      gaps_open: 1,
+      posts_missed_estimate: 3,
+    })
+  })
+
   test.each<[string, FeedFacts[], Coverage['status'], string | null]>([
     ['caught up', [facts()], 'complete', null],
-    ['with ids to read', [facts({ is_behind: true })], 'partial', 'catching_up'],
+    ['with ids to read', [facts({ behind: { from_id: 91, to_id: 99 } })], 'partial', 'catching_up'],
     [
       'that lists in another order',
       [facts({ partial: 'order_is_not_arrival' })],
@@ -576,19 +599,15 @@ describe('streams', () => {
       'not_audited',
     ],
     ['beside an audited feed', [facts(), stream()], 'complete', null],
-    ['one of two behind', [facts(), facts({ is_behind: true })], 'partial', 'catching_up'],
+    [
+      'one of two behind',
+      [facts(), facts({ behind: { from_id: 91, to_id: 99 } })],
+      'partial',
+      'catching_up',
+    ],
   ])('%s', (_, streams, status, reason) => {
     const { status: found, reason: why } = judge(streams)
     expect([found, why]).toEqual([status, reason])
-  })
-
-  test('an unanswered id is a gap with an exact number', () => {
-    const unanswered = gap({ reason: 'unanswered', missed_estimate: 2, from_id: 7, to_id: 8 })
-    expect(judge([facts()], [unanswered])).toMatchObject({
-      status: 'degraded',
-      posts_missed_estimate: 2,
-      gaps: [{ from_id: 7, to_id: 8 }],
-    })
   })
 
   test('the verified time is that of the least verified feed, from the first step on', () => {

@@ -31,6 +31,7 @@ const coverage = (more: Partial<Coverage> = {}): Coverage => ({
   gaps_returned: 0,
   gaps_truncated: false,
   gap_events_24h: 0,
+  gaps_open: 0,
   posts_in_window_at_least: 10,
   posts_missed_estimate: 0,
   observed_events: [],
@@ -76,7 +77,13 @@ const health = (more: Partial<Health> = {}): Health => ({
 
 const degraded = (gaps: Gap[], more: Partial<Coverage> = {}) =>
   health({
-    coverage_24h: coverage({ status: 'degraded', gaps, gap_events_24h: gaps.length, ...more }),
+    coverage_24h: coverage({
+      status: 'degraded',
+      gaps,
+      gap_events_24h: gaps.length,
+      gaps_open: gaps.filter(({ healed_at }) => healed_at === null).length,
+      ...more,
+    }),
   })
 
 test.each<[string, Health]>([
@@ -86,8 +93,9 @@ test.each<[string, Health]>([
   ['Gaps', degraded([gap()], { posts_missed_estimate: 2 })],
   ['Gaps', degraded([gap(), gap({ healed_at: ago(0) })])],
   ['Caught up', degraded([gap({ healed_at: ago(0) })])],
-  // The omitted gaps may not be recovered.
-  ['Gaps', degraded([gap({ healed_at: ago(0) })], { gaps_truncated: true })],
+  // More than are listed.
+  ['Gaps', degraded([gap({ healed_at: ago(0) })], { gaps_truncated: true, gaps_open: 1 })],
+  ['Caught up', degraded([gap({ healed_at: ago(0) })], { gaps_truncated: true, gaps_open: 0 })],
   [
     'Partial',
     health({ coverage_24h: coverage({ status: 'partial', reason: 'streams_not_polling' }) }),

@@ -138,7 +138,7 @@ test('a step that runs out of requests says which ids are left, and the next goe
     api.now += S
     put(id)
   }
-  const part = await step(state, 11)
+  const part = await step(state, 12)
   expect(idsOf(part)).toEqual([101, 102, 103, 104, 105, 106, 107, 108, 109, 110])
   expect(part.behind).toEqual({ from_id: 111, to_id: 130 })
   expect(part.verified_until).toBe(T0 + 10 * S)
@@ -192,4 +192,40 @@ test('requests for the stories of comments count in the bound of a step', async 
   const part = await step(state, 20)
   expect(part.behind).not.toBeNull()
   expect(part.requests).toBeGreaterThanOrEqual(20)
+})
+
+test('a change that a step cannot read is read by a later one, when the list has passed', async () => {
+  const { put, step, api } = createApi()
+  const { state } = await step(null)
+  put(101)
+  const first = await step(state)
+  api.now += MINUTE
+  put(101, { text: 'changed' })
+  api.changed = [101]
+  api.down.add(101)
+  const cut = await step(first.state)
+  expect(idsOf(cut)).toEqual([])
+  api.down.clear()
+  api.changed = []
+  expect((await step(cut.state)).items).toMatchObject([{ id: '101', body: 'changed' }])
+})
+
+test('ids without an item are named by a reread, and answered ones by a step', async () => {
+  const { put, step, api, stream } = createApi()
+  const { state } = await step(null)
+  put(101)
+  put(103)
+  const next = await step(state)
+  expect(next.answered).toEqual([101, 103])
+  const again = await stream.reread(
+    { from_id: 101, to_id: 103 },
+    { requests: 10, deadline_at: api.now + MINUTE },
+  )
+  expect(again).toMatchObject({ ok: true, value: { unanswered: [102], behind: null, requests: 3 } })
+  api.down.add(102)
+  const failed = await stream.reread(
+    { from_id: 102, to_id: 103 },
+    { requests: 10, deadline_at: api.now + MINUTE },
+  )
+  expect(failed).toMatchObject({ ok: false, fault: { kind: 'unavailable' } })
 })

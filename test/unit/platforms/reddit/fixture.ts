@@ -96,7 +96,6 @@ export const listing = (
 })
 
 /** An empty page for a signed-in account. */
-export const ownEmptyPage = listing([], { modhash: 'm' })
 
 /** A complete, invented row of a post. */
 export const post = (data: Record<string, unknown> = {}) => ({

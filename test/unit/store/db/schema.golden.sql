@@ -303,6 +303,12 @@ CREATE TABLE feed_streams (
   partial         TEXT,
   verified_from   INTEGER NOT NULL,
   verified_until  INTEGER NOT NULL,
+  heads           TEXT    NOT NULL DEFAULT '[]',
+  rereads         INTEGER NOT NULL DEFAULT 0,
+  reread_at       INTEGER,
+  reread_from     INTEGER,
+  reread_to       INTEGER,
+  CHECK ((reread_from IS NULL) = (reread_to IS NULL)),
   CHECK ((proven_from IS NULL) = (proven_to IS NULL)),
   CHECK ((behind_from IS NULL) = (behind_to IS NULL))
 ) STRICT;
@@ -369,7 +375,8 @@ CREATE TABLE gaps (
   closed_at       INTEGER,
   close_attempts  INTEGER NOT NULL DEFAULT 0,
   from_id         INTEGER,
-  to_id           INTEGER
+  to_id           INTEGER,
+  retry_at        INTEGER
 ) STRICT;
 
 CREATE TABLE holds (
@@ -609,7 +616,11 @@ CREATE INDEX gaps_check ON gaps (check_id);
 
 CREATE INDEX gaps_feed ON gaps (feed_id, recorded_at DESC);
 
+CREATE INDEX gaps_ids ON gaps (feed_id, from_id) WHERE closed_at IS NULL AND from_id IS NOT NULL;
+
 CREATE INDEX gaps_open ON gaps (feed_id) WHERE closed_at IS NULL AND until_at IS NULL;
+
+CREATE INDEX gaps_retry ON gaps (feed_id, retry_at) WHERE retry_at IS NOT NULL;
 
 CREATE INDEX gaps_unclosed ON gaps (recorded_at) WHERE closed_at IS NULL;
 

@@ -1,0 +1,82 @@
+// Goal: a second platform of the kind of [platform] is read beside it, each with its own items and budget.
+// Method: the program as it ships, on two simulated platforms with different worlds.
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+
+import { startSandbox } from '../../sandbox/server/sandbox.ts'
+import { tempFolder } from '../support/folder.ts'
+import { runForumd, startProcess } from '../support/process.ts'
+
+setDefaultTimeout(60_000)
+
+const start = (seed: number) =>
+  startSandbox({ port: 0, seed, speed: 0, world: 'seeded', now: Date.now })
+
+test('a further platform of this kind is read anonymously, and says what it cannot do', async () => {
+  const [first, second] = [await start(1), await start(2)]
+  await using stack = new AsyncDisposableStack()
+  stack.defer(() => first.stop())
+  stack.defer(() => second.stop())
+  const folder = stack.use(tempFolder())
+  const config = folder.file('forumd.toml')
+  const tables = `server = { port = 0 }
+storage = { dir = "${folder.file('data')}" }
+billing = { enabled = false }
+platform = { base_url = "${first.url}", session_cookie = "${first.session_cookie}" }
+[[source]]
+name = "other"
+kind = "reddit"
+base_url = `
+  writeFileSync(config, `${tables}"${second.url}"\n`)
+  const key = (await runForumd(['key', 'create', '--customer', 'ann', '--config', config])).trim()
+  const daemon = await startProcess(config)
+  stack.defer(() => daemon.end('SIGTERM').then(() => {}))
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  const call = async (path: string, body?: object): Promise<{ status: number; body: any }> => {
+    const answer = await fetch(`${daemon.url}${path}`, {
+      headers,
+      ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
+    })
+    return { status: answer.status, body: await answer.json() }
+  }
+
+  const { sources } = (await call('/api/forum/sources')).body
+  expect(sources).toMatchObject([
+    { name: 'main', kind: 'reddit' },
+    { name: 'other', kind: 'reddit', url: second.url, proof: null, reachable: true },
+  ])
+  expect(sources[1].capabilities).toEqual(
+    expect.arrayContaining(['posts', 'search', 'tree', 'user']),
+  )
+  expect(sources[1].capabilities).not.toContain('monitor')
+  expect(sources[1].capabilities).not.toContain('comment')
+
+  const { body: list } = await call('/api/forum/search?q=the&limit=5&source=other')
+  expect(list.posts.length).toBeGreaterThan(0)
+  const { subforum, name, source } = list.posts[0]
+  expect(source).toBe('other')
+  const place = await call(`/api/forum/posts?subforum=r/${subforum}&limit=3&source=other`)
+  expect(place.body.posts.map((it: { subforum: string }) => it.subforum)).toEqual(
+    Array(place.body.posts.length).fill(subforum),
+  )
+  expect((await call(`/api/forum/post/${name}/comments?source=other`)).status).toBe(200)
+
+  const spelled = await call('/api/forum/posts?subforum=a/b/c&source=other')
+  expect(spelled).toMatchObject({ status: 400, body: { field: 'subforum' } })
+  const watched = await call('/forum/monitor/add', {
+    filter_spec: { source: 'other', include_any: ['kettle'] },
+  })
+  expect(watched).toMatchObject({ status: 400, body: { field: 'filter_spec.source' } })
+
+  const check = (text: string) => {
+    writeFileSync(config, text)
+    return runForumd(['check-config', '--config', config]).catch(String)
+  }
+  expect(await check(`${tables}"${first.url}"\n`)).toContain(
+    'which another platform of this kind has',
+  )
+  expect(await check(`${tables}"${second.url}"\napi_key = "k"\n`)).toContain('is read anonymously')
+  writeFileSync(config, `${tables}"${second.url}"\n`)
+  const tested = await runForumd(['source', 'test', 'other', '--json', '--config', config])
+  expect(JSON.parse(tested).sources).toMatchObject([{ name: 'other', verdict: 'works' }])
+})
