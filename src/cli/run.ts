@@ -18,6 +18,7 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['key create', async () => (await import('./admin/key.ts')).keyCreate],
   ['key import', async () => (await import('./admin/key.ts')).keyImport],
   ['key list', async () => (await import('./admin/key.ts')).keyList],
+  ['key sign-in-link', async () => (await import('./admin/sign-in-link.ts')).keySignInLink],
   ['key revoke', async () => (await import('./admin/key.ts')).keyRevoke],
   ['credit add', async () => (await import('./admin/customer.ts')).creditAdd],
   ['account add', async () => (await import('./account/add.ts')).accountAdd],

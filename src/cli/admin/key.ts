@@ -7,7 +7,7 @@ import {
   findCustomerByName,
   listCustomers,
 } from '../../store/customers/customers.ts'
-import { insertKey, listKeys, revokeKey } from '../../store/customers/keys.ts'
+import { insertKey, listKeys, revokeKey, SCOPES } from '../../store/customers/keys.ts'
 import { transact } from '../../store/db/connection.ts'
 import {
   command,
@@ -176,6 +176,18 @@ function holderOf(opened: OpenInstance, { operator, customer, plan, credits }: I
     plan,
     credits,
   })
+}
+
+/** Creates a key with all scopes, for a customer or (null) the operator. */
+export function newKey(
+  { db, now, random }: Pick<OpenInstance, 'db' | 'now' | 'random'>,
+  { customer_id, name }: { customer_id: string | null; name: string },
+): { id: string; token: string } {
+  const id = `key_${random.uuid()}`
+  const token = apiKey(customer_id === null ? 'operator' : 'customer', random.bytes(32))
+  const scopes = [...SCOPES]
+  insertKey(db, { id, customer_id, token, name, scopes, created_at: now, expires_at: null })
+  return { id, token }
 }
 
 function insert({ db }: OpenInstance, key: Parameters<typeof insertKey>[1]) {

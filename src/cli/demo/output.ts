@@ -32,7 +32,8 @@ export function createDemoOutput({ write, color }: Pick<Stdout, 'write' | 'color
       receiver,
       key,
       dir,
-    }: Record<'daemon' | 'platform' | 'receiver' | 'key' | 'dir', string>) {
+      link,
+    }: Record<'daemon' | 'platform' | 'receiver' | 'key' | 'dir' | 'link', string>) {
       const auth = '-H "Authorization: Bearer $KEY"'
       print(bold('forumd demo'))
       print('A simulated platform, the daemon and a webhook receiver, all on this machine.')
@@ -50,7 +51,8 @@ export function createDemoOutput({ write, color }: Pick<Stdout, 'write' | 'color
       print(`  curl -s ${auth} '${daemon}/account/me'`)
       print(`  curl -s ${daemon}/health`)
       print()
-      print(`  ${cyan(`${daemon}/dashboard`)}    in a browser, signed in with the same key`)
+      print(bold('In a browser (the link signs in once, within 15 minutes)'))
+      print(`  ${cyan(link)}`)
       print()
       print(bold('Monitors'))
     },
