@@ -100,6 +100,8 @@ export type ProcessContext = {
   /** All of standard input, up to a size above that of any key or cookie jar. */
   readStdin: () => Promise<string>
   stdinIsTerminal: boolean
+  /** Asks a question on the terminal; the answer in one line. */
+  ask?: (question: string) => Promise<string>
   /** Prompts on the terminal without echo. */
   promptSecret?: (question: string) => Promise<string>
   /** The name of the first SIGTERM or SIGINT. After it, a second one ends the process at once, and so do 15 s. */

@@ -7,6 +7,7 @@ import { programOf, valuesOf } from './help/help.ts'
 /** Every command by its name, in the order of the overview. Loaded on use: `version` should not wait for SQLite. */
 export const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['demo', async () => (await import('./demo/sandbox.ts')).demoCommand],
+  ['init', async () => (await import('./init/init.ts')).init],
   ['serve', async () => (await import('./serve/serve.ts')).serveCommand],
   ['check-config', async () => (await import('./serve/inspect.ts')).checkConfig],
   ['doctor', async () => (await import('./doctor/doctor.ts')).doctor],

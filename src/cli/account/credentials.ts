@@ -145,3 +145,33 @@ export async function readHidden(
     screen.write('\n')
   }
 }
+
+/**
+ * Reads one line that the terminal echoes and lets edit. Ctrl-C ends the process, as everywhere.
+ *
+ * @throws {CommandRefusal} The terminal is closed, or the person pressed Ctrl-D.
+ */
+export async function readLine(
+  question: string,
+  keys: Keys & { once(event: 'end', then: () => void): unknown },
+  screen: { write(text: string): unknown },
+): Promise<string> {
+  const typed = Promise.withResolvers<string>()
+  const decoder = new TextDecoder()
+  let text = ''
+  const take = (chunk: Uint8Array) => {
+    text += decoder.decode(chunk, { stream: true })
+    // A terminal in its usual mode gives whole lines.
+    if (text.endsWith('\n')) typed.resolve(text.trimEnd())
+  }
+  screen.write(question)
+  keys.on('data', take)
+  keys.once('end', () => typed.reject(new CommandRefusal('cancelled: nothing was written')))
+  keys.resume()
+  try {
+    return await typed.promise
+  } finally {
+    keys.off('data', take)
+    keys.pause()
+  }
+}
