@@ -69,7 +69,7 @@ export const keyList = command({
 
 export const keyRevoke = command({
   name: 'key revoke',
-  summary: 'revokes a key, with immediate effect in a running daemon',
+  summary: 'revokes a key at once',
   operands: ['KEY_ID'],
   options: {},
   examples: ['forumd key revoke key_01912d68-783e-7a03-8467-5661c1243ad4'],
@@ -124,7 +124,7 @@ export const keyCreate = command({
 
 export const keyImport = command({
   name: 'key import',
-  summary: 'imports an existing key of clients from standard input',
+  summary: 'imports a key that clients have, from standard input',
   options: OPTIONS,
   examples: ['forumd key import --customer acme < key.txt'],
   notes:

@@ -78,7 +78,7 @@ function checkSlots(
 
 export const apply = command({
   name: 'apply',
-  summary: 'creates and changes monitors and webhooks as a file declares them',
+  summary: 'makes monitors and webhooks as a file declares them',
   operands: ['FILE'],
   options: {
     'dry-run': { type: 'boolean', help: 'print the changes without applying them' },

@@ -68,7 +68,10 @@ export function manPage(commands: readonly Command[], release: string): string {
     filled(
       'One daemon with an HTTP API, live monitors and signed webhooks, in one executable with one database file. Start with',
     ),
-    '.BR "forumd demo" .',
+    '.BR "forumd init" ,',
+    'or with',
+    '.BR "forumd demo" ,',
+    'which needs no configuration.',
     '.SH OPTIONS',
     'Every command takes these.',
     ...optionsOf(COMMON),
