@@ -170,7 +170,7 @@ export function toDocument(all: readonly CurrentState[], words: Naming) {
 }
 
 /** True for addresses that grant access: incoming webhooks of chat services, and addresses with a query. */
-const isSecret = ({ kind, url }: Pick<SetWebhook, 'kind' | 'url'>): boolean =>
+export const isSecret = ({ kind, url }: Pick<SetWebhook, 'kind' | 'url'>): boolean =>
   isChat(kind) || url.includes('?')
 
 /** References to webhooks: the name where it is unique, else the id. */
