@@ -223,6 +223,7 @@ export const customerRemove = command({
   operands: ['NAME'],
   options: {},
   examples: ['forumd customer remove acme'],
+  notes: 'Its ledger is kept.',
   async run({ operands: [name = ''], ...context }) {
     await withInstance(context, ({ db, now }) =>
       removeCustomer(db, customerNamed(db, name).id, now),

@@ -47,25 +47,53 @@ export const keyList = command({
         }),
       )
     })
-    context.stdout.write(
-      values.json
-        ? `${JSON.stringify({ keys })}\n`
-        : table(
-            keys.map(({ id, prefix, customer, name, scopes, expires_at, revoked_at }) => ({
-              id,
-              begins: prefix,
-              customer: customer ?? '(operator)',
-              name,
-              scopes: scopes.join(','),
-              expires_at,
-              revoked_at,
-            })),
-            'There is no key yet: create one with forumd key create --customer NAME.',
-          ),
-    )
+    context.stdout.write(values.json ? `${JSON.stringify({ keys })}\n` : keysAsText(keys))
     return EXIT.done
   },
 })
+
+type ListedKey = {
+  id: string
+  prefix: string
+  customer: string | null
+  name: string | null
+  scopes: readonly string[]
+  expires_at: string | null
+  revoked_at: string | null
+}
+
+/** Most columns of the parts that people choose; with the others they fit a terminal of 80. */
+const CUSTOMER_WIDTH = 16
+const NAME_WIDTH = 16
+
+/** Two lines for each key, since an id takes half of a terminal. */
+function keysAsText(keys: readonly ListedKey[]): string {
+  const rows = keys.map(({ prefix, customer, name, scopes, expires_at, revoked_at }) => ({
+    begins: prefix,
+    customer: cut(customer ?? '(operator)', CUSTOMER_WIDTH),
+    scopes: scopes.join(','),
+    state:
+      revoked_at !== null
+        ? `revoked ${dayOf(revoked_at)}`
+        : expires_at !== null
+          ? `until ${dayOf(expires_at)}`
+          : 'active',
+    name: cut(name ?? '-', NAME_WIDTH),
+  }))
+  const [head = '', ...lines] = table(
+    rows,
+    'There is no key yet: create one with forumd key create --customer NAME.',
+  )
+    .trimEnd()
+    .split('\n')
+  const both = lines.flatMap((line, at) => [line, `  ${keys[at]?.id ?? ''}`])
+  return `${[head, ...both].join('\n')}\n`
+}
+
+const cut = (text: string, width: number): string =>
+  Bun.stringWidth(text) <= width ? text : `${[...text].slice(0, width - 1).join('')}…`
+
+const dayOf = (time: string): string => time.slice(0, 10)
 
 export const keyRevoke = command({
   name: 'key revoke',

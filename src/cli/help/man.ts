@@ -42,7 +42,7 @@ const SIGNALS: [string, string][] = [
   ],
   [
     'SIGHUP',
-    'serve reloads the configuration: log.level, [limits], [plans] and [billing] take effect, and the log names every key that needs a restart',
+    'serve reloads the configuration: log.level, log.access, [limits], [plans] and [billing] take effect, and the log names every key that needs a restart',
   ],
 ]
 const STATUS: [string, string][] = [

@@ -75,7 +75,7 @@ export const serveCommand = command({
   },
   examples: ['forumd serve', 'forumd serve --config /etc/forumd/forumd.toml'],
   notes:
-    'SIGTERM and Ctrl-C finish work in progress; a second signal, or 15 seconds, end it at once. SIGHUP reloads the configuration: log.level, [limits], [plans] and [billing] take effect, and the log names every key that needs a restart. The address is printed and written to <storage.dir>/forumd.address; on a terminal a one-time link that signs a browser in is printed too. [storage].instance_file names the instance that belongs in [storage].dir: if that folder has no database or another one, for example because its volume is not mounted, serve ends with 78. While the disk is full or read-only, serve answers health requests only and starts when the disk is usable again.',
+    'SIGTERM and Ctrl-C finish work in progress; a second signal, or 15 seconds, end it at once. SIGHUP reloads the configuration: log.level, log.access, [limits], [plans] and [billing] take effect, and the log names every key that needs a restart. The address is printed and written to <storage.dir>/forumd.address; on a terminal a one-time link that signs a browser in is printed too. [storage].instance_file names the instance that belongs in [storage].dir: if that folder has no database or another one, for example because its volume is not mounted, serve ends with 78. While the disk is full or read-only, serve answers health requests only and starts when the disk is usable again.',
   async run(context) {
     const { values, env, stdout, stopped, onReload, factories } = context
     // Signals first, so that a signal during the start is not lost.
