@@ -26,7 +26,7 @@ import { sbomOf } from './release/sbom.ts'
 import { type Target, TARGETS } from './release/targets.ts'
 import { type Run, tryOut } from './release/try-run.ts'
 
-// Builds a release in dist/release: an archive per target, Debian packages, a bill of materials, licences,
+// Builds a release in dist/release: an archive per target, Debian packages, a container image, a bill of materials, licences,
 // notes and checksums. Each executable is built twice and must have the same bytes; its system requirements are
 // checked, and it runs where this machine can run it. `bun run release`, or bun scripts/release.ts [--out
 // FOLDER]; `--here` does this without the demo and the packing, for this machine and with the running Bun: a
@@ -144,22 +144,27 @@ async function packAll(
   const archive = join(values.out, basename(staged))
   copyFileSync(staged, archive)
   if (deb === undefined) return [archive]
-  const released = await runCommand(
-    [
-      process.execPath,
-      join(root, 'scripts/deb.ts'),
-      '--binary',
-      executable,
-      '--arch',
-      deb,
-      '--notices',
-      notices,
-      '--out',
-      values.out,
-    ],
-    { env: { SOURCE_DATE_EPOCH: String(created_at.getTime() / 1000) } },
+  const own = (await runCommand(['dpkg', '--print-architecture'])).trim()
+  // The image contains this machine's C library.
+  const scripts = ['deb.ts', ...(deb === own ? ['image.ts'] : [])]
+  const packages = scripts.map((script) =>
+    runCommand(
+      [
+        process.execPath,
+        join(root, 'scripts', script),
+        '--binary',
+        executable,
+        '--arch',
+        deb,
+        '--notices',
+        notices,
+        '--out',
+        values.out,
+      ],
+      { env: { SOURCE_DATE_EPOCH: String(created_at.getTime() / 1000) } },
+    ),
   )
-  return [archive, released.trim()]
+  return [archive, ...(await Promise.all(packages)).map((it) => it.trim())]
 }
 
 if (Bun.version !== BUN) throw new Error(`forumd needs Bun ${BUN}; this is ${Bun.version}`)

@@ -24,6 +24,7 @@ const folders = [
   'test/simulation',
   // The worlds are timed and need the executable: `.ci/run` and `bar:world` run them.
   'test/world/judge.test.ts',
+  'test/world/sources',
 ].filter((it) => existsSync(join(root, it)))
 /** Ends a test that hangs; long enough for a busy machine. */
 const HANGS_MS = '30000'

@@ -17671,6 +17671,12 @@ export interface operations {
            *             "tree",
            *             "user"
            *           ],
+           *           "place_examples": [
+           *             "story",
+           *             "ask",
+           *             "show",
+           *             "job"
+           *           ],
            *           "proof": "dense",
            *           "reachable": true,
            *           "ends_at": null
@@ -17684,6 +17690,8 @@ export interface operations {
               kind: string
               url: string
               capabilities: string[]
+              /** @description Names of places as this source writes them. */
+              place_examples: string[]
               proof: string | null
               reachable: boolean
               ends_at: string | null

@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readFileSync, statSync } from 'node:fs'
-import { dirname, isAbsolute, relative, resolve } from 'node:path'
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
 
 import { parseConfig, warningsOf } from '../config/load.ts'
 import { type Config, hasMain } from '../config/schema.ts'
@@ -235,4 +235,21 @@ export async function withPlatformTools<T>(
   // Output of a command is for a person or a script; it writes no log.
   await using tools = await factories.openPlatformTools(config, { ...runtime, log: () => {} })
   return await work(tools, config, runtime.clock.now())
+}
+
+/**
+ * The configuration of this machine and the address of its daemon.
+ *
+ * @throws {CommandRefusal} if none runs
+ */
+export function localDaemon(context: CommandContext): { config: Config; url: string } {
+  const { config } = openConfig(context, { create: false })
+  try {
+    const url = readFileSync(join(config.storage.dir, 'forumd.address'), 'utf8').trim()
+    return { config, url }
+  } catch {
+    throw new CommandRefusal(
+      `no daemon runs on ${config.storage.dir}: start it with forumd serve, or name another with --url`,
+    )
+  }
 }

@@ -12,6 +12,7 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['check-config', async () => (await import('./serve/inspect.ts')).checkConfig],
   ['config example', async () => (await import('./serve/inspect.ts')).configExample],
   ['doctor', async () => (await import('./doctor/doctor.ts')).doctor],
+  ['health', async () => (await import('./serve/inspect.ts')).healthCommand],
   ['service-unit', async () => (await import('./serve/systemd.ts')).serviceUnitCommand],
   ['customer create', async () => (await import('./admin/customer.ts')).customerCreate],
   ['customer list', async () => (await import('./admin/customer.ts')).customerList],

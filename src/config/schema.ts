@@ -150,9 +150,12 @@ const limits = table({
   health_cache_s: decimal(10, 0, 3600, 'seconds'),
 })
 
+/** Kinds of platforms that a source may be. */
+export const SOURCE_KINDS = ['discourse', 'hackernews', 'lemmy', 'piefed', 'reddit'] as const
+
 const source = table({
   name: sourceName(),
-  kind: choice(['discourse', 'hackernews', 'lemmy', 'reddit']),
+  kind: choice(SOURCE_KINDS),
   base_url: webAddress(),
   user_agent: userAgent(''),
   requests_per_minute: integer(60, 1, 6000),

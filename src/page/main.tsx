@@ -18,6 +18,7 @@ import { Monitors } from './pages/monitors/monitors.tsx'
 import { Overview } from './pages/overview.tsx'
 import { PoolPage } from './pages/pool.tsx'
 import { SignInLinkPage, SignInPage } from './pages/sign-in.tsx'
+import { SourcesPage } from './pages/sources.tsx'
 import { SystemPage } from './pages/system.tsx'
 import { UsagePage } from './pages/usage.tsx'
 import { Webhooks } from './pages/webhooks/webhooks.tsx'
@@ -149,6 +150,7 @@ function OperatorPages() {
   const [first = ''] = useRoute().parts
   if (first === '') return <SystemPage />
   if (first === 'pool') return <PoolPage />
+  if (first === 'sources') return <SourcesPage />
   if (first === 'customers') return <Customers />
   if (first === 'drafts') return <Drafts />
   if (first === 'feedback') return <FeedbackPage />

@@ -7,7 +7,7 @@ import type { HttpCall, HttpClientOptions } from './http.ts'
 import type { LoginCode, LoginRequest, Platform, Use } from './port.ts'
 
 /** Kinds of platforms that are read without the pool's accounts. */
-type SourceKind = 'reddit' | 'discourse' | 'hackernews' | 'lemmy'
+type SourceKind = 'reddit' | 'discourse' | 'hackernews' | 'lemmy' | 'piefed'
 
 /** The reads of the port that a source may have; each is a capability of its name. */
 export type ReadPort = Omit<
@@ -218,6 +218,8 @@ export type Source = {
   authorization: Authorization | null
   /** True when `place` is a name that the source could have. */
   isPlace(place: string): boolean
+  /** Names of places as a reader would write them, for forms and messages. */
+  place_examples: readonly string[]
   /** Why the stream proves nothing of one place, as for a copy of another server's; null: it does. */
   partialFor?(place: string): PartialReason | null
   /** Post, or comment under it, that a link to the source leads to; null if it is none. */

@@ -52,7 +52,7 @@ import type { Clock } from '../runtime/runtime.ts'
 import { openSourceAccount } from '../store/accounts/sources.ts'
 import type { Instance } from '../store/maintenance/instance.ts'
 import { endOf, sourceEnds } from './source-ends.ts'
-import { listSources, type ReadySource } from './sources.ts'
+import { listSources, operatedSources, type ReadySource } from './sources.ts'
 
 /** The routes of the reads. */
 export function reads(
@@ -301,6 +301,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       allow_anonymous: config.pool.allow_anonymous && hasMain(config),
       storage: parts.storage,
       reads: reads_health.state,
+      sources: () => operatedSources(config, parts.platform, parts.sources),
     }),
     ...preview(route_context, preview_deps),
     ...why(route_context, { ...preview_deps, db, instance_id, freshness_ms }),

@@ -1,12 +1,14 @@
+import type { OperatedSource } from '../api/operator/sources.ts'
 import type { SourceInfo } from '../api/reads/sources.ts'
 import type { Config } from '../config/schema.ts'
-import { ok, type Outcome } from '../core/base/result.ts'
+import { type Fault, ok, type Outcome } from '../core/base/result.ts'
 import type { WatchableSource } from '../core/filter/feeds.ts'
 import { MAIN } from '../core/forum/items.ts'
 import type { ByteBudget } from '../core/limits/byte-budget.ts'
 import type { CacheState } from '../gateway/cache.ts'
 import { createReads, type Reads } from '../gateway/reads.ts'
 import { createStreamSource, type StreamSource, type StreamSources } from '../gateway/streams.ts'
+import { faultText } from '../monitor/poll.ts'
 import type { Egress } from '../net/egress.ts'
 import { createDiscourse } from '../platforms/discourse/adapter.ts'
 import { createHackerNews } from '../platforms/hackernews/adapter.ts'
@@ -35,12 +37,18 @@ export type ReadySource = {
   reads: Reads
   /** Null: it cannot be monitored. */
   stream: StreamSource | null
+  /** The last read by a caller that met a fault of the source; null: none since the start. */
+  readFault(): ReadFault | null
 }
+
+/** `at`: epoch ms. */
+type ReadFault = { fault: string; at: number }
 
 const CREATE: Readonly<Record<ConfiguredSource['kind'], (options: SourceOptions) => Source>> = {
   discourse: createDiscourse,
   hackernews: createHackerNews,
   lemmy: createLemmy,
+  piefed: (options) => createLemmy(options, 'piefed'),
   reddit: createFurtherForum,
 }
 
@@ -74,6 +82,10 @@ export function connectSources(config: Config, deps: Deps): Map<string, ReadySou
   const hosts = createHosts(deps.clock)
   const created = config.source.map((it) => {
     const source = createSource(it, config, { ...deps, hosts })
+    let fault: ReadFault | null = null
+    const note = (met: Fault) => {
+      if (OWN_FAULTS.has(met.kind)) fault = { fault: faultText(met), at: deps.clock.now() }
+    }
     const stream = createStreamSource({
       name: it.name,
       source,
@@ -81,10 +93,16 @@ export function connectSources(config: Config, deps: Deps): Map<string, ReadySou
       requests_per_minute: it.requests_per_minute,
       clock: deps.clock,
     })
-    return [
-      it.name,
-      { name: it.name, config: it, source, reads: readsOf(source, config, deps), stream },
-    ] as const
+    const reads = readsOf(source, config, { ...deps, note })
+    const ready: ReadySource = {
+      name: it.name,
+      config: it,
+      source,
+      reads,
+      stream,
+      readFault: () => fault,
+    }
+    return [it.name, ready] as const
   })
   return new Map(created)
 }
@@ -106,11 +124,30 @@ export const watchableOf = (
     }),
   )
 
-function readsOf(source: Source, config: Config, { clock, budget, on_read }: Deps): Reads {
+/** Faults of the source itself; the others are about what was requested. */
+const OWN_FAULTS: ReadonlySet<Fault['kind']> = new Set([
+  'throttled',
+  'blocked',
+  'login_required',
+  'timeout',
+  'unavailable',
+  'unreadable',
+])
+
+function readsOf(
+  source: Source,
+  config: Config,
+  { clock, budget, on_read, note }: Deps & { note: (fault: Fault) => void },
+): Reads {
   const reads = createReads({
     platform: toPlatform(source),
     // A source has one way in: without an account, or with the operator's key for it.
-    identities: { lease: () => ANONYMOUS, report: () => {} },
+    identities: {
+      lease: () => ANONYMOUS,
+      report: (_identity, fault) => {
+        if (fault !== null) note(fault)
+      },
+    },
     clock,
     budget,
     on_read,
@@ -199,6 +236,7 @@ export function listSources(
     capabilities: [...source.capabilities, ...(stream === null ? [] : ['monitor'])].filter(
       isAllowed,
     ),
+    place_examples: source.place_examples,
     proof: source.stream?.proof ?? null,
     reachable: !source.isDown(),
     ends_at: config.ends_at || null,
@@ -209,9 +247,23 @@ export function listSources(
     kind: 'reddit',
     url: platform.base_url,
     capabilities: [...READ_CAPABILITIES, ...ACT_CAPABILITIES, 'home', 'monitor'].filter(isAllowed),
+    place_examples: ['coffee', 'gardening'],
     proof: 'time_listing',
     reachable: !main.isDown(),
     ends_at: platform.ends_at || null,
   }
   return [first, ...others]
 }
+
+/** The sources as their operator sees them. */
+export const operatedSources = (
+  ...[config, main, sources]: Parameters<typeof listSources>
+): OperatedSource[] =>
+  listSources(config, main, sources).map((it) => {
+    const ready = sources.get(it.name)
+    return {
+      ...it,
+      requests_per_minute: ready?.config.requests_per_minute ?? null,
+      read_fault: ready?.readFault() ?? null,
+    }
+  })

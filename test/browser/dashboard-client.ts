@@ -94,6 +94,8 @@ export async function openDashboardClient(browser: Browser, url: string) {
       }
       while (!(await pressed()));
     },
+    /** Clicks the checkbox or radio button with that label. */
+    check: async (label: string) => (await find(page, { of: 'input', name: label })).click(),
     /** Replaces the text of the field with that label. */
     async type(label: string, text: string) {
       const field = await find(page, { of: 'input, textarea', name: label })

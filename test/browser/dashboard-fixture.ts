@@ -7,14 +7,18 @@ import { findChromium } from '../../src/platforms/reddit/browser/launch.ts'
 import { insertKey } from '../../src/store/customers/keys.ts'
 import { openInstance } from '../../src/store/maintenance/instance.ts'
 import { addAccounts } from '../support/accounts.ts'
+import { startDenseSite } from '../support/dense-site.ts'
 import { tempFolder } from '../support/folder.ts'
 import { startTestDaemon } from '../support/test-daemon.ts'
 import { openDashboardClient } from './dashboard-client.ts'
 
 export const MINUTE = 60_000
+const DAY = 86_400_000
 /** A test daemon on a fake clock with accounts, and a browser for its dashboard. */
 export async function startDashboard() {
   await using stack = new AsyncDisposableStack()
+  const time = { now: Date.now }
+  const site = stack.use(startDenseSite(() => time.now()))
   const daemon = stack.use(
     await startTestDaemon({
       start_at: Date.now(),
@@ -29,9 +33,19 @@ export async function startDashboard() {
         // A short retry schedule and freshness limit.
         config.delivery.retry_delays_s = [0, 1, 1, 1, 1, 1]
         config.monitor.freshness_s = 120
+        config.source.push({
+          name: 'hn',
+          kind: 'hackernews',
+          base_url: site.url,
+          user_agent: '',
+          requests_per_minute: 6000,
+          api_key: '',
+          ends_at: new Date(Date.now() + 30 * DAY).toISOString().slice(0, 10),
+        })
       },
     }),
   )
+  time.now = daemon.clock.now
   const session = daemon.sandbox.session({ username: 'house_one' })
   addAccounts(daemon, [{ name: 'house_one', cookies: session.cookies }, { name: 'house_two' }])
   const operator = mintOperator(daemon)
@@ -49,6 +63,8 @@ export async function startDashboard() {
   const owned = stack.move()
   return {
     daemon,
+    /** The further source hn. */
+    site,
     operator,
     /** Opens a separate browser context without a session; end it with `close`. */
     openClient: () => openDashboardClient(browser, daemon.url()),

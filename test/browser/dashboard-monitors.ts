@@ -114,6 +114,28 @@ export function monitorStories(fixture: () => Dashboard) {
     },
   )
 
+  scenario('the form names what a source can do, and watches the selected ones', async (it) => {
+    const kind = 'hackernews'
+    await using client = await newcomer(it, 'sources')
+    await client.open('/monitors/new')
+    await client.waitForText('Completeness is proved by an item for every id')
+    await client.check(`hn (${kind})`)
+    await client.waitForText('hn: story, ask, show, job')
+    await client.check('main (reddit)')
+    await client.misses('main: coffee')
+    await client.type('Subforums', 'coffee')
+    await client.type('Any of these words or phrases', 'rust')
+    await client.press('Create monitor')
+    await client.waitForText('coffee is no place of hn')
+    await client.type('Subforums', 'show')
+    await client.press('Create monitor')
+    await client.waitForText('Monitor created.')
+    it.site.story('Show HN: a rust oven')
+    await it.daemon.clock.advance(2 * MINUTE)
+
+    expect(client.strange).toEqual([])
+  })
+
   scenario(
     'a customer creates, pauses, resumes, edits and removes a monitor, and sees matches live',
     async (it) => {

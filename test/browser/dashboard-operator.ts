@@ -22,6 +22,12 @@ export function operatorStories(fixture: () => Dashboard) {
       await client.type('Search customers', 'ann')
       await client.waitForText('ann')
 
+      await client.press('Sources')
+      await client.waitForText('at most 6,000 a minute')
+      await client.waitForText('Access ends on')
+      await client.press('15 capabilities, 12 not supported')
+      await client.waitForText('Not supported: search of pictures and video')
+
       await client.press('Pool')
       await client.waitForText('house_two needs a new login')
       await client.waitForText('forumd account login house_two')

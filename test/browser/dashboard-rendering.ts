@@ -57,6 +57,12 @@ const CUSTOMER: readonly PageCheck[] = [
 const OPERATOR: readonly PageCheck[] = [
   { name: 'system', path: '', text: 'Invariants checked' },
   { name: 'pool', path: '/pool', text: 'house_two' },
+  {
+    name: 'sources',
+    path: '/sources',
+    text: 'an item for every id',
+    press: '15 capabilities, 12 not supported',
+  },
   { name: 'customers', path: '/customers', text: 'on this daemon' },
   { name: 'system-drafts', path: '/drafts', text: 'Thanks for the recipe!', press: 'Approve' },
   { name: 'system-feedback', path: '/feedback', text: 'A bell', press: 'Answer' },

@@ -5,6 +5,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 import { blocksOf } from '../../scripts/docs/blocks.ts'
+import { withCapabilities } from '../../scripts/docs/capabilities.ts'
 import { configPage, tablesOf } from '../../scripts/docs/config-page.ts'
 import { withSamples } from '../../scripts/docs/samples.ts'
 import { COMMANDS } from '../../src/cli/run.ts'
@@ -21,6 +22,13 @@ describe('the output of scripts/docs.ts is up to date', () => {
 
     expect(withSamples(page, readText)).toBe(page)
     expect(blocksOf(page).filter(({ words }) => words[0]?.endsWith('#verify')).length).toBe(6)
+  })
+
+  test('the capabilities in the page of sources', () => {
+    const page = readText('docs/sources.md')
+
+    expect(withCapabilities(page)).toBe(page)
+    expect(page.match(/^\| `\w+`: .*\byes\b/gm)?.length).toBeGreaterThan(20)
   })
 
   test('the page has every key of the schema', () => {

@@ -16,7 +16,7 @@ async function withFreePorts(text: string): Promise<string> {
   let out = text
   for (const port of ['8080', '8090', '9000']) out = out.replaceAll(port, String(freePort()))
   const [, daemon = ''] = /127\.0\.0\.1:(\d+)\/api/.exec(out) ?? []
-  return out.replace('[platform]', `[server]\nport = ${daemon}\n\n[platform]`)
+  return out.replace('[[source]]', `[server]\nport = ${daemon}\n\n[[source]]`)
 }
 
 /** Ends remaining processes of a shell; there are none if it reached its last line. */

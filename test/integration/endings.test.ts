@@ -19,6 +19,7 @@ let operator: ReturnType<typeof startOperator>
 beforeAll(() => void (operator = startOperator()))
 afterAll(() => operator.stop(true))
 const notices: Notice[] = []
+const announced = () => notices.map(({ kind, subject }) => `${kind} ${subject}`)
 
 function startOperator() {
   return Bun.serve({
@@ -307,25 +308,25 @@ describe('a read', () => {
   })
 })
 
-describe('a revoked application', () => {
-  async function withApplication() {
-    const daemon = await start({ world: 'seeded', bearer: true }, (config) => {
-      config.pool.oauth_requests_per_minute = 60_000
-    })
-    const application = daemon.sandbox.overview().application
-    if (application === null) throw new Error('the sandbox has no application')
-    const { client_id, client_secret } = application
-    const secrets = { kind: 'oauth', client_id, client_secret, refresh_token: null } as const
-    addAccounts(daemon, [{ name: 'app', secrets, status: newStatus(daemon.clock.now()) }])
-    await daemon.clock.advance(2 * SECOND)
-    const states = async () => (await daemon.read('/posts?subforum=coffee&limit=1')).status
-    // The first read notices the account, whose token is requested then.
-    await states()
-    await daemon.clock.advance(5 * SECOND)
-    expect(await states()).toBe(200)
-    return Object.assign(daemon, { status: states })
-  }
+async function withApplication() {
+  const daemon = await start({ world: 'seeded', bearer: true }, (config) => {
+    config.pool.oauth_requests_per_minute = 60_000
+  })
+  const application = daemon.sandbox.overview().application
+  if (application === null) throw new Error('the sandbox has no application')
+  const { client_id, client_secret } = application
+  const secrets = { kind: 'oauth', client_id, client_secret, refresh_token: null } as const
+  addAccounts(daemon, [{ name: 'app', secrets, status: newStatus(daemon.clock.now()) }])
+  await daemon.clock.advance(2 * SECOND)
+  const states = async () => (await daemon.read('/posts?subforum=coffee&limit=1')).status
+  // The first read notices the account, whose token is requested then.
+  await states()
+  await daemon.clock.advance(5 * SECOND)
+  expect(await states()).toBe(200)
+  return Object.assign(daemon, { status: states })
+}
 
+describe('a revoked application', () => {
   test.each([
     ['its token is refused and no other is issued', '/'],
     ['every call is refused, though tokens are issued', '/r/*'],
@@ -379,7 +380,6 @@ describe('a source with a last day', () => {
     expect((await daemon.call('/health')).body).not.toHaveProperty('ends')
     expect((await daemon.call('/api/forum/sources')).body.sources[0].ends_at).toBe('2027-03-31')
 
-    const announced = () => notices.map(({ kind, subject }) => `${kind} ${subject}`)
     // To 30, 29, 14, 7 and 1 days before the day, the day itself, and the day after.
     for (const days of [19, 1, 15, 7, 6, 1, 1]) {
       daemon.clock.jump(days * DAY)

@@ -1,3 +1,4 @@
+import type { Config } from '../../src/config/schema.ts'
 import { apiKey } from '../../src/core/base/ids.ts'
 import type { Proxy } from '../../src/core/forum/proxy.ts'
 import { insertProxy } from '../../src/store/accounts/proxies.ts'
@@ -11,7 +12,7 @@ import { cookieOf } from './dashboard-fixture.ts'
 export type OperatorDaemon = Awaited<ReturnType<typeof startTestDaemon>>
 
 /** A daemon with an active platform, without low rate limits. */
-export const startOperated = (): Promise<OperatorDaemon> =>
+export const startOperated = (more: (config: Config) => void = () => {}): Promise<OperatorDaemon> =>
   startTestDaemon({
     world: 'seeded',
     change(config) {
@@ -19,6 +20,7 @@ export const startOperated = (): Promise<OperatorDaemon> =>
       config.limits.read_cache_s = 0
       config.limits.management_per_minute = 0
       config.limits.feedback_per_minute = 0
+      more(config)
     },
   })
 

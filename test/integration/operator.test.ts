@@ -2,6 +2,7 @@ import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 
 import { recordProxyTest } from '../../src/store/accounts/proxies.ts'
 import { addAccounts } from '../support/accounts.ts'
+import { startDenseSite } from '../support/dense-site.ts'
 import {
   addProxy,
   beside,
@@ -22,6 +23,7 @@ const ROUTES: [string, string][] = [
   ['POST', '/operator/pool/acc_main/pause'],
   ['POST', '/operator/pool/acc_main/resume'],
   ['POST', '/operator/pool/acc_main/test'],
+  ['GET', '/operator/sources'],
   ['GET', '/operator/customers'],
   ['GET', '/operator/overview'],
   ['GET', '/operator/feedback'],
@@ -111,6 +113,64 @@ test('a preflight of another origin is refused for the operator’s routes', asy
 
   expect(answer.status).toBe(401)
   expect([...answer.headers.keys()].filter((it) => it.startsWith('access-control'))).toEqual([])
+})
+
+test('the sources are listed with their lag, their open gaps and the last fault', async () => {
+  await using stack = new AsyncDisposableStack()
+  const time = { now: Date.now }
+  const site = stack.use(startDenseSite(() => time.now()))
+  const quiet = stack.use(startDenseSite(() => time.now()))
+  const daemon = stack.use(
+    await startOperated((config) => {
+      const more = { user_agent: '', requests_per_minute: 600, api_key: '', ends_at: '' }
+      config.source.push(
+        { ...more, name: 'hn', kind: 'hackernews', base_url: site.url, ends_at: '2027-03-31' },
+        { ...more, name: 'quiet', kind: 'hackernews', base_url: quiet.url },
+      )
+    }),
+  )
+  time.now = daemon.clock.now
+  const key = operatorKey(daemon)
+  const sources = async () => (await daemon.call('/operator/sources', {}, key)).body.sources
+  expect(await sources()).toMatchObject([
+    { name: 'main', proof: 'time_listing', requests_per_minute: null, feeds: 0, last_fault: null },
+    {
+      name: 'hn',
+      kind: 'hackernews',
+      reachable: true,
+      requests_per_minute: 600,
+      ends_at: '2027-03-31',
+      feeds: 0,
+      lag_s: null,
+      last_fault: null,
+    },
+    { name: 'quiet' },
+  ])
+
+  const watch = { filter_spec: { source: 'hn', include_any: ['rust'] } }
+  expect((await daemon.send('/forum/monitor/add', watch)).status).toBe(200)
+  await daemon.clock.advance(2 * MINUTE)
+  const watched = (await sources())[1]
+  expect(watched).toMatchObject({ feeds: 1, open_gaps: 0, partial: null, last_fault: null })
+  expect(watched.lag_s).toBeLessThan(2 * 60)
+
+  site.state.status = 403
+  await daemon.clock.advance(2 * MINUTE)
+  quiet.state.status = 403
+  await daemon.call('/api/forum/posts?source=quiet&subforum=show')
+  const [main, failing, refused] = await sources()
+  expect(main.last_fault).toBeNull()
+  expect(failing.last_fault).toEqual({ fault: 'forbidden', at: expect.any(String) })
+  expect(failing.lag_s).toBeGreaterThan(watched.lag_s)
+  expect(refused.last_fault).toBeNull()
+
+  // A refusal of one row is not a fault of its source; a page in place of the API is.
+  quiet.state.status = 401
+  await daemon.call('/api/forum/posts?source=quiet&subforum=ask')
+  expect((await sources())[2].last_fault).toEqual({
+    fault: 'login_required',
+    at: expect.any(String),
+  })
 })
 
 test('the pool lists the state of its accounts and proxies, and no secret', async () => {

@@ -15,15 +15,15 @@ const root = `${import.meta.dir}/../../`
 
 /** Words of the platforms that are sources only. */
 const OF_SOURCES =
-  /discourse|hacker ?news|algolia|firebaseio|lemmy|post_stream|latest_posts|topic_slug|\bap_id\b|actor_id|objectID/i
+  /discourse|hacker ?news|algolia|firebaseio|lemmy|piefed|post_stream|latest_posts|topic_slug|\bap_id\b|actor_id|objectID/i
 
 /** Adapters and simulations of these platforms, and the files that list them. */
 const SPEAKERS =
-  /^sandbox\/|^src\/platforms\/(?:discourse|hackernews|lemmy)\/|^src\/wiring\/sources\.ts$|^src\/cli\/(?:demo\/kinds|account\/source)\.ts$|^test\/(unit\/(?:sandbox|platforms|config)|conformance|integration)\/|^test\/simulation\/sources\.test\.ts$/
+  /^sandbox\/|^src\/platforms\/(?:discourse|hackernews|lemmy)\/|^src\/wiring\/sources\.ts$|^src\/cli\/(?:demo\/kinds|account\/source)\.ts$|^test\/(unit\/(?:sandbox|platforms|config)|conformance|integration)\/|^test\/simulation\/sources\.test\.ts$|^test\/world\/sources\/|^scripts\/bars\/sources(?:-scenarios)?\.ts$/
 
 /** Names of kinds are values of the configuration and of answers, and of folders. */
 const KIND =
-  /platforms\/(?:reddit|discourse|hackernews|lemmy)|['"](?:reddit|discourse|hackernews|lemmy)['"]/g
+  /platforms\/(?:reddit|discourse|hackernews|lemmy)|['"](?:reddit|discourse|hackernews|lemmy|piefed)['"]/g
 
 /** Native words of a text as `line: text`. The names of kinds may occur everywhere. */
 function nativeWords(text: string, words = NATIVE): string[] {

@@ -148,6 +148,8 @@ export type DaemonOptions = {
   readonly platformUrl: string
   readonly receiverUrl: string
   readonly auditIntervalS: number | null
+  /** Tables of further sources. */
+  readonly sourcesToml?: string
 }
 
 const configOf = (options: DaemonOptions): string => `
@@ -181,7 +183,7 @@ health_cache_s = 0
 [maintenance]
 keep_hourly = 0
 keep_daily = 0
-${options.auditIntervalS === null ? '' : `[monitor]\naudit_interval_s = ${options.auditIntervalS}\n`}`
+${options.auditIntervalS === null ? '' : `[monitor]\naudit_interval_s = ${options.auditIntervalS}\n`}${options.sourcesToml ?? ''}`
 
 /** The executable in a fresh folder. Every wait on it is bounded. */
 export const makeDaemon = (options: DaemonOptions): Daemon => {

@@ -26,6 +26,7 @@ function exampleReads(words: Naming): Readonly<Record<string, unknown>> {
           kind: 'hackernews',
           url: 'https://news.ycombinator.com',
           capabilities: ['posts', 'comments', 'search', 'tree', 'user'],
+          place_examples: ['story', 'ask', 'show', 'job'],
           proof: 'dense',
           reachable: true,
           ends_at: null,

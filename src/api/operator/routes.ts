@@ -10,6 +10,7 @@ import type { Db } from '../../store/db/connection.ts'
 import { countSystem, listCustomerSummaries } from '../../store/maintenance/counts.ts'
 import { answerBody, listQuery, toOperator, toPage } from '../account/feedback.ts'
 import { operatorPool, type OperatorPoolDeps } from './accounts.ts'
+import { type OperatedSource, operatorSources } from './sources.ts'
 
 const DAY_MS = 86_400_000
 const CUSTOMERS_MAX = 1000
@@ -32,6 +33,7 @@ export type OperatorRouteDeps = OperatorPoolDeps & {
   storage: StorageReport
   /** State of reads as in `/health`. */
   reads: () => string
+  sources: () => OperatedSource[]
 }
 
 /**
@@ -41,6 +43,7 @@ export type OperatorRouteDeps = OperatorPoolDeps & {
 export const operator = (deps: OperatorRouteDeps) =>
   new Elysia({ name: 'operator' })
     .use(operatorPool(deps))
+    .use(operatorSources(deps))
     .use(system(deps))
     .use(customersFeedback(deps))
 

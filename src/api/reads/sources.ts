@@ -14,6 +14,7 @@ const sourceShape = z.object({
   kind: z.string(),
   url: z.string(),
   capabilities: z.array(z.string()),
+  place_examples: z.array(z.string()).describe('Names of places as this source writes them.'),
   proof: z.string().nullable(),
   reachable: z.boolean(),
   ends_at: z.string().nullable(),
@@ -27,6 +28,8 @@ export type SourceInfo = {
   url: string
   /** Names of what it can do, such as `posts` or `monitor`. */
   capabilities: readonly string[]
+  /** Names of places as this source writes them. */
+  place_examples: readonly string[]
   /** Proof of monitors that nothing was missed; null: it cannot be monitored. */
   proof: string | null
   /** False while it cannot be reached. */

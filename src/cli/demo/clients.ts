@@ -1,6 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
+import { MAIN } from '../../core/forum/items.ts'
 import type { Runtime } from '../../runtime/runtime.ts'
+import { SECOND } from './kinds.ts'
 import type { DemoOutput } from './output.ts'
 
 type ResponseBody = Record<string, unknown>
@@ -34,10 +36,10 @@ type DemoClient = ReturnType<typeof createDemoClient>
 const READ_EVERY_MS = 4000
 const READS = [
   { path: '/api/forum/posts?subforum=selfhosting&limit=25', rows: 'posts' },
+  { path: `/api/forum/posts?source=${SECOND}&subforum=coffee`, rows: 'posts' },
   { path: '/api/forum/search?q=backup&sort=new&limit=25', rows: 'posts' },
-  { path: '/api/forum/sub/coffee/comments?limit=100', rows: 'comments' },
   { path: '/api/forum/search/comments/deep?q=grinder&limit=3', rows: 'comments' },
-  { path: '/api/forum/sub/gardening/top?t=month&limit=10', rows: 'posts' },
+  { path: `/api/forum/search?source=${SECOND}&q=backup`, rows: 'posts' },
 ]
 
 /** Reads at intervals, until stopped or until the credit is used up. */
@@ -67,36 +69,37 @@ export async function readPeriodically(
 }
 
 /** Posts of the demo, so that there are matches even in a quiet minute. */
-const POSTED = [
+const POSTED: { to: 'main' | 'second'; place: string; title: string }[] = [
   {
-    subforum: 'selfhosting',
+    to: 'main',
+    place: 'selfhosting',
     title: 'Can anyone recommend a backup job that tells me when it fails?',
   },
-  { subforum: 'selfhosting', title: 'My wiki turned five today' },
-  { subforum: 'coffee', title: 'A quiet grinder for under 100 €?' },
-  { subforum: 'coffee', title: 'An espresso machine from a flea market' },
-  { subforum: 'gardening', title: 'Looking for tomatoes that forgive a forgetful owner' },
+  { to: 'second', place: 'homelab', title: 'Which backup did you ever restore from?' },
+  { to: 'main', place: 'coffee', title: 'A quiet grinder for under 100 €?' },
+  { to: 'second', place: 'coffee', title: 'The espresso of the week' },
+  { to: 'main', place: 'selfhosting', title: 'My wiki turned five today' },
 ]
-const POST_FIRST_MS = 3000
-const POST_EVERY_MS = 9000
+const POST_FIRST_MS = 2000
+const POST_EVERY_MS = 4000
 
-/** Posts at intervals, as a visitor of the platform would. */
+/** Posts at intervals, as a visitor of the platforms would. */
 export async function postPeriodically(
-  platform: string,
+  platforms: { main: string; second: string },
   output: DemoOutput,
   { fetch, clock }: Runtime,
   signal: AbortSignal,
 ) {
   await clock.sleep(POST_FIRST_MS, signal)
   for (let iteration = 0; !signal.aborted; iteration++) {
-    const post = POSTED[iteration % POSTED.length]
-    const response = await fetch(`${platform}/__sandbox/post`, {
+    const { to, place, title } = POSTED[iteration % POSTED.length] ?? POSTED[0]!
+    const response = await fetch(`${platforms[to]}/__sandbox/post`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(post),
+      body: JSON.stringify({ [to === 'main' ? 'subforum' : 'category']: place, title }),
       proxy: false,
     })
-    if (post && response.ok) output.posted(post)
+    if (response.ok) output.posted({ place: to === 'main' ? place : `${SECOND} ${place}`, title })
     else output.trouble('post.failed', { status: response.status })
     await clock.sleep(POST_EVERY_MS, signal)
   }
@@ -108,6 +111,7 @@ const TOLERANCE_S = 300
 export function startInbox({ clock }: Runtime, output: DemoOutput) {
   const names = new Map<string, string>()
   const ids = new Set<string>()
+  const sources = new Set<string>()
   let secret = ''
   let verified = 0
   let refused = 0
@@ -136,6 +140,7 @@ export function startInbox({ clock }: Runtime, output: DemoOutput) {
       const { delivery_id, monitor_id, items } = JSON.parse(text)
       ids.add(delivery_id)
       const [item] = items
+      sources.add(item.source ?? MAIN)
       output.delivered({
         monitor: names.get(monitor_id) ?? monitor_id,
         delivery_id,
@@ -151,7 +156,7 @@ export function startInbox({ clock }: Runtime, output: DemoOutput) {
       secret = text
     },
     name: (id: string, text: string) => void names.set(id, text),
-    seen: () => ({ matches: ids.size, verified, refused }),
+    seen: () => ({ matches: ids.size, verified, refused, sources: [...sources] }),
     [Symbol.asyncDispose]: () => server.stop(true),
   }
 }

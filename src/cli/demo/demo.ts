@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { parseConfig } from '../../config/load.ts'
+import { MAIN } from '../../core/forum/items.ts'
 import type { Log, Runtime } from '../../runtime/runtime.ts'
 import { openInstance } from '../../store/maintenance/instance.ts'
 import { createCustomer } from '../admin/customer.ts'
@@ -11,9 +12,10 @@ import { createSignInLink } from '../admin/sign-in-link.ts'
 import { EXIT, type Invocation } from '../command.ts'
 import type { OpenInstance } from '../configuration.ts'
 import { createDemoClient, postPeriodically, readPeriodically, startInbox } from './clients.ts'
+import { SECOND } from './kinds.ts'
 import { createDemoOutput } from './output.ts'
 
-// The platform, the daemon and a receiver in one process, each over a real socket. Every printed event was observed at
+// Two platforms, the daemon and a receiver in one process, each over a real socket. Every printed event was observed at
 // one of these sockets; nothing is read from the daemon's memory.
 
 export type DemoOptions = Pick<Invocation<object>, 'stdout' | 'stopped' | 'factories'> & {
@@ -30,6 +32,8 @@ const CADENCE_S = 2
 const ALLOWANCE = 6000
 const SPEED = 3
 const CREDIT_USD = 25
+/** Requests a minute that the second platform allows an address. */
+const SECOND_REQUESTS = 180
 
 /** Monitors of the demo. */
 const WATCHED = [
@@ -46,15 +50,16 @@ const WATCHED = [
     filter_spec: { subforum: 'coffee', q: '(grinder OR espresso OR roast*) AND -machine' },
   },
   {
-    name: 'people who ask for advice',
+    name: 'the same words on the second forum',
     filter_spec: {
-      subforum: ['gardening', 'MechKeys'],
-      include_any: ['recommend', 'looking for', 'what is the best', 'how do you'],
+      source: SECOND,
+      kind: 'both',
+      include_any: ['backup', 'backups', 'restore', 'grinder', 'espresso'],
     },
   },
 ]
 
-/** Runs the demo. Returns the exit code: with `seconds`, 0 only after a read, a match and a verified delivery. */
+/** Runs the demo. Returns the exit code: with `seconds`, 0 only after a read and a verified delivery of each platform. */
 export async function demo({
   port,
   seconds,
@@ -79,8 +84,11 @@ export async function demo({
       runtime: real,
     }),
   )
+  const second = stack.use(
+    await factories.startSource(SECOND, { port: 0, seed: SEED, speed: SPEED, runtime: real }),
+  )
   const inbox = stack.use(startInbox(real, output))
-  const config = parseConfig(configText({ port, dir, sandbox }))
+  const config = parseConfig(configText({ port, dir, sandbox, second }))
   const key = useInstance(config, real, createDemoKey)
   const trouble: Log = (level, event, fields) => {
     if (level === 'warn' || level === 'error') output.trouble(event, fields)
@@ -94,6 +102,7 @@ export async function demo({
   output.opening({
     daemon: daemon.url,
     platform: sandbox.url,
+    second: second.url,
     receiver: inbox.url,
     key,
     dir,
@@ -117,7 +126,7 @@ export async function demo({
   const ends = [stop, ...(seconds === null ? [] : [clock.sleep(seconds * 1000, signal)])]
   const busy = [
     readPeriodically(client, output, real, signal),
-    postPeriodically(sandbox.url, output, real, signal),
+    postPeriodically({ main: sandbox.url, second: second.url }, output, real, signal),
   ]
   await Promise.race(ends)
   over.abort()
@@ -130,7 +139,8 @@ export async function demo({
     credits_used: Number(credits_used),
     total_requests: Number(total_requests),
   })
-  const all = seen.reads > 0 && seen.matches > 0 && seen.verified > 0 && seen.refused === 0
+  const both = seen.sources.includes(MAIN) && seen.sources.includes(SECOND)
+  const all = seen.reads > 0 && both && seen.verified > 0 && seen.refused === 0
   if (seconds === null) return EXIT.done
   return all ? EXIT.done : EXIT.failed
 }
@@ -139,10 +149,12 @@ function configText({
   port,
   dir,
   sandbox,
+  second,
 }: {
   port: number
   dir: string
   sandbox: { url: string; session_cookie: string }
+  second: { url: string }
 }): string {
   return `
 [server]
@@ -152,6 +164,11 @@ dir = ${JSON.stringify(join(dir, 'data'))}
 [platform]
 base_url = "${sandbox.url}"
 session_cookie = "${sandbox.session_cookie}"
+[[source]]
+name = "${SECOND}"
+kind = "${SECOND}"
+base_url = "${second.url}"
+requests_per_minute = ${SECOND_REQUESTS}
 [billing]
 starting_credit = ${CREDIT_USD}
 [plans.entry]

@@ -1,4 +1,5 @@
 import type { Stdout } from '../command.ts'
+import { SECOND } from './kinds.ts'
 
 const WIDTH = 100
 
@@ -29,27 +30,31 @@ export function createDemoOutput({ write, color }: Pick<Stdout, 'write' | 'color
     opening({
       daemon,
       platform,
+      second,
       receiver,
       key,
       dir,
       link,
-    }: Record<'daemon' | 'platform' | 'receiver' | 'key' | 'dir' | 'link', string>) {
+    }: Record<'daemon' | 'platform' | 'second' | 'receiver' | 'key' | 'dir' | 'link', string>) {
       const auth = '-H "Authorization: Bearer $KEY"'
       print(bold('forumd demo'))
-      print('A simulated platform, the daemon and a webhook receiver, all on this machine.')
+      print('Two simulated forums, the daemon and a webhook receiver, all on this machine.')
       print(dim(`Nothing leaves it; ${dir} is removed at the end.`))
       print()
       print(`  daemon     ${cyan(daemon)}    reference: ${cyan(`${daemon}/docs`)}`)
-      print(`  platform   ${platform}    (simulated; new posts and comments keep appearing)`)
+      print(
+        `  main       ${platform}    the platform of [platform]; posts and comments keep appearing`,
+      )
+      print(`  ${SECOND.padEnd(10)} ${second}    a [[source]] beside it; likewise`)
       print(`  receiver   ${receiver}`)
       print()
       print(bold('Try it from another terminal'))
       print(`  KEY=${key}`)
       print(`  curl -s ${auth} '${daemon}/api/forum/posts?subforum=coffee&limit=3'`)
-      print(`  curl -s ${auth} '${daemon}/api/forum/search/comments/deep?q=grinder&limit=3'`)
+      print(
+        `  curl -s ${auth} '${daemon}/api/forum/posts?source=${SECOND}&subforum=coffee&limit=3'`,
+      )
       print(`  curl -s ${auth} '${daemon}/forum/monitor/deliveries?limit=3'`)
-      print(`  curl -s ${auth} '${daemon}/account/me'`)
-      print(`  curl -s ${daemon}/health`)
       print()
       print(bold('In a browser (the link signs in once, within 15 minutes)'))
       print(`  ${cyan(link)}`)
@@ -57,10 +62,10 @@ export function createDemoOutput({ write, color }: Pick<Stdout, 'write' | 'color
       print(bold('Monitors'))
     },
 
-    watching(name: string, filter: { subforum: string | string[] }) {
-      const { subforum, ...rest } = filter
-      const places = [subforum].flat().join(', ')
-      print(`  ${name.padEnd(30)} ${dim(truncate(`in ${places}: ${termsOf(rest)}`, WIDTH - 33))}`)
+    watching(name: string, filter: { subforum?: string | string[]; source?: string }) {
+      const { subforum, source, ...rest } = filter
+      const places = subforum === undefined ? source : [subforum].flat().join(', ')
+      print(`  ${name.padEnd(34)} ${dim(truncate(`in ${places}: ${termsOf(rest)}`, WIDTH - 37))}`)
     },
 
     begin() {
@@ -87,15 +92,19 @@ export function createDemoOutput({ write, color }: Pick<Stdout, 'write' | 'color
       line(cyan('read     '), path, `${rows} ${what}, ${took_ms.toFixed(1)} ms, ${left}`)
     },
 
-    posted({ subforum, title }: { subforum: string; title: string }) {
-      line(bold('posted   '), `${subforum}: ${title}`, 'by the demo itself')
+    posted({ place, title }: { place: string; title: string }) {
+      line(bold('posted   '), `${place}: ${title}`, 'by the demo itself')
     },
 
     delivered({ item, monitor, after_ms }: Painted) {
-      const { kind, subforum, title, body, enrichment } = item
+      const { kind, source, subforum, title, body, enrichment } = item
+      const place = [source, subforum]
+        .map(singleLine)
+        .filter((it) => it !== '')
+        .join(' ')
       const text = kind === 'comment' ? `comment: ${singleLine(body)}` : singleLine(title)
       const seconds = Math.max(0, after_ms / 1000).toFixed(1)
-      line(green('delivered'), `${singleLine(subforum)}: ${text}`, `verified, ${seconds} s`)
+      line(green('delivered'), `${place}: ${text}`, `verified, ${seconds} s`)
       print(
         `            ${dim(truncate(`${monitor}; matched ${matchedIn(enrichment)}`, WIDTH - 12))}`,
       )
@@ -110,17 +119,18 @@ export function createDemoOutput({ write, color }: Pick<Stdout, 'write' | 'color
       matches: number
       verified: number
       refused: number
+      sources: readonly string[]
       credits_used: number
       total_requests: number
     }) {
-      const { reads, matches, verified, refused, credits_used, total_requests } = seen
+      const { reads, matches, verified, refused, sources, credits_used, total_requests } = seen
       print()
       print(bold('Summary'))
       print(
         `  ${reads} reads by this program; the daemon counts ${total_requests} calls, $${credits_used} in all`,
       )
       print(
-        `  ${matches} matches, ${verified} deliveries with a valid signature, ${refused} refused`,
+        `  ${matches} matches from ${sources.join(' and ') || 'no source'}; ${verified} deliveries with a valid signature, ${refused} refused`,
       )
     },
   }

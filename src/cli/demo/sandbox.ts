@@ -99,14 +99,14 @@ export const sandboxCommand = command({
 
 export const demoCommand = command({
   name: 'demo',
-  summary: 'runs a platform, a daemon and a receiver in one process',
+  summary: 'runs two platforms, a daemon and a receiver in one process',
   options: {
     port: { type: 'string', value: 'N', help: 'port of the daemon (default: any free port)' },
     seconds: { type: 'string', value: 'N', help: 'stop after this many seconds' },
   },
   examples: ['forumd demo', 'forumd demo --port 8080 --seconds 60'],
   notes:
-    'The data folder is temporary and removed at the end. With --seconds the exit code is 0 only after a read, a match and a verified delivery.',
+    'The data folder is temporary and removed at the end. With --seconds the exit code is 0 only after a read and a verified delivery of each platform.',
   async run({ values, stdout, stopped, factories }) {
     const { seconds } = values
     const { demo } = await import('./demo.ts')

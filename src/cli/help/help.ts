@@ -14,7 +14,10 @@ export const COMMON = {
 
 /** Sections by task, with the first words of their commands. */
 const SECTIONS: readonly (readonly [string, readonly string[]])[] = [
-  ['Start:', ['init', 'demo', 'serve', 'check-config', 'config', 'doctor', 'service-unit']],
+  [
+    'Start:',
+    ['init', 'demo', 'serve', 'check-config', 'config', 'doctor', 'health', 'service-unit'],
+  ],
   ['Customers and keys:', ['customer', 'key', 'credit']],
   ['Accounts, proxies and sources:', ['account', 'proxy', 'source']],
   [

@@ -1,6 +1,6 @@
 import { ConfigError, parseConfig } from '../../config/load.ts'
-import { command, type CommandContext, EXIT, JSON_OPTION } from '../command.ts'
-import { NoConfiguration, readConfig } from '../configuration.ts'
+import { command, type CommandContext, CommandRefusal, EXIT, JSON_OPTION } from '../command.ts'
+import { localDaemon, NoConfiguration, readConfig } from '../configuration.ts'
 import { checkSetup } from '../setup-checks.ts'
 
 export const checkConfig = command({
@@ -44,6 +44,32 @@ export const configExample = command({
     })
     stdout.write(text)
     return EXIT.done
+  },
+})
+
+const HEALTH_TIMEOUT_MS = 5000
+
+export const healthCommand = command({
+  name: 'health',
+  summary: 'asks the daemon of this machine whether it serves',
+  options: {},
+  examples: ['forumd health', 'forumd health --config /etc/forumd/forumd.toml'],
+  notes:
+    'Requests /health/ready once, for the health check of a container or a script. Prints the answer. Exit code 0: it serves; 1: it does not, or none runs.',
+  async run(context) {
+    const { config, url } = localDaemon(context)
+    const runtime = await context.factories.createRuntime(config.log, context.stdout)
+    try {
+      const response = await runtime.fetch(`${url}/health/ready`, {
+        signal: AbortSignal.timeout(HEALTH_TIMEOUT_MS),
+      })
+      const text = await response.text()
+      context.stdout.write(`${text.trim()}\n`)
+      return response.ok ? EXIT.done : EXIT.failed
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      throw new CommandRefusal(`the daemon at ${url} does not answer: ${reason}`)
+    }
   },
 })
 

@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 
 import * as z from 'zod'
 
-import { command, type CommandContext, CommandRefusal, EXIT, UsageError } from '../command.ts'
-import { openConfig } from '../configuration.ts'
+import { command, type CommandContext, EXIT, UsageError } from '../command.ts'
+import { localDaemon } from '../configuration.ts'
 
 const KEY = /^[\x21-\x7e]{16,256}$/
 const REQUEST_TIMEOUT_MS = 10_000
@@ -38,7 +37,7 @@ export const mcpCommand = command({
   async run({ values, ...context }) {
     const key = keyOf(values['key-file'], context)
     const session = sessionOf(values['session-file'])
-    const url = values.url === undefined ? localUrl(context) : parseUrl(values.url)
+    const url = values.url === undefined ? localDaemon(context).url : parseUrl(values.url)
     await context.factories.serveMcp({
       url,
       key,
@@ -88,16 +87,4 @@ function parseUrl(text: string): string {
   if (url && ['http:', 'https:'].includes(url.protocol) && url.username === '')
     return url.href.replace(/\/$/, '')
   throw new UsageError('--url must be an address such as http://127.0.0.1:8080')
-}
-
-/** The address of the daemon of this machine's configuration. */
-function localUrl(context: CommandContext): string {
-  const { config } = openConfig(context, { create: false })
-  try {
-    return readFileSync(join(config.storage.dir, 'forumd.address'), 'utf8').trim()
-  } catch {
-    throw new CommandRefusal(
-      `no daemon runs on ${config.storage.dir}: start it with forumd serve, or name another with --url`,
-    )
-  }
 }

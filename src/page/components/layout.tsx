@@ -61,6 +61,7 @@ const OF_CUSTOMER: readonly Entry[] = [
 
 const OF_OPERATOR: readonly Entry[] = [
   { at: '', label: 'Overview', icon: 'overview' },
+  { at: 'sources', label: 'Sources', icon: 'sources' },
   { at: 'pool', label: 'Pool', icon: 'pool' },
   { at: 'customers', label: 'Customers', icon: 'customers' },
   { at: 'drafts', label: 'Drafts', icon: 'drafts' },

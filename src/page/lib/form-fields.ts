@@ -25,12 +25,7 @@ export function formParts({ communities, community }: UserSession['words']): For
     {
       title: 'Where',
       fields: [
-        {
-          name: 'source',
-          label: 'Sources',
-          hint: 'Names of configured sources, or all. Empty: main.',
-          kind: 'names',
-        },
+        { name: 'source', label: 'Sources', kind: 'names' },
         {
           name: community,
           label: capital(communities),
@@ -117,7 +112,7 @@ export function moreParts({ community, communities }: UserSession['words']): For
       ],
     },
     {
-      title: 'Authors and sources',
+      title: 'Authors, threads and links',
       fields: [
         { name: 'author', label: 'Authors', kind: 'names' },
         { name: 'exclude_authors', label: 'Exclude authors', kind: 'names' },

@@ -83,6 +83,8 @@ export type Preview = Omit<ResponseBody<'/forum/monitor/preview', 'post'>, 'matc
 }
 export type Criterion = NonNullable<Preview['item']>['criteria'][number]
 
+export type Source = ResponseBody<'/api/forum/sources'>['sources'][number]
+
 type AnyWhy = ResponseBody<'/forum/monitor/why'>
 export type Why = Omit<AnyWhy, 'items'> & {
   items: (Omit<AnyWhy['items'][number], 'enrichment'> & { enrichment: Enrichment | null })[]
@@ -161,6 +163,17 @@ export type Pool = {
     last_error: string | null
   }[]
   anonymous: { allowed: boolean }
+}
+
+/** A source as its operator sees it. */
+export type OperatedSource = Source & {
+  requests_per_minute: number | null
+  feeds: number
+  last_check_at: string | null
+  lag_s: number | null
+  partial: string | null
+  open_gaps: number
+  last_fault: { fault: string; at: string } | null
 }
 
 /** A customer in the operator's list. */

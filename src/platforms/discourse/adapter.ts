@@ -347,6 +347,7 @@ export function createDiscourse(options: SourceOptions): Source {
         return ok({ rows, ids, as_of, anonymous })
       },
     }),
+    place_examples: ['support', 'support/bugs', 'tag:release'],
     isPlace: (place) => place.length <= PLACE_MAX && PLACE.test(place),
     targetOf({ origin, pathname }) {
       const base = new URL(base_url)

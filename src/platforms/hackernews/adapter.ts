@@ -336,6 +336,7 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
       updates: (call) => get('updates', call),
       storyAbove,
     }),
+    place_examples: ['story', 'ask', 'show', 'job'],
     isPlace: (place) => asPlace(place) !== null,
     targetOf({ hostname, pathname, searchParams }) {
       const id = searchParams.get('id') ?? ''

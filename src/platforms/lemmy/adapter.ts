@@ -12,15 +12,7 @@ import {
   withUnsupported,
 } from '../source.ts'
 import { lemmyActs } from './acts.ts'
-import {
-  type ApiPage,
-  commentSort,
-  createApi,
-  PAGE_MAX,
-  type Params,
-  postSort,
-  SPANS_S,
-} from './api.ts'
+import { type ApiPage, createApi, type Params, postSort, SPANS_S } from './api.ts'
 import {
   type Dialect,
   livenessOf,
@@ -37,20 +29,21 @@ type Row = Record<string, unknown>
 type Paging = { limit: number; after: string | null }
 
 const AT_ONCE = 4
-/** The API answers a tree up to this depth in one request. */
-const DEPTH_MAX = 50
 /** Places that are no community: everything that the server knows, and its own communities. */
 const WHOLE = { all: 'All', local: 'Local' } as const
 
 /**
- * A Lemmy server by its API, version 3 (0.19) or 4 (1.0), or PieFed's. It is read without an account
- * unless `credential`, a token of the API, is set: an account hides what it has blocked.
+ * A Lemmy server by its API, version 3 (0.19) or 4 (1.0), or a PieFed server. It is read without an
+ * account unless `credential`, a token of the API, is set: an account hides what it has blocked.
  * @see https://join-lemmy.org/docs/contributors/04-api.html
  */
-export function createLemmy(options: SourceOptions): Source {
+export function createLemmy(
+  options: SourceOptions,
+  software: 'lemmy' | 'piefed' = 'lemmy',
+): Source {
   const { base_url, clock } = options
   const { host } = new URL(base_url)
-  const api = createApi(options)
+  const api = createApi(options, software)
 
   /** The name that this server uses: without its own host. */
   const localName = (place: string): string => {
@@ -109,24 +102,6 @@ export function createLemmy(options: SourceOptions): Source {
       }
     }
     return ok(found)
-  }
-
-  async function commentsUnder(
-    { post_id, parent_id, sort }: { post_id: string; parent_id?: string | undefined; sort: string },
-    call: HttpCall,
-  ): Promise<Outcome<Row[]>> {
-    const server = await api.server(call)
-    if (!server.ok) return server
-    const { word } = server.value.dialect
-    const query = {
-      post_id,
-      parent_id,
-      type_: word('All'),
-      sort: word(commentSort(sort)),
-      max_depth: DEPTH_MAX,
-    }
-    const page = await api.list('comment', '/comment/list', query, FIRST_PAGE, call)
-    return page.ok ? ok(page.value.views) : page
   }
 
   /** Posts or comments that contain words; the order is the server's. */
@@ -210,10 +185,12 @@ export function createLemmy(options: SourceOptions): Source {
 
     async comments({ subforums, ...paging }, call) {
       if (subforums.length > 1) return fail(ONE_PLACE)
+      const id = await api.placeById(localName(subforums[0] ?? 'all'), call)
+      if (!id.ok) return id
       return list(
         'comment',
         () => '/comment/list',
-        (dialect) => ({ ...placeOf(subforums, dialect), sort: dialect.word('New') }),
+        (dialect) => ({ ...placeOf(subforums, dialect), ...id.value, sort: dialect.word('New') }),
         liveComment,
         paging,
         call,
@@ -280,7 +257,7 @@ export function createLemmy(options: SourceOptions): Source {
       if (!view.ok) return view
       const post = view.value === null ? null : livePost(view.value)
       if (post === null) return fail(ABSENT)
-      const views = await commentsUnder({ post_id, parent_id: comment_id, sort }, call)
+      const views = await api.commentsUnder({ post_id, parent_id: comment_id, sort }, call)
       if (!views.ok) return views
       const comments = views.value.flatMap((row) => shownComment(row) ?? [])
       return ok({ post, comments: cutTree(post.name, comments, { comment_id, depth, limit }) })
@@ -288,7 +265,7 @@ export function createLemmy(options: SourceOptions): Source {
 
     async more({ post_id, ids, sort }, call) {
       // One request for all of them: the API has no list by ids.
-      const views = await commentsUnder({ post_id, sort }, call)
+      const views = await api.commentsUnder({ post_id, sort }, call)
       if (!views.ok) return views
       const wanted = new Set(ids)
       const under = views.value.filter((view) =>
@@ -368,16 +345,25 @@ export function createLemmy(options: SourceOptions): Source {
       ),
   }
 
-  const acts = lemmyActs(api, base_url, () => clock.now() + api.client.clock_offset_ms())
+  // Acts were not tried with PieFed, whose sign-in takes other fields.
+  const acts =
+    software === 'lemmy'
+      ? lemmyActs(api, base_url, () => clock.now() + api.client.clock_offset_ms())
+      : {}
   return {
-    kind: 'lemmy',
+    kind: software,
     url: base_url,
-    capabilities: new Set([...readCapabilities(reads), ...actCapabilities(acts), 'downvote']),
+    capabilities: new Set([
+      ...readCapabilities(reads),
+      ...actCapabilities(acts),
+      ...('vote' in acts ? (['downvote'] as const) : []),
+    ]),
     acts,
     authorization: null,
     reads: withUnsupported(reads),
     commentOf: fromNode,
     stream: createStream({ clock, api, site_url: base_url }),
+    place_examples: ['coffee', 'coffee@other.example'],
     isPlace: (place) => PLACE.test(place),
     partialFor(place) {
       if (place === 'local') return null
@@ -407,7 +393,6 @@ export function createLemmy(options: SourceOptions): Source {
 const ABSENT: Fault = { kind: 'not_found', reason: 'absent' }
 /** The API lists one community or all. */
 const ONE_PLACE: Fault = { kind: 'rejected', status: 400 }
-const FIRST_PAGE: Paging = { limit: PAGE_MAX, after: null }
 const PLACE = /^!?[\w.-]{1,255}(?:@[a-z0-9](?:[a-z0-9.-]{0,252}[a-z0-9])?(?::\d{1,5})?)?$/i
 const POST_PATH = /^\/post\/(\d{1,15})(?:\/(\d{1,15}))?\/?$/
 

@@ -24,6 +24,8 @@ export type Api = ReturnType<typeof createApi>
 
 /** Rows of a page at most; more are refused. */
 export const PAGE_MAX = 50
+/** The API answers a tree up to this depth in one request. */
+const DEPTH_MAX = 50
 /** The description is requested again after this time: an update may bring another API. */
 const SITE_MS = 24 * 3_600_000
 /** Share of the announced limit of reads that a reader uses. */
@@ -31,7 +33,7 @@ const SHARE = 0.1
 const RATE_PAUSE_S = 60
 
 /** Client for one server: finds its API once, keeps to its announced limits, maps its errors. */
-export function createApi(options: SourceOptions) {
+export function createApi(options: SourceOptions, software: keyof typeof DIALECTS = 'lemmy') {
   const { clock, credential } = options
   const client = createHttpClient({
     ...options,
@@ -44,7 +46,7 @@ export function createApi(options: SourceOptions) {
   /** Requests the site by each API in turn. A server that has the newest never gets an older one. */
   async function find(call: HttpCall): Promise<Outcome<Server>> {
     let refusal: Fault = { kind: 'unreadable', path: '$.version' }
-    for (const dialect of DIALECTS) {
+    for (const dialect of DIALECTS[software]) {
       const answer = await client.get(`${dialect.base}/site`, call)
       const site = answer.ok ? toSite(answer.value) : null
       if (site !== null) {
@@ -107,12 +109,13 @@ export function createApi(options: SourceOptions) {
   ): Promise<Outcome<ApiPage>> {
     const at = await server(call)
     if (!at.ok) return at
-    const by_cursor = at.value.dialect.cursors.has(path)
+    const { dialect } = at.value
+    const by_cursor = dialect.cursors.has(path)
     if (!by_cursor && after !== null && !/^[1-9]\d{0,5}$/.test(after))
       return fail({ kind: 'rejected', status: 400 })
     const size = Math.min(limit, PAGE_MAX)
-    const page = by_cursor ? { page_cursor: after } : { page: after ?? 1 }
-    const answer = await request(path, { show_nsfw: true, limit: size, ...page, ...params }, call)
+    const page = by_cursor ? { [dialect.cursor]: after } : { page: after ?? 1 }
+    const answer = await request(path, { ...dialect.list, limit: size, ...page, ...params }, call)
     if (!answer.ok) return answer
     const { value, headers } = answer.value
     const views = viewsOf(value, kind)
@@ -138,7 +141,47 @@ export function createApi(options: SourceOptions) {
     return ok(view)
   }
 
-  return { client, server, get, list, byId }
+  /** Views of the comments under a post, or under one of its comments. */
+  async function commentsUnder(
+    { post_id, parent_id, sort }: { post_id: string; parent_id?: string | undefined; sort: string },
+    call: HttpCall,
+  ): Promise<Outcome<Row[]>> {
+    const at = await server(call)
+    if (!at.ok) return at
+    const { word, tree_pages } = at.value.dialect
+    const query = {
+      post_id,
+      parent_id,
+      type_: word('All'),
+      sort: word(commentSort(sort)),
+      max_depth: DEPTH_MAX,
+    }
+    const views: Row[] = []
+    let after: string | null = null
+    for (let count = 0; count < tree_pages; count++) {
+      const paging = { limit: PAGE_MAX, after }
+      const page = await list('comment', '/comment/list', query, paging, call)
+      if (!page.ok) return page
+      views.push(...page.value.views)
+      after = page.value.after
+      if (after === null) break
+    }
+    return ok(views)
+  }
+
+  /** The parameter of a community for a list of comments that takes no names, as PieFed's. */
+  async function placeById(name: string, call: HttpCall): Promise<Outcome<Params>> {
+    if (software === 'lemmy' || name === 'all' || name === 'local') return ok({})
+    const answer = await get('/community', { name }, call)
+    if (!answer.ok) return answer
+    const view = fieldsOf(fieldsOf(answer.value)['community_view'])
+    const community_id = numberAt(fieldsOf(view['community']), 'id')
+    return community_id === null
+      ? fail({ kind: 'unreadable', path: '$.community_view' })
+      : ok({ community_id })
+  }
+
+  return { client, server, get, list, byId, commentsUnder, placeById }
 }
 
 /** Meaning of the API's error codes; null: by the status. Login codes are answers for their caller. */
@@ -156,9 +199,12 @@ function verdict({ status, headers, value }: HttpAnswer): Fault | null {
   if (/^(incorrect_login|missing_totp_token|incorrect_totp_token)$/.test(code))
     return { kind: 'rejected', status }
   if (/^(not_logged_in|instance_is_private)$/.test(code)) return { kind: 'login_required' }
+  if (code === 'alpha api is not enabled') return { kind: 'forbidden', reason: null }
   if (/^(couldnt_find_\w+|not_found|\w+_not_found)$|no row was found|not found/i.test(code))
     return { kind: 'not_found', reason: 'absent' }
   if (code.startsWith('person_is_banned_from_')) return { kind: 'forbidden', reason: 'banned' }
+  // PieFed answers 400 for each row that it does not have, in varying words.
+  if (status === 400 && body['code'] === 400) return { kind: 'not_found', reason: 'absent' }
   return null
 }
 
@@ -193,5 +239,5 @@ export function postSort(sort: string, t: string | null, { generation, word }: D
 }
 
 /** Order of comments, as `word` takes it. */
-export const commentSort = (sort: string): string =>
+const commentSort = (sort: string): string =>
   ({ new: 'New', old: 'Old', top: 'Top', controversial: 'Controversial' })[sort] ?? 'Hot'

@@ -30,6 +30,12 @@ export type Dialect = {
   word(name: string): string
   /** Lists whose next page is named by the answer; the others are numbered. */
   cursors: ReadonlySet<string>
+  /** Parameter that takes the name of the next page. */
+  cursor: string
+  /** Parameters of every list. */
+  list: Readonly<Record<string, string | boolean>>
+  /** Pages of comments that one tree may take: an API without pages answers all of them at once. */
+  tree_pages: number
   /** Paths and parameters that differ. */
   person: string
   query: string
@@ -42,38 +48,49 @@ const V3: Dialect = {
   is_wrapper: false,
   word: (name) => name,
   cursors: new Set(['/post/list']),
+  cursor: 'page_cursor',
+  list: { show_nsfw: true },
+  tree_pages: 1,
   person: '/user',
   query: 'q',
   login: { path: '/user/login', name: 'username_or_email' },
 }
 
-/** The APIs that a server may have, in the order of the search for them. */
-export const DIALECTS: readonly Dialect[] = [
-  {
-    ...V3,
-    generation: 'v4',
-    base: '/api/v4',
-    word: (name) => name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase(),
-    cursors: new Set([
-      '/post/list',
-      '/comment/list',
-      '/community/list',
-      '/search',
-      '/person/content',
-      '/modlog',
-    ]),
-    person: '/person',
-    query: 'search_term',
-    login: { path: '/account/auth/login', name: 'username_or_email' },
-  },
-  V3,
-  {
-    ...V3,
-    generation: 'piefed',
-    base: '/api/alpha',
-    login: { path: '/user/login', name: 'username' },
-  },
-]
+const V4: Dialect = {
+  ...V3,
+  generation: 'v4',
+  base: '/api/v4',
+  word: (name) => name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase(),
+  cursors: new Set([
+    '/post/list',
+    '/comment/list',
+    '/community/list',
+    '/search',
+    '/person/content',
+    '/modlog',
+  ]),
+  person: '/person',
+  query: 'search_term',
+  login: { path: '/account/auth/login', name: 'username_or_email' },
+}
+
+/**
+ * PieFed's API, modelled after version 3. Its description names the parameters.
+ * @see https://piefed.social/api/alpha/swagger
+ */
+const PIEFED: Dialect = {
+  ...V3,
+  generation: 'piefed',
+  base: '/api/alpha',
+  cursors: new Set(['/post/list', '/comment/list', '/community/list']),
+  cursor: 'page',
+  list: { show_nsfw: true, nsfw: 'Include', include_content: true },
+  tree_pages: 20,
+  login: { path: '/user/login', name: 'username' },
+}
+
+/** The APIs that a server of each kind may have, in the order of the search for them. */
+export const DIALECTS = { lemmy: [V4, V3], piefed: [PIEFED] } as const
 
 /** First text among fields: the generations name the same value differently. */
 const firstText = (row: Row, ...fields: string[]): string | null => {

@@ -39,6 +39,7 @@ export function createFurtherForum(options: SourceOptions): Source {
     acts: {},
     authorization: null,
     has_names_of_main: true,
+    place_examples: ['coffee', 'gardening'],
     isPlace: (place) => parseCommunityName(place) !== null,
     targetOf: ({ href }) => parsePermalink(href, hosts),
     commentOf: ({ data }) => toComment(client.base, data),

@@ -184,3 +184,45 @@ export function attachConfigured(
     if (changed.length > 0) updateFeedPace(db, now, changed)
   }
 }
+
+/** Feeds of a source: of its stream, or all feeds of the platform that is polled. Instants in epoch ms. */
+export type SourceFeeds = {
+  source: string
+  feeds: number
+  last_check_at: number | null
+  /** Everything created before was read, by the clock of the source; null for polled feeds. */
+  verified_until: number | null
+  partial: string | null
+  open_gaps: number
+}
+
+const FEED_SOURCE = `iif(f.kind = 'stream', f.place, 'main')`
+
+/** State of the watched feeds by source, and the newest fault among those that fail now. */
+export function listSourceFeeds(
+  db: Db,
+): (SourceFeeds & { fault: string | null; fault_at: number | null })[] {
+  const rows = db
+    .query<SourceFeeds, []>(
+      `SELECT ${FEED_SOURCE} AS source, count(*) AS feeds, max(f.last_check_at) AS last_check_at,
+              min(t.verified_until) AS verified_until, max(t.partial) AS partial,
+              sum((SELECT count(*) FROM gaps g WHERE g.feed_id = f.id AND g.closed_at IS NULL)) AS open_gaps
+         FROM feeds f LEFT JOIN feed_streams t ON t.feed_id = f.id
+        WHERE f.next_check_at IS NOT NULL GROUP BY 1`,
+    )
+    .all()
+  // The other columns are those of the newest row (SQLite: bare columns beside max).
+  const faults = db
+    .query<{ source: string; fault: string; fault_at: number | null }, []>(
+      `SELECT ${FEED_SOURCE} AS source, f.last_fault AS fault,
+              max(coalesce(f.last_check_at, f.created_at)) AS fault_at
+         FROM feeds f WHERE f.next_check_at IS NOT NULL AND f.last_fault IS NOT NULL GROUP BY 1`,
+    )
+    .all()
+  const by_source = new Map(faults.map((it) => [it.source, it]))
+  return rows.map((row) => ({
+    ...row,
+    fault: by_source.get(row.source)?.fault ?? null,
+    fault_at: by_source.get(row.source)?.fault_at ?? null,
+  }))
+}

@@ -11,7 +11,7 @@ function record() {
   const ends = createAccessEnds({
     clock,
     log: (_, event, fields = {}) =>
-      logged.push(`${event} ${fields['reason']} ${fields['subject']}`),
+      logged.push([event, fields['reason'], fields['subject']].join(' ')),
   })
   return { ends, logged, pass: (ms: number) => void (now += ms) }
 }

@@ -111,6 +111,7 @@ export const Checkbox = ({ label, checked, change, disabled = false }: CheckboxP
 )
 
 type ChoiceProps<T extends string> = Partial<FieldAttributes> & {
+  disabled?: boolean
   value: T
   options: readonly (readonly [T, string])[]
   change: (value: T) => void

@@ -17,18 +17,22 @@ import { type Failure, postJson } from '../../lib/api.ts'
 import { fieldOf, inFormWords, toSpec, toTyped, type Typed } from '../../lib/filter-spec.ts'
 import { type FormField, type FormPart, formParts, moreParts } from '../../lib/form-fields.ts'
 import { dashboardPath, go, Link } from '../../lib/route.tsx'
-import type { Monitor, MonitorList, Webhook } from '../../lib/types.ts'
+import { lackOf, placeHint, selectedSources } from '../../lib/sources.ts'
+import type { Monitor, MonitorList, Source, Webhook } from '../../lib/types.ts'
 import { type PreviewState, PreviewView, usePreview } from './preview.tsx'
+import { SourceField } from './source-field.tsx'
 
 type SpecPartsProps = {
   parts: readonly FormPart[]
   typed: Typed
   setTyped: (typed: Typed) => void
   errorOf: (field: string) => string | null
+  /** The sources of the daemon. */
+  sources: readonly Source[]
 }
 
 /** The fields of a filter, grouped. */
-const SpecParts = ({ parts, typed, setTyped, errorOf }: SpecPartsProps) => (
+const SpecParts = ({ parts, typed, setTyped, errorOf, sources }: SpecPartsProps) => (
   <>
     {parts.map(({ title, fields }) => (
       <fieldset key={title}>
@@ -40,6 +44,8 @@ const SpecParts = ({ parts, typed, setTyped, errorOf }: SpecPartsProps) => (
             value={typed[field.name] ?? ''}
             change={(value) => setTyped({ ...typed, [field.name]: value })}
             error={fieldError(field, errorOf(field.name))}
+            sources={sources}
+            chosen={selectedSources(String(typed['source'] ?? ''), sources)}
           />
         ))}
       </fieldset>
@@ -65,19 +71,41 @@ function MoreParts(props: SpecPartsProps) {
   )
 }
 
-type SpecFieldProps = {
+type ChoiceFieldProps = {
   field: FormField
   value: string | readonly string[]
   change: (value: string | readonly string[]) => void
   error: string | null
 }
+type SpecFieldProps = ChoiceFieldProps & {
+  sources: readonly Source[]
+  /** The sources that the filter selects. */
+  chosen: readonly Source[]
+}
 
-function SpecField({ field, value, change, error }: SpecFieldProps) {
-  const { label, hint, kind, options = [] } = field
+function SpecField({ field, value, change, error, sources, chosen }: SpecFieldProps) {
+  const { words } = useCurrentUser()
+  const { name, label, kind, options = [] } = field
   if (kind === 'some') return <MultiChoice {...{ field, change, error }} value={value} />
+  const text = String(value)
+  if (name === 'source')
+    return sources.length < 2 && text === '' ? null : (
+      <SourceField {...{ sources, change, error }} value={text} />
+    )
+  const lack = lackOf(name, chosen)
+  // The platform of the accounts, main, takes the names that the labels of the form are about.
+  const is_further = chosen.some((it) => it.name !== 'main')
+  const hint = name === words.community && is_further ? placeHint(chosen) : field.hint
   return (
-    <Field label={label} hint={hint} error={error}>
-      {(attributes) => <Input {...{ kind, options, change, attributes }} value={String(value)} />}
+    <Field label={label} hint={lack ?? hint} error={error}>
+      {(attributes) => (
+        // A value that cannot be used stays editable, so that it can be removed.
+        <Input
+          {...{ kind, options, change }}
+          attributes={{ ...attributes, disabled: lack !== null && text === '' }}
+          value={text}
+        />
+      )}
     </Field>
   )
 }
@@ -93,7 +121,7 @@ type InputProps = {
   options: readonly (readonly [string, string])[]
   value: string
   change: (value: string) => void
-  attributes: FieldAttributes
+  attributes: FieldAttributes & { disabled: boolean }
 }
 
 function Input({ kind, options, value, change, attributes }: InputProps) {
@@ -130,7 +158,7 @@ function Input({ kind, options, value, change, attributes }: InputProps) {
   }
 }
 
-function MultiChoice({ field, value, change, error }: SpecFieldProps) {
+function MultiChoice({ field, value, change, error }: ChoiceFieldProps) {
   const chosen = typeof value === 'string' ? [] : value
   const { name, label, hint, options = [] } = field
   return (
@@ -258,7 +286,8 @@ export function MonitorEdit({ id }: { id: string }) {
 }
 
 function MonitorForm({ monitor }: { monitor: Monitor | null }) {
-  const { words, monitor_path } = useCurrentUser()
+  const { words, monitor_path, base_path } = useCurrentUser()
+  const sources = useQuery<{ sources: Source[] }>(`${base_path}/sources`).value?.sources ?? []
   const parts = useMemo(() => formParts(words), [words])
   const more = useMemo(() => moreParts(words), [words])
   const fields = useMemo(() => [...parts, ...more].flatMap((it) => it.fields), [parts, more])
@@ -311,11 +340,11 @@ function MonitorForm({ monitor }: { monitor: Monitor | null }) {
     >
       <form class="split" onSubmit={(event) => void save(event)} noValidate>
         <div>
-          <SpecParts parts={parts} {...{ typed, setTyped, errorOf }} />
+          <SpecParts parts={parts} {...{ typed, setTyped, errorOf, sources }} />
         </div>
         <PreviewPane preview={preview} />
         <div>
-          <MoreParts parts={more} {...{ typed, setTyped, errorOf }} />
+          <MoreParts parts={more} {...{ typed, setTyped, errorOf, sources }} />
           <fieldset>
             <legend>Monitor settings</legend>
             <TextField

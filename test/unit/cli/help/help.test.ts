@@ -83,7 +83,7 @@ test.each([
   [['kye', '--help'], "unknown command 'kye' (did you mean key?)"],
   [['help', 'key', 'crate'], "unknown command 'crate' (did you mean create?)"],
   [['key', 'crate', '-h'], "unknown command 'crate' (did you mean create?)"],
-  [['help', 'help'], "unknown command 'help'"],
+  [['help', 'help'], "unknown command 'help' (did you mean health?)"],
 ])('%j is not answered with the help of something else', async (args, sentence) => {
   expect(await forumd(...args)).toEqual({
     code: 2,

@@ -13,14 +13,15 @@ const callOf = (fixture: { call(): { deadline_at: number } }): Call => ({
 describe.each(['v3', 'v4', 'piefed'] as const)('%s', (generation) => {
   test('the API is found once, from the newest on', async () => {
     await using fixture = createServer(generation)
-    const bases = ['/api/v4/site', '/api/v3/site', '/api/alpha/site']
-    const found = { v4: 1, v3: 2, piefed: 3 }[generation]
+    const requested = {
+      v4: ['/api/v4/site'],
+      v3: ['/api/v4/site', '/api/v3/site'],
+      piefed: ['/api/alpha/site'],
+    }[generation]
     const { reads } = fixture.source
     for (let count = 0; count < 2; count++)
       await reads.posts({ subforums: [], sort: 'new', t: null, ...FIRST }, callOf(fixture))
-    expect(fixture.world.requests.filter((it) => it.endsWith('/site'))).toEqual(
-      bases.slice(0, found),
-    )
+    expect(fixture.world.requests.filter((it) => it.endsWith('/site'))).toEqual(requested)
   })
 
   test('a listing has the fields of every source, and goes on by its cursor', async () => {
@@ -149,6 +150,61 @@ describe.each(['v3', 'v4', 'piefed'] as const)('%s', (generation) => {
         ['12', 'removed'],
       ]),
     })
+  })
+})
+
+describe('a PieFed server', () => {
+  test('its list of comments takes the id of a community, not the name', async () => {
+    await using fixture = createServer('piefed')
+    fixture.put('comment', 11)
+    const { reads } = fixture.source
+    const query = { subforums: ['coffee'], ...FIRST }
+    expect(await reads.comments(query, callOf(fixture))).toMatchObject({
+      value: { rows: [{ name: 't1_11', author: 'ann', body: 'text 11' }] },
+    })
+    expect(fixture.world.requests.at(-1)).toContain('community_id=3')
+    expect(
+      await reads.comments({ ...query, subforums: ['unknown'] }, callOf(fixture)),
+    ).toMatchObject({ fault: { kind: 'not_found' } })
+  })
+
+  test('a tree goes on over its pages, which the API bounds', async () => {
+    await using fixture = createServer('piefed')
+    fixture.put('post', 1)
+    for (let id = 1; id <= 120; id++) fixture.put('comment', id)
+    const query = { post_id: '1', sort: 'new', depth: null, limit: null }
+    const tree = await fixture.source.reads.tree(query, callOf(fixture))
+    expect(tree.ok && tree.value.comments.length).toBe(120)
+  })
+
+  test('a row that it does not have is absent; an API that is switched off is no absence', async () => {
+    await using fixture = createServer('piefed')
+    const call = callOf(fixture)
+    expect(await fixture.source.reads.postsById(['9'], call)).toEqual({ ok: true, value: [] })
+    const unspecific = { code: 400, message: 'A sentence of its own', status: 'Bad Request' }
+    fixture.world.answer = () => Response.json(unspecific, { status: 400 })
+    expect(await fixture.source.reads.postsById(['9'], call)).toEqual({ ok: true, value: [] })
+    for (const [message, kind] of [
+      ['alpha api is not enabled', 'forbidden'],
+      ['incorrect_login', 'rejected'],
+    ] as const) {
+      const body = { code: 400, message, status: 'Bad Request' }
+      fixture.world.answer = () => Response.json(body, { status: 400 })
+      expect(await fixture.source.reads.postsById(['9'], call)).toMatchObject({ fault: { kind } })
+    }
+  })
+
+  test('an account is read with its content, which the API leaves out unless asked', async () => {
+    await using fixture = createServer('piefed')
+    fixture.put('comment', 11)
+    fixture.world.answer = (path, request) => {
+      if (path !== '/user') return null
+      const asked = new URL(request.url).searchParams.get('include_content') === 'true'
+      return Response.json({ posts: [], comments: asked ? [{}] : [] })
+    }
+    const query = { name: 'ann', sort: 'new', t: null, ...FIRST }
+    await fixture.source.reads.userComments(query, callOf(fixture))
+    expect(fixture.world.requests.at(-1)).toContain('include_content=true')
   })
 })
 

@@ -119,10 +119,11 @@ export function createServer(generation: 'v3' | 'v4' | 'piefed') {
     const newest = all
       .filter((it) => !it.is_absent && !it.is_unlisted && (kind === 'comment' || !it.is_removed))
       .toSorted((a, b) => b.published - a.published || b.id - a.id)
-    const size = query.has('max_depth')
-      ? Infinity
-      : Math.min(world.page_size, Number(query.get('limit') ?? 10))
-    const by_cursor = v4 || kind === 'post'
+    const size =
+      query.has('max_depth') && generation !== 'piefed'
+        ? Infinity
+        : Math.min(world.page_size, Number(query.get('limit') ?? 10))
+    const by_cursor = generation !== 'piefed' && (v4 || kind === 'post')
     const cursor = query.get(by_cursor ? 'page_cursor' : 'page')
     const from =
       cursor === null
@@ -136,6 +137,10 @@ export function createServer(generation: 'v3' | 'v4' | 'piefed') {
     return json({
       [v4 ? 'items' : `${kind}s`]: views,
       ...(by_cursor && next !== null && { next_page: next }),
+      // Pages of PieFed are numbered, and the answer names the next one.
+      ...(generation === 'piefed' && {
+        next_page: next === null ? null : String(Number(cursor ?? 1) + 1),
+      }),
     })
   }
 
@@ -187,6 +192,8 @@ export function createServer(generation: 'v3' | 'v4' | 'piefed') {
         )
       if (path === '/post/list') return listed('post', query)
       if (path === '/comment/list') return listed('comment', query)
+      if (path === '/community' && query.get('name') === 'coffee')
+        return json({ community_view: { community } })
       if (path === '/modlog') return modlog()
       if (path === '/post' || path === '/comment') {
         const kind = path === '/post' ? 'post' : 'comment'
@@ -224,12 +231,13 @@ export function createServer(generation: 'v3' | 'v4' | 'piefed') {
     timeout_ms: 5000,
     credential: null,
   }
-  const source = createLemmy(options)
+  const software = generation === 'piefed' ? 'piefed' : 'lemmy'
+  const source = createLemmy(options, software)
   return {
     world,
     source,
     clock,
-    api: (): Api => createApi(options),
+    api: (): Api => createApi(options, software),
     slowed_ms: () => skipped,
     put(kind: 'post' | 'comment', id: number, more: Partial<Entry> = {}) {
       const entry = { id, published: world.now, text: `text ${id}`, ...more }

@@ -1,0 +1,77 @@
+import { parseConfig } from '../../src/config/load.ts'
+import { type Config, SOURCE_KINDS } from '../../src/config/schema.ts'
+import { createEgress } from '../../src/net/egress.ts'
+import { capabilityText } from '../../src/page/lib/sources.ts'
+import { realClock } from '../../src/runtime/runtime.ts'
+import { createSource, listSources } from '../../src/wiring/sources.ts'
+
+/** The line above the table, and the page's other text, stay as they are. */
+const TABLE = /(<!-- capabilities: written by scripts\/docs\.ts -->\n\n)(?:\|.*\n)+/
+
+/** docs/sources.md with the table of what each kind can do, from the adapters. */
+export const withCapabilities = (page: string): string =>
+  page.replace(TABLE, (_, head: string) => head + capabilityTable())
+
+function capabilityTable(): string {
+  const egress = createEgress({
+    fetch: () => Promise.reject(new Error('no request is sent')),
+    clock: realClock,
+    resolve: () => Promise.resolve([]),
+    guard: () => Promise.resolve({ ok: false, refusal: 'not_public' }),
+  })
+  const config = parseConfig(
+    [
+      'platform = { base_url = "https://main.example", session_cookie = "session" }',
+      ...SOURCE_KINDS.flatMap((kind) => [
+        '[[source]]',
+        `name = "${kind}"`,
+        `kind = "${kind}"`,
+        `base_url = "https://${kind}.example"`,
+      ]),
+    ].join('\n'),
+  )
+  const [main] = listSources(config, { isDown: () => false }, new Map())
+  const sources = config.source.map((it) => {
+    const { capabilities, stream } = sourceOf(it, config, egress)
+    return {
+      name: `\`${it.kind}\``,
+      capabilities: [...capabilities, ...(stream === null ? [] : ['monitor'])],
+      proof: stream?.proof ?? null,
+    }
+  })
+  const columns = [...(main === undefined ? [] : [main]), ...sources]
+  egress.close()
+  const codes = [...new Set(columns.flatMap(({ capabilities }) => [...capabilities]))]
+  const rows = codes.map((code) => [
+    `\`${code}\`: ${capabilityText(code)}`,
+    ...columns.map(({ capabilities }) => (capabilities.includes(code) ? 'yes' : '')),
+  ])
+  const proofs = columns.map(({ proof }) => (proof === null ? '' : `\`${proof}\``))
+  return drawn([
+    ['Capability', ...columns.map(({ name }) => name)],
+    ...rows,
+    ['Proof of completeness', ...proofs],
+  ])
+}
+
+const sourceOf = (
+  source: Config['source'][number],
+  config: Config,
+  egress: ReturnType<typeof createEgress>,
+) =>
+  createSource(source, config, {
+    clock: realClock,
+    log: () => {},
+    random: { uuid: () => '', fraction: () => 0, bytes: (size) => new Uint8Array(size) },
+    egress,
+  })
+
+/** A Markdown table as the formatter writes it. */
+function drawn([head = [], ...rows]: string[][]): string {
+  const widths = head.map((_, at) =>
+    Math.max(3, ...[head, ...rows].map((row) => (row[at] ?? '').length)),
+  )
+  const line = (row: string[]) =>
+    `| ${widths.map((width, at) => (row[at] ?? '').padEnd(width)).join(' | ')} |\n`
+  return line(head) + line(widths.map((width) => '-'.repeat(width))) + rows.map(line).join('')
+}

@@ -1,0 +1,111 @@
+// Texts for what a source can do, how it proves completeness, and why it failed. Unknown codes are shown as words.
+
+import { words } from './format.ts'
+import type { Source } from './types.ts'
+
+const CAPABILITIES: { [code: string]: string } = {
+  posts: 'posts of a place',
+  comments: 'newest comments',
+  search: 'search',
+  searchMedia: 'search of pictures and video',
+  searchCommunities: 'search of places',
+  searchUsers: 'search of users',
+  userComments: "a user's comments",
+  userItems: "a user's posts and comments",
+  tree: 'comments of a post',
+  more: 'further comments of a post',
+  postsById: 'posts by id',
+  nodesById: 'comments by id',
+  liveness: 'whether comments still exist',
+  rules: 'rules of a place',
+  wiki: 'wiki',
+  communities: 'list of places',
+  achievements: 'achievements',
+  visibility: 'whether a post is visible',
+  user: 'user profiles',
+  community: 'profile of a place',
+  moderators: 'moderators',
+  login: 'sign-in',
+  comment: 'replies',
+  vote: 'votes',
+  message: 'messages',
+  downvote: 'votes down',
+  inbox: 'reading messages',
+  profile: 'edits of the profile',
+  authorize: 'a page that connects an account',
+  home: 'home feed',
+  monitor: 'monitors',
+}
+
+const PROOFS: { [code: string]: string } = {
+  time_listing: 'polls that overlap, and audits of the listings',
+  keyset: 'a walk by id back to the last known post',
+  dense: 'an item for every id',
+  sparse_walk: 'every id of the server was listed or requested',
+}
+
+const PARTIALS: { [code: string]: string } = {
+  order_is_not_arrival: 'the list is not in the order of arrival',
+  copy_of_remote: 'copies from other servers may be incomplete',
+  seen_as_anonymous: 'the site answered as to a reader without an account',
+  not_affordable: 'more ids were skipped than its requests allow',
+  no_paging: 'its list of comments has no further pages',
+}
+
+const FAULTS: { [code: string]: string } = {
+  throttled: 'It limits the rate of requests.',
+  blocked: 'It showed a block page or a human check. Another address may be needed.',
+  login_required: 'It requires a sign-in.',
+  forbidden: 'It refused the request.',
+  not_found: 'It has nothing at this address.',
+  timeout: 'It did not answer in time.',
+  unavailable: 'It could not be reached, or failed.',
+  unreadable: 'Its answer is not the one of this kind of platform.',
+  rejected: 'It rejected the request as invalid.',
+  proxy: 'The proxy to it failed.',
+}
+
+/** Text for a capability. */
+export const capabilityText = (code: string): string => CAPABILITIES[code] ?? words(code)
+/** Text for the proof of completeness. */
+export const proofText = (code: string): string => PROOFS[code] ?? words(code)
+/** Text for the reason why nothing is proved now. */
+export const partialText = (code: string): string => PARTIALS[code] ?? words(code)
+
+/** Text for a fault such as `unavailable:503`. */
+export function sourceFault(code: string): string {
+  const [kind = '', detail] = code.split(':')
+  const text = FAULTS[kind] ?? `${words(kind)}.`
+  return detail === undefined ? text : `${text.slice(0, -1)} (${detail.replaceAll('_', ' ')}).`
+}
+
+/** Names of the sources that a form selects, of those that exist; none selected: the first. */
+export function selectedSources(value: string, sources: readonly Source[]): Source[] {
+  const names = value.split(/[\s,]+/).filter((it) => it !== '')
+  if (names.includes('all')) return [...sources]
+  if (names.length === 0) return sources.slice(0, 1)
+  return sources.filter((it) => names.includes(it.name))
+}
+
+/** The capability that a filter field needs of every further source. */
+const NEEDS: { [field: string]: readonly string[] } = {
+  thread: ['tree'],
+  min_score: ['postsById', 'nodesById'],
+  min_comments: ['postsById'],
+}
+
+/** Why a filter field cannot be used with these sources; null: it can. */
+export function lackOf(field: string, sources: readonly Source[]): string | null {
+  for (const need of NEEDS[field] ?? []) {
+    const lacking = sources.filter((it) => !it.capabilities.includes(need)).map(({ name }) => name)
+    if (lacking.length > 0)
+      return `Not supported by ${lacking.join(', ')}: it offers no ${capabilityText(need)}.`
+  }
+  return null
+}
+
+/** A hint with names of places as the selected sources write them. */
+export function placeHint(sources: readonly Source[]): string {
+  const examples = sources.map((it) => `${it.name}: ${it.place_examples.join(', ')}`)
+  return `Separated by commas or spaces. Empty: all of each source. Examples of ${examples.join('; ')}.`
+}

@@ -1,0 +1,123 @@
+import { Badge } from '../components/base/badge.tsx'
+import { Facts } from '../components/base/facts.tsx'
+import { ErrorNotice, Notice, Skeleton } from '../components/base/notice.tsx'
+import { Time, useNow } from '../components/base/time.tsx'
+import { PageLayout } from '../components/layout.tsx'
+import { useQuery } from '../hooks/use-query.ts'
+import { count, formatDuration, many } from '../lib/format.ts'
+import type { Tone } from '../lib/monitor-status.ts'
+import { capabilityText, partialText, proofText, sourceFault } from '../lib/sources.ts'
+import type { OperatedSource } from '../lib/types.ts'
+
+const REFRESH_MS = 10_000
+const DAY_MS = 86_400_000
+/** The end of access is a warning from this many days before. */
+const WARN_DAYS = 60
+
+/** The sources: what each can do, how far its monitors are, and its last fault. */
+export function SourcesPage() {
+  const { value, failure, again } = useQuery<{ sources: OperatedSource[] }>('/operator/sources', {
+    every_ms: REFRESH_MS,
+  })
+  const sources = value?.sources ?? []
+  const known = [...new Set(sources.flatMap((it) => it.capabilities))]
+  return (
+    <PageLayout title="Sources" lead="The forums that this daemon reads.">
+      <ErrorNotice failure={failure} again={again} />
+      {value === undefined && failure === null && <Skeleton rows={4} />}
+      <ul class="cards">
+        {sources.map((it) => (
+          <SourceCard key={it.name} source={it} known={known} />
+        ))}
+      </ul>
+      <p class="quiet">
+        On the daemon's host, <code>forumd source add NAME KIND ADDRESS</code> adds one, and{' '}
+        <code>forumd source test</code> requests each once.
+      </p>
+    </PageLayout>
+  )
+}
+
+function statusOf({ reachable, last_fault, open_gaps, partial }: OperatedSource): {
+  tone: Tone
+  word: string
+} {
+  if (!reachable) return { tone: 'bad', word: 'Unreachable' }
+  if (open_gaps > 0) return { tone: 'warn', word: many(open_gaps, 'open gap') }
+  if (partial !== null) return { tone: 'warn', word: 'Partial' }
+  return last_fault === null
+    ? { tone: 'good', word: 'Reachable' }
+    : { tone: 'plain', word: 'Reachable' }
+}
+
+function SourceCard({ source, known }: { source: OperatedSource; known: readonly string[] }) {
+  const { tone, word } = statusOf(source)
+  const { name, kind, url, capabilities, requests_per_minute, feeds, last_fault } = source
+  const lacking = known.filter((it) => !capabilities.includes(it))
+  return (
+    <li class="card">
+      <div class="card-head">
+        <h2>{name}</h2>
+        <Badge tone={tone}>{word}</Badge>
+      </div>
+      <p class="quiet small-text facts">
+        <span>{kind}</span>
+        <span>{url}</span>
+      </p>
+      <EndNotice at={source.ends_at} />
+      <Facts
+        rows={[
+          ['Requests', requestsText(requests_per_minute)],
+          ['Feeds', feeds === 0 ? 'no monitor watches it' : count(feeds)],
+          feeds === 0 ? null : ['Last poll', <Time key="poll" at={source.last_check_at} />],
+          source.lag_s === null ? null : ['Lag', formatDuration(source.lag_s)],
+          feeds === 0 ? null : ['Open gaps', count(source.open_gaps)],
+          source.proof === null
+            ? ['Monitors', 'cannot be monitored']
+            : ['Proof', proofText(source.proof)],
+          source.partial === null ? null : ['Not proved', partialText(source.partial)],
+          [
+            'Last fault',
+            last_fault === null ? (
+              'none'
+            ) : (
+              <>
+                {sourceFault(last_fault.fault)} <Time at={last_fault.at} />
+              </>
+            ),
+          ],
+        ]}
+      />
+      <details>
+        <summary>
+          {many(capabilities.length, 'capability', 'capabilities')}
+          {lacking.length > 0 && `, ${lacking.length} not supported`}
+        </summary>
+        <p>
+          <strong>Supported:</strong> {capabilities.map(capabilityText).join(', ')}.
+        </p>
+        {lacking.length > 0 && (
+          <p>
+            <strong>Not supported:</strong> {lacking.map(capabilityText).join(', ')}.
+          </p>
+        )}
+      </details>
+    </li>
+  )
+}
+
+const requestsText = (limit: number | null): string =>
+  limit === null ? 'by the budgets of the accounts in the pool' : `at most ${count(limit)} a minute`
+
+/** The day on which access ends, as a warning when it is near. */
+function EndNotice({ at }: { at: string | null }) {
+  const now = useNow()
+  if (at === null) return null
+  const days = Math.ceil((Date.parse(at) - now) / DAY_MS)
+  if (days > WARN_DAYS) return <p class="quiet">Access ends on {at}.</p>
+  return (
+    <Notice tone={days <= 0 ? 'bad' : 'warn'}>
+      {days <= 0 ? `Access ended on ${at}.` : `Access ends on ${at}, in ${many(days, 'day')}.`}
+    </Notice>
+  )
+}

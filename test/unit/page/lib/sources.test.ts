@@ -1,0 +1,58 @@
+import { expect, test } from 'bun:test'
+
+import {
+  lackOf,
+  placeHint,
+  selectedSources,
+  sourceFault,
+} from '../../../../src/page/lib/sources.ts'
+import type { Source } from '../../../../src/page/lib/types.ts'
+
+const source = (name: string, capabilities: string[], place_examples: string[]): Source => ({
+  name,
+  kind: 'hackernews',
+  url: 'https://forum.example',
+  capabilities,
+  place_examples,
+  proof: 'dense',
+  reachable: true,
+  ends_at: null,
+})
+const MAIN = source('main', ['posts', 'tree', 'postsById', 'nodesById'], ['coffee'])
+const HN = source('hn', ['posts', 'postsById', 'nodesById'], ['story', 'ask'])
+const BARE = source('bare', ['posts'], ['x'])
+const ALL = [MAIN, HN, BARE]
+
+test.each([
+  ['', [MAIN]],
+  ['hn', [HN]],
+  ['bare, main', [MAIN, BARE]],
+  ['all', ALL],
+  ['gone', []],
+])('the sources "%s" of a filter', (value, selected) => {
+  expect(selectedSources(value, ALL)).toEqual(selected)
+})
+
+test('a field is unsupported as soon as one selected source lacks what it needs', () => {
+  expect(lackOf('thread', [MAIN])).toBeNull()
+  expect(lackOf('thread', [MAIN, HN, BARE])).toBe(
+    'Not supported by hn, bare: it offers no comments of a post.',
+  )
+  expect(lackOf('min_score', [HN])).toBeNull()
+  expect(lackOf('min_score', [BARE])).toContain('bare')
+  expect(lackOf('min_comments', [BARE])).toContain('posts by id')
+  expect(lackOf('include_any', [BARE])).toBeNull()
+})
+
+test('the hint of places has the examples of each selected source', () => {
+  expect(placeHint([MAIN, HN])).toContain('main: coffee; hn: story, ask.')
+})
+
+test.each([
+  ['unavailable:503', 'It could not be reached, or failed (503).'],
+  ['forbidden:gold_only', 'It refused the request (gold only).'],
+  ['timeout', 'It did not answer in time.'],
+  ['a_new_one', 'A new one.'],
+])('the fault %s in words', (code, text) => {
+  expect(sourceFault(code)).toBe(text)
+})

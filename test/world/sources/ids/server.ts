@@ -1,0 +1,110 @@
+/** Shared by the sites with ids: a random source, and a server with faults and a log. */
+import type { LoggedRequest, Span } from '../source-world.ts'
+
+export type Random = () => number
+
+/** Numbers in [0, 1) from a 32-bit seed (mulberry32). */
+export const randomOf = (seed: number): Random => {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+export const between = (random: Random, low: number, high: number): number =>
+  low + Math.floor(random() * (high - low))
+
+export const pick = <T>(random: Random, list: readonly T[]): T => {
+  const found = list[Math.floor(random() * list.length)]
+  if (found === undefined) throw new Error('nothing to pick from')
+  return found
+}
+
+/** The gap to the next of events that come independently, `meanMs` apart on the average. */
+export const gapMs = (random: Random, meanMs: number): number =>
+  Math.max(1, Math.round(-Math.log(1 - random()) * meanMs))
+
+/**
+ * - `error`: 5xx pages. `slow`: answers after seconds. `null`: the answer of a place without data.
+ * - `stale`: an old copy. `down`: no listener. `limit`: every request is over the limit.
+ */
+export type FaultKind = 'error' | 'slow' | 'null' | 'stale' | 'down' | 'limit' | 'cursor'
+
+export type Fault = {
+  readonly kind: FaultKind
+  readonly fromMs: number
+  readonly untilMs: number
+  /** The part of the requests that it hits. */
+  readonly share: number
+}
+
+/** An answer, and the ids of the items that it shows. */
+export type Shown = { readonly answer: Response; readonly ids: readonly number[] }
+
+export type Served = {
+  readonly url: string
+  readonly log: readonly LoggedRequest[]
+  readonly stop: () => Promise<void>
+}
+
+type ServerOptions = {
+  /** The name of the `[[source]]` in the log. */
+  readonly source: string
+  readonly startMs: number
+  readonly seed: number
+  readonly faults: readonly Fault[]
+  readonly answer: (url: URL, nowMs: number, fault: FaultKind | '') => Shown
+}
+
+const SLOW_MS = [2500, 9000] as const
+
+const errorPage = (random: Random): Shown => {
+  const init = { status: random() < 0.5 ? 502 : 503, headers: { 'content-type': 'text/html' } }
+  return { answer: new Response('<html><body><h1>Bad Gateway</h1></body></html>', init), ids: [] }
+}
+
+/** Listens on 127.0.0.1; while a fault `down` lasts the port is closed. */
+export const serveWithFaults = (options: ServerOptions): Served => {
+  const log: LoggedRequest[] = []
+  const random = randomOf(options.seed ^ 0xfa17)
+  const timers: Timer[] = []
+  const nowMs = () => Date.now() - options.startMs
+  const faultNow = (atMs: number): FaultKind | '' =>
+    options.faults.find((one) => one.fromMs <= atMs && atMs < one.untilMs && random() < one.share)
+      ?.kind ?? ''
+  const fetch = async (request: Request): Promise<Response> => {
+    const url = new URL(request.url)
+    const atMs = nowMs()
+    const fault = faultNow(atMs)
+    if (fault === 'slow') await Bun.sleep(between(random, SLOW_MS[0], SLOW_MS[1]))
+    const { answer, ids } =
+      fault === 'error' ? errorPage(random) : options.answer(url, nowMs(), fault)
+    const path = url.pathname + url.search
+    log.push({ atMs, source: options.source, path, status: answer.status, note: fault, ids })
+    return answer
+  }
+  const open = (port: number) => Bun.serve({ port, hostname: '127.0.0.1', idleTimeout: 60, fetch })
+  let server = open(0)
+  const port = server.port ?? 0
+  for (const one of options.faults.filter((fault) => fault.kind === 'down')) {
+    timers.push(
+      setTimeout(() => void server.stop(true), one.fromMs - nowMs()),
+      setTimeout(() => (server = open(port)), one.untilMs - nowMs()),
+    )
+  }
+  return {
+    url: `http://127.0.0.1:${port}`,
+    log,
+    stop: async () => {
+      for (const timer of timers) clearTimeout(timer)
+      await server.stop(true)
+    },
+  }
+}
+
+/** The spans in which the site is of no use to a reader, with the time that it takes to be so again. */
+export const holesOf = (faults: readonly Fault[]): Span[] =>
+  faults.map((fault) => [fault.fromMs, fault.untilMs + 5000])

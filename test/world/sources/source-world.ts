@@ -1,0 +1,137 @@
+/**
+ * A simulated site of a further source, as the runner and the judge see it. A platform plugs in by
+ * a `SourceWorld` in `worlds.ts`; it is written from the protocol and the recordings only.
+ *
+ * Every time is in milliseconds since the start of the world unless its name says otherwise.
+ */
+
+export type Span = readonly [fromMs: number, untilMs: number]
+
+/** Text and places of an item from `fromMs` until its next state. */
+export type ItemState = {
+  readonly fromMs: number
+  /** An anonymous reader of the site, asking without any cache, is shown the item. */
+  readonly visible: boolean
+  readonly places: readonly string[]
+  readonly author: string
+  readonly title: string
+  readonly text: string
+}
+
+export type TruthItem = {
+  /** The name of the `[[source]]` it belongs to. */
+  readonly source: string
+  /** As a delivery names it: `t3_12`, `t1_34`. */
+  readonly name: string
+  readonly kind: 'post' | 'comment'
+  /** The id by which gaps of health name it. */
+  readonly gapId: number
+  readonly createdMs: number
+  /** In order of time, the first one at or after `createdMs`. */
+  readonly states: readonly ItemState[]
+  /** The misbehaviour that this item met, for people who read a finding; "" for none. */
+  readonly note: string
+}
+
+/** An answer about a filter: `either` where the documentation leaves it open. */
+export type Match = 'yes' | 'no' | 'either'
+
+export type SourceMonitor = {
+  readonly label: string
+  /** A whole filter_spec, with its `source`. */
+  readonly spec: Readonly<Record<string, unknown>>
+  readonly addAtMs: number
+  readonly matches: (item: TruthItem, state: ItemState) => Match
+}
+
+export type LoggedRequest = {
+  readonly atMs: number
+  readonly source: string
+  readonly path: string
+  readonly status: number
+  /** The misbehaviour that the answer met, or "". */
+  readonly note: string
+  /** Ids of the items that the answer showed. */
+  readonly ids: readonly number[]
+}
+
+type SourceTable = {
+  readonly name: string
+  readonly kind: string
+  readonly baseUrl: string
+  readonly requestsPerMinute: number
+  /** Further lines of the `[[source]]` table. */
+  readonly toml?: string
+}
+
+/**
+ * The time for which an item must be shown without interruption for its absence to be a miss.
+ *
+ * - fresh: shown from its creation on;
+ * - late: created before it was first shown, or shown again after it was hidden;
+ * - edited: shown before, but matching only after an edit or a move.
+ */
+export type Bounds = { readonly fresh: number; readonly late: number; readonly edited: number }
+
+export type Truth = {
+  readonly items: readonly TruthItem[]
+  /** Spans in which the site gave no useful answer, by its own fault. */
+  readonly holes: readonly Span[]
+  /** Spans in which it asked for no request at all (429 with a time to wait). */
+  readonly pauses: readonly Span[]
+}
+
+export type RunningSource = {
+  readonly tables: readonly SourceTable[]
+  readonly monitors: readonly SourceMonitor[]
+  readonly bounds: Bounds
+  /** Difference of the site's clock to the true one. */
+  readonly skewMs: number
+  /** Nothing in this world keeps health from being `complete` at its end. */
+  readonly faultFree: boolean
+  /** Instants at which a kill hurts most; the runner adds random ones. */
+  readonly killAtMs?: readonly number[]
+  readonly truth: () => Truth
+  readonly log: readonly LoggedRequest[]
+  readonly stop: () => Promise<void>
+}
+
+export type StartOptions = {
+  readonly scenario: string
+  readonly seed: number
+  /** The instant of 0 ms, in Unix time. */
+  readonly startMs: number
+  /** Nothing new happens after `contentMs`; the world ends at `endMs`. */
+  readonly contentMs: number
+  readonly endMs: number
+  readonly cadenceMs: number
+}
+
+export type SourceWorld = {
+  /** Worlds are named `kind/scenario`. */
+  readonly kind: string
+  readonly scenarios: readonly string[]
+  readonly start: (options: StartOptions) => Promise<RunningSource>
+}
+
+/** The longest age of an answer that the cadence and one slow step explain, and the stated bounds beside it. */
+export const boundsOf = (cadenceMs: number, cacheMs: number): Bounds => {
+  const step = 3 * cadenceMs + 10_000 + cacheMs
+  // Twice the shortest audit interval: the documentation states none for sources.
+  const again = Math.max(step, 60_000 + cacheMs)
+  return { fresh: step, late: again, edited: again }
+}
+
+/** `span` without `holes`, in order. */
+export const without = (span: Span, holes: readonly Span[]): Span[] => {
+  let left: Span[] = [span]
+  for (const [from, until] of holes) {
+    left = left.flatMap(([a, b]): Span[] =>
+      until <= a || b <= from
+        ? [[a, b]]
+        : [[a, Math.min(b, from)] as const, [Math.max(a, until), b] as const],
+    )
+    left = left.filter(([a, b]) => b > a)
+  }
+  return left
+}
