@@ -107,6 +107,7 @@ type Keys = {
   pause(): unknown
 }
 
+const LINE_END = 10
 const [CTRL_C, CTRL_D, BACKSPACE, DELETE] = ['\u0003', '\u0004', '\b', '\u007f']
 
 /**
@@ -146,6 +147,12 @@ export async function readHidden(
   }
 }
 
+/** Standard input, whose next line may arrive with this one. */
+type LineKeys = Keys & {
+  once(event: 'end', then: () => void): unknown
+  unshift(rest: Uint8Array): unknown
+}
+
 /**
  * Reads one line that the terminal echoes and lets edit. Ctrl-C ends the process, as everywhere.
  *
@@ -153,16 +160,19 @@ export async function readHidden(
  */
 export async function readLine(
   question: string,
-  keys: Keys & { once(event: 'end', then: () => void): unknown },
+  keys: LineKeys,
   screen: { write(text: string): unknown },
 ): Promise<string> {
   const typed = Promise.withResolvers<string>()
-  const decoder = new TextDecoder()
-  let text = ''
+  let bytes = new Uint8Array()
   const take = (chunk: Uint8Array) => {
-    text += decoder.decode(chunk, { stream: true })
-    // A terminal in its usual mode gives whole lines.
-    if (text.endsWith('\n')) typed.resolve(text.trimEnd())
+    bytes = Buffer.concat([bytes, chunk])
+    const end = bytes.indexOf(LINE_END)
+    if (end === -1) return
+    keys.pause()
+    keys.off('data', take)
+    if (end + 1 < bytes.length) keys.unshift(bytes.subarray(end + 1))
+    typed.resolve(new TextDecoder().decode(bytes.subarray(0, end)))
   }
   screen.write(question)
   keys.on('data', take)

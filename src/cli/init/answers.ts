@@ -1,3 +1,5 @@
+import { isIP } from 'node:net'
+
 import { stringify } from 'smol-toml'
 
 import { UsageError } from '../command.ts'
@@ -26,13 +28,13 @@ const KINDS: ReadonlyMap<string, string> = new Map([
 /** Word for the platform of `[platform]`. */
 const PLATFORM = 'platform'
 
-/** Forms of one source. */
-export const SOURCE_FORMS = [
-  'hn',
-  'discourse ADDRESS',
-  'lemmy ADDRESS',
-  `${PLATFORM} ADDRESS COOKIE`,
-] as const
+/** Forms of one source, and what each is. */
+export const SOURCE_FORMS: ReadonlyMap<string, string> = new Map([
+  ['hn', 'Hacker News'],
+  ['discourse ADDRESS', 'a Discourse forum'],
+  ['lemmy ADDRESS', 'a Lemmy instance'],
+  [`${PLATFORM} ADDRESS COOKIE`, 'the forum platform; COOKIE: its session cookie'],
+])
 
 const SOURCES_MAX = 20
 const NAME_MAX = 31
@@ -62,7 +64,7 @@ function parseSources(text: string): Tables {
     const is_complete = is_platform ? cookie !== undefined : cookie === undefined
     if ((kind === undefined && !is_platform) || !is_complete || more.length > 0)
       throw new UsageError(
-        `${JSON.stringify(entry)} is not a source; allowed: ${SOURCE_FORMS.join(', ')}`,
+        `${JSON.stringify(entry)} is not a source; allowed: ${[...SOURCE_FORMS.keys()].join(', ')}`,
       )
     if (is_platform) {
       if ('base_url' in tables.platform)
@@ -84,11 +86,11 @@ function parseSources(text: string): Tables {
 const withScheme = (address = ''): string =>
   address === '' || /^[a-z]+:\/\//i.test(address) ? address : `https://${address}`
 
-/** A free name: that of the host, or the word for the kind. */
+/** A free name: that of the host, or the word for the kind where the host has no name. */
 function nameFor(base_url: string, word: string, taken: readonly Table[]): string {
   const host = URL.parse(base_url)?.hostname.replace(/^www\./, '') ?? ''
   const base =
-    (host === '' ? word : host)
+    (isIP(host.replace(/^\[|\]$/g, '')) === 0 && host !== '' ? host : word)
       .toLowerCase()
       .replace(/[^a-z0-9]+/g, '-')
       .replace(/^-|-$/g, '')

@@ -36,13 +36,14 @@ const PORTS_TRIED = 20
 const LAST_PORT = 65_535
 /** Wrong answers to one question before the command gives up. */
 const TRIES_MAX = 5
+const FORM_WIDTH = 26
 
 const OPTIONS = {
   yes: { type: 'boolean', help: 'ask nothing: take the defaults of what is not given' },
   sources: {
     type: 'string',
     value: 'LIST',
-    help: `comma-separated, each ${SOURCE_FORMS.join(' | ')} (default: hn)`,
+    help: `comma-separated, each ${[...SOURCE_FORMS.keys()].join(' | ')} (default: hn)`,
   },
   contact: {
     type: 'string',
@@ -150,8 +151,9 @@ async function collect(call: Call, file: string): Promise<Answers> {
     })
   }
   if (values.sources === undefined) {
-    call.stdout.write(`A source is one of: ${SOURCE_FORMS.join(', ')}\n`)
-    await question('Sources, separated by commas', 'hn', (sources) => ({ sources }))
+    const forms = [...SOURCE_FORMS].map(([form, what]) => `  ${form.padEnd(FORM_WIDTH)}${what}\n`)
+    call.stdout.write(`Sources, each one of:\n${forms.join('')}`)
+    await question('Your sources, separated by commas', 'hn', (sources) => ({ sources }))
   }
   if (values.contact === undefined)
     await question('Contact for the sites (mail or web address)', 'none', (contact) => ({
@@ -161,9 +163,15 @@ async function collect(call: Call, file: string): Promise<Answers> {
     await question('Data folder', given.dir, (dir) => ({ dir: resolve(dir) }))
   if (values.port === undefined && values['public-url'] === undefined)
     await question('Port, or public https address of your proxy', String(given.port), (line) =>
-      /^\d+$/.test(line) ? { port: parseWhole('port', line, 1, LAST_PORT) } : { public_url: line },
+      /^\d+$/.test(line) ? { port: portOf(line) } : { public_url: line },
     )
   return answers
+}
+
+function portOf(line: string): number {
+  const port = Number(line)
+  if (port >= 1 && port <= LAST_PORT) return port
+  throw new UsageError(`found ${line}; allowed: a port from 1 to ${LAST_PORT}, or an address`)
 }
 
 /** Asks a question until `read` takes the answer. */
