@@ -57,7 +57,7 @@ function holderOf(opened: OpenInstance, as: SignInAs): Omit<SignInLink, 'url'> {
   return { key_id: key.id, customer: null }
 }
 
-/** Of several active keys the one with the most scopes, then the newest: its session can do the most. */
+/** The active key with the most scopes, then the newest: its session can do the most. */
 const newestKey = (keys: readonly Key[], now: number): Key | undefined =>
   keys
     .filter(({ revoked_at, expires_at }) => revoked_at === null && (expires_at ?? Infinity) > now)

@@ -4,8 +4,8 @@ import { stringify } from 'smol-toml'
 
 import { UsageError } from '../command.ts'
 
-/** What a new configuration is made of. */
-export type Answers = {
+/** Choices of a new configuration. */
+export type SetupAnswers = {
   /** Sources, separated by commas: `hn, discourse https://forum.example.org`. */
   sources: string
   /** Mail or web address for the User-Agent; empty: none. */
@@ -106,7 +106,7 @@ function nameFor(base_url: string, word: string, taken: readonly Table[]): strin
  *
  * @throws {UsageError} The sources are malformed.
  */
-export function configText({ sources, contact, dir, port, public_url }: Answers): string {
+export function configText({ sources, contact, dir, port, public_url }: SetupAnswers): string {
   const { platform, source } = parseSources(sources)
   const user_agent = contact === '' ? {} : { user_agent: `forumd/1.0 (${contact})` }
   const described = { ...platform, ...user_agent }

@@ -26,7 +26,7 @@ import { parseName, parseWhole } from '../inputs.ts'
 import { table } from '../output.ts'
 import { ownBinary, userUnit } from '../serve/systemd.ts'
 import { checkSetup } from '../setup-checks.ts'
-import { type Answers, configText, SOURCE_FORMS } from './answers.ts'
+import { configText, type SetupAnswers, SOURCE_FORMS } from './answers.ts'
 
 const FILE = 'forumd.toml'
 const UNIT = 'forumd.service'
@@ -76,7 +76,7 @@ export const init = command({
   examples: [
     'forumd init',
     'forumd init --yes',
-    'forumd init --yes --sources "hn, discourse https://meta.discourse.org" --contact ops@example.org',
+    'forumd init --yes --sources hn --contact ops@example.org --port 8443',
   ],
   notes:
     'On a terminal it asks what is not given as an option: sources, contact, data folder, port or public address, systemd unit. It never overwrites a configuration. The file is ./forumd.toml or that of --config, checked by the loader of the daemon and readable by you alone. Each source is requested once, unless --offline is given; exit code 1 if one does not answer, with everything written. The keys are printed once.',
@@ -125,9 +125,9 @@ function refuseExisting(file: string): void {
 }
 
 /** The answers by options, questions and defaults. */
-async function collect(call: Call, file: string): Promise<Answers> {
+async function collect(call: Call, file: string): Promise<SetupAnswers> {
   const { values } = call
-  const given: Answers = {
+  const given: SetupAnswers = {
     sources: values.sources ?? 'hn',
     contact: values.contact ?? '',
     dir: resolve(values.dir ?? join(dirname(file), 'data')),
@@ -142,7 +142,7 @@ async function collect(call: Call, file: string): Promise<Answers> {
   const question = async (
     text: string,
     fallback: string,
-    take: (line: string) => Partial<Answers>,
+    take: (line: string) => Partial<SetupAnswers>,
   ) => {
     answers = await asked(call, `${text} [${fallback}]: `, (line) => {
       const next = line === '' ? answers : { ...answers, ...take(line) }
@@ -206,7 +206,7 @@ async function wantsUnit(call: Call): Promise<boolean> {
  *
  * @throws {UsageError} Every problem; no positions, since there is no file yet.
  */
-function checked(answers: Answers, file: string): string {
+function checked(answers: SetupAnswers, file: string): string {
   const text = configText(answers)
   try {
     const config = parseConfig(text, { file, readFile: (path) => readFileSync(path, 'utf8') })

@@ -104,7 +104,7 @@ type LinkProps = {
 }
 
 /**
- * Asks before a sign-in link is used: a link from somebody else must not sign a browser in unseen, and programs that open
+ * Asks before a sign-in link is used: a link from another person must not sign a browser in unseen, and programs that open
  * links in advance must not use it up.
  */
 export function SignInLinkPage({ token, onSignIn: signedIn, onDrop: drop }: LinkProps) {
