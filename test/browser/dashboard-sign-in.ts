@@ -5,9 +5,10 @@ import { openInstance } from '../../src/store/maintenance/instance.ts'
 import type { Dashboard } from './dashboard-fixture.ts'
 import { createScenarios } from './dashboard-scenarios.ts'
 
+const bytes = (size: number) => crypto.getRandomValues(new Uint8Array(size))
+
 /** The part of a sign-in link after `/dashboard`, made as the command line does. */
 function linkOf({ daemon: { config, clock } }: Dashboard, key: string): string {
-  const bytes = (size: number) => crypto.getRandomValues(new Uint8Array(size))
   const random = { uuid: () => Bun.randomUUIDv7(), bytes }
   const { db, close } = openInstance({ ...config.storage, clock, random }, { mode: 'beside' })
   const token = Buffer.from(bytes(16)).toString('base64url')

@@ -259,3 +259,20 @@ test('config example prints the example', async () => {
 
   expect(out).toBe(readFileSync(join(import.meta.dir, '../../config.example.toml'), 'utf8'))
 })
+
+test('key list fits 80 columns, with the whole ids', async () => {
+  using folder = tempFolder()
+  const name = '長い名前の顧客'.repeat(6)
+  await run(folder, ['init', '--yes', '--offline', '--customer', name])
+  const purpose = 'a purpose that is longer than any column'
+  const more = ['--customer', name, '--name', purpose, '--expires', '2099-01-31']
+  await run(folder, ['key', 'create', ...more])
+  const { out } = await run(folder, ['key', 'list'])
+  const { keys } = JSON.parse((await run(folder, ['key', 'list', '--json'])).out)
+  const lines = out.trimEnd().split('\n')
+
+  expect(Math.max(...lines.map((line) => Bun.stringWidth(line)))).toBeLessThanOrEqual(80)
+  for (const { id } of keys) expect(lines).toContain(`  ${id}`)
+  expect(out).toContain('until 2099-01-31')
+  expect(out).toContain('a purpose that …')
+})

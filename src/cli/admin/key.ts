@@ -90,8 +90,18 @@ function keysAsText(keys: readonly ListedKey[]): string {
   return `${[head, ...both].join('\n')}\n`
 }
 
-const cut = (text: string, width: number): string =>
-  Bun.stringWidth(text) <= width ? text : `${[...text].slice(0, width - 1).join('')}…`
+const CHARACTERS = new Intl.Segmenter()
+
+/** The text in at most `width` columns, of which a character may take two. */
+function cut(text: string, width: number): string {
+  if (Bun.stringWidth(text) <= width) return text
+  let kept = ''
+  for (const { segment } of CHARACTERS.segment(text)) {
+    if (Bun.stringWidth(kept + segment) > width - 1) break
+    kept += segment
+  }
+  return `${kept}…`
+}
 
 const dayOf = (time: string): string => time.slice(0, 10)
 

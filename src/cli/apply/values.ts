@@ -60,11 +60,11 @@ export function changesOf(before: Values | null, after: Values): FieldChange[] {
 /** Characters of a printed value: a filter may have hundreds of words. */
 const VALUE_MAX = 200
 
-/** A change in one line. */
-export function changeLine({ field, from, to }: FieldChange, is_new: boolean): string {
-  const print = (value: unknown) => {
-    const text = value === null ? '(default)' : escapeControl(JSON.stringify(value))
-    return text.length > VALUE_MAX ? `${text.slice(0, VALUE_MAX)}…` : text
-  }
-  return is_new ? `${field}: ${print(to)}` : `${field}: ${print(from)} → ${print(to)}`
+function print(value: unknown): string {
+  const text = value === null ? '(default)' : escapeControl(JSON.stringify(value))
+  return text.length > VALUE_MAX ? `${text.slice(0, VALUE_MAX)}…` : text
 }
+
+/** A change in one line. */
+export const changeLine = ({ field, from, to }: FieldChange, is_new: boolean): string =>
+  is_new ? `${field}: ${print(to)}` : `${field}: ${print(from)} → ${print(to)}`

@@ -110,7 +110,6 @@ export function configText({ sources, contact, dir, port, public_url }: SetupAns
   const { platform, source } = parseSources(sources)
   const user_agent = contact === '' ? {} : { user_agent: `forumd/1.0 (${contact})` }
   const described = { ...platform, ...user_agent }
-  const part = (comment: string, table: object) => `# ${comment}\n${stringify(table)}`
   return [
     '# Written by `forumd init`. `forumd config example` prints every key with its default.\n',
     part(
@@ -136,3 +135,5 @@ export function configText({ sources, contact, dir, port, public_url }: SetupAns
     part('Nothing is charged; usage is recorded.', { billing: { enabled: false } }),
   ].join('\n')
 }
+
+const part = (comment: string, table: object): string => `# ${comment}\n${stringify(table)}`

@@ -333,7 +333,7 @@ function asText({ file, unit, sources, customer, ...made }: Result): string {
       ? []
       : ['or as a service of your user:', `  systemctl --user enable --now ${unit}`]),
     '',
-    `${made.sentence}`,
+    made.sentence,
     `  ${made.link}`,
     '',
   ].join('\n')
