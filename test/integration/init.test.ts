@@ -267,12 +267,15 @@ test('key list fits 80 columns, with the whole ids', async () => {
   const purpose = 'a purpose that is longer than any column'
   const more = ['--customer', name, '--name', purpose, '--expires', '2099-01-31']
   await run(folder, ['key', 'create', ...more])
-  const { out } = await run(folder, ['key', 'list'])
+  const listed = JSON.parse((await run(folder, ['key', 'list', '--json'])).out)
+  await run(folder, ['key', 'revoke', listed.keys[0].id])
   const { keys } = JSON.parse((await run(folder, ['key', 'list', '--json'])).out)
+  const { out } = await run(folder, ['key', 'list'])
   const lines = out.trimEnd().split('\n')
 
   expect(Math.max(...lines.map((line) => Bun.stringWidth(line)))).toBeLessThanOrEqual(80)
   for (const { id } of keys) expect(lines).toContain(`  ${id}`)
   expect(out).toContain('until 2099-01-31')
-  expect(out).toContain('a purpose that …')
+  expect(out).toContain(`revoked ${keys[0].revoked_at.slice(0, 10)}`)
+  expect(out).toContain('a purpose tha…')
 })

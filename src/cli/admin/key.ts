@@ -63,8 +63,8 @@ type ListedKey = {
 }
 
 /** Most columns of the parts that people choose; with the others they fit a terminal of 80. */
-const CUSTOMER_WIDTH = 16
-const NAME_WIDTH = 16
+const CUSTOMER_WIDTH = 14
+const NAME_WIDTH = 14
 
 /** Two lines for each key, since an id takes half of a terminal. */
 function keysAsText(keys: readonly ListedKey[]): string {
