@@ -308,6 +308,7 @@ export function assemble({
     live: { tally, accounts: () => accountCounts(pool), ended: readers.signal },
     public_url,
     reads_health,
+    access_log: () => config.log.access,
     trouble() {
       if (signal.aborted) return 'stopping'
       return files.isLacking() ? 'out_of_files' : null

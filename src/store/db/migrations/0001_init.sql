@@ -538,6 +538,15 @@ CREATE TABLE web_sessions (
 CREATE INDEX web_sessions_key ON web_sessions (key_id, last_used_at);
 CREATE INDEX web_sessions_used ON web_sessions (last_used_at);
 
+-- One-time links that sign a browser in as a key. A link is deleted by its use.
+CREATE TABLE sign_in_links (
+  hash            BLOB    PRIMARY KEY,
+  key_id          TEXT    NOT NULL REFERENCES api_keys (id),
+  expires_at      INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sign_in_links_key ON sign_in_links (key_id, expires_at);
+CREATE INDEX sign_in_links_end ON sign_in_links (expires_at);
+
 -- Feedback of customers and the operator's answers. Ids are in creation order: they are the cursor of the list.
 CREATE TABLE feedback (
   id              TEXT    PRIMARY KEY,

@@ -521,6 +521,12 @@ CREATE TABLE proxies (
   last_error      TEXT
 ) STRICT;
 
+CREATE TABLE sign_in_links (
+  hash            BLOB    PRIMARY KEY,
+  key_id          TEXT    NOT NULL REFERENCES api_keys (id),
+  expires_at      INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE source_accounts (
   source          TEXT    PRIMARY KEY,
   credential      BLOB    NOT NULL,
@@ -652,6 +658,10 @@ CREATE INDEX operator_events_due ON operator_events (next_attempt_at) WHERE stat
 CREATE INDEX operator_events_subject ON operator_events (kind, subject, created_at);
 
 CREATE INDEX payments_customer ON payments (customer_id, created_at DESC);
+
+CREATE INDEX sign_in_links_end ON sign_in_links (expires_at);
+
+CREATE INDEX sign_in_links_key ON sign_in_links (key_id, expires_at);
 
 CREATE INDEX web_sessions_key ON web_sessions (key_id, last_used_at);
 
