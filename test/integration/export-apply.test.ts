@@ -621,3 +621,40 @@ test.each([
   expect(code).toBe(2)
   expect(err).toContain(`customers[0].webhooks[0]${sentence}`)
 })
+
+test('attention rules are exported without what is off, and applied with webhooks by name', async () => {
+  using it = await setUp()
+  const rules = `
+[customers.monitors.attention]
+time_zone = "Europe/Berlin"
+quiet_hours = [{ from = "22:00", to = "07:00" }]
+silent_after_h = 24
+
+[[customers.monitors.attention.targets]]
+webhook_id = "ops"
+digest = { every = "week", day = "mon", at = "08:00" }
+`
+  const file = FILE + rules
+  const first = await it.apply(file, '', TEAM)
+  expect([first.code, first.err]).toEqual([0, ''])
+  expect(
+    (await it.steps(file, '', TEAM)).summary.filter((step) => !step.startsWith('keep')),
+  ).toEqual([])
+
+  const exported = JSON.parse(await it.exported('--json'))
+  const [, monitor] = exported.customers[0].monitors
+  expect(monitor.attention).toMatchObject({
+    silent_after_h: 24,
+    targets: [{ webhook_id: 'ops', digest: { every: 'week', day: 'mon', at: '08:00' } }],
+  })
+  expect(monitor.attention).not.toHaveProperty('escalate')
+  const toml = await it.exported()
+  expect((await it.steps(toml)).summary.filter((step) => !step.startsWith('keep'))).toEqual([])
+  const changed = await it.steps(file.replace('22:00', '21:00'), '', TEAM)
+  expect(changed.summary).toContain('change monitor everywhere attention')
+
+  const wrong = await it.apply(file.replace('webhook_id = "ops"', 'webhook_id = "opps"'), '', TEAM)
+  expect(wrong.err).toContain('found "opps", and not the name of a webhook')
+  const hour = await it.apply(file.replace('"08:00"', '"8"'), '', TEAM)
+  expect(hour.err).toContain('must be a local time from 00:00 to 23:59')
+})

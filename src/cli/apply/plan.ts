@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 
 import { type RefusedValue, resolveReferences } from '../../config/references.ts'
 import { ApiError } from '../../core/base/errors.ts'
+import { encodeAttention } from '../../core/delivery/attention.ts'
 import type { Credentials } from '../../core/delivery/services.ts'
 import type { WebhookKind } from '../../core/delivery/target.ts'
 import { checkSources, placesOf, type WatchableSource } from '../../core/filter/feeds.ts'
@@ -11,7 +12,12 @@ import type { Naming } from '../../core/forum/naming.ts'
 import type { WebhookChange } from '../../store/delivery/webhooks.ts'
 import type { Monitor } from '../../store/monitoring/monitors.ts'
 import type { CommandContext } from '../command.ts'
-import type { CurrentState, DeclaredMonitor, DeclaredWebhook } from './document.ts'
+import {
+  type CurrentState,
+  type DeclaredMonitor,
+  type DeclaredWebhook,
+  withIds,
+} from './document.ts'
 import { type AddressRules, settleTarget } from './target.ts'
 import {
   changesOf,
@@ -172,6 +178,11 @@ export function planMonitors(
     if (before !== null) meant.add(before.id)
     const spec = readSpec(it.filter_spec, planning, problems, at)
     const webhook_ids = resolve(it.webhooks, webhooks, problems, [...at, 'webhooks'])
+    // One by one, because a repeated name counts once.
+    const own_ids = (it.attention?.targets ?? []).flatMap(
+      ({ webhook_id }) =>
+        resolve([webhook_id], webhooks, problems, [...at, 'attention', 'targets']) ?? [],
+    )
     if (spec === null || webhook_ids === undefined) continue
     const filter_spec = encodeFilterSpec(spec)
     if (filter_spec !== before?.filter_spec) checkPatterns(spec, planning, problems, at)
@@ -181,6 +192,7 @@ export function planMonitors(
       requested_cadence_s: it.cadence_s ?? null,
       webhook_ids,
       active: it.active,
+      attention: encodeAttention(withIds(it.attention, own_ids)),
     }
     const id = before?.id ?? it.id ?? planning.newId('mon')
     const about = { customer_id: customer.id, id, name: set.name, what: 'monitor' as const }
@@ -226,6 +238,7 @@ const FIELDS = {
   requested_cadence_s: 'cadence_s',
   webhook_ids: 'webhooks',
   active: 'active',
+  attention: 'attention',
 } as const
 
 function changedFields(before: Monitor, set: MonitorSet): string[] {

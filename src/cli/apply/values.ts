@@ -11,7 +11,7 @@ export type FieldChange = { field: string; from: unknown; to: unknown }
 /** Declared state of a monitor. */
 export type MonitorSet = Pick<
   Monitor,
-  'name' | 'filter_spec' | 'requested_cadence_s' | 'webhook_ids' | 'active'
+  'name' | 'filter_spec' | 'requested_cadence_s' | 'webhook_ids' | 'active' | 'attention'
 >
 
 type WebhookSet = Omit<SetWebhook, 'id'>
@@ -20,7 +20,7 @@ type Values = Readonly<Record<string, unknown>>
 
 /** Fields of a monitor as the file has them, those of its filter each by itself. */
 export function monitorValues(
-  { name, filter_spec, requested_cadence_s, webhook_ids, active }: MonitorSet,
+  { name, filter_spec, requested_cadence_s, webhook_ids, active, attention }: MonitorSet,
   words: Naming,
   nameOf: (webhook_id: string) => string,
 ): Values {
@@ -33,6 +33,7 @@ export function monitorValues(
     cadence_s: requested_cadence_s,
     webhooks: webhook_ids?.map(nameOf) ?? null,
     active,
+    attention: attention === null ? null : JSON.parse(attention),
   }
 }
 
