@@ -10,7 +10,7 @@ export interface paths {
     }
     /**
      * Liveness of the service
-     * @description Needs no key. Always 200; cached for a few seconds. Counts towards the rate limit of `health` of the caller's address.
+     * @description Answers as soon as the process accepts calls. Use it for a liveness probe, and to see which sources end soon. Needs no key. Always 200; cached for a few seconds. Counts towards the rate limit of `health` of the caller's address.
      */
     get: operations['health']
     put?: never
@@ -30,7 +30,7 @@ export interface paths {
     }
     /**
      * Readiness of the service
-     * @description Needs no key. 503 while it does not. Counts towards the rate limit of `health` of the caller's address.
+     * @description Answers 200 while the service can do its work. Use it for a readiness probe or a load balancer. Needs no key. 503 while it does not. Counts towards the rate limit of `health` of the caller's address.
      */
     get: operations['ready']
     put?: never
@@ -50,7 +50,7 @@ export interface paths {
     }
     /**
      * Your account: plan, credits, calls
-     * @description Takes any key. Counts towards the rate limit of `account`.
+     * @description Returns the account of the key with its plan, balance and monitor slots. Use it to check a key, or the balance before a large job. Takes any key. Counts towards the rate limit of `account`.
      */
     get: operations['accountMe']
     put?: never
@@ -70,7 +70,7 @@ export interface paths {
     }
     /**
      * Your payments, newest first
-     * @description Takes any key. Counts towards the rate limit of `account`.
+     * @description Lists every change of the balance that is not a call. Use it to reconcile credits with your own records. Takes any key. Counts towards the rate limit of `account`.
      */
     get: operations['accountPayments']
     put?: never
@@ -90,7 +90,7 @@ export interface paths {
     }
     /**
      * Your calls and their cost, by hour or day
-     * @description Takes any key. Counts towards the rate limit of `dashboard`.
+     * @description Counts calls, errors and cost in each hour or day. Use it for charts, or to find the calls that cost most. Takes any key. Counts towards the rate limit of `dashboard`.
      */
     get: operations['accountUsage']
     put?: never
@@ -110,13 +110,13 @@ export interface paths {
     }
     /**
      * Your drafts, newest first
-     * @description Takes any key. Counts towards the rate limit of `management`.
+     * @description Lists drafts of every status. Use it to show a person what waits for a decision. Takes any key. Counts towards the rate limit of `management`.
      */
     get: operations['listDrafts']
     put?: never
     /**
      * Create a draft of a write for a person to approve; it holds no session
-     * @description Takes a key with the scope `write`. Counts towards the rate limit of `management`.
+     * @description Stores a write without doing it. Use it when a program proposes a comment, vote or message and a person decides. Takes a key with the scope `write`. Counts towards the rate limit of `management`.
      */
     post: operations['makeDraft']
     delete?: never
@@ -134,7 +134,7 @@ export interface paths {
     }
     /**
      * One draft and its outcome
-     * @description Takes any key. Counts towards the rate limit of `management`.
+     * @description Returns one draft. Use it to follow a proposal until it is approved, declined or expired. Takes any key. Counts towards the rate limit of `management`.
      */
     get: operations['findDraft']
     put?: never
@@ -156,7 +156,7 @@ export interface paths {
     put?: never
     /**
      * Approve a draft: it is written once, as the account whose session you send
-     * @description Takes a key with the scope `write`. Counts towards the rate limit of `management`.
+     * @description Does the write of a draft once. Use it for the decision of a person; a repeat does not write again. Takes a key with the scope `write`. Counts towards the rate limit of `management`.
      */
     post: operations['approveDraft']
     delete?: never
@@ -176,7 +176,7 @@ export interface paths {
     put?: never
     /**
      * Decline a draft: it is not written
-     * @description Takes a key with the scope `write`. Counts towards the rate limit of `management`.
+     * @description Closes a draft without writing. Use it for the decision of a person. Takes a key with the scope `write`. Counts towards the rate limit of `management`.
      */
     post: operations['declineDraft']
     delete?: never
@@ -196,7 +196,7 @@ export interface paths {
     put?: never
     /**
      * Sign in, for the cookies of an account's session
-     * @description Nothing is stored. A login over HTTP with an unreadable answer is repeated in a browser. If the platform requires a human check, sign in with an ordinary browser of the account's owner and use its cookies as the session. Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `login`.
+     * @description Signs in with a name and password and returns the cookies. Use it once per account, then send the cookies with each write. Nothing is stored. A login over HTTP with an unreadable answer is repeated in a browser. If the platform requires a human check, sign in with an ordinary browser of the account's owner and use its cookies as the session. Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `login`.
      */
     post: operations['login']
     delete?: never
@@ -216,7 +216,7 @@ export interface paths {
     put?: never
     /**
      * Comment, on the page in a browser
-     * @description Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `comment`.
+     * @description Writes a comment through the page in a browser. Use it when the call over plain HTTP is refused; it is slower. Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `comment`.
      */
     post: operations['comment']
     delete?: never
@@ -236,7 +236,7 @@ export interface paths {
     put?: never
     /**
      * Comment, over plain HTTP
-     * @description Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `comment`.
+     * @description Writes a comment over plain HTTP. Use it first: it is the faster of the two ways to comment. Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `comment`.
      */
     post: operations['commentV2']
     delete?: never
@@ -256,7 +256,7 @@ export interface paths {
     put?: never
     /**
      * Vote on a post or a comment
-     * @description That a vote was taken does not prove that it counts: the platform may leave it out without a word. Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `vote`.
+     * @description Votes up or down, or takes a vote back. Use it for a decision of the account holder. That a vote was taken does not prove that it counts: the platform may leave it out without a word. Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `vote`.
      */
     post: operations['vote']
     delete?: never
@@ -276,7 +276,7 @@ export interface paths {
     put?: never
     /**
      * Send a message; by chat if the recipient takes no mail
-     * @description Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `dm`.
+     * @description Sends a message to a user. Use it for a first message or for a reply in a conversation. Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `dm`.
      */
     post: operations['dm']
     delete?: never
@@ -296,7 +296,7 @@ export interface paths {
     put?: never
     /**
      * Your conversations, most recently active first
-     * @description Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `dm`.
+     * @description Lists the conversations of the account. Use it to find unread messages and the id of a thread. Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `dm`.
      */
     post: operations['dmThreads']
     delete?: never
@@ -316,7 +316,7 @@ export interface paths {
     put?: never
     /**
      * The messages of a conversation, newest first
-     * @description Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `dm`.
+     * @description Lists the messages of a conversation. Use it with a thread_id of the list of conversations. Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `dm`.
      */
     post: operations['dmMessages']
     delete?: never
@@ -336,7 +336,7 @@ export interface paths {
     put?: never
     /**
      * Set the profile description
-     * @description Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `profile`.
+     * @description Replaces the text of the profile. Use it to keep a profile in line with your own records. Acts as the account of the session. Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `profile`.
      */
     post: operations['profileDescription']
     delete?: never
@@ -356,7 +356,7 @@ export interface paths {
     put?: never
     /**
      * Set the display name
-     * @description Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `profile`.
+     * @description Replaces the name shown on the profile; the user name stays. Use it to rename a profile. Acts as the account of the session. Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `profile`.
      */
     post: operations['profileDisplayName']
     delete?: never
@@ -376,7 +376,7 @@ export interface paths {
     put?: never
     /**
      * Change your picture
-     * @description A PNG, JPEG or WebP picture of at most 5 MiB, sent on as it is. Takes a key with the scope `write`. Counts towards the rate limit of `uploads`. The operator can disable it as `profile`.
+     * @description Replaces the picture of the profile. Use it with a picture of your own. Acts as the account of the session. A PNG, JPEG or WebP picture of at most 5 MiB, sent on as it is. Takes a key with the scope `write`. Counts towards the rate limit of `uploads`. The operator can disable it as `profile`.
      */
     post: operations['profileAvatar']
     delete?: never
@@ -396,7 +396,7 @@ export interface paths {
     put?: never
     /**
      * Change your banner
-     * @description A PNG, JPEG or WebP picture of at most 5 MiB, sent on as it is. Takes a key with the scope `write`. Counts towards the rate limit of `uploads`. The operator can disable it as `profile`.
+     * @description Replaces the banner of the profile. Use it with a picture of your own. Acts as the account of the session. A PNG, JPEG or WebP picture of at most 5 MiB, sent on as it is. Takes a key with the scope `write`. Counts towards the rate limit of `uploads`. The operator can disable it as `profile`.
      */
     post: operations['profileBanner']
     delete?: never
@@ -414,7 +414,7 @@ export interface paths {
     }
     /**
      * Posts of a subforum
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists the posts of a subforum in a chosen order. Use it to read a place once; use a monitor to watch it. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['posts']
     put?: never
@@ -434,7 +434,7 @@ export interface paths {
     }
     /**
      * The best posts of a subforum
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists the highest rated posts of a period. Use it for summaries and research. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['subTop']
     put?: never
@@ -454,7 +454,7 @@ export interface paths {
     }
     /**
      * One post
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Returns one post without comments. Use it to refresh counts, or to look up an id that you stored. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['post']
     put?: never
@@ -474,7 +474,7 @@ export interface paths {
     }
     /**
      * Visibility of a post to others
-     * @description confident is false if the platform gives no definite answer. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Compares how others see a post. Use it to learn if your post was removed without a notice. confident is false if the platform gives no definite answer. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['postVisibility']
     put?: never
@@ -494,7 +494,7 @@ export interface paths {
     }
     /**
      * Posts by their ids
-     * @description In the order asked, each once; those the platform does not show are listed as missing. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Returns several posts in one call. Use it to refresh many stored ids at the price of one read. In the order asked, each once; those the platform does not show are listed as missing. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['byId']
     put?: never
@@ -514,7 +514,7 @@ export interface paths {
     }
     /**
      * Search posts
-     * @description The filters and sort_type work on the page that was read; with any of them the answer carries meta. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Finds posts by keyword. Use it to look back; use a monitor for posts still to come. The filters and sort_type work on the page that was read; with any of them the answer carries meta. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['search']
     put?: never
@@ -534,7 +534,7 @@ export interface paths {
     }
     /**
      * Search communities
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Finds each subforum that fits a keyword. Use it to choose the places of a monitor. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['searchCommunities']
     put?: never
@@ -554,7 +554,7 @@ export interface paths {
     }
     /**
      * Search posts by their comments
-     * @description Posts with a comment in which the words of q occur. The platform has no search of comments: its search finds posts by their own text, and the comments of those are read, one tree each, of no more than limit posts and [limits] tree_fetches of the service (8) a call. A page may therefore be short or empty while after leads to the next posts. meta.searched counts the posts read, meta.comments_scanned their comments; meta.truncated is true where a tree was cut or failed, more posts follow, or the search named no post at all. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Finds posts whose comments contain the words. Use it to find discussions; use the deep search for the comments themselves. Posts with a comment in which the words of q occur. The platform has no search of comments: its search finds posts by their own text, and the comments of those are read, one tree each, of no more than limit posts and [limits] tree_fetches of the service (8) a call. A page may therefore be short or empty while after leads to the next posts. meta.searched counts the posts read, meta.comments_scanned their comments; meta.truncated is true where a tree was cut or failed, more posts follow, or the search named no post at all. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['searchComments']
     put?: never
@@ -574,7 +574,7 @@ export interface paths {
     }
     /**
      * Search comments
-     * @description Expands up to limit posts that the search finds, one tree each, and answers with the comments in which the words occur. after leads to the next posts. With group_by=author the answer holds authors instead of comments. Best effort: the platform searches posts by their own text only, so comments under other posts are not found, and deleted comments and those deep in a tree may be missed. meta.posts_expanded and meta.comments_scanned say what was read; meta.truncated is true where a tree was cut or failed, more posts follow, or the search named no post at all. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Finds comments, or their authors, by reading the trees of found posts. Use it for research where each comment counts. Expands up to limit posts that the search finds, one tree each, and answers with the comments in which the words occur. after leads to the next posts. With group_by=author the answer holds authors instead of comments. Best effort: the platform searches posts by their own text only, so comments under other posts are not found, and deleted comments and those deep in a tree may be missed. meta.posts_expanded and meta.comments_scanned say what was read; meta.truncated is true where a tree was cut or failed, more posts follow, or the search named no post at all. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['searchCommentsDeep']
     put?: never
@@ -594,7 +594,7 @@ export interface paths {
     }
     /**
      * Search posts with pictures or video
-     * @description limit bounds the posts searched; scanned is their actual number. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Finds posts with images, galleries or video, with the addresses of the files. Use it to collect media. limit bounds the posts searched; scanned is their actual number. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['searchMedia']
     put?: never
@@ -614,7 +614,7 @@ export interface paths {
     }
     /**
      * Search users by a part of their name
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Finds users by name. Use it when you know only a part of a name. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['searchUsers']
     put?: never
@@ -634,7 +634,7 @@ export interface paths {
     }
     /**
      * The full comment tree of a post
-     * @description Nodes are as the platform gives them. meta.more_count is the number of comments behind the more nodes left in the tree, at least one each; depth and limit are upper bounds. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Returns a post with its comments as a tree. Use it to read a discussion; use the search for single comments. Takes the address or the id of the post. Nodes are as the platform gives them. meta.more_count is the number of comments behind the more nodes left in the tree, at least one each; depth and limit are upper bounds. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['comments']
     put?: never
@@ -654,7 +654,7 @@ export interface paths {
     }
     /**
      * A post and its comments
-     * @description Nodes are as the platform gives them. meta.more_count is the number of comments behind the more nodes left in the tree, at least one each; depth and limit are upper bounds. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Returns a post with its comments as a tree. Use it to read a discussion; use the search for single comments. Nodes are as the platform gives them. meta.more_count is the number of comments behind the more nodes left in the tree, at least one each; depth and limit are upper bounds. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['postComments']
     put?: never
@@ -674,7 +674,7 @@ export interface paths {
     }
     /**
      * A post and its comments, by an alternative path
-     * @description Nodes are as the platform gives them. meta.more_count is the number of comments behind the more nodes left in the tree, at least one each; depth and limit are upper bounds. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Returns a post with its comments as a tree. Use it to read a discussion; use the search for single comments. Equals the path below /post, for clients that expect this one. Nodes are as the platform gives them. meta.more_count is the number of comments behind the more nodes left in the tree, at least one each; depth and limit are upper bounds. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['commentsOfPost']
     put?: never
@@ -694,7 +694,7 @@ export interface paths {
     }
     /**
      * One comment, as sent by the platform
-     * @description replies=true fills data.replies from the tree. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Returns one comment. Use it to look up a stored id, with its replies if needed. replies=true fills data.replies from the tree. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['commentById']
     put?: never
@@ -716,7 +716,7 @@ export interface paths {
     put?: never
     /**
      * Check if comments still exist
-     * @description One entry per id, in the order of the request, including repeats. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Checks many comments in one call. Use it to learn which of your comments were deleted or removed. One entry per id, in the order of the request, including repeats. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     post: operations['verifyComments']
     delete?: never
@@ -734,7 +734,7 @@ export interface paths {
     }
     /**
      * Public profile of a user
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Returns the public profile of a user. Use it to judge an author before you answer. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['user']
     put?: never
@@ -754,7 +754,7 @@ export interface paths {
     }
     /**
      * Comments of a user
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists the public comments of a user. Use it to read the history of an author. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['userComments']
     put?: never
@@ -774,7 +774,7 @@ export interface paths {
     }
     /**
      * Posts of a user
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists the public posts of a user. Use it to read the history of an author. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['userSubmitted']
     put?: never
@@ -794,7 +794,7 @@ export interface paths {
     }
     /**
      * Achievements of a user
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists the badges of a profile. Use it where reputation matters. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['userAchievements']
     put?: never
@@ -814,7 +814,7 @@ export interface paths {
     }
     /**
      * Description of a subforum
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Returns the size, age and settings of a subforum. Use it before you post or monitor there. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['subAbout']
     put?: never
@@ -834,7 +834,7 @@ export interface paths {
     }
     /**
      * The newest comments of a subforum
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists the newest comments of all discussions of a subforum. Use it to read a place once; use a monitor to watch it. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['subComments']
     put?: never
@@ -854,7 +854,7 @@ export interface paths {
     }
     /**
      * The rules of a subforum
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists the rules of a subforum. Use it before you write there. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['subRules']
     put?: never
@@ -874,7 +874,7 @@ export interface paths {
     }
     /**
      * A wiki page of a subforum
-     * @description The name of a subpage contains %2F. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Returns a page of the wiki of a subforum. Use it for its guides and longer rules. The name of a subpage contains %2F. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['subWiki']
     put?: never
@@ -894,7 +894,7 @@ export interface paths {
     }
     /**
      * The platform's list of popular subforums
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists each subforum that the platform calls popular. Use it to explore a platform. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['popularDirectory']
     put?: never
@@ -914,7 +914,7 @@ export interface paths {
     }
     /**
      * The platform's list of new subforums
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists each subforum that was created lately. Use it to find new places early. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['newDirectory']
     put?: never
@@ -934,7 +934,7 @@ export interface paths {
     }
     /**
      * The platform's list of default subforums
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists each subforum that new users are shown. Use it to explore a platform. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['defaultDirectory']
     put?: never
@@ -954,7 +954,7 @@ export interface paths {
     }
     /**
      * Front page of your own account
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists the posts of the front page as your account sees it. Use it to read your subscriptions in one call. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['feed']
     put?: never
@@ -974,7 +974,7 @@ export interface paths {
     }
     /**
      * Moderators of a subforum
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists the moderators and their permissions. Use it to find a person to ask; it needs a session. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['subModerators']
     put?: never
@@ -994,7 +994,7 @@ export interface paths {
     }
     /**
      * What your own account has voted up
-     * @description name must be the account of the session. Posts and comments in the order of the platform, each with its kind. Query fields that are not listed here are sent to the platform as cookies. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists your own votes. Use it for a backup, or to act on your own history. name must be the account of the session. Posts and comments in the order of the platform, each with its kind. Query fields that are not listed here are sent to the platform as cookies. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['userUpvoted']
     put?: never
@@ -1014,7 +1014,7 @@ export interface paths {
     }
     /**
      * What your own account has saved
-     * @description name must be the account of the session. Posts and comments in the order of the platform, each with its kind. Query fields that are not listed here are sent to the platform as cookies. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists your own bookmarks. Use it for a backup, or to act on your own history. name must be the account of the session. Posts and comments in the order of the platform, each with its kind. Query fields that are not listed here are sent to the platform as cookies. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['userSaved']
     put?: never
@@ -1034,7 +1034,7 @@ export interface paths {
     }
     /**
      * What your own account has hidden
-     * @description name must be the account of the session. Posts and comments in the order of the platform, each with its kind. Query fields that are not listed here are sent to the platform as cookies. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists your hidden items. Use it for a backup, or to act on your own history. name must be the account of the session. Posts and comments in the order of the platform, each with its kind. Query fields that are not listed here are sent to the platform as cookies. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['userHidden']
     put?: never
@@ -1054,7 +1054,7 @@ export interface paths {
     }
     /**
      * What of your own account was gilded
-     * @description name must be the account of the session. Posts and comments in the order of the platform, each with its kind. Query fields that are not listed here are sent to the platform as cookies. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists your items with awards. Use it for a backup, or to act on your own history. name must be the account of the session. Posts and comments in the order of the platform, each with its kind. Query fields that are not listed here are sent to the platform as cookies. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['userGilded']
     put?: never
@@ -1074,7 +1074,7 @@ export interface paths {
     }
     /**
      * Sources and what each can do
-     * @description The first source answers calls without the parameter source. A call that a source has no means for is answered with 501 NOT_SUPPORTED_BY_SOURCE. Takes a key with the scope `read`. Counts towards the rate limit of `management`.
+     * @description Lists the sources of this installation with the calls that each supports. Use it before you name a source in another call. The first source answers calls without the parameter source. A call that a source has no means for is answered with 501 NOT_SUPPORTED_BY_SOURCE. Takes a key with the scope `read`. Counts towards the rate limit of `management`.
      */
     get: operations['sources']
     put?: never
@@ -1096,7 +1096,7 @@ export interface paths {
     put?: never
     /**
      * Create a monitor
-     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Starts to watch places for posts and comments that match a filter. Use it once per topic; preview the filter first. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorAdd']
     delete?: never
@@ -1114,7 +1114,7 @@ export interface paths {
     }
     /**
      * Your monitors, and your slots
-     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Returns all monitors with their filters and targets. Use it to show them, or to find an id. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     get: operations['getForumMonitorList']
     put?: never
@@ -1136,7 +1136,7 @@ export interface paths {
     put?: never
     /**
      * Update, pause or resume a monitor; past items are never replayed
-     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Replaces the given fields of a monitor. Use it to change a filter or target, or to pause and resume. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorUpdate']
     delete?: never
@@ -1156,7 +1156,7 @@ export interface paths {
     put?: never
     /**
      * Remove a monitor; its deliveries stay readable
-     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Ends a monitor and frees its slots. Use it when a topic is over; pause it if you may need it again. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorRemove']
     delete?: never
@@ -1176,7 +1176,7 @@ export interface paths {
     put?: never
     /**
      * Acknowledge the open alarms of a monitor
-     * @description Ends their repeats; an alarm stays open until its condition is over, which is then delivered too. acknowledged counts the alarms that were not acknowledged before. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Marks alarms as seen. Use it when a person takes care of a silent or degraded monitor. Ends their repeats; an alarm stays open until its condition is over, which is then delivered too. acknowledged counts the alarms that were not acknowledged before. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorAcknowledge']
     delete?: never
@@ -1194,7 +1194,7 @@ export interface paths {
     }
     /**
      * Health and coverage of a monitor
-     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Reports coverage, freshness, gaps and suppressed matches of the last 24 hours. Use it to know if silence means that nothing was posted. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     get: operations['getForumMonitorHealth']
     put?: never
@@ -1216,7 +1216,7 @@ export interface paths {
     put?: never
     /**
      * Update a target: name, active state, rate limit, ordering, credentials
-     * @description Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds. token replaces the stored credentials, for kind mqtt together with username. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Replaces the given fields of a target. Use it to rename, pace or disable a receiver, or to resume it. Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds. token replaces the stored credentials, for kind mqtt together with username. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorWebhookUpdate']
     delete?: never
@@ -1236,7 +1236,7 @@ export interface paths {
     put?: never
     /**
      * Rotate the secret of a target; it is shown only once
-     * @description For overlap_s seconds deliveries are signed with both secrets: the header carries two v1 values. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Creates a new signing secret. Use it at regular times, and at once if the secret may be known to others. For overlap_s seconds deliveries are signed with both secrets: the header carries two v1 values. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorWebhookRotate']
     delete?: never
@@ -1256,7 +1256,7 @@ export interface paths {
     put?: never
     /**
      * Register a target; its secret is shown only once
-     * @description Kind email takes mailto: and one address. It is active once its recipient has agreed on the page linked in the confirmation mail. The answer has confirmation: sent, or an error code; a test sends the mail again. An address gets at most three such mails a day. Kinds ntfy, telegram, gotify, matrix and mqtt take token, and mqtt username too; credentials within url are removed from it and stored encrypted. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Adds a receiver of matches. Use it before a monitor names it, then send a test. Kind email takes mailto: and one address. It is active once its recipient has agreed on the page linked in the confirmation mail. The answer has confirmation: sent, or an error code; a test sends the mail again. An address gets at most three such mails a day. Kinds ntfy, telegram, gotify, matrix and mqtt take token, and mqtt username too; credentials within url are removed from it and stored encrypted. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorWebhookCreate']
     delete?: never
@@ -1274,7 +1274,7 @@ export interface paths {
     }
     /**
      * Your targets, without their secrets
-     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Returns all targets with their state. Use it to show them, or to find one that was paused. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     get: operations['getForumMonitorWebhookList']
     put?: never
@@ -1296,7 +1296,7 @@ export interface paths {
     put?: never
     /**
      * Send a test delivery, signed like a real one
-     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `webhook_test`.
+     * @description Sends one example delivery at once and reports the answer. Use it after each change of a receiver; it resumes a paused one. Takes a key with the scope `monitor`. Counts towards the rate limit of `webhook_test`.
      */
     post: operations['postForumMonitorWebhookTest']
     delete?: never
@@ -1316,7 +1316,7 @@ export interface paths {
     put?: never
     /**
      * Remove a target and drop its pending deliveries
-     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Removes a receiver for good. Use it when a receiver is gone; disable it if it comes back. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorWebhookDelete']
     delete?: never
@@ -1334,7 +1334,7 @@ export interface paths {
     }
     /**
      * Matches of a monitor, oldest first
-     * @description Fresh matches are stored for 14 days, with or without a webhook. Repeat with the after of the last answer for newer matches. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Returns stored matches by cursor. Use it to pull matches without a webhook, or to catch up after a failure. Fresh matches are stored for 14 days, with or without a webhook. Repeat with the after of the last answer for newer matches. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     get: operations['getForumMonitorItems']
     put?: never
@@ -1354,7 +1354,7 @@ export interface paths {
     }
     /**
      * Matches of a monitor as server-sent events
-     * @description Each event is named match, and its data equals the body of a webhook. Starts with new matches, after Last-Event-ID, or after the after of items. A comment is sent every 15 seconds; the stream ends after an hour, and clients reconnect. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Sends matches as they are found. Use it in a program that stays connected and needs no public address. Each event is named match, and its data equals the body of a webhook. Starts with new matches, after Last-Event-ID, or after the after of items. A comment is sent every 15 seconds; the stream ends after an hour, and clients reconnect. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     get: operations['getForumMonitorStream']
     put?: never
@@ -1374,7 +1374,7 @@ export interface paths {
     }
     /**
      * A monitor's matches as an Atom feed
-     * @description Needs no key: anyone with the address can read it. It is the feed_url of the monitor. Counts towards the rate limit of `feeds` of the caller's address.
+     * @description Returns the newest matches for a feed reader. Use it where only an address can be configured. Needs no key: anyone with the address can read it. It is the feed_url of the monitor. Counts towards the rate limit of `feeds` of the caller's address.
      */
     get: operations['getForumMonitorFeedByToken']
     put?: never
@@ -1396,7 +1396,7 @@ export interface paths {
     put?: never
     /**
      * Replace the feed address of a monitor; the old one stops at once
-     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Creates a new secret address of the feed. Use it if the address may be known to others. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorFeedRotate']
     delete?: never
@@ -1414,7 +1414,7 @@ export interface paths {
     }
     /**
      * Deliveries and their outcomes, newest first
-     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Lists deliveries with their status and last error. Use it to find failures and their causes. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     get: operations['getForumMonitorDeliveries']
     put?: never
@@ -1436,7 +1436,7 @@ export interface paths {
     put?: never
     /**
      * Redeliver ended deliveries
-     * @description By delivery_id, or by time range; without status, those that failed or were dead-lettered. The delivery_id and body stay the same, and the retry schedule starts over. skipped counts deliveries that cannot be sent: already pending, target removed, paused or disabled, or content erased because of its age. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Sends deliveries again. Use it after a receiver was repaired; try dry_run first to count them. By delivery_id, or by time range; without status, those that failed or were dead-lettered. The delivery_id and body stay the same, and the retry schedule starts over. skipped counts deliveries that cannot be sent: already pending, target removed, paused or disabled, or content erased because of its age. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorDeliveriesRedeliver']
     delete?: never
@@ -1454,13 +1454,13 @@ export interface paths {
     }
     /**
      * Your feedback, newest first
-     * @description Takes any key. Counts towards the rate limit of `feedback`.
+     * @description Lists the feedback of your account. Use it to look for answers of the operator. Takes any key. Counts towards the rate limit of `feedback`.
      */
     get: operations['listFeedback']
     put?: never
     /**
      * Send feedback to the operator
-     * @description Takes any key. Counts towards the rate limit of `feedback`.
+     * @description Stores a report, idea or missing capability for the operator. Use it when something is wrong and support should see the evidence. Takes any key. Counts towards the rate limit of `feedback`.
      */
     post: operations['sendFeedback']
     delete?: never
@@ -1478,7 +1478,7 @@ export interface paths {
     }
     /**
      * One feedback and its answer
-     * @description Takes any key. Counts towards the rate limit of `feedback`.
+     * @description Returns one feedback with its answer. Use it to follow a report that you sent. Takes any key. Counts towards the rate limit of `feedback`.
      */
     get: operations['findFeedback']
     put?: never
@@ -1500,7 +1500,7 @@ export interface paths {
     put?: never
     /**
      * Preview the matches of a filter in its current feeds
-     * @description Matches with their enrichment, counts of items by keyword and by condition, and an estimate of matches a day. With item_id: why that item does or does not match. Free; nothing is delivered. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Applies a filter to the items that its places show now. Use it while you write a filter, before you create the monitor. Matches with their enrichment, counts of items by keyword and by condition, and an estimate of matches a day. With item_id: why that item does or does not match. Free; nothing is delivered. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorPreview']
     delete?: never
@@ -1518,7 +1518,7 @@ export interface paths {
     }
     /**
      * Explain why an item was delivered, withheld or not matched
-     * @description By delivery_id, or by id (of a monitor) and item_id. Where and when the item was first observed, the verdict of each condition of the filter, its enrichment, the delivery decision, and each attempt with the answer of the receiver. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Traces an item or a delivery from first sight to the receiver. Use it when a match is missing or was not expected. By delivery_id, or by id (of a monitor) and item_id. Where and when the item was first observed, the verdict of each condition of the filter, its enrichment, the delivery decision, and each attempt with the answer of the receiver. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     get: operations['getForumMonitorWhy']
     put?: never
@@ -1596,6 +1596,7 @@ export interface components {
         | 'draft_not_waiting'
         | 'drafts_exhausted'
         | 'feedback_exhausted'
+      /** @description Explanation for a person. */
       message?: string
       /** @description Name of the invalid field. */
       field?: string
@@ -1683,7 +1684,9 @@ export interface operations {
             storage?: string
             /** @description Sources whose access ends within 30 days, or has ended; absent if none does. */
             ends?: {
+              /** @description Name of the source. */
               source: string
+              /** @description Time at which the source ends; null: no end is planned. */
               ends_at: string
             }[]
           }
@@ -1749,6 +1752,7 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description True while the service can do its work. */
             ready: boolean
           }
         }
@@ -1830,21 +1834,37 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
+            /** @description Name of the account. */
             name: string
+            /** @description Name of the plan. */
             plan: string
             /** @description USD, with up to six decimals. */
             credits_remaining: number
             /** @description USD, with up to six decimals. */
             credits_used: number
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of calls since the account was created.
+             */
             total_requests: number
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time of creation.
+             */
             created_at: string
+            /** @description The monitors, or their number. */
             monitors: {
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number in use.
+               */
               used: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Sum of the period, or the number that the plan allows.
+               */
               total: number
             }
           }
@@ -1970,14 +1990,23 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The changes of the balance. */
             payments: {
+              /** @description Identifier, unique among objects of this kind. */
               id: string
-              /** @enum {string} */
+              /**
+               * @description Cause of the change of the balance.
+               * @enum {string}
+               */
               kind: 'signup_credit' | 'top_up' | 'adjustment'
               /** @description USD, with up to six decimals. */
               amount_usd: number
+              /** @description Note of the operator; null: none. */
               note: string | null
-              /** Format: date-time */
+              /**
+               * Format: date-time
+               * @description Time of creation.
+               */
               created_at: string
             }[]
           }
@@ -2130,38 +2159,71 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Counts of each hour or day. */
             usage: {
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of calls.
+               */
               calls: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Calls that were charged.
+               */
               billed_calls: number
               /** @description USD, with up to six decimals. */
               cost_usd: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Calls that ended in an error.
+               */
               errors: number
-              /** Format: date-time */
+              /**
+               * Format: date-time
+               * @description Start of the hour or day.
+               */
               start: string
+              /** @description The same counts for each price tier. */
               by_tier: {
                 [key: string]: {
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Number of calls.
+                   */
                   calls: number
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Calls that were charged.
+                   */
                   billed_calls: number
                   /** @description USD, with up to six decimals. */
                   cost_usd: number
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Calls that ended in an error.
+                   */
                   errors: number
                 }
               }
             }[]
+            /** @description Sum of the period, or the number that the plan allows. */
             total: {
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of calls.
+               */
               calls: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Calls that were charged.
+               */
               billed_calls: number
               /** @description USD, with up to six decimals. */
               cost_usd: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Calls that ended in an error.
+               */
               errors: number
             }
           }
@@ -2325,9 +2387,14 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The drafts. */
             drafts: {
+              /** @description Identifier, unique among objects of this kind. */
               id: string
-              /** @enum {string} */
+              /**
+               * @description The write that the draft proposes.
+               * @enum {string}
+               */
               action:
                 | 'comment'
                 | 'vote'
@@ -2336,20 +2403,34 @@ export interface operations {
                 | 'profile/display-name'
                 | 'profile/avatar'
                 | 'profile/banner'
+              /** @description Fields of the proposed write, without a session. */
               body: {
                 [key: string]: unknown
               }
               /** @description Source that it acts on; null: main. */
               source: string | null
-              /** @enum {string} */
+              /**
+               * @description Current state.
+               * @enum {string}
+               */
               status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
-              /** Format: date-time */
+              /**
+               * Format: date-time
+               * @description Time of creation.
+               */
               created_at: string
-              /** Format: date-time */
+              /**
+               * Format: date-time
+               * @description Time after which it is void.
+               */
               expires_at: string
+              /** @description Time of the decision; null: none so far. */
               decided_at: string | null
+              /** @description Account that the draft belongs to. */
               customer: {
+                /** @description Identifier, unique among objects of this kind. */
                 id: string
+                /** @description Name of the account. */
                 name: string
               }
               /** @description Answer of the write; null before it was made. */
@@ -2362,7 +2443,10 @@ export interface operations {
              * @description Rows of this page.
              */
             count: number
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Maximum number of rows.
+             */
             limit: number
             /** @description Null at the end. */
             next_cursor: string | null
@@ -2511,7 +2595,10 @@ export interface operations {
          *     }
          */
         'application/json': {
-          /** @enum {string} */
+          /**
+           * @description The write that the draft proposes.
+           * @enum {string}
+           */
           action:
             | 'comment'
             | 'vote'
@@ -2520,6 +2607,7 @@ export interface operations {
             | 'profile/display-name'
             | 'profile/avatar'
             | 'profile/banner'
+          /** @description Fields of the proposed write, without a session. */
           body: {
             [key: string]: unknown
           }
@@ -2558,8 +2646,12 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
-            /** @enum {string} */
+            /**
+             * @description The write that the draft proposes.
+             * @enum {string}
+             */
             action:
               | 'comment'
               | 'vote'
@@ -2568,20 +2660,34 @@ export interface operations {
               | 'profile/display-name'
               | 'profile/avatar'
               | 'profile/banner'
+            /** @description Fields of the proposed write, without a session. */
             body: {
               [key: string]: unknown
             }
             /** @description Source that it acts on; null: main. */
             source: string | null
-            /** @enum {string} */
+            /**
+             * @description Current state.
+             * @enum {string}
+             */
             status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time of creation.
+             */
             created_at: string
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time after which it is void.
+             */
             expires_at: string
+            /** @description Time of the decision; null: none so far. */
             decided_at: string | null
+            /** @description Account that the draft belongs to. */
             customer: {
+              /** @description Identifier, unique among objects of this kind. */
               id: string
+              /** @description Name of the account. */
               name: string
             }
             /** @description Answer of the write; null before it was made. */
@@ -2806,8 +2912,12 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
-            /** @enum {string} */
+            /**
+             * @description The write that the draft proposes.
+             * @enum {string}
+             */
             action:
               | 'comment'
               | 'vote'
@@ -2816,20 +2926,34 @@ export interface operations {
               | 'profile/display-name'
               | 'profile/avatar'
               | 'profile/banner'
+            /** @description Fields of the proposed write, without a session. */
             body: {
               [key: string]: unknown
             }
             /** @description Source that it acts on; null: main. */
             source: string | null
-            /** @enum {string} */
+            /**
+             * @description Current state.
+             * @enum {string}
+             */
             status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time of creation.
+             */
             created_at: string
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time after which it is void.
+             */
             expires_at: string
+            /** @description Time of the decision; null: none so far. */
             decided_at: string | null
+            /** @description Account that the draft belongs to. */
             customer: {
+              /** @description Identifier, unique among objects of this kind. */
               id: string
+              /** @description Name of the account. */
               name: string
             }
             /** @description Answer of the write; null before it was made. */
@@ -2997,6 +3121,7 @@ export interface operations {
           session_tracker?: string
           /** @description The cookie pc of your own account. */
           pc?: string
+          /** @description Cookies of the session that writes. */
           cookies?: {
             [key: string]: string
           }
@@ -3039,8 +3164,12 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
-            /** @enum {string} */
+            /**
+             * @description The write that the draft proposes.
+             * @enum {string}
+             */
             action:
               | 'comment'
               | 'vote'
@@ -3049,20 +3178,34 @@ export interface operations {
               | 'profile/display-name'
               | 'profile/avatar'
               | 'profile/banner'
+            /** @description Fields of the proposed write, without a session. */
             body: {
               [key: string]: unknown
             }
             /** @description Source that it acts on; null: main. */
             source: string | null
-            /** @enum {string} */
+            /**
+             * @description Current state.
+             * @enum {string}
+             */
             status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time of creation.
+             */
             created_at: string
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time after which it is void.
+             */
             expires_at: string
+            /** @description Time of the decision; null: none so far. */
             decided_at: string | null
+            /** @description Account that the draft belongs to. */
             customer: {
+              /** @description Identifier, unique among objects of this kind. */
               id: string
+              /** @description Name of the account. */
               name: string
             }
             /** @description Answer of the write; null before it was made. */
@@ -3339,8 +3482,12 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
-            /** @enum {string} */
+            /**
+             * @description The write that the draft proposes.
+             * @enum {string}
+             */
             action:
               | 'comment'
               | 'vote'
@@ -3349,20 +3496,34 @@ export interface operations {
               | 'profile/display-name'
               | 'profile/avatar'
               | 'profile/banner'
+            /** @description Fields of the proposed write, without a session. */
             body: {
               [key: string]: unknown
             }
             /** @description Source that it acts on; null: main. */
             source: string | null
-            /** @enum {string} */
+            /**
+             * @description Current state.
+             * @enum {string}
+             */
             status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time of creation.
+             */
             created_at: string
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time after which it is void.
+             */
             expires_at: string
+            /** @description Time of the decision; null: none so far. */
             decided_at: string | null
+            /** @description Account that the draft belongs to. */
             customer: {
+              /** @description Identifier, unique among objects of this kind. */
               id: string
+              /** @description Name of the account. */
               name: string
             }
             /** @description Answer of the write; null before it was made. */
@@ -3527,10 +3688,12 @@ export interface operations {
         'application/json': {
           /** @description A name, or an e-mail. */
           username: string
+          /** @description Password of the account. */
           password: string
           /** @description Base32; only where the account has a second factor. */
           totp_secret?: string | null
           /**
+           * @description Way of signing in; absent: the configured one.
            * @default http
            * @enum {string}
            */
@@ -3539,13 +3702,22 @@ export interface operations {
           proxy?:
             | string
             | {
+                /** @description Address of the proxy, such as http://host:port. */
                 server: string
+                /** @description User name for the proxy; null: none. */
                 username?: string | null
+                /** @description Password for the proxy; null: none. */
                 password?: string | null
               }
-          /** @default en-US */
+          /**
+           * @description Locale of the browser, such as en-US.
+           * @default en-US
+           */
           locale?: string | null
-          /** @default America/New_York */
+          /**
+           * @description Time zone of the browser, such as Europe/Berlin.
+           * @default America/New_York
+           */
           timezone?: string | null
         }
       }
@@ -3578,15 +3750,21 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @constant */
+            /**
+             * @description True: the platform accepted the call.
+             * @constant
+             */
             success: true
             /**
              * @description Method that succeeded.
              * @enum {string}
              */
             method: 'http' | 'browser'
+            /** @description Name of the account. */
             username: string
+            /** @description Points for posts; null: unknown. */
             link_karma: number | null
+            /** @description Points for comments; null: unknown. */
             comment_karma: number | null
             /** @description The whole jar; forum_session and loid make a session. */
             cookies: {
@@ -3793,12 +3971,19 @@ export interface operations {
         'application/json': {
           /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
+          /** @description Cookie loid of the session. */
           loid?: string | null
+          /** @description Cookie token_v2 of the session. */
           token_v2?: string | null
+          /** @description Cookie csrf_token of the session. */
           csrf_token?: string | null
+          /** @description Cookie edgebucket of the session. */
           edgebucket?: string | null
+          /** @description Cookie csv of the session. */
           csv?: string | null
+          /** @description Cookie session_tracker of the session. */
           session_tracker?: string | null
+          /** @description Cookie pc of the session. */
           pc?: string | null
           /** @description Further cookies of the account, sent on as they are. */
           cookies?: {
@@ -3808,16 +3993,26 @@ export interface operations {
           proxy?:
             | string
             | {
+                /** @description Address of the proxy, such as http://host:port. */
                 server: string
+                /** @description User name for the proxy; null: none. */
                 username?: string | null
+                /** @description Password for the proxy; null: none. */
                 password?: string | null
               }
           /** @description A post's or a comment's link: a comment's is replied to. */
           post_url: string
+          /** @description Text as Markdown; empty: none. */
           text: string
-          /** @default en-US */
+          /**
+           * @description Locale of the browser, such as en-US.
+           * @default en-US
+           */
           locale?: string | null
-          /** @default America/New_York */
+          /**
+           * @description Time zone of the browser, such as Europe/Berlin.
+           * @default America/New_York
+           */
           timezone?: string | null
         } & {
           [key: string]: string
@@ -3869,7 +4064,10 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @constant */
+            /**
+             * @description True: the platform accepted the call.
+             * @constant
+             */
             success: true
             /** @description t1_ and the id; null while it waits. */
             comment_id: string | null
@@ -3882,15 +4080,26 @@ export interface operations {
                   id: string
                   /** @description t1_ and the id. */
                   name: string
+                  /** @description Name of the author. */
                   author: string
+                  /** @description Text of the comment or message. */
                   body: string
+                  /** @description Name of the subforum. */
                   subforum: string
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Votes up minus votes down.
+                   */
                   upvotes: number
+                  /** @description Path on the platform. */
                   permalink: string
+                  /** @description Address. */
                   url: string
+                  /** @description Id of the post. */
                   post_id: string
+                  /** @description Title of the post; null: unknown. */
                   link_title: string | null
+                  /** @description Address of the post, or of its link; null: unknown. */
                   link_url: string | null
                   /**
                    * Format: date-time
@@ -3899,15 +4108,23 @@ export interface operations {
                   created: string
                   /** @description Epoch seconds. */
                   created_utc: number
+                  /** @description Id of the post or comment that it answers; null: unknown. */
                   parent_id: string | null
+                  /** @description True if the author also wrote the post. */
                   is_submitter: boolean
+                  /** @description Depth in the tree, 0 at the top; null: unknown. */
                   depth: number | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
+                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean | null
+                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
+                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
+                    /** @description Label set by the community or the author; null: none. */
                     flair: string | null
+                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -3916,7 +4133,10 @@ export interface operations {
                   [key: string]: unknown
                 })
               | null
-            /** @enum {string} */
+            /**
+             * @description Way in which the comment was written.
+             * @enum {string}
+             */
             transport: 'http' | 'browser'
             /**
              * @description Present if a source has accepted this and shows it once a moderator has approved it. Do not send it again.
@@ -4174,12 +4394,19 @@ export interface operations {
         'application/json': {
           /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
+          /** @description Cookie loid of the session. */
           loid?: string | null
+          /** @description Cookie token_v2 of the session. */
           token_v2?: string | null
+          /** @description Cookie csrf_token of the session. */
           csrf_token?: string | null
+          /** @description Cookie edgebucket of the session. */
           edgebucket?: string | null
+          /** @description Cookie csv of the session. */
           csv?: string | null
+          /** @description Cookie session_tracker of the session. */
           session_tracker?: string | null
+          /** @description Cookie pc of the session. */
           pc?: string | null
           /** @description Further cookies of the account, sent on as they are. */
           cookies?: {
@@ -4189,12 +4416,16 @@ export interface operations {
           proxy?:
             | string
             | {
+                /** @description Address of the proxy, such as http://host:port. */
                 server: string
+                /** @description User name for the proxy; null: none. */
                 username?: string | null
+                /** @description Password for the proxy; null: none. */
                 password?: string | null
               }
           /** @description A post's or a comment's link: a comment's is replied to. */
           post_url: string
+          /** @description Text as Markdown; empty: none. */
           text: string
         }
       }
@@ -4244,7 +4475,10 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @constant */
+            /**
+             * @description True: the platform accepted the call.
+             * @constant
+             */
             success: true
             /** @description t1_ and the id; null while it waits. */
             comment_id: string | null
@@ -4257,15 +4491,26 @@ export interface operations {
                   id: string
                   /** @description t1_ and the id. */
                   name: string
+                  /** @description Name of the author. */
                   author: string
+                  /** @description Text of the comment or message. */
                   body: string
+                  /** @description Name of the subforum. */
                   subforum: string
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Votes up minus votes down.
+                   */
                   upvotes: number
+                  /** @description Path on the platform. */
                   permalink: string
+                  /** @description Address. */
                   url: string
+                  /** @description Id of the post. */
                   post_id: string
+                  /** @description Title of the post; null: unknown. */
                   link_title: string | null
+                  /** @description Address of the post, or of its link; null: unknown. */
                   link_url: string | null
                   /**
                    * Format: date-time
@@ -4274,15 +4519,23 @@ export interface operations {
                   created: string
                   /** @description Epoch seconds. */
                   created_utc: number
+                  /** @description Id of the post or comment that it answers; null: unknown. */
                   parent_id: string | null
+                  /** @description True if the author also wrote the post. */
                   is_submitter: boolean
+                  /** @description Depth in the tree, 0 at the top; null: unknown. */
                   depth: number | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
+                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean | null
+                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
+                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
+                    /** @description Label set by the community or the author; null: none. */
                     flair: string | null
+                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -4291,7 +4544,10 @@ export interface operations {
                   [key: string]: unknown
                 })
               | null
-            /** @enum {string} */
+            /**
+             * @description Way in which the comment was written.
+             * @enum {string}
+             */
             transport: 'http' | 'browser'
             /**
              * @description Present if a source has accepted this and shows it once a moderator has approved it. Do not send it again.
@@ -4549,12 +4805,19 @@ export interface operations {
         'application/json': {
           /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
+          /** @description Cookie loid of the session. */
           loid?: string | null
+          /** @description Cookie token_v2 of the session. */
           token_v2?: string | null
+          /** @description Cookie csrf_token of the session. */
           csrf_token?: string | null
+          /** @description Cookie edgebucket of the session. */
           edgebucket?: string | null
+          /** @description Cookie csv of the session. */
           csv?: string | null
+          /** @description Cookie session_tracker of the session. */
           session_tracker?: string | null
+          /** @description Cookie pc of the session. */
           pc?: string | null
           /** @description Further cookies of the account, sent on as they are. */
           cookies?: {
@@ -4564,15 +4827,23 @@ export interface operations {
           proxy?:
             | string
             | {
+                /** @description Address of the proxy, such as http://host:port. */
                 server: string
+                /** @description User name for the proxy; null: none. */
                 username?: string | null
+                /** @description Password for the proxy; null: none. */
                 password?: string | null
               }
+          /** @description Identifier, unique among objects of this kind. */
           id?: string
           /** @description A post id, with or without t3_; instead of id. */
           post_id?: string
+          /** @description Address. */
           url?: string
-          /** @enum {string|number} */
+          /**
+           * @description up, down, or none to take the vote back.
+           * @enum {string|number}
+           */
           direction: 'up' | 'down' | 'none' | 1 | -1 | 0
         }
       }
@@ -4596,10 +4867,17 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @constant */
+            /**
+             * @description True: the platform accepted the call.
+             * @constant
+             */
             success: true
+            /** @description Identifier, unique among objects of this kind. */
             id: string
-            /** @enum {string} */
+            /**
+             * @description up, down, or none to take the vote back.
+             * @enum {string}
+             */
             direction: 'up' | 'down' | 'none'
           } & {
             [key: string]: unknown
@@ -4850,12 +5128,19 @@ export interface operations {
         'application/json': {
           /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
+          /** @description Cookie loid of the session. */
           loid?: string | null
+          /** @description Cookie token_v2 of the session. */
           token_v2?: string | null
+          /** @description Cookie csrf_token of the session. */
           csrf_token?: string | null
+          /** @description Cookie edgebucket of the session. */
           edgebucket?: string | null
+          /** @description Cookie csv of the session. */
           csv?: string | null
+          /** @description Cookie session_tracker of the session. */
           session_tracker?: string | null
+          /** @description Cookie pc of the session. */
           pc?: string | null
           /** @description Further cookies of the account, sent on as they are. */
           cookies?: {
@@ -4865,13 +5150,18 @@ export interface operations {
           proxy?:
             | string
             | {
+                /** @description Address of the proxy, such as http://host:port. */
                 server: string
+                /** @description User name for the proxy; null: none. */
                 username?: string | null
+                /** @description Password for the proxy; null: none. */
                 password?: string | null
               }
+          /** @description Recipient. */
           to: string
           /** @description In chat, which has no subject, it becomes the first line. */
           subject: string
+          /** @description Text as Markdown; empty: none. */
           text: string
         }
       }
@@ -4896,11 +5186,19 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @constant */
+            /**
+             * @description True: the platform accepted the call.
+             * @constant
+             */
             success: true
+            /** @description Identifier, unique among objects of this kind. */
             id: string | null
+            /** @description Id of the conversation; null: unknown. */
             thread_id: string | null
-            /** @enum {string} */
+            /**
+             * @description Way of the message: mail or chat.
+             * @enum {string}
+             */
             channel: 'mail' | 'chat'
             /**
              * @description Present if a source has accepted this and shows it once a moderator has approved it. Do not send it again.
@@ -5155,12 +5453,19 @@ export interface operations {
         'application/json': {
           /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
+          /** @description Cookie loid of the session. */
           loid?: string | null
+          /** @description Cookie token_v2 of the session. */
           token_v2?: string | null
+          /** @description Cookie csrf_token of the session. */
           csrf_token?: string | null
+          /** @description Cookie edgebucket of the session. */
           edgebucket?: string | null
+          /** @description Cookie csv of the session. */
           csv?: string | null
+          /** @description Cookie session_tracker of the session. */
           session_tracker?: string | null
+          /** @description Cookie pc of the session. */
           pc?: string | null
           /** @description Further cookies of the account, sent on as they are. */
           cookies?: {
@@ -5170,20 +5475,26 @@ export interface operations {
           proxy?:
             | string
             | {
+                /** @description Address of the proxy, such as http://host:port. */
                 server: string
+                /** @description User name for the proxy; null: none. */
                 username?: string | null
+                /** @description Password for the proxy; null: none. */
                 password?: string | null
               }
           /**
+           * @description Conversations to list.
            * @default all
            * @enum {string}
            */
           folder?: 'all' | 'inbox' | 'sent' | 'unread'
           /**
            * Format: int64
+           * @description Maximum number of rows.
            * @default 25
            */
           limit?: number
+          /** @description Cursor of the page, from the last answer. */
           after?: string | null
         }
       }
@@ -5218,20 +5529,34 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The conversations. */
             threads: ({
+              /** @description Identifier, unique among objects of this kind. */
               id: string
+              /** @description The other participant; null: unknown. */
               with: string | null
+              /** @description Subject; null: none. */
               subject: string | null
+              /** @description True if it was not read yet. */
               unread: boolean
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of messages in the conversation.
+               */
               message_count: number
+              /** @description Time of the newest message; null: unknown. */
               last_message_at: string | null
+              /** @description Start of the newest message. */
               last_message: string
-              /** @enum {string} */
+              /**
+               * @description Way of the message: mail or chat.
+               * @enum {string}
+               */
               channel: 'mail' | 'chat'
             } & {
               [key: string]: unknown
             })[]
+            /** @description Cursor of the next page; null: no further page. */
             after: string | null
             /** @description Message types that could not be read. */
             missing: ('mail' | 'chat')[]
@@ -5481,12 +5806,19 @@ export interface operations {
         'application/json': {
           /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
+          /** @description Cookie loid of the session. */
           loid?: string | null
+          /** @description Cookie token_v2 of the session. */
           token_v2?: string | null
+          /** @description Cookie csrf_token of the session. */
           csrf_token?: string | null
+          /** @description Cookie edgebucket of the session. */
           edgebucket?: string | null
+          /** @description Cookie csv of the session. */
           csv?: string | null
+          /** @description Cookie session_tracker of the session. */
           session_tracker?: string | null
+          /** @description Cookie pc of the session. */
           pc?: string | null
           /** @description Further cookies of the account, sent on as they are. */
           cookies?: {
@@ -5496,16 +5828,22 @@ export interface operations {
           proxy?:
             | string
             | {
+                /** @description Address of the proxy, such as http://host:port. */
                 server: string
+                /** @description User name for the proxy; null: none. */
                 username?: string | null
+                /** @description Password for the proxy; null: none. */
                 password?: string | null
               }
+          /** @description Id of the conversation; null: unknown. */
           thread_id: string
           /**
            * Format: int64
+           * @description Maximum number of rows.
            * @default 25
            */
           limit?: number
+          /** @description Cursor of the page, from the last answer. */
           after?: string | null
         }
       }
@@ -5539,22 +5877,31 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The messages. */
             messages: ({
+              /** @description Identifier, unique among objects of this kind. */
               id: string
+              /** @description Id of the conversation; null: unknown. */
               thread_id: string
+              /** @description Sender of the message; null: unknown. */
               from: string | null
+              /** @description Recipient. */
               to: string | null
+              /** @description Subject; null: none. */
               subject: string | null
+              /** @description Text of the comment or message. */
               body: string
               /**
                * Format: date-time
                * @description ISO 8601, UTC.
                */
               created: string
+              /** @description True if it was not read yet. */
               unread: boolean
             } & {
               [key: string]: unknown
             })[]
+            /** @description Cursor of the next page; null: no further page. */
             after: string | null
           } & {
             [key: string]: unknown
@@ -5802,12 +6149,19 @@ export interface operations {
         'application/json': {
           /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
+          /** @description Cookie loid of the session. */
           loid?: string | null
+          /** @description Cookie token_v2 of the session. */
           token_v2?: string | null
+          /** @description Cookie csrf_token of the session. */
           csrf_token?: string | null
+          /** @description Cookie edgebucket of the session. */
           edgebucket?: string | null
+          /** @description Cookie csv of the session. */
           csv?: string | null
+          /** @description Cookie session_tracker of the session. */
           session_tracker?: string | null
+          /** @description Cookie pc of the session. */
           pc?: string | null
           /** @description Further cookies of the account, sent on as they are. */
           cookies?: {
@@ -5817,10 +6171,14 @@ export interface operations {
           proxy?:
             | string
             | {
+                /** @description Address of the proxy, such as http://host:port. */
                 server: string
+                /** @description User name for the proxy; null: none. */
                 username?: string | null
+                /** @description Password for the proxy; null: none. */
                 password?: string | null
               }
+          /** @description Description in its own words. */
           description: string
         }
       }
@@ -5843,8 +6201,12 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @constant */
+            /**
+             * @description True: the platform accepted the call.
+             * @constant
+             */
             success: true
+            /** @description Description in its own words. */
             description: string
           } & {
             [key: string]: unknown
@@ -6092,12 +6454,19 @@ export interface operations {
         'application/json': {
           /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
+          /** @description Cookie loid of the session. */
           loid?: string | null
+          /** @description Cookie token_v2 of the session. */
           token_v2?: string | null
+          /** @description Cookie csrf_token of the session. */
           csrf_token?: string | null
+          /** @description Cookie edgebucket of the session. */
           edgebucket?: string | null
+          /** @description Cookie csv of the session. */
           csv?: string | null
+          /** @description Cookie session_tracker of the session. */
           session_tracker?: string | null
+          /** @description Cookie pc of the session. */
           pc?: string | null
           /** @description Further cookies of the account, sent on as they are. */
           cookies?: {
@@ -6107,10 +6476,14 @@ export interface operations {
           proxy?:
             | string
             | {
+                /** @description Address of the proxy, such as http://host:port. */
                 server: string
+                /** @description User name for the proxy; null: none. */
                 username?: string | null
+                /** @description Password for the proxy; null: none. */
                 password?: string | null
               }
+          /** @description Name that the profile shows. */
           display_name: string
         }
       }
@@ -6133,8 +6506,12 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @constant */
+            /**
+             * @description True: the platform accepted the call.
+             * @constant
+             */
             success: true
+            /** @description Name that the profile shows. */
             display_name: string
           } & {
             [key: string]: unknown
@@ -6382,12 +6759,19 @@ export interface operations {
         'application/json': {
           /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
+          /** @description Cookie loid of the session. */
           loid?: string | null
+          /** @description Cookie token_v2 of the session. */
           token_v2?: string | null
+          /** @description Cookie csrf_token of the session. */
           csrf_token?: string | null
+          /** @description Cookie edgebucket of the session. */
           edgebucket?: string | null
+          /** @description Cookie csv of the session. */
           csv?: string | null
+          /** @description Cookie session_tracker of the session. */
           session_tracker?: string | null
+          /** @description Cookie pc of the session. */
           pc?: string | null
           /** @description Further cookies of the account, sent on as they are. */
           cookies?: {
@@ -6397,12 +6781,16 @@ export interface operations {
           proxy?:
             | string
             | {
+                /** @description Address of the proxy, such as http://host:port. */
                 server: string
+                /** @description User name for the proxy; null: none. */
                 username?: string | null
+                /** @description Password for the proxy; null: none. */
                 password?: string | null
               }
           /** @description https, on the public internet. */
           image_url?: string
+          /** @description The picture in Base64. */
           image_base64?: string
         }
       }
@@ -6425,8 +6813,12 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @constant */
+            /**
+             * @description True: the platform accepted the call.
+             * @constant
+             */
             success: true
+            /** @description Address. */
             url: string
           } & {
             [key: string]: unknown
@@ -6674,12 +7066,19 @@ export interface operations {
         'application/json': {
           /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
+          /** @description Cookie loid of the session. */
           loid?: string | null
+          /** @description Cookie token_v2 of the session. */
           token_v2?: string | null
+          /** @description Cookie csrf_token of the session. */
           csrf_token?: string | null
+          /** @description Cookie edgebucket of the session. */
           edgebucket?: string | null
+          /** @description Cookie csv of the session. */
           csv?: string | null
+          /** @description Cookie session_tracker of the session. */
           session_tracker?: string | null
+          /** @description Cookie pc of the session. */
           pc?: string | null
           /** @description Further cookies of the account, sent on as they are. */
           cookies?: {
@@ -6689,12 +7088,16 @@ export interface operations {
           proxy?:
             | string
             | {
+                /** @description Address of the proxy, such as http://host:port. */
                 server: string
+                /** @description User name for the proxy; null: none. */
                 username?: string | null
+                /** @description Password for the proxy; null: none. */
                 password?: string | null
               }
           /** @description https, on the public internet. */
           image_url?: string
+          /** @description The picture in Base64. */
           image_base64?: string
         }
       }
@@ -6717,8 +7120,12 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @constant */
+            /**
+             * @description True: the platform accepted the call.
+             * @constant
+             */
             success: true
+            /** @description Address. */
             url: string
           } & {
             [key: string]: unknown
@@ -7045,20 +7452,31 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The posts. */
             posts: ({
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
+              /** @description Title. */
               title: string
+              /** @description Name of the author. */
               author: string
+              /** @description Name of the subforum. */
               subforum: string
+              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Votes up minus votes down.
+               */
               upvotes: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments, or the comments themselves.
+               */
               comments: number
               /**
                * Format: date-time
@@ -7067,35 +7485,56 @@ export interface operations {
               created: string
               /** @description Epoch seconds. */
               created_utc: number
+              /** @description Text as Markdown; empty: none. */
               text: string
               /** @description What a link post points to. */
               link_url: string | null
+              /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean
+              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
+              /** @description True if no new comments are accepted. */
               locked: boolean
+              /** @description True if the post is pinned. */
               stickied: boolean
+              /** @description True for a text post. */
               is_self: boolean
+              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
+              /** @description True if the post repeats another one. */
               is_crosspost: boolean
+              /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
                 | ({
+                    /** @description Identifier, unique among objects of this kind. */
                     id: string
+                    /** @description Name of the subforum. */
                     subforum: string
+                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
                   })
                 | null
+              /** @description Label set by the community or the author; null: none. */
               flair: string | null
+              /** @description Host that a link post points to; null: none. */
               domain: string | null
+              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
+              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
+                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
+                /** @description Label set by the community or the author; null: none. */
                 flair: string | null
+                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -7400,20 +7839,31 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The posts. */
             posts: ({
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
+              /** @description Title. */
               title: string
+              /** @description Name of the author. */
               author: string
+              /** @description Name of the subforum. */
               subforum: string
+              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Votes up minus votes down.
+               */
               upvotes: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments, or the comments themselves.
+               */
               comments: number
               /**
                * Format: date-time
@@ -7422,35 +7872,56 @@ export interface operations {
               created: string
               /** @description Epoch seconds. */
               created_utc: number
+              /** @description Text as Markdown; empty: none. */
               text: string
               /** @description What a link post points to. */
               link_url: string | null
+              /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean
+              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
+              /** @description True if no new comments are accepted. */
               locked: boolean
+              /** @description True if the post is pinned. */
               stickied: boolean
+              /** @description True for a text post. */
               is_self: boolean
+              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
+              /** @description True if the post repeats another one. */
               is_crosspost: boolean
+              /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
                 | ({
+                    /** @description Identifier, unique among objects of this kind. */
                     id: string
+                    /** @description Name of the subforum. */
                     subforum: string
+                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
                   })
                 | null
+              /** @description Label set by the community or the author; null: none. */
               flair: string | null
+              /** @description Host that a link post points to; null: none. */
               domain: string | null
+              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
+              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
+                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
+                /** @description Label set by the community or the author; null: none. */
                 flair: string | null
+                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -7729,15 +8200,25 @@ export interface operations {
             id: string
             /** @description t3_ and the id. */
             name: string
+            /** @description Title. */
             title: string
+            /** @description Name of the author. */
             author: string
+            /** @description Name of the subforum. */
             subforum: string
+            /** @description Path on the platform. */
             permalink: string
             /** @description The address of the post on the platform. */
             url: string
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Votes up minus votes down.
+             */
             upvotes: number
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of comments, or the comments themselves.
+             */
             comments: number
             /**
              * Format: date-time
@@ -7746,35 +8227,56 @@ export interface operations {
             created: string
             /** @description Epoch seconds. */
             created_utc: number
+            /** @description Text as Markdown; empty: none. */
             text: string
             /** @description What a link post points to. */
             link_url: string | null
+            /** @description Share of votes that are up, 0 to 1; null: unknown. */
             upvote_ratio: number | null
+            /** @description True for content for adults; null: unknown. */
             over_18: boolean
+            /** @description True if the post is marked as a spoiler. */
             spoiler: boolean
+            /** @description True if no new comments are accepted. */
             locked: boolean
+            /** @description True if the post is pinned. */
             stickied: boolean
+            /** @description True for a text post. */
             is_self: boolean
+            /** @description True if the platform hosts a video of the post. */
             is_video: boolean
+            /** @description True if the post repeats another one. */
             is_crosspost: boolean
+            /** @description The post that this one repeats; null: not a crosspost. */
             crosspost_origin:
               | ({
+                  /** @description Identifier, unique among objects of this kind. */
                   id: string
+                  /** @description Name of the subforum. */
                   subforum: string
+                  /** @description Path on the platform. */
                   permalink: string
                 } & {
                   [key: string]: unknown
                 })
               | null
+            /** @description Label set by the community or the author; null: none. */
             flair: string | null
+            /** @description Host that a link post points to; null: none. */
             domain: string | null
+            /** @description Kind of the media; null: none. */
             media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+            /** @description Address of a preview image; null: none. */
             thumbnail_url: string | null
             /** @description Time of the last edit; false: never, true: the time is unknown. */
             edited: string | boolean
+            /** @description Further data of the author, as far as the platform gives it. */
             author_info: {
+              /** @description Id of the author with its prefix; null: unknown. */
               fullname: string | null
+              /** @description Label set by the community or the author; null: none. */
               flair: string | null
+              /** @description True for a paid account; null: unknown. */
               premium: boolean | null
             } & {
               [key: string]: unknown
@@ -8011,13 +8513,18 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
-            /** @enum {string} */
+            /**
+             * @description Result of the check.
+             * @enum {string}
+             */
             verdict: 'live' | 'not_visible' | 'undecidable'
             /** @description A sentence; null when it is live. */
             reason: string | null
             /** @description absent, deleted, removed or seen_by_moderator. */
             reason_code: string | null
+            /** @description True if the verdict is certain. */
             confident: boolean
           } & {
             [key: string]: unknown
@@ -8290,20 +8797,31 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The posts. */
             posts: ({
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
+              /** @description Title. */
               title: string
+              /** @description Name of the author. */
               author: string
+              /** @description Name of the subforum. */
               subforum: string
+              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Votes up minus votes down.
+               */
               upvotes: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments, or the comments themselves.
+               */
               comments: number
               /**
                * Format: date-time
@@ -8312,35 +8830,56 @@ export interface operations {
               created: string
               /** @description Epoch seconds. */
               created_utc: number
+              /** @description Text as Markdown; empty: none. */
               text: string
               /** @description What a link post points to. */
               link_url: string | null
+              /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean
+              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
+              /** @description True if no new comments are accepted. */
               locked: boolean
+              /** @description True if the post is pinned. */
               stickied: boolean
+              /** @description True for a text post. */
               is_self: boolean
+              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
+              /** @description True if the post repeats another one. */
               is_crosspost: boolean
+              /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
                 | ({
+                    /** @description Identifier, unique among objects of this kind. */
                     id: string
+                    /** @description Name of the subforum. */
                     subforum: string
+                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
                   })
                 | null
+              /** @description Label set by the community or the author; null: none. */
               flair: string | null
+              /** @description Host that a link post points to; null: none. */
               domain: string | null
+              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
+              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
+                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
+                /** @description Label set by the community or the author; null: none. */
                 flair: string | null
+                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -8348,10 +8887,16 @@ export interface operations {
             } & {
               [key: string]: unknown
             })[]
+            /** @description How the answer was made. */
             meta: {
-              /** @enum {string} */
+              /**
+               * @description truncated: the platform left out rows. unknown: it may have.
+               * @enum {string}
+               */
               listing_status: 'complete' | 'truncated' | 'unknown'
+              /** @description True if there was more than the answer holds. */
               truncated: boolean
+              /** @description Requested ids that the platform does not show. */
               missing_fullnames: string[]
             } & {
               [key: string]: unknown
@@ -8679,20 +9224,31 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The posts. */
             posts: ({
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
+              /** @description Title. */
               title: string
+              /** @description Name of the author. */
               author: string
+              /** @description Name of the subforum. */
               subforum: string
+              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Votes up minus votes down.
+               */
               upvotes: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments, or the comments themselves.
+               */
               comments: number
               /**
                * Format: date-time
@@ -8701,35 +9257,56 @@ export interface operations {
               created: string
               /** @description Epoch seconds. */
               created_utc: number
+              /** @description Text as Markdown; empty: none. */
               text: string
               /** @description What a link post points to. */
               link_url: string | null
+              /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean
+              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
+              /** @description True if no new comments are accepted. */
               locked: boolean
+              /** @description True if the post is pinned. */
               stickied: boolean
+              /** @description True for a text post. */
               is_self: boolean
+              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
+              /** @description True if the post repeats another one. */
               is_crosspost: boolean
+              /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
                 | ({
+                    /** @description Identifier, unique among objects of this kind. */
                     id: string
+                    /** @description Name of the subforum. */
                     subforum: string
+                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
                   })
                 | null
+              /** @description Label set by the community or the author; null: none. */
               flair: string | null
+              /** @description Host that a link post points to; null: none. */
               domain: string | null
+              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
+              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
+                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
+                /** @description Label set by the community or the author; null: none. */
                 flair: string | null
+                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -8744,10 +9321,17 @@ export interface operations {
              * @enum {string}
              */
             listing_status?: 'complete' | 'truncated' | 'unknown'
+            /** @description How the answer was made. */
             meta?: {
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of items that were read; null: the feed was not read.
+               */
               scanned: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of posts that passed the filters.
+               */
               kept: number
             } & {
               [key: string]: unknown
@@ -9006,22 +9590,39 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The communities that were found. */
             communities: ({
+              /** @description Identifier, unique among objects of this kind. */
               id: string | null
+              /** @description Name. */
               name: string
+              /** @description Name with the prefix of the platform. */
               display_name_prefixed: string | null
+              /** @description Title. */
               title: string | null
+              /** @description Description in its own words. */
               description: string | null
+              /** @description Number of members; null: unknown. */
               subscribers: number | null
+              /** @description Users present at the time of the read; null: unknown. */
               active_users: number | null
+              /** @description Time of creation, ISO 8601, UTC; null: unknown. */
               created: string | null
+              /** @description Time of creation in epoch seconds; null: unknown. */
               created_utc: number | null
+              /** @description Type, such as public or private; null: unknown. */
               type: string | null
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean | null
+              /** @description True if the platform warns before it is shown; null: unknown. */
               quarantined: boolean | null
+              /** @description Address. */
               url: string | null
+              /** @description Address of the icon; null: none. */
               icon_url: string | null
+              /** @description Address of the banner; null: none. */
               banner_url: string | null
+              /** @description Language code; null: unknown. */
               language: string | null
             } & {
               [key: string]: unknown
@@ -9312,20 +9913,31 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The posts. */
             posts: ({
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
+              /** @description Title. */
               title: string
+              /** @description Name of the author. */
               author: string
+              /** @description Name of the subforum. */
               subforum: string
+              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Votes up minus votes down.
+               */
               upvotes: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments, or the comments themselves.
+               */
               comments: number
               /**
                * Format: date-time
@@ -9334,35 +9946,56 @@ export interface operations {
               created: string
               /** @description Epoch seconds. */
               created_utc: number
+              /** @description Text as Markdown; empty: none. */
               text: string
               /** @description What a link post points to. */
               link_url: string | null
+              /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean
+              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
+              /** @description True if no new comments are accepted. */
               locked: boolean
+              /** @description True if the post is pinned. */
               stickied: boolean
+              /** @description True for a text post. */
               is_self: boolean
+              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
+              /** @description True if the post repeats another one. */
               is_crosspost: boolean
+              /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
                 | ({
+                    /** @description Identifier, unique among objects of this kind. */
                     id: string
+                    /** @description Name of the subforum. */
                     subforum: string
+                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
                   })
                 | null
+              /** @description Label set by the community or the author; null: none. */
               flair: string | null
+              /** @description Host that a link post points to; null: none. */
               domain: string | null
+              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
+              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
+                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
+                /** @description Label set by the community or the author; null: none. */
                 flair: string | null
+                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -9377,11 +10010,19 @@ export interface operations {
              * @enum {string}
              */
             listing_status?: 'complete' | 'truncated' | 'unknown'
+            /** @description How the answer was made. */
             meta: {
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of posts whose comments were searched.
+               */
               searched: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments that were searched.
+               */
               comments_scanned: number
+              /** @description True if there was more than the answer holds. */
               truncated: boolean
             } & {
               [key: string]: unknown
@@ -9684,33 +10325,53 @@ export interface operations {
           'application/json': {
             /** @description Without group_by. */
             comments?: ({
+              /** @description Identifier, unique among objects of this kind. */
               id: string
+              /** @description Text of the comment or message. */
               body: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Points of the comment.
+               */
               score: number
+              /** @description Name of the author. */
               author: string
+              /** @description Path on the platform. */
               permalink: string
+              /** @description Address. */
               url: string
               /**
                * Format: date-time
                * @description ISO 8601, UTC.
                */
               created: string
+              /** @description Name of the subforum. */
               subforum: string
+              /** @description The post. */
               post: {
                 /** @description Without prefix. */
                 id: string
                 /** @description t3_ and the id. */
                 name: string
+                /** @description Title. */
                 title: string
+                /** @description Name of the author. */
                 author: string
+                /** @description Name of the subforum. */
                 subforum: string
+                /** @description Path on the platform. */
                 permalink: string
                 /** @description The address of the post on the platform. */
                 url: string
-                /** Format: int64 */
+                /**
+                 * Format: int64
+                 * @description Votes up minus votes down.
+                 */
                 upvotes: number
-                /** Format: int64 */
+                /**
+                 * Format: int64
+                 * @description Number of comments, or the comments themselves.
+                 */
                 comments: number
                 /**
                  * Format: date-time
@@ -9719,35 +10380,56 @@ export interface operations {
                 created: string
                 /** @description Epoch seconds. */
                 created_utc: number
+                /** @description Text as Markdown; empty: none. */
                 text: string
                 /** @description What a link post points to. */
                 link_url: string | null
+                /** @description Share of votes that are up, 0 to 1; null: unknown. */
                 upvote_ratio: number | null
+                /** @description True for content for adults; null: unknown. */
                 over_18: boolean
+                /** @description True if the post is marked as a spoiler. */
                 spoiler: boolean
+                /** @description True if no new comments are accepted. */
                 locked: boolean
+                /** @description True if the post is pinned. */
                 stickied: boolean
+                /** @description True for a text post. */
                 is_self: boolean
+                /** @description True if the platform hosts a video of the post. */
                 is_video: boolean
+                /** @description True if the post repeats another one. */
                 is_crosspost: boolean
+                /** @description The post that this one repeats; null: not a crosspost. */
                 crosspost_origin:
                   | ({
+                      /** @description Identifier, unique among objects of this kind. */
                       id: string
+                      /** @description Name of the subforum. */
                       subforum: string
+                      /** @description Path on the platform. */
                       permalink: string
                     } & {
                       [key: string]: unknown
                     })
                   | null
+                /** @description Label set by the community or the author; null: none. */
                 flair: string | null
+                /** @description Host that a link post points to; null: none. */
                 domain: string | null
+                /** @description Kind of the media; null: none. */
                 media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+                /** @description Address of a preview image; null: none. */
                 thumbnail_url: string | null
                 /** @description Time of the last edit; false: never, true: the time is unknown. */
                 edited: string | boolean
+                /** @description Further data of the author, as far as the platform gives it. */
                 author_info: {
+                  /** @description Id of the author with its prefix; null: unknown. */
                   fullname: string | null
+                  /** @description Label set by the community or the author; null: none. */
                   flair: string | null
+                  /** @description True for a paid account; null: unknown. */
                   premium: boolean | null
                 } & {
                   [key: string]: unknown
@@ -9760,40 +10442,69 @@ export interface operations {
             })[]
             /** @description With group_by=author. */
             authors?: ({
+              /** @description Name of the author. */
               author: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of matching comments of the author.
+               */
               comment_count: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Sum of the points of the matching comments.
+               */
               total_score: number
+              /** @description Each subforum with a matching comment of the author. */
               subforums: string[]
+              /** @description The matching comment of the author with the most points. */
               top_comment: {
+                /** @description Identifier, unique among objects of this kind. */
                 id: string
+                /** @description Text of the comment or message. */
                 body: string
-                /** Format: int64 */
+                /**
+                 * Format: int64
+                 * @description Points of the comment.
+                 */
                 score: number
+                /** @description Name of the author. */
                 author: string
+                /** @description Path on the platform. */
                 permalink: string
+                /** @description Address. */
                 url: string
                 /**
                  * Format: date-time
                  * @description ISO 8601, UTC.
                  */
                 created: string
+                /** @description Name of the subforum. */
                 subforum: string
+                /** @description The post. */
                 post: {
                   /** @description Without prefix. */
                   id: string
                   /** @description t3_ and the id. */
                   name: string
+                  /** @description Title. */
                   title: string
+                  /** @description Name of the author. */
                   author: string
+                  /** @description Name of the subforum. */
                   subforum: string
+                  /** @description Path on the platform. */
                   permalink: string
                   /** @description The address of the post on the platform. */
                   url: string
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Votes up minus votes down.
+                   */
                   upvotes: number
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Number of comments, or the comments themselves.
+                   */
                   comments: number
                   /**
                    * Format: date-time
@@ -9802,35 +10513,56 @@ export interface operations {
                   created: string
                   /** @description Epoch seconds. */
                   created_utc: number
+                  /** @description Text as Markdown; empty: none. */
                   text: string
                   /** @description What a link post points to. */
                   link_url: string | null
+                  /** @description Share of votes that are up, 0 to 1; null: unknown. */
                   upvote_ratio: number | null
+                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean
+                  /** @description True if the post is marked as a spoiler. */
                   spoiler: boolean
+                  /** @description True if no new comments are accepted. */
                   locked: boolean
+                  /** @description True if the post is pinned. */
                   stickied: boolean
+                  /** @description True for a text post. */
                   is_self: boolean
+                  /** @description True if the platform hosts a video of the post. */
                   is_video: boolean
+                  /** @description True if the post repeats another one. */
                   is_crosspost: boolean
+                  /** @description The post that this one repeats; null: not a crosspost. */
                   crosspost_origin:
                     | ({
+                        /** @description Identifier, unique among objects of this kind. */
                         id: string
+                        /** @description Name of the subforum. */
                         subforum: string
+                        /** @description Path on the platform. */
                         permalink: string
                       } & {
                         [key: string]: unknown
                       })
                     | null
+                  /** @description Label set by the community or the author; null: none. */
                   flair: string | null
+                  /** @description Host that a link post points to; null: none. */
                   domain: string | null
+                  /** @description Kind of the media; null: none. */
                   media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+                  /** @description Address of a preview image; null: none. */
                   thumbnail_url: string | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
+                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
+                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
+                    /** @description Label set by the community or the author; null: none. */
                     flair: string | null
+                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -9844,14 +10576,25 @@ export interface operations {
             } & {
               [key: string]: unknown
             })[]
+            /** @description Cursor of the next page; null: no further page. */
             after: string | null
+            /** @description How the answer was made. */
             meta: {
+              /** @description True if there was more than the answer holds. */
               truncated: boolean
+              /** @description True if there were more comments than the answer can hold. */
               capped: boolean
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of posts whose comments were read.
+               */
               posts_expanded: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments that were searched.
+               */
               comments_scanned: number
+              /** @description True if there were more authors than the answer can hold. */
               authors_capped?: boolean
             } & {
               [key: string]: unknown
@@ -10142,20 +10885,31 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The posts. */
             posts: ({
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
+              /** @description Title. */
               title: string
+              /** @description Name of the author. */
               author: string
+              /** @description Name of the subforum. */
               subforum: string
+              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Votes up minus votes down.
+               */
               upvotes: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments, or the comments themselves.
+               */
               comments: number
               /**
                * Format: date-time
@@ -10164,53 +10918,87 @@ export interface operations {
               created: string
               /** @description Epoch seconds. */
               created_utc: number
+              /** @description Text as Markdown; empty: none. */
               text: string
               /** @description What a link post points to. */
               link_url: string | null
+              /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean
+              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
+              /** @description True if no new comments are accepted. */
               locked: boolean
+              /** @description True if the post is pinned. */
               stickied: boolean
+              /** @description True for a text post. */
               is_self: boolean
+              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
+              /** @description True if the post repeats another one. */
               is_crosspost: boolean
+              /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
                 | ({
+                    /** @description Identifier, unique among objects of this kind. */
                     id: string
+                    /** @description Name of the subforum. */
                     subforum: string
+                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
                   })
                 | null
+              /** @description Label set by the community or the author; null: none. */
               flair: string | null
+              /** @description Host that a link post points to; null: none. */
               domain: string | null
+              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
+              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
+                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
+                /** @description Label set by the community or the author; null: none. */
                 flair: string | null
+                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
               }
+              /** @description The files of the post. */
               media: {
-                /** @enum {string} */
+                /**
+                 * @description Kind of the object.
+                 * @enum {string}
+                 */
                 kind: 'image' | 'video' | 'gallery' | 'gif'
+                /** @description Address. */
                 url: string | null
+                /** @description Width in pixels; null: unknown. */
                 width: number | null
+                /** @description Height in pixels; null: unknown. */
                 height: number | null
+                /** @description The items. */
                 items: ({
+                  /** @description Address. */
                   url: string
+                  /** @description Width in pixels; null: unknown. */
                   width: number | null
+                  /** @description Height in pixels; null: unknown. */
                   height: number | null
                 } & {
                   [key: string]: unknown
                 })[]
+                /** @description Length of the video in seconds; null: not a video. */
                 duration_s: number | null
+                /** @description Address of a preview image; null: none. */
                 thumbnail_url: string | null
               } & {
                 [key: string]: unknown
@@ -10218,7 +11006,10 @@ export interface operations {
             } & {
               [key: string]: unknown
             })[]
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of items that were read; null: the feed was not read.
+             */
             scanned: number
             /** @description Cursor of the next page, to be sent unchanged; null at the end. */
             after: string | null
@@ -10482,23 +11273,41 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The users. */
             users: ({
+              /** @description Identifier, unique among objects of this kind. */
               id: string | null
+              /** @description Name. */
               name: string
+              /** @description Address. */
               url: string
+              /** @description Time of creation, ISO 8601, UTC; null: unknown. */
               created: string | null
+              /** @description Time of creation in epoch seconds; null: unknown. */
               created_utc: number | null
+              /** @description Points for posts; null: unknown. */
               link_karma: number | null
+              /** @description Points for comments; null: unknown. */
               comment_karma: number | null
+              /** @description Sum of all points; null: unknown. */
               total_karma: number | null
+              /** @description True if the platform marks the user as verified; null: unknown. */
               verified: boolean | null
+              /** @description True for staff of the platform; null: unknown. */
               is_employee: boolean | null
+              /** @description True for moderators of any community; null: unknown. */
               is_mod: boolean | null
+              /** @description True if the platform has suspended the user. */
               is_suspended: boolean
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean | null
+              /** @description Name that the profile shows. */
               display_name: string | null
+              /** @description Description in its own words. */
               description: string | null
+              /** @description Address of the picture; null: none. */
               avatar_url: string | null
+              /** @description Address of the banner; null: none. */
               banner_url: string | null
             } & {
               [key: string]: unknown
@@ -10817,20 +11626,31 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The post. */
             post: {
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
+              /** @description Title. */
               title: string
+              /** @description Name of the author. */
               author: string
+              /** @description Name of the subforum. */
               subforum: string
+              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Votes up minus votes down.
+               */
               upvotes: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments, or the comments themselves.
+               */
               comments: number
               /**
                * Format: date-time
@@ -10839,35 +11659,56 @@ export interface operations {
               created: string
               /** @description Epoch seconds. */
               created_utc: number
+              /** @description Text as Markdown; empty: none. */
               text: string
               /** @description What a link post points to. */
               link_url: string | null
+              /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean
+              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
+              /** @description True if no new comments are accepted. */
               locked: boolean
+              /** @description True if the post is pinned. */
               stickied: boolean
+              /** @description True for a text post. */
               is_self: boolean
+              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
+              /** @description True if the post repeats another one. */
               is_crosspost: boolean
+              /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
                 | ({
+                    /** @description Identifier, unique among objects of this kind. */
                     id: string
+                    /** @description Name of the subforum. */
                     subforum: string
+                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
                   })
                 | null
+              /** @description Label set by the community or the author; null: none. */
               flair: string | null
+              /** @description Host that a link post points to; null: none. */
               domain: string | null
+              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
+              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
+                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
+                /** @description Label set by the community or the author; null: none. */
                 flair: string | null
+                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -10875,19 +11716,30 @@ export interface operations {
             } & {
               [key: string]: unknown
             }
+            /** @description Number of comments, or the comments themselves. */
             comments: ({
-              /** @enum {string} */
+              /**
+               * @description Kind of the object.
+               * @enum {string}
+               */
               kind: 't1' | 'more'
+              /** @description The node as the platform sent it. */
               data: {
                 [key: string]: unknown
               }
             } & {
               [key: string]: unknown
             })[]
+            /** @description Cursor of the next page; null: no further page. */
             after: null
+            /** @description How the answer was made. */
             meta: {
+              /** @description True if there was more than the answer holds. */
               truncated: boolean
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments left out of the tree, at least.
+               */
               more_count: number
             } & {
               [key: string]: unknown
@@ -11200,20 +12052,31 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The post. */
             post: {
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
+              /** @description Title. */
               title: string
+              /** @description Name of the author. */
               author: string
+              /** @description Name of the subforum. */
               subforum: string
+              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Votes up minus votes down.
+               */
               upvotes: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments, or the comments themselves.
+               */
               comments: number
               /**
                * Format: date-time
@@ -11222,35 +12085,56 @@ export interface operations {
               created: string
               /** @description Epoch seconds. */
               created_utc: number
+              /** @description Text as Markdown; empty: none. */
               text: string
               /** @description What a link post points to. */
               link_url: string | null
+              /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean
+              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
+              /** @description True if no new comments are accepted. */
               locked: boolean
+              /** @description True if the post is pinned. */
               stickied: boolean
+              /** @description True for a text post. */
               is_self: boolean
+              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
+              /** @description True if the post repeats another one. */
               is_crosspost: boolean
+              /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
                 | ({
+                    /** @description Identifier, unique among objects of this kind. */
                     id: string
+                    /** @description Name of the subforum. */
                     subforum: string
+                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
                   })
                 | null
+              /** @description Label set by the community or the author; null: none. */
               flair: string | null
+              /** @description Host that a link post points to; null: none. */
               domain: string | null
+              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
+              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
+                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
+                /** @description Label set by the community or the author; null: none. */
                 flair: string | null
+                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -11258,19 +12142,30 @@ export interface operations {
             } & {
               [key: string]: unknown
             }
+            /** @description Number of comments, or the comments themselves. */
             comments: ({
-              /** @enum {string} */
+              /**
+               * @description Kind of the object.
+               * @enum {string}
+               */
               kind: 't1' | 'more'
+              /** @description The node as the platform sent it. */
               data: {
                 [key: string]: unknown
               }
             } & {
               [key: string]: unknown
             })[]
+            /** @description Cursor of the next page; null: no further page. */
             after: null
+            /** @description How the answer was made. */
             meta: {
+              /** @description True if there was more than the answer holds. */
               truncated: boolean
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments left out of the tree, at least.
+               */
               more_count: number
             } & {
               [key: string]: unknown
@@ -11583,20 +12478,31 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The post. */
             post: {
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
+              /** @description Title. */
               title: string
+              /** @description Name of the author. */
               author: string
+              /** @description Name of the subforum. */
               subforum: string
+              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Votes up minus votes down.
+               */
               upvotes: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments, or the comments themselves.
+               */
               comments: number
               /**
                * Format: date-time
@@ -11605,35 +12511,56 @@ export interface operations {
               created: string
               /** @description Epoch seconds. */
               created_utc: number
+              /** @description Text as Markdown; empty: none. */
               text: string
               /** @description What a link post points to. */
               link_url: string | null
+              /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean
+              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
+              /** @description True if no new comments are accepted. */
               locked: boolean
+              /** @description True if the post is pinned. */
               stickied: boolean
+              /** @description True for a text post. */
               is_self: boolean
+              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
+              /** @description True if the post repeats another one. */
               is_crosspost: boolean
+              /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
                 | ({
+                    /** @description Identifier, unique among objects of this kind. */
                     id: string
+                    /** @description Name of the subforum. */
                     subforum: string
+                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
                   })
                 | null
+              /** @description Label set by the community or the author; null: none. */
               flair: string | null
+              /** @description Host that a link post points to; null: none. */
               domain: string | null
+              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
+              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
+                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
+                /** @description Label set by the community or the author; null: none. */
                 flair: string | null
+                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -11641,19 +12568,30 @@ export interface operations {
             } & {
               [key: string]: unknown
             }
+            /** @description Number of comments, or the comments themselves. */
             comments: ({
-              /** @enum {string} */
+              /**
+               * @description Kind of the object.
+               * @enum {string}
+               */
               kind: 't1' | 'more'
+              /** @description The node as the platform sent it. */
               data: {
                 [key: string]: unknown
               }
             } & {
               [key: string]: unknown
             })[]
+            /** @description Cursor of the next page; null: no further page. */
             after: null
+            /** @description How the answer was made. */
             meta: {
+              /** @description True if there was more than the answer holds. */
               truncated: boolean
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments left out of the tree, at least.
+               */
               more_count: number
             } & {
               [key: string]: unknown
@@ -11903,8 +12841,12 @@ export interface operations {
           'application/json': {
             /** @description As sent by the platform. */
             comment: {
-              /** @enum {string} */
+              /**
+               * @description Kind of the object.
+               * @enum {string}
+               */
               kind: 't1' | 'more'
+              /** @description The node as the platform sent it. */
               data: {
                 [key: string]: unknown
               }
@@ -12129,6 +13071,7 @@ export interface operations {
          *     }
          */
         'application/json': {
+          /** @description Ids to check, with or without prefix. */
           ids: string[]
         }
       }
@@ -12161,11 +13104,16 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Number of comments, or the comments themselves. */
             comments: ({
               /** @description As given in the request. */
               id: string
+              /** @description Name. */
               name: string | null
-              /** @enum {string} */
+              /**
+               * @description Current state.
+               * @enum {string}
+               */
               status: 'live' | 'deleted' | 'removed' | 'not_found'
             } & {
               [key: string]: unknown
@@ -12396,22 +13344,39 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string | null
+            /** @description Name. */
             name: string
+            /** @description Address. */
             url: string
+            /** @description Time of creation, ISO 8601, UTC; null: unknown. */
             created: string | null
+            /** @description Time of creation in epoch seconds; null: unknown. */
             created_utc: number | null
+            /** @description Points for posts; null: unknown. */
             link_karma: number | null
+            /** @description Points for comments; null: unknown. */
             comment_karma: number | null
+            /** @description Sum of all points; null: unknown. */
             total_karma: number | null
+            /** @description True if the platform marks the user as verified; null: unknown. */
             verified: boolean | null
+            /** @description True for staff of the platform; null: unknown. */
             is_employee: boolean | null
+            /** @description True for moderators of any community; null: unknown. */
             is_mod: boolean | null
+            /** @description True if the platform has suspended the user. */
             is_suspended: boolean
+            /** @description True for content for adults; null: unknown. */
             over_18: boolean | null
+            /** @description Name that the profile shows. */
             display_name: string | null
+            /** @description Description in its own words. */
             description: string | null
+            /** @description Address of the picture; null: none. */
             avatar_url: string | null
+            /** @description Address of the banner; null: none. */
             banner_url: string | null
           } & {
             [key: string]: unknown
@@ -12677,20 +13642,32 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Number of comments, or the comments themselves. */
             comments: ({
               /** @description Without prefix. */
               id: string
               /** @description t1_ and the id. */
               name: string
+              /** @description Name of the author. */
               author: string
+              /** @description Text of the comment or message. */
               body: string
+              /** @description Name of the subforum. */
               subforum: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Votes up minus votes down.
+               */
               upvotes: number
+              /** @description Path on the platform. */
               permalink: string
+              /** @description Address. */
               url: string
+              /** @description Id of the post. */
               post_id: string
+              /** @description Title of the post; null: unknown. */
               link_title: string | null
+              /** @description Address of the post, or of its link; null: unknown. */
               link_url: string | null
               /**
                * Format: date-time
@@ -12699,15 +13676,23 @@ export interface operations {
               created: string
               /** @description Epoch seconds. */
               created_utc: number
+              /** @description Id of the post or comment that it answers; null: unknown. */
               parent_id: string | null
+              /** @description True if the author also wrote the post. */
               is_submitter: boolean
+              /** @description Depth in the tree, 0 at the top; null: unknown. */
               depth: number | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean | null
+              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
+                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
+                /** @description Label set by the community or the author; null: none. */
                 flair: string | null
+                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -12995,20 +13980,31 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The posts. */
             posts: ({
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
+              /** @description Title. */
               title: string
+              /** @description Name of the author. */
               author: string
+              /** @description Name of the subforum. */
               subforum: string
+              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Votes up minus votes down.
+               */
               upvotes: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments, or the comments themselves.
+               */
               comments: number
               /**
                * Format: date-time
@@ -13017,35 +14013,56 @@ export interface operations {
               created: string
               /** @description Epoch seconds. */
               created_utc: number
+              /** @description Text as Markdown; empty: none. */
               text: string
               /** @description What a link post points to. */
               link_url: string | null
+              /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean
+              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
+              /** @description True if no new comments are accepted. */
               locked: boolean
+              /** @description True if the post is pinned. */
               stickied: boolean
+              /** @description True for a text post. */
               is_self: boolean
+              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
+              /** @description True if the post repeats another one. */
               is_crosspost: boolean
+              /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
                 | ({
+                    /** @description Identifier, unique among objects of this kind. */
                     id: string
+                    /** @description Name of the subforum. */
                     subforum: string
+                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
                   })
                 | null
+              /** @description Label set by the community or the author; null: none. */
               flair: string | null
+              /** @description Host that a link post points to; null: none. */
               domain: string | null
+              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
+              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
+                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
+                /** @description Label set by the community or the author; null: none. */
                 flair: string | null
+                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -13298,17 +14315,27 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Badges of the profile. */
             achievements: ({
+              /** @description Identifier, unique among objects of this kind. */
               id: string | null
+              /** @description Name. */
               name: string
+              /** @description Description in its own words. */
               description: string | null
+              /** @description Address of the icon; null: none. */
               icon_url: string | null
+              /** @description Address. */
               url: string | null
+              /** @description Time at which it was earned; null: unknown. */
               granted: string | null
             } & {
               [key: string]: unknown
             })[]
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of entries.
+             */
             count: number
           } & {
             [key: string]: unknown
@@ -13553,21 +14580,37 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string | null
+            /** @description Name. */
             name: string
+            /** @description Name with the prefix of the platform. */
             display_name_prefixed: string | null
+            /** @description Title. */
             title: string | null
+            /** @description Description in its own words. */
             description: string | null
+            /** @description Number of members; null: unknown. */
             subscribers: number | null
+            /** @description Users present at the time of the read; null: unknown. */
             active_users: number | null
+            /** @description Time of creation, ISO 8601, UTC; null: unknown. */
             created: string | null
+            /** @description Time of creation in epoch seconds; null: unknown. */
             created_utc: number | null
+            /** @description Type, such as public or private; null: unknown. */
             type: string | null
+            /** @description True for content for adults; null: unknown. */
             over_18: boolean | null
+            /** @description True if the platform warns before it is shown; null: unknown. */
             quarantined: boolean | null
+            /** @description Address. */
             url: string | null
+            /** @description Address of the icon; null: none. */
             icon_url: string | null
+            /** @description Address of the banner; null: none. */
             banner_url: string | null
+            /** @description Language code; null: unknown. */
             language: string | null
           } & {
             [key: string]: unknown
@@ -13848,20 +14891,32 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Number of comments, or the comments themselves. */
             comments: ({
               /** @description Without prefix. */
               id: string
               /** @description t1_ and the id. */
               name: string
+              /** @description Name of the author. */
               author: string
+              /** @description Text of the comment or message. */
               body: string
+              /** @description Name of the subforum. */
               subforum: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Votes up minus votes down.
+               */
               upvotes: number
+              /** @description Path on the platform. */
               permalink: string
+              /** @description Address. */
               url: string
+              /** @description Id of the post. */
               post_id: string
+              /** @description Title of the post; null: unknown. */
               link_title: string | null
+              /** @description Address of the post, or of its link; null: unknown. */
               link_url: string | null
               /**
                * Format: date-time
@@ -13870,15 +14925,23 @@ export interface operations {
               created: string
               /** @description Epoch seconds. */
               created_utc: number
+              /** @description Id of the post or comment that it answers; null: unknown. */
               parent_id: string | null
+              /** @description True if the author also wrote the post. */
               is_submitter: boolean
+              /** @description Depth in the tree, 0 at the top; null: unknown. */
               depth: number | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean | null
+              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
+                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
+                /** @description Label set by the community or the author; null: none. */
                 flair: string | null
+                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -14133,18 +15196,30 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Rules of the community. */
             rules: ({
+              /** @description Name. */
               name: string
+              /** @description Description in its own words. */
               description: string
-              /** @enum {string} */
+              /**
+               * @description Content that the rule covers.
+               * @enum {string}
+               */
               applies_to: 'post' | 'comment' | 'all'
+              /** @description Reason that a report of a violation gives; null: none. */
               violation_reason: string | null
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Position of the rule; lower comes first.
+               */
               priority: number
+              /** @description Time of creation, ISO 8601, UTC; null: unknown. */
               created: string | null
             } & {
               [key: string]: unknown
             })[]
+            /** @description Rules of the whole platform. */
             site_rules: string[]
           } & {
             [key: string]: unknown
@@ -14381,11 +15456,17 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Content as Markdown. */
             content_md: string
+            /** @description Content as HTML; null: the platform gave none. */
             content_html: string | null
+            /** @description Id of the revision; null: unknown. */
             revision_id: string | null
+            /** @description Time of the revision; null: unknown. */
             revision_date: string | null
+            /** @description Author of the revision; null: unknown. */
             revised_by: string | null
+            /** @description Explanation; null: none. */
             reason: string | null
           } & {
             [key: string]: unknown
@@ -14636,22 +15717,39 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Each subforum that was found. */
             subforums: ({
+              /** @description Identifier, unique among objects of this kind. */
               id: string | null
+              /** @description Name. */
               name: string
+              /** @description Name with the prefix of the platform. */
               display_name_prefixed: string | null
+              /** @description Title. */
               title: string | null
+              /** @description Description in its own words. */
               description: string | null
+              /** @description Number of members; null: unknown. */
               subscribers: number | null
+              /** @description Users present at the time of the read; null: unknown. */
               active_users: number | null
+              /** @description Time of creation, ISO 8601, UTC; null: unknown. */
               created: string | null
+              /** @description Time of creation in epoch seconds; null: unknown. */
               created_utc: number | null
+              /** @description Type, such as public or private; null: unknown. */
               type: string | null
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean | null
+              /** @description True if the platform warns before it is shown; null: unknown. */
               quarantined: boolean | null
+              /** @description Address. */
               url: string | null
+              /** @description Address of the icon; null: none. */
               icon_url: string | null
+              /** @description Address of the banner; null: none. */
               banner_url: string | null
+              /** @description Language code; null: unknown. */
               language: string | null
             } & {
               [key: string]: unknown
@@ -14912,22 +16010,39 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Each subforum that was found. */
             subforums: ({
+              /** @description Identifier, unique among objects of this kind. */
               id: string | null
+              /** @description Name. */
               name: string
+              /** @description Name with the prefix of the platform. */
               display_name_prefixed: string | null
+              /** @description Title. */
               title: string | null
+              /** @description Description in its own words. */
               description: string | null
+              /** @description Number of members; null: unknown. */
               subscribers: number | null
+              /** @description Users present at the time of the read; null: unknown. */
               active_users: number | null
+              /** @description Time of creation, ISO 8601, UTC; null: unknown. */
               created: string | null
+              /** @description Time of creation in epoch seconds; null: unknown. */
               created_utc: number | null
+              /** @description Type, such as public or private; null: unknown. */
               type: string | null
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean | null
+              /** @description True if the platform warns before it is shown; null: unknown. */
               quarantined: boolean | null
+              /** @description Address. */
               url: string | null
+              /** @description Address of the icon; null: none. */
               icon_url: string | null
+              /** @description Address of the banner; null: none. */
               banner_url: string | null
+              /** @description Language code; null: unknown. */
               language: string | null
             } & {
               [key: string]: unknown
@@ -15188,22 +16303,39 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Each subforum that was found. */
             subforums: ({
+              /** @description Identifier, unique among objects of this kind. */
               id: string | null
+              /** @description Name. */
               name: string
+              /** @description Name with the prefix of the platform. */
               display_name_prefixed: string | null
+              /** @description Title. */
               title: string | null
+              /** @description Description in its own words. */
               description: string | null
+              /** @description Number of members; null: unknown. */
               subscribers: number | null
+              /** @description Users present at the time of the read; null: unknown. */
               active_users: number | null
+              /** @description Time of creation, ISO 8601, UTC; null: unknown. */
               created: string | null
+              /** @description Time of creation in epoch seconds; null: unknown. */
               created_utc: number | null
+              /** @description Type, such as public or private; null: unknown. */
               type: string | null
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean | null
+              /** @description True if the platform warns before it is shown; null: unknown. */
               quarantined: boolean | null
+              /** @description Address. */
               url: string | null
+              /** @description Address of the icon; null: none. */
               icon_url: string | null
+              /** @description Address of the banner; null: none. */
               banner_url: string | null
+              /** @description Language code; null: unknown. */
               language: string | null
             } & {
               [key: string]: unknown
@@ -15504,20 +16636,31 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The posts. */
             posts: ({
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
+              /** @description Title. */
               title: string
+              /** @description Name of the author. */
               author: string
+              /** @description Name of the subforum. */
               subforum: string
+              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Votes up minus votes down.
+               */
               upvotes: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments, or the comments themselves.
+               */
               comments: number
               /**
                * Format: date-time
@@ -15526,35 +16669,56 @@ export interface operations {
               created: string
               /** @description Epoch seconds. */
               created_utc: number
+              /** @description Text as Markdown; empty: none. */
               text: string
               /** @description What a link post points to. */
               link_url: string | null
+              /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean
+              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
+              /** @description True if no new comments are accepted. */
               locked: boolean
+              /** @description True if the post is pinned. */
               stickied: boolean
+              /** @description True for a text post. */
               is_self: boolean
+              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
+              /** @description True if the post repeats another one. */
               is_crosspost: boolean
+              /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
                 | ({
+                    /** @description Identifier, unique among objects of this kind. */
                     id: string
+                    /** @description Name of the subforum. */
                     subforum: string
+                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
                   })
                 | null
+              /** @description Label set by the community or the author; null: none. */
               flair: string | null
+              /** @description Host that a link post points to; null: none. */
               domain: string | null
+              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
+              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
+                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
+                /** @description Label set by the community or the author; null: none. */
                 flair: string | null
+                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -15826,11 +16990,17 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The moderators. */
             moderators: ({
+              /** @description Identifier, unique among objects of this kind. */
               id: string
+              /** @description Name. */
               name: string
+              /** @description Permissions of the moderator. */
               mod_permissions: string[]
+              /** @description Label of the moderator; null: none. */
               flair_text: string | null
+              /** @description Time at which the moderator joined; null: unknown. */
               added: string | null
             } & {
               [key: string]: unknown
@@ -16133,23 +17303,37 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The items. */
             items: (
               | ({
-                  /** @constant */
+                  /**
+                   * @description Kind of the object.
+                   * @constant
+                   */
                   kind: 'post'
                   /** @description Without prefix. */
                   id: string
                   /** @description t3_ and the id. */
                   name: string
+                  /** @description Title. */
                   title: string
+                  /** @description Name of the author. */
                   author: string
+                  /** @description Name of the subforum. */
                   subforum: string
+                  /** @description Path on the platform. */
                   permalink: string
                   /** @description The address of the post on the platform. */
                   url: string
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Votes up minus votes down.
+                   */
                   upvotes: number
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Number of comments, or the comments themselves.
+                   */
                   comments: number
                   /**
                    * Format: date-time
@@ -16158,35 +17342,56 @@ export interface operations {
                   created: string
                   /** @description Epoch seconds. */
                   created_utc: number
+                  /** @description Text as Markdown; empty: none. */
                   text: string
                   /** @description What a link post points to. */
                   link_url: string | null
+                  /** @description Share of votes that are up, 0 to 1; null: unknown. */
                   upvote_ratio: number | null
+                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean
+                  /** @description True if the post is marked as a spoiler. */
                   spoiler: boolean
+                  /** @description True if no new comments are accepted. */
                   locked: boolean
+                  /** @description True if the post is pinned. */
                   stickied: boolean
+                  /** @description True for a text post. */
                   is_self: boolean
+                  /** @description True if the platform hosts a video of the post. */
                   is_video: boolean
+                  /** @description True if the post repeats another one. */
                   is_crosspost: boolean
+                  /** @description The post that this one repeats; null: not a crosspost. */
                   crosspost_origin:
                     | ({
+                        /** @description Identifier, unique among objects of this kind. */
                         id: string
+                        /** @description Name of the subforum. */
                         subforum: string
+                        /** @description Path on the platform. */
                         permalink: string
                       } & {
                         [key: string]: unknown
                       })
                     | null
+                  /** @description Label set by the community or the author; null: none. */
                   flair: string | null
+                  /** @description Host that a link post points to; null: none. */
                   domain: string | null
+                  /** @description Kind of the media; null: none. */
                   media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+                  /** @description Address of a preview image; null: none. */
                   thumbnail_url: string | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
+                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
+                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
+                    /** @description Label set by the community or the author; null: none. */
                     flair: string | null
+                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -16195,21 +17400,35 @@ export interface operations {
                   [key: string]: unknown
                 })
               | ({
-                  /** @constant */
+                  /**
+                   * @description Kind of the object.
+                   * @constant
+                   */
                   kind: 'comment'
                   /** @description Without prefix. */
                   id: string
                   /** @description t1_ and the id. */
                   name: string
+                  /** @description Name of the author. */
                   author: string
+                  /** @description Text of the comment or message. */
                   body: string
+                  /** @description Name of the subforum. */
                   subforum: string
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Votes up minus votes down.
+                   */
                   upvotes: number
+                  /** @description Path on the platform. */
                   permalink: string
+                  /** @description Address. */
                   url: string
+                  /** @description Id of the post. */
                   post_id: string
+                  /** @description Title of the post; null: unknown. */
                   link_title: string | null
+                  /** @description Address of the post, or of its link; null: unknown. */
                   link_url: string | null
                   /**
                    * Format: date-time
@@ -16218,15 +17437,23 @@ export interface operations {
                   created: string
                   /** @description Epoch seconds. */
                   created_utc: number
+                  /** @description Id of the post or comment that it answers; null: unknown. */
                   parent_id: string | null
+                  /** @description True if the author also wrote the post. */
                   is_submitter: boolean
+                  /** @description Depth in the tree, 0 at the top; null: unknown. */
                   depth: number | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
+                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean | null
+                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
+                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
+                    /** @description Label set by the community or the author; null: none. */
                     flair: string | null
+                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -16540,23 +17767,37 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The items. */
             items: (
               | ({
-                  /** @constant */
+                  /**
+                   * @description Kind of the object.
+                   * @constant
+                   */
                   kind: 'post'
                   /** @description Without prefix. */
                   id: string
                   /** @description t3_ and the id. */
                   name: string
+                  /** @description Title. */
                   title: string
+                  /** @description Name of the author. */
                   author: string
+                  /** @description Name of the subforum. */
                   subforum: string
+                  /** @description Path on the platform. */
                   permalink: string
                   /** @description The address of the post on the platform. */
                   url: string
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Votes up minus votes down.
+                   */
                   upvotes: number
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Number of comments, or the comments themselves.
+                   */
                   comments: number
                   /**
                    * Format: date-time
@@ -16565,35 +17806,56 @@ export interface operations {
                   created: string
                   /** @description Epoch seconds. */
                   created_utc: number
+                  /** @description Text as Markdown; empty: none. */
                   text: string
                   /** @description What a link post points to. */
                   link_url: string | null
+                  /** @description Share of votes that are up, 0 to 1; null: unknown. */
                   upvote_ratio: number | null
+                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean
+                  /** @description True if the post is marked as a spoiler. */
                   spoiler: boolean
+                  /** @description True if no new comments are accepted. */
                   locked: boolean
+                  /** @description True if the post is pinned. */
                   stickied: boolean
+                  /** @description True for a text post. */
                   is_self: boolean
+                  /** @description True if the platform hosts a video of the post. */
                   is_video: boolean
+                  /** @description True if the post repeats another one. */
                   is_crosspost: boolean
+                  /** @description The post that this one repeats; null: not a crosspost. */
                   crosspost_origin:
                     | ({
+                        /** @description Identifier, unique among objects of this kind. */
                         id: string
+                        /** @description Name of the subforum. */
                         subforum: string
+                        /** @description Path on the platform. */
                         permalink: string
                       } & {
                         [key: string]: unknown
                       })
                     | null
+                  /** @description Label set by the community or the author; null: none. */
                   flair: string | null
+                  /** @description Host that a link post points to; null: none. */
                   domain: string | null
+                  /** @description Kind of the media; null: none. */
                   media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+                  /** @description Address of a preview image; null: none. */
                   thumbnail_url: string | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
+                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
+                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
+                    /** @description Label set by the community or the author; null: none. */
                     flair: string | null
+                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -16602,21 +17864,35 @@ export interface operations {
                   [key: string]: unknown
                 })
               | ({
-                  /** @constant */
+                  /**
+                   * @description Kind of the object.
+                   * @constant
+                   */
                   kind: 'comment'
                   /** @description Without prefix. */
                   id: string
                   /** @description t1_ and the id. */
                   name: string
+                  /** @description Name of the author. */
                   author: string
+                  /** @description Text of the comment or message. */
                   body: string
+                  /** @description Name of the subforum. */
                   subforum: string
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Votes up minus votes down.
+                   */
                   upvotes: number
+                  /** @description Path on the platform. */
                   permalink: string
+                  /** @description Address. */
                   url: string
+                  /** @description Id of the post. */
                   post_id: string
+                  /** @description Title of the post; null: unknown. */
                   link_title: string | null
+                  /** @description Address of the post, or of its link; null: unknown. */
                   link_url: string | null
                   /**
                    * Format: date-time
@@ -16625,15 +17901,23 @@ export interface operations {
                   created: string
                   /** @description Epoch seconds. */
                   created_utc: number
+                  /** @description Id of the post or comment that it answers; null: unknown. */
                   parent_id: string | null
+                  /** @description True if the author also wrote the post. */
                   is_submitter: boolean
+                  /** @description Depth in the tree, 0 at the top; null: unknown. */
                   depth: number | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
+                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean | null
+                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
+                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
+                    /** @description Label set by the community or the author; null: none. */
                     flair: string | null
+                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -16947,23 +18231,37 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The items. */
             items: (
               | ({
-                  /** @constant */
+                  /**
+                   * @description Kind of the object.
+                   * @constant
+                   */
                   kind: 'post'
                   /** @description Without prefix. */
                   id: string
                   /** @description t3_ and the id. */
                   name: string
+                  /** @description Title. */
                   title: string
+                  /** @description Name of the author. */
                   author: string
+                  /** @description Name of the subforum. */
                   subforum: string
+                  /** @description Path on the platform. */
                   permalink: string
                   /** @description The address of the post on the platform. */
                   url: string
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Votes up minus votes down.
+                   */
                   upvotes: number
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Number of comments, or the comments themselves.
+                   */
                   comments: number
                   /**
                    * Format: date-time
@@ -16972,35 +18270,56 @@ export interface operations {
                   created: string
                   /** @description Epoch seconds. */
                   created_utc: number
+                  /** @description Text as Markdown; empty: none. */
                   text: string
                   /** @description What a link post points to. */
                   link_url: string | null
+                  /** @description Share of votes that are up, 0 to 1; null: unknown. */
                   upvote_ratio: number | null
+                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean
+                  /** @description True if the post is marked as a spoiler. */
                   spoiler: boolean
+                  /** @description True if no new comments are accepted. */
                   locked: boolean
+                  /** @description True if the post is pinned. */
                   stickied: boolean
+                  /** @description True for a text post. */
                   is_self: boolean
+                  /** @description True if the platform hosts a video of the post. */
                   is_video: boolean
+                  /** @description True if the post repeats another one. */
                   is_crosspost: boolean
+                  /** @description The post that this one repeats; null: not a crosspost. */
                   crosspost_origin:
                     | ({
+                        /** @description Identifier, unique among objects of this kind. */
                         id: string
+                        /** @description Name of the subforum. */
                         subforum: string
+                        /** @description Path on the platform. */
                         permalink: string
                       } & {
                         [key: string]: unknown
                       })
                     | null
+                  /** @description Label set by the community or the author; null: none. */
                   flair: string | null
+                  /** @description Host that a link post points to; null: none. */
                   domain: string | null
+                  /** @description Kind of the media; null: none. */
                   media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+                  /** @description Address of a preview image; null: none. */
                   thumbnail_url: string | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
+                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
+                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
+                    /** @description Label set by the community or the author; null: none. */
                     flair: string | null
+                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -17009,21 +18328,35 @@ export interface operations {
                   [key: string]: unknown
                 })
               | ({
-                  /** @constant */
+                  /**
+                   * @description Kind of the object.
+                   * @constant
+                   */
                   kind: 'comment'
                   /** @description Without prefix. */
                   id: string
                   /** @description t1_ and the id. */
                   name: string
+                  /** @description Name of the author. */
                   author: string
+                  /** @description Text of the comment or message. */
                   body: string
+                  /** @description Name of the subforum. */
                   subforum: string
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Votes up minus votes down.
+                   */
                   upvotes: number
+                  /** @description Path on the platform. */
                   permalink: string
+                  /** @description Address. */
                   url: string
+                  /** @description Id of the post. */
                   post_id: string
+                  /** @description Title of the post; null: unknown. */
                   link_title: string | null
+                  /** @description Address of the post, or of its link; null: unknown. */
                   link_url: string | null
                   /**
                    * Format: date-time
@@ -17032,15 +18365,23 @@ export interface operations {
                   created: string
                   /** @description Epoch seconds. */
                   created_utc: number
+                  /** @description Id of the post or comment that it answers; null: unknown. */
                   parent_id: string | null
+                  /** @description True if the author also wrote the post. */
                   is_submitter: boolean
+                  /** @description Depth in the tree, 0 at the top; null: unknown. */
                   depth: number | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
+                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean | null
+                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
+                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
+                    /** @description Label set by the community or the author; null: none. */
                     flair: string | null
+                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -17354,23 +18695,37 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The items. */
             items: (
               | ({
-                  /** @constant */
+                  /**
+                   * @description Kind of the object.
+                   * @constant
+                   */
                   kind: 'post'
                   /** @description Without prefix. */
                   id: string
                   /** @description t3_ and the id. */
                   name: string
+                  /** @description Title. */
                   title: string
+                  /** @description Name of the author. */
                   author: string
+                  /** @description Name of the subforum. */
                   subforum: string
+                  /** @description Path on the platform. */
                   permalink: string
                   /** @description The address of the post on the platform. */
                   url: string
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Votes up minus votes down.
+                   */
                   upvotes: number
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Number of comments, or the comments themselves.
+                   */
                   comments: number
                   /**
                    * Format: date-time
@@ -17379,35 +18734,56 @@ export interface operations {
                   created: string
                   /** @description Epoch seconds. */
                   created_utc: number
+                  /** @description Text as Markdown; empty: none. */
                   text: string
                   /** @description What a link post points to. */
                   link_url: string | null
+                  /** @description Share of votes that are up, 0 to 1; null: unknown. */
                   upvote_ratio: number | null
+                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean
+                  /** @description True if the post is marked as a spoiler. */
                   spoiler: boolean
+                  /** @description True if no new comments are accepted. */
                   locked: boolean
+                  /** @description True if the post is pinned. */
                   stickied: boolean
+                  /** @description True for a text post. */
                   is_self: boolean
+                  /** @description True if the platform hosts a video of the post. */
                   is_video: boolean
+                  /** @description True if the post repeats another one. */
                   is_crosspost: boolean
+                  /** @description The post that this one repeats; null: not a crosspost. */
                   crosspost_origin:
                     | ({
+                        /** @description Identifier, unique among objects of this kind. */
                         id: string
+                        /** @description Name of the subforum. */
                         subforum: string
+                        /** @description Path on the platform. */
                         permalink: string
                       } & {
                         [key: string]: unknown
                       })
                     | null
+                  /** @description Label set by the community or the author; null: none. */
                   flair: string | null
+                  /** @description Host that a link post points to; null: none. */
                   domain: string | null
+                  /** @description Kind of the media; null: none. */
                   media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+                  /** @description Address of a preview image; null: none. */
                   thumbnail_url: string | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
+                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
+                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
+                    /** @description Label set by the community or the author; null: none. */
                     flair: string | null
+                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -17416,21 +18792,35 @@ export interface operations {
                   [key: string]: unknown
                 })
               | ({
-                  /** @constant */
+                  /**
+                   * @description Kind of the object.
+                   * @constant
+                   */
                   kind: 'comment'
                   /** @description Without prefix. */
                   id: string
                   /** @description t1_ and the id. */
                   name: string
+                  /** @description Name of the author. */
                   author: string
+                  /** @description Text of the comment or message. */
                   body: string
+                  /** @description Name of the subforum. */
                   subforum: string
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Votes up minus votes down.
+                   */
                   upvotes: number
+                  /** @description Path on the platform. */
                   permalink: string
+                  /** @description Address. */
                   url: string
+                  /** @description Id of the post. */
                   post_id: string
+                  /** @description Title of the post; null: unknown. */
                   link_title: string | null
+                  /** @description Address of the post, or of its link; null: unknown. */
                   link_url: string | null
                   /**
                    * Format: date-time
@@ -17439,15 +18829,23 @@ export interface operations {
                   created: string
                   /** @description Epoch seconds. */
                   created_utc: number
+                  /** @description Id of the post or comment that it answers; null: unknown. */
                   parent_id: string | null
+                  /** @description True if the author also wrote the post. */
                   is_submitter: boolean
+                  /** @description Depth in the tree, 0 at the top; null: unknown. */
                   depth: number | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
+                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean | null
+                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
+                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
+                    /** @description Label set by the community or the author; null: none. */
                     flair: string | null
+                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -17705,15 +19103,23 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The sources. */
             sources: {
+              /** @description Name of the source, for the parameter source. */
               name: string
+              /** @description Kind of the source. */
               kind: string
+              /** @description Address. */
               url: string
+              /** @description Calls that the source supports. */
               capabilities: string[]
               /** @description Names of places as this source writes them. */
               place_examples: string[]
+              /** @description How completeness is proven; null: unknown. */
               proof: string | null
+              /** @description True if the last request to the source succeeded. */
               reachable: boolean
+              /** @description Time at which the source ends; null: no end is planned. */
               ends_at: string | null
             }[]
           }
@@ -17877,7 +19283,10 @@ export interface operations {
              * @default false
              */
             fold_accents?: boolean
-            /** @default false */
+            /**
+             * @description True: keywords match only in this case.
+             * @default false
+             */
             case_sensitive?: boolean
             /** @description Any of these patterns matches; RE2's syntax. */
             regex?: string[]
@@ -17895,7 +19304,9 @@ export interface operations {
             flair?: string | string[]
             /** @description None of these is the post's flair. */
             exclude_flair?: string | string[]
+            /** @description True: only posts with a label; false: only those without. */
             has_flair?: boolean
+            /** @description Types of post that match, one or several. */
             post_type?:
               | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')
               | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')[]
@@ -17916,6 +19327,7 @@ export interface operations {
              * @description Minimum of relevance.score × 100. Matches below it are listed as suppressed.
              */
             min_relevance?: number
+            /** @description Intents of the text that match, one or several. */
             intent?:
               | (
                   | 'question'
@@ -17933,6 +19345,7 @@ export interface operations {
                   | 'praise'
                   | 'discussion'
                 )[]
+            /** @description Sentiments of the text that match, one or several. */
             sentiment?:
               | ('positive' | 'negative' | 'mixed' | 'neutral')
               | ('positive' | 'negative' | 'mixed' | 'neutral')[]
@@ -18057,8 +19470,12 @@ export interface operations {
            * @enum {string}
            */
           targets?: 'all' | 'listed' | 'none'
+          /** @description Name. */
           name?: string | null
-          /** Format: int64 */
+          /**
+           * Format: int64
+           * @description Requested interval of the checks, in seconds.
+           */
           cadence_s?: number
           /** @description Quiet hours, digests and alarms. Replaces all rules at once; null removes them. */
           attention?: {
@@ -18072,6 +19489,7 @@ export interface operations {
              * @default []
              */
             quiet_hours?: {
+              /** @description Local time at which they start, HH:MM. */
               from: string
               /** @description Not later than from: on the next day. */
               to: string
@@ -18094,8 +19512,12 @@ export interface operations {
              * @default null
              */
             digest?: {
-              /** @enum {string} */
+              /**
+               * @description Period of the digest.
+               * @enum {string}
+               */
               every: 'day' | 'week'
+              /** @description Local time of day at which the digest is sent, HH:MM. */
               at: string
               /**
                * @description Day of a weekly digest; null: every is day.
@@ -18108,6 +19530,7 @@ export interface operations {
              * @default []
              */
             targets?: {
+              /** @description Id of the target; null: none. */
               webhook_id: string
               /**
                * @description Null: that of the monitor.
@@ -18119,6 +19542,7 @@ export interface operations {
                * @default []
                */
               quiet_hours?: {
+                /** @description Local time at which they start, HH:MM. */
                 from: string
                 /** @description Not later than from: on the next day. */
                 to: string
@@ -18141,8 +19565,12 @@ export interface operations {
                * @default null
                */
               digest?: {
-                /** @enum {string} */
+                /**
+                 * @description Period of the digest.
+                 * @enum {string}
+                 */
                 every: 'day' | 'week'
+                /** @description Local time of day at which the digest is sent, HH:MM. */
                 at: string
                 /**
                  * @description Day of a weekly digest; null: every is day.
@@ -18166,7 +19594,10 @@ export interface operations {
              * @default null
              */
             escalate?: {
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Minutes between two repeats of an alarm.
+               */
               every_min: number
               /**
                * Format: int64
@@ -18176,6 +19607,7 @@ export interface operations {
               max?: number
             } | null
           } | null
+          /** @description Id of the item after which matching starts; absent: now. */
           baseline_item_id?: string
         }
       }
@@ -18228,8 +19660,11 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
+            /** @description Name. */
             name: string | null
+            /** @description Conditions that an item has to meet. */
             filter_spec: {
               [key: string]: unknown
             }
@@ -18249,13 +19684,21 @@ export interface operations {
              * @enum {string}
              */
             targets: 'all' | 'listed' | 'none'
+            /** @description False while it is paused or disabled. */
             active: boolean
             /** @description Why the service has paused it, until active is set again. filter_too_slow: its patterns took more processor time than a monitor has. */
             pause_reason: 'filter_too_slow' | null
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time of creation.
+             */
             created_at: string
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time of the last change.
+             */
             updated_at: string
+            /** @description Time of the newest match; null: none so far. */
             last_match_at: string | null
             /** @description Quiet hours, digests and alarms, with all defaults; null: none. */
             attention: {
@@ -18269,6 +19712,7 @@ export interface operations {
                * @default []
                */
               quiet_hours: {
+                /** @description Local time at which they start, HH:MM. */
                 from: string
                 /** @description Not later than from: on the next day. */
                 to: string
@@ -18291,8 +19735,12 @@ export interface operations {
                * @default null
                */
               digest: {
-                /** @enum {string} */
+                /**
+                 * @description Period of the digest.
+                 * @enum {string}
+                 */
                 every: 'day' | 'week'
+                /** @description Local time of day at which the digest is sent, HH:MM. */
                 at: string
                 /**
                  * @description Day of a weekly digest; null: every is day.
@@ -18305,6 +19753,7 @@ export interface operations {
                * @default []
                */
               targets: {
+                /** @description Id of the target; null: none. */
                 webhook_id: string
                 /**
                  * @description Null: that of the monitor.
@@ -18316,6 +19765,7 @@ export interface operations {
                  * @default []
                  */
                 quiet_hours: {
+                  /** @description Local time at which they start, HH:MM. */
                   from: string
                   /** @description Not later than from: on the next day. */
                   to: string
@@ -18338,8 +19788,12 @@ export interface operations {
                  * @default null
                  */
                 digest: {
-                  /** @enum {string} */
+                  /**
+                   * @description Period of the digest.
+                   * @enum {string}
+                   */
                   every: 'day' | 'week'
+                  /** @description Local time of day at which the digest is sent, HH:MM. */
                   at: string
                   /**
                    * @description Day of a weekly digest; null: every is day.
@@ -18363,7 +19817,10 @@ export interface operations {
                * @default null
                */
               escalate: {
-                /** Format: int64 */
+                /**
+                 * Format: int64
+                 * @description Minutes between two repeats of an alarm.
+                 */
                 every_min: number
                 /**
                  * Format: int64
@@ -18375,9 +19832,14 @@ export interface operations {
             } | null
             /** @description Matches as Atom; anyone with this address can read them. */
             feed_url: string
+            /** @description Feeds that are read for the monitor. */
             streams: ({
+              /** @description Identifier, unique among objects of this kind. */
               id: string
-              /** @enum {string} */
+              /**
+               * @description Kind of the object.
+               * @enum {string}
+               */
               kind:
                 | 'posts'
                 | 'comments'
@@ -18386,6 +19848,7 @@ export interface operations {
                 | 'user_posts'
                 | 'user_comments'
                 | 'stream'
+              /** @description Name of the subforum; null: the stream is not of one. */
               subforum: string | null
               /**
                * Format: int64
@@ -18626,9 +20089,13 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The monitors, or their number. */
             monitors: ({
+              /** @description Identifier, unique among objects of this kind. */
               id: string
+              /** @description Name. */
               name: string | null
+              /** @description Conditions that an item has to meet. */
               filter_spec: {
                 [key: string]: unknown
               }
@@ -18648,13 +20115,21 @@ export interface operations {
                * @enum {string}
                */
               targets: 'all' | 'listed' | 'none'
+              /** @description False while it is paused or disabled. */
               active: boolean
               /** @description Why the service has paused it, until active is set again. filter_too_slow: its patterns took more processor time than a monitor has. */
               pause_reason: 'filter_too_slow' | null
-              /** Format: date-time */
+              /**
+               * Format: date-time
+               * @description Time of creation.
+               */
               created_at: string
-              /** Format: date-time */
+              /**
+               * Format: date-time
+               * @description Time of the last change.
+               */
               updated_at: string
+              /** @description Time of the newest match; null: none so far. */
               last_match_at: string | null
               /** @description Quiet hours, digests and alarms, with all defaults; null: none. */
               attention: {
@@ -18668,6 +20143,7 @@ export interface operations {
                  * @default []
                  */
                 quiet_hours: {
+                  /** @description Local time at which they start, HH:MM. */
                   from: string
                   /** @description Not later than from: on the next day. */
                   to: string
@@ -18690,8 +20166,12 @@ export interface operations {
                  * @default null
                  */
                 digest: {
-                  /** @enum {string} */
+                  /**
+                   * @description Period of the digest.
+                   * @enum {string}
+                   */
                   every: 'day' | 'week'
+                  /** @description Local time of day at which the digest is sent, HH:MM. */
                   at: string
                   /**
                    * @description Day of a weekly digest; null: every is day.
@@ -18704,6 +20184,7 @@ export interface operations {
                  * @default []
                  */
                 targets: {
+                  /** @description Id of the target; null: none. */
                   webhook_id: string
                   /**
                    * @description Null: that of the monitor.
@@ -18715,6 +20196,7 @@ export interface operations {
                    * @default []
                    */
                   quiet_hours: {
+                    /** @description Local time at which they start, HH:MM. */
                     from: string
                     /** @description Not later than from: on the next day. */
                     to: string
@@ -18737,8 +20219,12 @@ export interface operations {
                    * @default null
                    */
                   digest: {
-                    /** @enum {string} */
+                    /**
+                     * @description Period of the digest.
+                     * @enum {string}
+                     */
                     every: 'day' | 'week'
+                    /** @description Local time of day at which the digest is sent, HH:MM. */
                     at: string
                     /**
                      * @description Day of a weekly digest; null: every is day.
@@ -18762,7 +20248,10 @@ export interface operations {
                  * @default null
                  */
                 escalate: {
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Minutes between two repeats of an alarm.
+                   */
                   every_min: number
                   /**
                    * Format: int64
@@ -18774,9 +20263,14 @@ export interface operations {
               } | null
               /** @description Matches as Atom; anyone with this address can read them. */
               feed_url: string
+              /** @description Feeds that are read for the monitor. */
               streams: ({
+                /** @description Identifier, unique among objects of this kind. */
                 id: string
-                /** @enum {string} */
+                /**
+                 * @description Kind of the object.
+                 * @enum {string}
+                 */
                 kind:
                   | 'posts'
                   | 'comments'
@@ -18785,6 +20279,7 @@ export interface operations {
                   | 'user_posts'
                   | 'user_comments'
                   | 'stream'
+                /** @description Name of the subforum; null: the stream is not of one. */
                 subforum: string | null
                 /**
                  * Format: int64
@@ -18797,15 +20292,29 @@ export interface operations {
             } & {
               [key: string]: unknown
             })[]
+            /** @description Monitors that the plan allows. */
             slots: {
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number in use.
+               */
               used: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Sum of the period, or the number that the plan allows.
+               */
               total: number
+              /** @description Name of the plan. */
               tier: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Occupied slots for monitors of the whole platform.
+               */
               sitewide_used: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Slots for monitors of the whole platform.
+               */
               sitewide_total: number
             } & {
               [key: string]: unknown
@@ -18920,7 +20429,9 @@ export interface operations {
          *     }
          */
         'application/json': {
+          /** @description Identifier, unique among objects of this kind. */
           id?: string
+          /** @description Id of the monitor. */
           monitor_id?: string
           /** @description The filter of a monitor. All given fields must match; at least one place or keyword is required. */
           filter_spec?: {
@@ -18966,7 +20477,10 @@ export interface operations {
              * @default false
              */
             fold_accents?: boolean
-            /** @default false */
+            /**
+             * @description True: keywords match only in this case.
+             * @default false
+             */
             case_sensitive?: boolean
             /** @description Any of these patterns matches; RE2's syntax. */
             regex?: string[]
@@ -18984,7 +20498,9 @@ export interface operations {
             flair?: string | string[]
             /** @description None of these is the post's flair. */
             exclude_flair?: string | string[]
+            /** @description True: only posts with a label; false: only those without. */
             has_flair?: boolean
+            /** @description Types of post that match, one or several. */
             post_type?:
               | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')
               | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')[]
@@ -19005,6 +20521,7 @@ export interface operations {
              * @description Minimum of relevance.score × 100. Matches below it are listed as suppressed.
              */
             min_relevance?: number
+            /** @description Intents of the text that match, one or several. */
             intent?:
               | (
                   | 'question'
@@ -19022,6 +20539,7 @@ export interface operations {
                   | 'praise'
                   | 'discussion'
                 )[]
+            /** @description Sentiments of the text that match, one or several. */
             sentiment?:
               | ('positive' | 'negative' | 'mixed' | 'neutral')
               | ('positive' | 'negative' | 'mixed' | 'neutral')[]
@@ -19139,6 +20657,7 @@ export interface operations {
              */
             group_window_s?: number
           }
+          /** @description False while it is paused or disabled. */
           active?: boolean
           /** @description The webhooks to deliver to. Null or empty: every active one, unless targets is none. */
           webhook_ids?: string[] | null
@@ -19147,8 +20666,12 @@ export interface operations {
            * @enum {string}
            */
           targets?: 'all' | 'listed' | 'none'
+          /** @description Name. */
           name?: string | null
-          /** Format: int64 */
+          /**
+           * Format: int64
+           * @description Requested interval of the checks, in seconds.
+           */
           cadence_s?: number
           /** @description Quiet hours, digests and alarms. Replaces all rules at once; null removes them. */
           attention?: {
@@ -19162,6 +20685,7 @@ export interface operations {
              * @default []
              */
             quiet_hours?: {
+              /** @description Local time at which they start, HH:MM. */
               from: string
               /** @description Not later than from: on the next day. */
               to: string
@@ -19184,8 +20708,12 @@ export interface operations {
              * @default null
              */
             digest?: {
-              /** @enum {string} */
+              /**
+               * @description Period of the digest.
+               * @enum {string}
+               */
               every: 'day' | 'week'
+              /** @description Local time of day at which the digest is sent, HH:MM. */
               at: string
               /**
                * @description Day of a weekly digest; null: every is day.
@@ -19198,6 +20726,7 @@ export interface operations {
              * @default []
              */
             targets?: {
+              /** @description Id of the target; null: none. */
               webhook_id: string
               /**
                * @description Null: that of the monitor.
@@ -19209,6 +20738,7 @@ export interface operations {
                * @default []
                */
               quiet_hours?: {
+                /** @description Local time at which they start, HH:MM. */
                 from: string
                 /** @description Not later than from: on the next day. */
                 to: string
@@ -19231,8 +20761,12 @@ export interface operations {
                * @default null
                */
               digest?: {
-                /** @enum {string} */
+                /**
+                 * @description Period of the digest.
+                 * @enum {string}
+                 */
                 every: 'day' | 'week'
+                /** @description Local time of day at which the digest is sent, HH:MM. */
                 at: string
                 /**
                  * @description Day of a weekly digest; null: every is day.
@@ -19256,7 +20790,10 @@ export interface operations {
              * @default null
              */
             escalate?: {
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Minutes between two repeats of an alarm.
+               */
               every_min: number
               /**
                * Format: int64
@@ -19317,8 +20854,11 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
+            /** @description Name. */
             name: string | null
+            /** @description Conditions that an item has to meet. */
             filter_spec: {
               [key: string]: unknown
             }
@@ -19338,13 +20878,21 @@ export interface operations {
              * @enum {string}
              */
             targets: 'all' | 'listed' | 'none'
+            /** @description False while it is paused or disabled. */
             active: boolean
             /** @description Why the service has paused it, until active is set again. filter_too_slow: its patterns took more processor time than a monitor has. */
             pause_reason: 'filter_too_slow' | null
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time of creation.
+             */
             created_at: string
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time of the last change.
+             */
             updated_at: string
+            /** @description Time of the newest match; null: none so far. */
             last_match_at: string | null
             /** @description Quiet hours, digests and alarms, with all defaults; null: none. */
             attention: {
@@ -19358,6 +20906,7 @@ export interface operations {
                * @default []
                */
               quiet_hours: {
+                /** @description Local time at which they start, HH:MM. */
                 from: string
                 /** @description Not later than from: on the next day. */
                 to: string
@@ -19380,8 +20929,12 @@ export interface operations {
                * @default null
                */
               digest: {
-                /** @enum {string} */
+                /**
+                 * @description Period of the digest.
+                 * @enum {string}
+                 */
                 every: 'day' | 'week'
+                /** @description Local time of day at which the digest is sent, HH:MM. */
                 at: string
                 /**
                  * @description Day of a weekly digest; null: every is day.
@@ -19394,6 +20947,7 @@ export interface operations {
                * @default []
                */
               targets: {
+                /** @description Id of the target; null: none. */
                 webhook_id: string
                 /**
                  * @description Null: that of the monitor.
@@ -19405,6 +20959,7 @@ export interface operations {
                  * @default []
                  */
                 quiet_hours: {
+                  /** @description Local time at which they start, HH:MM. */
                   from: string
                   /** @description Not later than from: on the next day. */
                   to: string
@@ -19427,8 +20982,12 @@ export interface operations {
                  * @default null
                  */
                 digest: {
-                  /** @enum {string} */
+                  /**
+                   * @description Period of the digest.
+                   * @enum {string}
+                   */
                   every: 'day' | 'week'
+                  /** @description Local time of day at which the digest is sent, HH:MM. */
                   at: string
                   /**
                    * @description Day of a weekly digest; null: every is day.
@@ -19452,7 +21011,10 @@ export interface operations {
                * @default null
                */
               escalate: {
-                /** Format: int64 */
+                /**
+                 * Format: int64
+                 * @description Minutes between two repeats of an alarm.
+                 */
                 every_min: number
                 /**
                  * Format: int64
@@ -19464,9 +21026,14 @@ export interface operations {
             } | null
             /** @description Matches as Atom; anyone with this address can read them. */
             feed_url: string
+            /** @description Feeds that are read for the monitor. */
             streams: ({
+              /** @description Identifier, unique among objects of this kind. */
               id: string
-              /** @enum {string} */
+              /**
+               * @description Kind of the object.
+               * @enum {string}
+               */
               kind:
                 | 'posts'
                 | 'comments'
@@ -19475,6 +21042,7 @@ export interface operations {
                 | 'user_posts'
                 | 'user_comments'
                 | 'stream'
+              /** @description Name of the subforum; null: the stream is not of one. */
               subforum: string | null
               /**
                * Format: int64
@@ -19663,7 +21231,9 @@ export interface operations {
          *     }
          */
         'application/json': {
+          /** @description Identifier, unique among objects of this kind. */
           id?: string
+          /** @description Id of the monitor. */
           monitor_id?: string
         }
       }
@@ -19684,8 +21254,12 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @constant */
+            /**
+             * @description True: the monitor is gone.
+             * @constant
+             */
             removed: true
+            /** @description Identifier, unique among objects of this kind. */
             id: string
           } & {
             [key: string]: unknown
@@ -19847,7 +21421,9 @@ export interface operations {
          *     }
          */
         'application/json': {
+          /** @description Identifier, unique among objects of this kind. */
           id?: string
+          /** @description Id of the monitor. */
           monitor_id?: string
         }
       }
@@ -19868,8 +21444,12 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of alarms that this call acknowledged.
+             */
             acknowledged: number
           }
         }
@@ -20095,13 +21675,21 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
+            /** @description False while it is paused or disabled. */
             active: boolean
             /** @description Why the service has paused it, until active is set again. filter_too_slow: its patterns took more processor time than a monitor has. */
             pause_reason: 'filter_too_slow' | null
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Maximum number of deliveries a day.
+             */
             daily_delivery_ceiling: number
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Deliveries that were accepted in the last 24 hours.
+             */
             delivered_24h: number
             /**
              * Format: int64
@@ -20118,72 +21706,135 @@ export interface operations {
              * @description A lower bound.
              */
             suppressed_24h: number
+            /** @description Matches that were not delivered, by cause. */
             suppressed_breakdown: {
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Matches beyond the daily ceiling of the plan.
+               */
               ceiling: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Matches that were too old when they were found.
+               */
               stale: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Matches below min_relevance.
+               */
               low_relevance: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Suppressed matches without a known cause.
+               */
               unknown: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Sum of the causes.
+               */
               sampled: number
+              /** @description True if not every match beyond the ceiling is counted. */
               sample_truncated: boolean
+              /** @description True if every suppressed match has a known cause. */
               resolved: boolean
+              /** @description Why causes are unknown; null: all are known. */
               unresolved_reason: string | null
             } & {
               [key: string]: unknown
             }
+            /** @description True if the daily ceiling of deliveries is reached. */
             ceiling_reached: boolean
+            /** @description Time of the newest match; null: none so far. */
             last_match_at: string | null
+            /** @description Proof of what was read in the last 24 hours. */
             coverage_24h: {
-              /** @enum {string} */
+              /**
+               * @description Current state.
+               * @enum {string}
+               */
               status: 'complete' | 'degraded' | 'partial' | 'unknown'
+              /** @description Explanation; null: none. */
               reason: string | null
               /** @description How its feeds prove that nothing was missed: time_listing (polls and audits of listings), keyset, dense or sparse_walk (by ids). */
               proof: string[]
-              /** Format: date-time */
+              /**
+               * Format: date-time
+               * @description Start of the state or of the window.
+               */
               since: string
+              /** @description Time up to which an audit has compared the items; null: none so far. */
               audited_until: string | null
+              /** @description Seconds between two audits; null: none is planned. */
               audit_interval_s: number | null
+              /** @description Ranges that may be incomplete. */
               gaps: ({
+                /** @description Name of the stream; null: all of them. */
                 stream: string
+                /** @description Explanation; null: none. */
                 reason: string
-                /** Format: date-time */
+                /**
+                 * Format: date-time
+                 * @description Time of the event.
+                 */
                 at: string
+                /** @description Start of the gap; null: unknown. */
                 from: string | null
+                /** @description End of the range; null: still open. */
                 until: string | null
+                /** @description Estimated number of missed items; null: unknown. */
                 missed_estimate: number | null
                 /** @description First id of a further source that had no item (reason unanswered) or was not read (skipped). Null: a gap in time. */
                 from_id: number | null
+                /** @description Last id of the range; null: open. */
                 to_id: number | null
+                /** @description Time at which a later check completed it; null: open. */
                 healed_at: string | null
               } & {
                 [key: string]: unknown
               })[]
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of gaps in this answer.
+               */
               gaps_returned: number
+              /** @description True if there are more gaps than the answer holds. */
               gaps_truncated: boolean
+              /** @description Number of gaps in the last 24 hours; null: unknown. */
               gap_events_24h: number | null
               /** @description Number of the gap events that no later check has healed. */
               gaps_open: number | null
+              /** @description Posts of the window that are known to exist; null: unknown. */
               posts_in_window_at_least: number | null
+              /** @description Estimated number of missed posts; null: unknown. */
               posts_missed_estimate: number | null
+              /** @description Gaps and downtimes of the window. */
               observed_events: ({
+                /** @description Kind of the object. */
                 kind: string
-                /** Format: date-time */
+                /**
+                 * Format: date-time
+                 * @description Time of the event.
+                 */
                 at: string
+                /** @description End of the range; null: still open. */
                 until: string | null
+                /** @description Name of the stream; null: all of them. */
                 stream: string | null
               } & {
                 [key: string]: unknown
               })[]
+              /** @description Events during which items may have been missed. */
               unobserved_events: ({
+                /** @description Kind of the object. */
                 kind: string
-                /** Format: date-time */
+                /**
+                 * Format: date-time
+                 * @description Time of the event.
+                 */
                 at: string
+                /** @description End of the range; null: still open. */
                 until: string | null
+                /** @description Name of the stream; null: all of them. */
                 stream: string | null
               } & {
                 [key: string]: unknown
@@ -20194,17 +21845,29 @@ export interface operations {
             /** @description Coverage of each further source; absent if the monitor has none. */
             sources?:
               | ({
+                  /** @description Name of the source. */
                   source: string
-                  /** @enum {string} */
+                  /**
+                   * @description Current state.
+                   * @enum {string}
+                   */
                   status: 'complete' | 'degraded' | 'partial' | 'unknown'
+                  /** @description Explanation; null: none. */
                   reason: string | null
+                  /** @description How completeness is proven; null: unknown. */
                   proof: string | null
                   /** @description Ids that are proven, both inclusive. */
                   proven:
                     | ({
-                        /** Format: int64 */
+                        /**
+                         * Format: int64
+                         * @description First id of the range.
+                         */
                         from_id: number
-                        /** Format: int64 */
+                        /**
+                         * Format: int64
+                         * @description Last id of the range; null: open.
+                         */
                         to_id: number
                       } & {
                         [key: string]: unknown
@@ -20213,24 +21876,39 @@ export interface operations {
                   /** @description Ids that the next checks will read. */
                   behind:
                     | ({
-                        /** Format: int64 */
+                        /**
+                         * Format: int64
+                         * @description First id of the range.
+                         */
                         from_id: number
-                        /** Format: int64 */
+                        /**
+                         * Format: int64
+                         * @description Last id of the range; null: open.
+                         */
                         to_id: number
                       } & {
                         [key: string]: unknown
                       })
                     | null
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Ids between the newest one and the last that was read.
+                   */
                   lag_ids: number
                   /** @description Seconds since the instant up to which everything was read. */
                   lag_s: number | null
                   /** @description Items since `since` were read again up to `at`: what had come late under an old id, or had changed, was matched. Null: none were, or the source needs no such pass. */
                   reread:
                     | ({
-                        /** Format: date-time */
+                        /**
+                         * Format: date-time
+                         * @description Start of the state or of the window.
+                         */
                         since: string
-                        /** Format: date-time */
+                        /**
+                         * Format: date-time
+                         * @description Time of the event.
+                         */
                         at: string
                       } & {
                         [key: string]: unknown
@@ -20238,39 +21916,68 @@ export interface operations {
                     | null
                   /** @description Numbers of ids that had no item, or were not read, when it was their turn. */
                   missing: {
-                    /** Format: int64 */
+                    /**
+                     * Format: int64
+                     * @description Ids that were found to be missing.
+                     */
                     found: number
-                    /** Format: int64 */
+                    /**
+                     * Format: int64
+                     * @description Gaps, or ids, that a later check completed.
+                     */
                     healed: number
-                    /** Format: int64 */
+                    /**
+                     * Format: int64
+                     * @description Ids that are still missing.
+                     */
                     open: number
                   } & {
                     [key: string]: unknown
                   }
                   /** @description Ids that are still missing. retry_at null: they are not requested again. */
                   open: ({
-                    /** Format: int64 */
+                    /**
+                     * Format: int64
+                     * @description First id of the range.
+                     */
                     from_id: number
-                    /** Format: int64 */
+                    /**
+                     * Format: int64
+                     * @description Last id of the range; null: open.
+                     */
                     to_id: number
+                    /** @description Explanation; null: none. */
                     reason: string
-                    /** Format: date-time */
+                    /**
+                     * Format: date-time
+                     * @description Time of the event.
+                     */
                     at: string
+                    /** @description Time of the next request; null: no further one. */
                     retry_at: string | null
                   } & {
                     [key: string]: unknown
                   })[]
+                  /** @description True if there are more missing ids than the answer holds. */
                   open_truncated: boolean
                 } & {
                   [key: string]: unknown
                 })[]
               | null
+            /** @description State of each stream of the monitor. */
             stream_liveness: {
-              /** @enum {string} */
+              /**
+               * @description Current state.
+               * @enum {string}
+               */
               status: 'live' | 'degraded' | 'unknown'
+              /** @description Explanation; null: none. */
               reason: string | null
+              /** @description Feeds that are read for the monitor. */
               streams: ({
+                /** @description Identifier, unique among objects of this kind. */
                 id: string
+                /** @description Explanation; null: none. */
                 reason: string
               } & {
                 [key: string]: unknown
@@ -20278,16 +21985,26 @@ export interface operations {
             } & {
               [key: string]: unknown
             }
+            /** @description Promised and actual interval of the checks. */
             cadence: {
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Promised interval of the checks, in seconds.
+               */
               promised_cadence_s: number
+              /** @description Requested interval of the checks, in seconds; null: the default. */
               requested_cadence_s: number | null
               /** @description True while every feed is polled as often as promised, by its interval and by its last check; null while unknown. */
               meets_entitlement: boolean | null
+              /** @description Seconds since the last check of the slowest stream; null: unknown. */
               last_checked_s_ago: number | null
+              /** @description Age of the oldest check divided by the promised interval; null: unknown. */
               freshness_ratio: number | null
+              /** @description True if that age is near enough to the promised interval; null: unknown. */
               within_margin: boolean | null
+              /** @description Stream with the oldest check; null: unknown. */
               slowest_stream: string | null
+              /** @description Why the actual interval is unknown; null: it is known. */
               unknown_reason: string | null
             } & {
               [key: string]: unknown
@@ -20299,16 +22016,25 @@ export interface operations {
                * @enum {string}
                */
               kind: 'silent' | 'degraded'
-              /** Format: date-time */
+              /**
+               * Format: date-time
+               * @description Start of the state or of the window.
+               */
               since: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of repeats so far.
+               */
               repeats: number
               /**
                * Format: date-time
                * @description Null: it is not repeated any more.
                */
               next_repeat_at: string | null
-              /** Format: date-time */
+              /**
+               * Format: date-time
+               * @description Time of the acknowledgement; null: not yet.
+               */
               acknowledged_at: string | null
             }[]
           } & {
@@ -20455,15 +22181,21 @@ export interface operations {
          *     }
          */
         'application/json': {
+          /** @description Identifier, unique among objects of this kind. */
           id?: string
+          /** @description Id of the target; null: none. */
           webhook_id?: string
           /** @description Access token of kinds ntfy, telegram, gotify, matrix, mqtt; password of kind mqtt. Never shown again. */
           token?: string | null
           /** @description User of kind mqtt. */
           username?: string | null
+          /** @description Name. */
           name?: string | null
+          /** @description False while it is paused or disabled. */
           active?: boolean
+          /** @description Maximum number of deliveries a second; null: the default. */
           max_per_second?: number | null
+          /** @description True: a delivery waits until the one before it has ended. */
           ordered?: boolean
         }
       }
@@ -20492,8 +22224,12 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
-            /** @enum {string} */
+            /**
+             * @description Kind of the object.
+             * @enum {string}
+             */
             kind:
               | 'webhook'
               | 'slack'
@@ -20504,14 +22240,21 @@ export interface operations {
               | 'gotify'
               | 'matrix'
               | 'mqtt'
+            /** @description Address. */
             url: string
+            /** @description Time of creation. */
             created_at: string
             /** @description True if it takes deliveries: enabled, confirmed and not paused. */
             active: boolean
+            /** @description Time at which it was paused; null: it is not. */
             paused_at: string | null
+            /** @description Why it was paused; null: it is not. */
             pause_reason: ('failing' | 'gone') | null
+            /** @description Name. */
             name: string | null
+            /** @description Maximum number of deliveries a second; null: the default. */
             max_per_second: number | null
+            /** @description True: a delivery waits until the one before it has ended. */
             ordered: boolean
             /** @description Kinds ntfy, telegram, gotify, matrix, mqtt only: true if a token or password is stored. */
             has_credentials?: boolean
@@ -20673,10 +22416,13 @@ export interface operations {
          *     }
          */
         'application/json': {
+          /** @description Identifier, unique among objects of this kind. */
           id?: string
+          /** @description Id of the target; null: none. */
           webhook_id?: string
           /**
            * Format: int64
+           * @description Seconds during which the old secret also signs.
            * @default 0
            */
           overlap_s?: number
@@ -20700,8 +22446,11 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
+            /** @description Signing secret; it is not shown again. */
             secret: string
+            /** @description Time until which the old secret also signs; null: it ended. */
             old_secret_until: string | null
           }
         }
@@ -20861,7 +22610,10 @@ export interface operations {
          *     }
          */
         'application/json': {
-          /** @enum {string} */
+          /**
+           * @description Kind of the object.
+           * @enum {string}
+           */
           kind?:
             | 'webhook'
             | 'slack'
@@ -20872,7 +22624,9 @@ export interface operations {
             | 'gotify'
             | 'matrix'
             | 'mqtt'
+          /** @description Address. */
           url: string
+          /** @description Name. */
           name?: string | null
           /** @description Access token of kinds ntfy, telegram, gotify, matrix, mqtt; password of kind mqtt. Never shown again. */
           token?: string | null
@@ -20907,8 +22661,12 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
-            /** @enum {string} */
+            /**
+             * @description Kind of the object.
+             * @enum {string}
+             */
             kind:
               | 'webhook'
               | 'slack'
@@ -20919,18 +22677,27 @@ export interface operations {
               | 'gotify'
               | 'matrix'
               | 'mqtt'
+            /** @description Address. */
             url: string
+            /** @description Time of creation. */
             created_at: string
             /** @description True if it takes deliveries: enabled, confirmed and not paused. */
             active: boolean
+            /** @description Time at which it was paused; null: it is not. */
             paused_at: string | null
+            /** @description Why it was paused; null: it is not. */
             pause_reason: ('failing' | 'gone') | null
+            /** @description Name. */
             name: string | null
+            /** @description Maximum number of deliveries a second; null: the default. */
             max_per_second: number | null
+            /** @description True: a delivery waits until the one before it has ended. */
             ordered: boolean
             /** @description Kinds ntfy, telegram, gotify, matrix, mqtt only: true if a token or password is stored. */
             has_credentials?: boolean
+            /** @description Signing secret; it is not shown again. */
             secret: string
+            /** @description Host of the address that decided the kind; null: the kind was given, or is the default. */
             kind_inferred_from: string | null
             /** @description Kind email only: sent, or an error code. */
             confirmation?: string
@@ -21113,9 +22880,14 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The targets. */
             webhooks: {
+              /** @description Identifier, unique among objects of this kind. */
               id: string
-              /** @enum {string} */
+              /**
+               * @description Kind of the object.
+               * @enum {string}
+               */
               kind:
                 | 'webhook'
                 | 'slack'
@@ -21126,14 +22898,21 @@ export interface operations {
                 | 'gotify'
                 | 'matrix'
                 | 'mqtt'
+              /** @description Address of the receiver. */
               url: string
+              /** @description Time of creation. */
               created_at: string
               /** @description True if it takes deliveries: enabled, confirmed and not paused. */
               active: boolean
+              /** @description Time at which it was paused; null: it is not. */
               paused_at: string | null
+              /** @description Why it was paused; null: it is not. */
               pause_reason: ('failing' | 'gone') | null
+              /** @description Name. */
               name: string | null
+              /** @description Maximum number of deliveries a second; null: the default. */
               max_per_second: number | null
+              /** @description True: a delivery waits until the one before it has ended. */
               ordered: boolean
               /** @description Kinds ntfy, telegram, gotify, matrix, mqtt only: true if a token or password is stored. */
               has_credentials?: boolean
@@ -21245,7 +23024,9 @@ export interface operations {
          *     }
          */
         'application/json': {
+          /** @description Identifier, unique among objects of this kind. */
           id?: string
+          /** @description Id of the target; null: none. */
           webhook_id?: string
         }
       }
@@ -21272,15 +23053,24 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description True if the receiver accepted the test. */
             ok: boolean
+            /** @description HTTP status of the receiver; null: it did not answer. */
             status_code: number | null
             /** @description The same as status_code. */
             status: number | null
+            /** @description Id of the delivery; it stays the same in every attempt. */
             delivery_id: string
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Time from the request to the answer, in milliseconds.
+             */
             duration_ms: number
+            /** @description Explanation; null: none. */
             reason: string | null
+            /** @description Suggested fix; null: none. */
             hint: string | null
+            /** @description Explanation for a person. */
             detail: string
           }
         }
@@ -21440,7 +23230,9 @@ export interface operations {
          *     }
          */
         'application/json': {
+          /** @description Identifier, unique among objects of this kind. */
           id?: string
+          /** @description Id of the target; null: none. */
           webhook_id?: string
         }
       }
@@ -21461,7 +23253,9 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description True: the target is gone. */
             deleted: boolean
+            /** @description Identifier, unique among objects of this kind. */
             id: string
           }
         }
@@ -21704,6 +23498,7 @@ export interface operations {
             }[]
             /** @description Cursor of the next page; null: no matches yet. */
             after: string | null
+            /** @description True if further matches are stored after this page. */
             has_more: boolean
           }
         }
@@ -22095,7 +23890,9 @@ export interface operations {
          *     }
          */
         'application/json': {
+          /** @description Identifier, unique among objects of this kind. */
           id?: string
+          /** @description Id of the monitor. */
           monitor_id?: string
         }
       }
@@ -22116,7 +23913,9 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
+            /** @description Secret address of the feed. */
             feed_url: string
           }
         }
@@ -22372,23 +24171,42 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The deliveries. */
             deliveries: {
+              /** @description Id of the delivery; it stays the same in every attempt. */
               delivery_id: string
+              /** @description Id of the monitor. */
               monitor_id: string
+              /** @description Id of the target; null: none. */
               webhook_id: string | null
-              /** @enum {string} */
+              /**
+               * @description Current state.
+               * @enum {string}
+               */
               status: 'pending' | 'delivered' | 'failed' | 'dead' | 'suppressed'
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Attempts so far: their number, or each with its outcome.
+               */
               attempts: number
+              /** @description Error of the last attempt; null: none. */
               last_error: string | null
+              /** @description Time of creation. */
               created_at: string
+              /** @description Time at which the receiver accepted it; null: not yet. */
               delivered_at: string | null
               /** @description End of the quiet hours for which it waits; null: it does not. */
               held_until: string | null
+              /** @description Summary of what is delivered. */
               payload: {
-                /** Format: int64 */
+                /**
+                 * Format: int64
+                 * @description Number of entries.
+                 */
                 count: number
+                /** @description True if it contains several matches. */
                 grouped: boolean
+                /** @description The items. */
                 items: {
                   [key: string]: unknown
                 }[]
@@ -22397,18 +24215,28 @@ export interface operations {
                  * @enum {string}
                  */
                 type?: 'monitor.alarm' | 'monitor.alarm_ended'
+                /** @description The alarm that this delivery reports. */
                 alarm?: {
-                  /** @enum {string} */
+                  /**
+                   * @description Kind of the object.
+                   * @enum {string}
+                   */
                   kind: 'silent' | 'degraded'
-                  /** Format: date-time */
+                  /**
+                   * Format: date-time
+                   * @description Start of the state or of the window.
+                   */
                   since: string
                   /**
                    * Format: int64
                    * @description 0: not a repeat.
                    */
                   repeat: number
+                  /** @description Name of the monitor; null: it has none. */
                   monitor_name: string | null
+                  /** @description Title. */
                   title: string
+                  /** @description Explanation for a person. */
                   message: string
                 } & {
                   [key: string]: unknown
@@ -22559,15 +24387,29 @@ export interface operations {
          *     }
          */
         'application/json': {
+          /** @description Id of the delivery; it stays the same in every attempt. */
           delivery_id?: string
-          /** Format: date-time */
+          /**
+           * Format: date-time
+           * @description Start of the state or of the window.
+           */
           since?: string
-          /** Format: date-time */
+          /**
+           * Format: date-time
+           * @description End of the time range, exclusive.
+           */
           until?: string
-          /** @enum {string} */
+          /**
+           * @description Current state.
+           * @enum {string}
+           */
           status?: 'delivered' | 'failed' | 'dead'
+          /** @description Id of the target; null: none. */
           webhook_id?: string
-          /** @default false */
+          /**
+           * @description True: counts only, nothing is sent.
+           * @default false
+           */
           dry_run?: boolean
         }
       }
@@ -22589,10 +24431,17 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of deliveries that will be sent again.
+             */
             queued: number
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of deliveries that cannot be sent again.
+             */
             skipped: number
+            /** @description True: counts only, nothing is sent. */
             dry_run: boolean
           }
         }
@@ -22785,21 +24634,39 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The feedback. */
             feedback: {
+              /** @description Identifier, unique among objects of this kind. */
               id: string
-              /** @enum {string} */
+              /**
+               * @description Type of the feedback.
+               * @enum {string}
+               */
               type: 'bug' | 'idea' | 'missing_capability'
+              /** @description Title. */
               title: string
+              /** @description Text of the feedback. */
               details: string
+              /** @description Part of the service that the feedback is about. */
               area: string | null
+              /** @description Data that support the feedback; null: none. */
               evidence: string | null
-              /** @enum {string} */
+              /**
+               * @description Current state.
+               * @enum {string}
+               */
               status: 'new' | 'triaged' | 'shipped' | 'declined'
               /** @description The operator's answer; null: none yet. */
               response: string | null
-              /** Format: date-time */
+              /**
+               * Format: date-time
+               * @description Time of creation.
+               */
               created_at: string
-              /** Format: date-time */
+              /**
+               * Format: date-time
+               * @description Time of the last change.
+               */
               updated_at: string
             }[]
             /**
@@ -22807,7 +24674,10 @@ export interface operations {
              * @description Rows of this page.
              */
             count: number
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Maximum number of rows.
+             */
             limit: number
             /** @description Null at the end. */
             next_cursor: string | null
@@ -22937,10 +24807,16 @@ export interface operations {
          *     }
          */
         'application/json': {
-          /** @enum {string} */
+          /**
+           * @description Type of the feedback.
+           * @enum {string}
+           */
           type: 'bug' | 'idea' | 'missing_capability'
+          /** @description Title. */
           title: string
+          /** @description Text of the feedback. */
           details: string
+          /** @description Part of the service that the feedback is about. */
           area?: string | null
           /** @description Text, or an object, which is stored and shown as its JSON text. */
           evidence?:
@@ -22971,10 +24847,17 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
-            /** @enum {string} */
+            /**
+             * @description Current state.
+             * @enum {string}
+             */
             status: 'new' | 'triaged' | 'shipped' | 'declined'
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time of creation.
+             */
             created_at: string
           }
         }
@@ -23154,20 +25037,37 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
-            /** @enum {string} */
+            /**
+             * @description Type of the feedback.
+             * @enum {string}
+             */
             type: 'bug' | 'idea' | 'missing_capability'
+            /** @description Title. */
             title: string
+            /** @description Text of the feedback. */
             details: string
+            /** @description Part of the service that the feedback is about. */
             area: string | null
+            /** @description Data that support the feedback; null: none. */
             evidence: string | null
-            /** @enum {string} */
+            /**
+             * @description Current state.
+             * @enum {string}
+             */
             status: 'new' | 'triaged' | 'shipped' | 'declined'
             /** @description The operator's answer; null: none yet. */
             response: string | null
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time of creation.
+             */
             created_at: string
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time of the last change.
+             */
             updated_at: string
           }
         }
@@ -23360,7 +25260,10 @@ export interface operations {
              * @default false
              */
             fold_accents?: boolean
-            /** @default false */
+            /**
+             * @description True: keywords match only in this case.
+             * @default false
+             */
             case_sensitive?: boolean
             /** @description Any of these patterns matches; RE2's syntax. */
             regex?: string[]
@@ -23378,7 +25281,9 @@ export interface operations {
             flair?: string | string[]
             /** @description None of these is the post's flair. */
             exclude_flair?: string | string[]
+            /** @description True: only posts with a label; false: only those without. */
             has_flair?: boolean
+            /** @description Types of post that match, one or several. */
             post_type?:
               | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')
               | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')[]
@@ -23399,6 +25304,7 @@ export interface operations {
              * @description Minimum of relevance.score × 100. Matches below it are listed as suppressed.
              */
             min_relevance?: number
+            /** @description Intents of the text that match, one or several. */
             intent?:
               | (
                   | 'question'
@@ -23416,6 +25322,7 @@ export interface operations {
                   | 'praise'
                   | 'discussion'
                 )[]
+            /** @description Sentiments of the text that match, one or several. */
             sentiment?:
               | ('positive' | 'negative' | 'mixed' | 'neutral')
               | ('positive' | 'negative' | 'mixed' | 'neutral')[]
@@ -23535,9 +25442,11 @@ export interface operations {
           }
           /**
            * Format: int64
+           * @description Maximum number of rows.
            * @default 25
            */
           limit?: number
+          /** @description Id of the item. */
           item_id?: string
         }
       }
@@ -23675,6 +25584,7 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Conditions that an item has to meet. */
             filter_spec: {
               [key: string]: unknown
             }
@@ -23682,7 +25592,10 @@ export interface operations {
             matches: {
               [key: string]: unknown
             }[]
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of items that match; null: the feed was not read.
+             */
             matched: number
             /**
              * Format: int64
@@ -23694,27 +25607,46 @@ export interface operations {
              * @description Below min_score or min_comments so far.
              */
             not_yet: number
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of items that were read; null: the feed was not read.
+             */
             scanned: number
             /** @description True if there were more items than could be checked. */
             truncated: boolean
+            /** @description Counts by keyword. */
             terms: {
+              /** @description The keyword. */
               term: string
-              /** @enum {string} */
+              /**
+               * @description wanted: the term is searched. excluded: it must not occur.
+               * @enum {string}
+               */
               role: 'wanted' | 'excluded'
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of items with the term.
+               */
               items: number
             }[]
             /** @description Items that pass each condition and all before it. */
             criteria: {
+              /** @description Name of the condition. */
               criterion: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of items that pass this condition and all before it.
+               */
               left: number
             }[]
             /** @description Null: not enough data. */
             estimate_per_day: number | null
+            /** @description The feeds that were read, with their counts. */
             feeds: ({
-              /** @enum {string} */
+              /**
+               * @description Kind of the object.
+               * @enum {string}
+               */
               kind:
                 | 'posts'
                 | 'comments'
@@ -23723,7 +25655,9 @@ export interface operations {
                 | 'user_posts'
                 | 'user_comments'
                 | 'stream'
+              /** @description Each subforum of the feed; null: it is not of one. */
               subforums: string[] | null
+              /** @description Query of the feed; null: it is not a search. */
               query: string | null
               /** @description A thread, an author, or a source. */
               place: string | null
@@ -23732,9 +25666,14 @@ export interface operations {
                * @enum {string}
                */
               items?: 'posts' | 'comments'
+              /** @description Number of items that were read; null: the feed was not read. */
               scanned: number | null
+              /** @description Number of items that match; null: the feed was not read. */
               matched: number | null
-              /** Format: date-time */
+              /**
+               * Format: date-time
+               * @description Time of the oldest item of the feed; null: unknown.
+               */
               oldest: string | null
               /** @description Why this feed could not be read. */
               error: string | null
@@ -23746,19 +25685,30 @@ export interface operations {
              * @description Searches, threads and authors that were not read.
              */
             feeds_left_out: number
+            /** @description Verdict on the item of item_id; null: none was asked for. */
             item: {
+              /** @description Id of the item. */
               item_id: string
+              /** @description True if a feed of the monitor shows the item now. */
               in_feeds: boolean
-              /** @enum {string} */
+              /**
+               * @description Result of the check.
+               * @enum {string}
+               */
               verdict: 'matches' | 'does_not_match' | 'not_yet' | 'withheld'
               /** @description Every condition of the filter, in order of evaluation. */
               criteria: {
+                /** @description Name of the condition. */
                 criterion: string
-                /** @enum {string} */
+                /**
+                 * @description Result of the check.
+                 * @enum {string}
+                 */
                 verdict: 'met' | 'not_met' | 'later' | 'withheld'
                 /** @description Part of the item that was checked. */
                 detail: string
               }[]
+              /** @description The item as it would be delivered. */
               row: {
                 [key: string]: unknown
               }
@@ -24044,10 +25994,16 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Id of the monitor. */
             monitor_id: string
+            /** @description The items. */
             items: {
+              /** @description Id of the item. */
               item_id: string
-              /** @enum {string} */
+              /**
+               * @description Result for this item.
+               * @enum {string}
+               */
               outcome:
                 | 'matched'
                 | 'collecting'
@@ -24057,22 +26013,40 @@ export interface operations {
                 | 'before_start'
                 | 'not_seen'
                 | 'gone'
+              /** @description The outcome as a sentence. */
               means: string
+              /** @description Time at which the item was written; null: unknown. */
               created_at: string | null
+              /** @description Time of the match; null: none. */
               matched_at: string | null
+              /** @description Time up to which items were collected for this monitor; null: not yet. */
               collected_until: string | null
+              /** @description Time until which the match waits; null: it does not. */
               waiting_until: string | null
+              /** @description Where and when the item was first observed; null: never. */
               first_seen: {
-                /** Format: date-time */
+                /**
+                 * Format: date-time
+                 * @description Time of the event.
+                 */
                 at: string
                 /** @description Age of the item at that time, in seconds. */
                 age_s: number | null
+                /** @description True if the item was new enough to be delivered; null: unknown. */
                 fresh: boolean | null
-                /** Format: int64 */
+                /**
+                 * Format: int64
+                 * @description Maximum age of a fresh item, in seconds.
+                 */
                 freshness_s: number
+                /** @description Feeds that are read for the monitor. */
                 streams: ({
+                  /** @description Identifier, unique among objects of this kind. */
                   id: string
-                  /** @enum {string} */
+                  /**
+                   * @description Kind of the object.
+                   * @enum {string}
+                   */
                   kind:
                     | 'posts'
                     | 'comments'
@@ -24081,8 +26055,12 @@ export interface operations {
                     | 'user_posts'
                     | 'user_comments'
                     | 'stream'
+                  /** @description Name of the subforum; null: the stream is not of one. */
                   subforum: string | null
-                  /** Format: date-time */
+                  /**
+                   * Format: date-time
+                   * @description Time at which this stream first showed the item.
+                   */
                   first_seen_at: string
                 } & {
                   [key: string]: unknown
@@ -24092,46 +26070,84 @@ export interface operations {
               filter_edited_since: boolean
               /** @description Version of the item that is judged: as delivered, or as it is now. */
               as_of: ('match' | 'now') | null
+              /** @description The verdict of each condition of the filter. */
               criteria:
                 | {
+                    /** @description Name of the condition. */
                     criterion: string
-                    /** @enum {string} */
+                    /**
+                     * @description Result of the check.
+                     * @enum {string}
+                     */
                     verdict: 'met' | 'not_met' | 'later' | 'withheld'
                     /** @description Part of the item that was checked. */
                     detail: string
                   }[]
                 | null
+              /** @description Language, intent, sentiment and relevance of the item; null: not computed. */
               enrichment: {
                 [key: string]: unknown
               } | null
             }[]
+            /** @description The deliveries. */
             deliveries: {
+              /** @description Id of the delivery; it stays the same in every attempt. */
               delivery_id: string
+              /** @description Id of the target; null: none. */
               webhook_id: string | null
-              /** @enum {string} */
+              /**
+               * @description Current state.
+               * @enum {string}
+               */
               status: 'pending' | 'delivered' | 'failed' | 'dead' | 'suppressed'
+              /** @description The decision to deliver or suppress. */
               gate: {
-                /** @enum {string} */
+                /**
+                 * @description Result of the check.
+                 * @enum {string}
+                 */
                 verdict: 'let_through' | 'suppressed'
+                /** @description Explanation; null: none. */
                 reason: string | null
+                /** @description Numbers behind the decision; null: none. */
                 figures: {
                   [key: string]: unknown
                 } | null
               }
+              /** @description Error of the last attempt; null: none. */
               last_error: string | null
-              /** Format: date-time */
+              /**
+               * Format: date-time
+               * @description Time of creation.
+               */
               created_at: string
+              /** @description Time at which the receiver accepted it; null: not yet. */
               delivered_at: string | null
+              /** @description Attempts so far: their number, or each with its outcome. */
               attempts: {
-                /** Format: int64 */
+                /**
+                 * Format: int64
+                 * @description Number of the attempt, from 1.
+                 */
                 n: number
-                /** Format: int64 */
+                /**
+                 * Format: int64
+                 * @description Number of the schedule, which starts over when it is redelivered.
+                 */
                 round: number
-                /** Format: date-time */
+                /**
+                 * Format: date-time
+                 * @description Time at which the attempt started.
+                 */
                 started_at: string
-                /** Format: int64 */
+                /**
+                 * Format: int64
+                 * @description Time from the request to the answer, in milliseconds.
+                 */
                 duration_ms: number
+                /** @description HTTP status of the receiver; null: it did not answer. */
                 status_code: number | null
+                /** @description Error of the attempt; null: none. */
                 error: string | null
                 /** @description Relevant headers of the answer. */
                 headers: {

@@ -7,6 +7,7 @@ import { type Dashboard, startDashboard } from './dashboard-fixture.ts'
 import { hostileStories } from './dashboard-hostile.ts'
 import { monitorStories } from './dashboard-monitors.ts'
 import { operatorStories } from './dashboard-operator.ts'
+import { referenceStories } from './dashboard-reference.ts'
 import { pageTests } from './dashboard-rendering.ts'
 import { signInStories } from './dashboard-sign-in.ts'
 import { inBrowser, TEST_MS } from './fixture.ts'
@@ -31,4 +32,5 @@ inBrowser('the dashboard', () => {
   draftStories(fixture)
   hostileStories(fixture)
   signInStories(fixture)
+  referenceStories(fixture)
 })
