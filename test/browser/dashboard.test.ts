@@ -1,5 +1,6 @@
 import { afterAll, beforeAll } from 'bun:test'
 
+import { attentionStories } from './dashboard-attention.ts'
 import { customerStories } from './dashboard-customer.ts'
 import { fillWorld } from './dashboard-data.ts'
 import { draftStories } from './dashboard-drafts.ts'
@@ -25,6 +26,7 @@ inBrowser('the dashboard', () => {
 
   pageTests(fixture)
   customerStories(fixture)
+  attentionStories(fixture)
   monitorStories(fixture)
   operatorStories(fixture)
   draftStories(fixture)

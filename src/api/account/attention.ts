@@ -48,6 +48,8 @@ export type Problem = {
   severity: (typeof SEVERITIES)[number]
   /** Id and name of the object; null: no single one. */
   subject: { id: string | null; name: string } | null
+  /** The customer that it concerns, for operators. */
+  customer?: { id: string; name: string }
   since: string | null
   message: string
   fix: string
@@ -116,41 +118,51 @@ const many = (n: number, one: string, more = `${one}s`) => `${n} ${n === 1 ? one
 /** Reads what does not work for a customer; null: for all, in words for the operator. */
 export function readProblems(db: Db, customer_id: string | null, now: number): Problem[] {
   const audience: Audience = customer_id === null ? 'operator' : 'customer'
-  const owner = (customer: string) => (audience === 'operator' ? ` of ${customer}` : '')
+  const owned = (problem: Problem, { customer_id: id, customer: name }: Owner): Problem =>
+    audience === 'operator' ? { ...problem, customer: { id, name } } : problem
   return [
     ...sourceProblems(listFeedStates(db, customer_id, now), audience, now),
-    ...listTroubledTargets(db, customer_id, KIND_MAX).flatMap((it) =>
-      targetProblem(it, owner(it.customer), audience),
-    ),
-    ...listStoppedMonitors(db, customer_id, KIND_MAX).map(
-      ({ id, name, customer, since }): Problem => ({
-        kind: 'monitor_stopped',
-        severity: 'error',
-        subject: { id, name: name ?? id },
-        since: iso(since),
-        message: `Monitor ${name ?? id}${owner(customer)} was stopped, because its patterns took too long`,
-        fix: 'Simplify its patterns, then resume it',
-      }),
+    ...listTroubledTargets(db, customer_id, KIND_MAX).flatMap((it) => {
+      const problem = targetProblem(it, audience)
+      return problem === null ? [] : [owned(problem, it)]
+    }),
+    ...listStoppedMonitors(db, customer_id, KIND_MAX).map((it) =>
+      owned(
+        {
+          kind: 'monitor_stopped',
+          severity: 'error',
+          subject: { id: it.id, name: it.name ?? it.id },
+          since: iso(it.since),
+          message: `Monitor ${it.name ?? it.id}${ownerOf(it, audience)} was stopped, because its patterns took too long`,
+          fix: 'Simplify its patterns, then resume it',
+        },
+        it,
+      ),
     ),
     ...waitingProblems(countWaiting(db, customer_id, now), audience),
   ]
 }
+
+type Owner = { customer_id: string; customer: string }
+
+const ownerOf = ({ customer }: Owner, audience: Audience): string =>
+  audience === 'operator' ? ` of ${customer}` : ''
 
 /** Host of a target's address, or its mail address: the path may be a secret. */
 export const hostOf = (url: string): string =>
   url.startsWith('mailto:') || !URL.canParse(url) ? url.replace(/^mailto:/, '') : new URL(url).host
 
 /** The state of a target, worst first: a paused one is not reported as failing too. */
-function targetProblem(target: TargetFacts, owner: string, audience: Audience): Problem[] {
+function targetProblem(target: TargetFacts, audience: Audience): Problem | null {
   const { id, name, url, retrying, last_error } = target
   // The path of an address may be a secret.
   const called = name ?? hostOf(url)
-  const webhook = `Webhook ${called}${owner}`
+  const webhook = `Webhook ${called}${ownerOf(target, audience)}`
   const of = (
     rest: Pick<Problem, 'kind' | 'severity' | 'message' | 'fix'> & { at: number | null },
   ) => {
     const { at, ...problem } = rest
-    return [{ ...problem, subject: { id, name: called }, since: iso(at) }]
+    return { ...problem, subject: { id, name: called }, since: iso(at) }
   }
   const error = last_error === null ? '' : ` (${last_error})`
   const count = retrying >= RETRYING_MAX ? `${RETRYING_MAX} or more` : String(retrying)
@@ -168,7 +180,7 @@ function targetProblem(target: TargetFacts, owner: string, audience: Audience): 
     })
   if (target.active === 0)
     return audience === 'operator'
-      ? []
+      ? null
       : of({
           kind: 'webhook_off',
           severity: 'info',
@@ -178,7 +190,7 @@ function targetProblem(target: TargetFacts, owner: string, audience: Audience): 
         })
   if (target.awaits_confirmation === 1)
     return audience === 'operator'
-      ? []
+      ? null
       : of({
           kind: 'webhook_unconfirmed',
           severity: 'warning',

@@ -163,6 +163,7 @@ function creditProblems({ db, read_price_micros }: Deps): Problem[] {
       `On the host: forumd credit add ${name} USD`,
     ),
     subject: { id, name },
+    customer: { id, name },
   }))
 }
 

@@ -17,6 +17,7 @@ export type TargetFacts = {
   id: string
   name: string | null
   url: string
+  customer_id: string
   customer: string
   active: number
   awaits_confirmation: number
@@ -45,7 +46,7 @@ export function listTroubledTargets(
               (SELECT count(*) FROM (SELECT 1 FROM deliveries d INDEXED BY deliveries_retrying
                 WHERE d.webhook_id = w.id AND ${RETRYING} LIMIT ${RETRYING_MAX})) AS retrying,
               ${first('last_error')} AS last_error
-         FROM (SELECT w.id, w.name, w.url, c.name AS customer, w.active, w.awaits_confirmation, w.paused_at,
+         FROM (SELECT w.id, w.name, w.url, c.id AS customer_id, c.name AS customer, w.active, w.awaits_confirmation, w.paused_at,
                       w.pause_reason, w.failing_since, ${first('created_at')} AS retrying_since
                  FROM webhooks w JOIN customers c ON c.id = w.customer_id
                 WHERE w.deleted_at IS NULL AND c.removed_at IS NULL ${customer_id === null ? '' : 'AND w.customer_id = $whose'}) w
@@ -114,6 +115,7 @@ export function listFeedStates(db: Db, customer_id: CustomerScope, now: number):
 export type StoppedMonitor = {
   id: string
   name: string | null
+  customer_id: string
   customer: string
   reason: string
   since: number
@@ -127,7 +129,7 @@ export const listStoppedMonitors = (
 ): StoppedMonitor[] =>
   db
     .query<StoppedMonitor, [{ whose?: string; limit: number }]>(
-      `SELECT m.id, m.name, c.name AS customer, m.pause_reason AS reason, m.updated_at AS since
+      `SELECT m.id, m.name, c.id AS customer_id, c.name AS customer, m.pause_reason AS reason, m.updated_at AS since
          FROM monitors m JOIN customers c ON c.id = m.customer_id
         WHERE m.removed_at IS NULL AND m.pause_reason IS NOT NULL
               ${customer_id === null ? '' : 'AND m.customer_id = $whose'}
