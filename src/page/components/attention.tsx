@@ -103,7 +103,7 @@ function ProblemLine({ problem, operator }: { problem: Problem; operator: boolea
         {since !== null && (
           <span class="quiet">
             {' '}
-            (since <Time at={since} />)
+            (began <Time at={since} />)
           </span>
         )}
         <span class="block small-text">{sentence(fix)}</span>
