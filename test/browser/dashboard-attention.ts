@@ -5,26 +5,26 @@ import { createScenarios } from './dashboard-scenarios.ts'
 
 const SECOND = 1000
 
+/** A customer with a named webhook and a monitor for a word. */
+async function startCustomer({ daemon }: Dashboard, name: string, word: string) {
+  const key = daemon.mint(name)
+  const send = (path: string, body: object) =>
+    daemon.call(path, { method: 'POST', body: JSON.stringify(body) }, key)
+  const { body: hook } = await send('/forum/monitor/webhook/create', {
+    url: daemon.receiver.url,
+  })
+  await send('/forum/monitor/webhook/update', { id: hook.id, name: 'Oven alarm' })
+  await send('/forum/monitor/add', {
+    name: word,
+    filter_spec: { subforum: 'bread', include_any: [word] },
+  })
+  await daemon.clock.advance(2 * MINUTE)
+  return key
+}
+
 /** Scenarios of the overview while something fails. */
 export function attentionStories(fixture: () => Dashboard) {
   const { scenario } = createScenarios(fixture)
-
-  /** A customer with a named webhook and a monitor for a word. */
-  async function startCustomer({ daemon }: Dashboard, name: string, word: string) {
-    const key = daemon.mint(name)
-    const send = (path: string, body: object) =>
-      daemon.call(path, { method: 'POST', body: JSON.stringify(body) }, key)
-    const { body: hook } = await send('/forum/monitor/webhook/create', {
-      url: daemon.receiver.url,
-    })
-    await send('/forum/monitor/webhook/update', { id: hook.id, name: 'Oven alarm' })
-    await send('/forum/monitor/add', {
-      name: word,
-      filter_spec: { subforum: 'bread', include_any: [word] },
-    })
-    await daemon.clock.advance(2 * MINUTE)
-    return key
-  }
 
   scenario(
     'a failing receiver is named on the overview within a minute, in amber, then in red',

@@ -50,6 +50,7 @@ type NewestMatch = {
   item: Record<string, unknown>
 }
 
+/** Activity of the last 24 hours. */
 export type Activity = {
   hours: (Omit<ActivityHour, 'at'> & { start: string })[]
   newest: NewestMatch[]
@@ -107,7 +108,7 @@ function newestMatches(db: Db, customer_id: string | null): NewestMatch[] {
     const { items } = bodyShape().parse(JSON.parse(new TextDecoder().decode(body)))
     // Within a body the oldest comes first.
     for (const item of items.toReversed()) {
-      const key = `${String(item['source'] ?? '')} ${String(item['kind'] ?? '')} ${String(item['id'])}`
+      const key = JSON.stringify([item['source'], item['kind'], item['id']])
       const match = found.get(key) ?? { matched_at: '', monitors: [], item }
       match.matched_at = iso(matched_at)
       if (!match.monitors.some(({ id }) => id === monitor_id))

@@ -5,7 +5,7 @@ import { iso } from '../../core/base/time.ts'
 import { MAIN } from '../../core/forum/items.ts'
 import {
   countWaiting,
-  type FeedFacts,
+  type FeedGroup,
   listFeedStates,
   listStoppedMonitors,
   listTroubledTargets,
@@ -262,7 +262,7 @@ const FAULTS: Readonly<Record<string, { text: string; customer?: string; operato
 const RETRIED = 'forumd tries again at every poll'
 
 /** Sources that cannot be read, and feeds that are late. */
-function sourceProblems(states: readonly FeedFacts[], audience: Audience, now: number): Problem[] {
+function sourceProblems(states: readonly FeedGroup[], audience: Audience, now: number): Problem[] {
   const total = new Map<string, number>()
   for (const { source, feeds } of states) total.set(source, (total.get(source) ?? 0) + feeds)
   return states.flatMap((state): Problem[] => {

@@ -1,21 +1,47 @@
 import { iso } from '../../core/base/time.ts'
 import { MAIN } from '../../core/forum/items.ts'
 import { daysUntil, endWarning } from '../../core/limits/ends-at.ts'
+import type { Clock } from '../../runtime/runtime.ts'
 import { listAccounts } from '../../store/accounts/accounts.ts'
 import { listProxies } from '../../store/accounts/proxies.ts'
 import { listWithoutCredit } from '../../store/customers/attention.ts'
 import type { Db } from '../../store/db/connection.ts'
 import { judgeDisk } from '../../store/maintenance/disk.ts'
 import { type Attention, type Problem, readProblems, toAttention } from '../account/attention.ts'
-import type { OperatorRouteDeps } from './routes.ts'
+import type { OperatedSource } from './sources.ts'
 
 /** Objects of one kind that are read. */
 const KIND_MAX = 50
 
-type Deps = Pick<
-  OperatorRouteDeps,
-  'db' | 'clock' | 'storage' | 'reads' | 'sources' | 'failing_loops' | 'read_price_micros'
->
+/** Report of the storage monitoring. */
+type StorageReport = () => {
+  trouble: string | null
+  free_bytes: number
+  /** Null where the file system has no such limit. */
+  free_files: number | null
+  db_bytes: number
+  wal_bytes: number
+  /** True if the reserve file exists. */
+  ballast: boolean
+  audit: {
+    at: number | null
+    breaches: readonly { invariant: string; subject: string }[]
+  }
+}
+
+/** Sources of the state of the instance. */
+export type AttentionDeps = {
+  db: Db
+  clock: Clock
+  storage: StorageReport
+  /** State of reads as in `/health`. */
+  reads: () => string
+  sources: () => OperatedSource[]
+  /** Names of the loops that fail repeatedly. */
+  failing_loops: () => string[]
+  /** Price of a read in micro-dollars; null: calls are not billed. */
+  read_price_micros: number | null
+}
 
 const severe = (kind: Problem['kind'], message: string, fix: string): Problem => ({
   kind,
@@ -30,8 +56,8 @@ const mild = (...text: Parameters<typeof severe>): Problem => ({
   severity: 'warning',
 })
 
-/** What does not work in the whole instance. */
-export function instanceAttention(deps: Deps): Attention {
+/** Reads the problems of the whole instance. */
+export function instanceAttention(deps: AttentionDeps): Attention {
   const { db, clock } = deps
   const now = clock.now()
   const found = readProblems(db, null, now)
@@ -45,7 +71,7 @@ export function instanceAttention(deps: Deps): Attention {
   ])
 }
 
-function storageProblems({ storage, reads, failing_loops }: Deps): Problem[] {
+function storageProblems({ storage, reads, failing_loops }: AttentionDeps): Problem[] {
   const report = storage()
   const short = judgeDisk(report, { db_bytes: report.db_bytes, elapsed_ms: 0 })
   return [
@@ -92,7 +118,11 @@ function storageProblems({ storage, reads, failing_loops }: Deps): Problem[] {
 }
 
 /** Sources whose access ends, and unreachable ones that `reported` does not name. */
-function sourceProblems({ sources }: Deps, reported: ReadonlySet<string>, now: number): Problem[] {
+function sourceProblems(
+  { sources }: AttentionDeps,
+  reported: ReadonlySet<string>,
+  now: number,
+): Problem[] {
   return sources().flatMap(({ name, reachable, ends_at }) => {
     const subject = { id: name === MAIN ? null : name, name }
     const called = name === MAIN ? 'The platform' : `Source ${name}`
@@ -154,7 +184,7 @@ function poolProblems(db: Db): Problem[] {
   return [...accounts.slice(0, KIND_MAX), ...proxies.slice(0, KIND_MAX)]
 }
 
-function creditProblems({ db, read_price_micros }: Deps): Problem[] {
+function creditProblems({ db, read_price_micros }: AttentionDeps): Problem[] {
   if (read_price_micros === null) return []
   return listWithoutCredit(db, read_price_micros, KIND_MAX).map(({ id, name }) => ({
     ...mild(

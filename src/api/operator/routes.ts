@@ -18,40 +18,16 @@ import { createActivity } from '../account/activity.ts'
 import { hostOf, readProblems, toAttention } from '../account/attention.ts'
 import { answerBody, listQuery, toOperator, toPage } from '../account/feedback.ts'
 import { operatorPool, type OperatorPoolDeps } from './accounts.ts'
-import { instanceAttention } from './attention.ts'
-import { type OperatedSource, operatorSources } from './sources.ts'
+import { type AttentionDeps, instanceAttention } from './attention.ts'
+import { operatorSources } from './sources.ts'
 
 const DAY_MS = 86_400_000
 const CUSTOMERS_MAX = 1000
 const PENDING_MAX = 10_000
 const USAGE_DAYS = 30
 
-/** Report of the storage monitoring. */
-type StorageReport = () => {
-  trouble: string | null
-  free_bytes: number
-  /** Null where the file system has no such limit. */
-  free_files: number | null
-  db_bytes: number
-  wal_bytes: number
-  /** True if the reserve file exists. */
-  ballast: boolean
-  audit: {
-    at: number | null
-    breaches: readonly { invariant: string; subject: string }[]
-  }
-}
-
-export type OperatorRouteDeps = OperatorPoolDeps & {
-  storage: StorageReport
-  /** State of reads as in `/health`. */
-  reads: () => string
-  sources: () => OperatedSource[]
-  /** Names of the loops that fail repeatedly. */
-  failing_loops: () => string[]
-  /** Price of a read in micro-dollars; null: calls are not billed. */
-  read_price_micros: number | null
-}
+/** Dependencies of the operator's routes. */
+export type OperatorRouteDeps = OperatorPoolDeps & AttentionDeps
 
 /**
  * `/operator/…`, for operators' keys. It is not part of the public document, which describes the

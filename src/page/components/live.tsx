@@ -15,24 +15,25 @@ export const Tiles = ({ tiles, busy = false }: { tiles: readonly Tile[]; busy?: 
     {tiles.map(({ title, figure, to, tone }) => (
       <div key={title} class={tone ?? ''}>
         <dt>{title}</dt>
-        <dd>{linked(figure, to)}</dd>
+        <dd>{figureOf(figure, to)}</dd>
       </div>
     ))}
   </dl>
 )
 
-function linked(figure: string, to: string | undefined) {
+function figureOf(figure: string, to: string | undefined) {
   if (to === undefined) return figure
   // A part of the same page: the browser scrolls to it.
   return to.startsWith('#') ? <a href={to}>{figure}</a> : <Link to={to}>{figure}</Link>
 }
 
+const customers = (having: string) =>
+  dashboardPath('customers') + (having === '' ? '' : `?having=${having}`)
+
 /** The counters of the last minute, and the deliveries that are to be sent. */
 export function LiveTiles({ snapshot, more = [] }: { snapshot: Snapshot | null; more?: Tile[] }) {
   const of_customer = useCurrentUser().role === 'customer'
   const minute = snapshot?.last_minute
-  const customers = (having: string) =>
-    dashboardPath('customers') + (having === '' ? '' : `?having=${having}`)
   const deliveries = (status: string, having = '') =>
     of_customer ? `${dashboardPath('deliveries')}?status=${status}` : customers(having)
   const polls = dashboardPath(of_customer ? 'monitors' : 'sources')

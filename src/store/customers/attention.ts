@@ -31,23 +31,25 @@ export type TargetFacts = {
   last_error: string | null
 }
 
+/** SQL for a column of the oldest retrying delivery of a target `w`. */
+const oldestRetrying = (column: string) =>
+  `(SELECT ${column} FROM deliveries d INDEXED BY deliveries_retrying
+     WHERE d.webhook_id = w.id AND ${RETRYING} ORDER BY created_at LIMIT 1)`
+
 /** Targets that are failing, paused, switched off or not confirmed; at most `limit`, failing ones first. */
 export function listTroubledTargets(
   db: Db,
   customer_id: CustomerScope,
   limit: number,
 ): TargetFacts[] {
-  const first = (column: string) =>
-    `(SELECT ${column} FROM deliveries d INDEXED BY deliveries_retrying
-       WHERE d.webhook_id = w.id AND ${RETRYING} ORDER BY created_at LIMIT 1)`
   return db
     .query<TargetFacts, [{ whose?: string; limit: number }]>(
       `SELECT w.*,
               (SELECT count(*) FROM (SELECT 1 FROM deliveries d INDEXED BY deliveries_retrying
                 WHERE d.webhook_id = w.id AND ${RETRYING} LIMIT ${RETRYING_MAX})) AS retrying,
-              ${first('last_error')} AS last_error
+              ${oldestRetrying('last_error')} AS last_error
          FROM (SELECT w.id, w.name, w.url, c.id AS customer_id, c.name AS customer, w.active, w.awaits_confirmation, w.paused_at,
-                      w.pause_reason, w.failing_since, ${first('created_at')} AS retrying_since
+                      w.pause_reason, w.failing_since, ${oldestRetrying('created_at')} AS retrying_since
                  FROM webhooks w JOIN customers c ON c.id = w.customer_id
                 WHERE w.deleted_at IS NULL AND c.removed_at IS NULL ${customer_id === null ? '' : 'AND w.customer_id = $whose'}) w
         WHERE w.active = 0 OR w.awaits_confirmation = 1 OR w.paused_at IS NOT NULL OR w.failing_since IS NOT NULL
@@ -58,7 +60,7 @@ export function listTroubledTargets(
 }
 
 /** Polled feeds of a source in one state. Instants are epoch ms. */
-export type FeedFacts = {
+export type FeedGroup = {
   source: string
   /** Kind of the last fault, or the reason why the last poll was cut short; null: it succeeded. */
   fault: string | null
@@ -87,13 +89,13 @@ const FIRST_POLL_MS = 120_000
 const BEHIND_MS = 15 * 60_000
 
 /** Polled feeds of active monitors, by source and fault. */
-export function listFeedStates(db: Db, customer_id: CustomerScope, now: number): FeedFacts[] {
+export function listFeedStates(db: Db, customer_id: CustomerScope, now: number): FeedGroup[] {
   const ok_at = 'coalesce(f.last_check_at, f.created_at)'
   const stalled = `(${ok_at} < $now - max(f.interval_s * ${STALLED_INTERVALS} * 1000, ${FIRST_POLL_MS}))`
   const behind = `(t.behind_from IS NOT NULL AND t.verified_until < $now - ${BEHIND_MS})`
   // Bare columns beside a single max are those of its row (SQLite); here any monitor of the group serves.
   return db
-    .query<FeedFacts, [{ whose?: string; now: number }]>(
+    .query<FeedGroup, [{ whose?: string; now: number }]>(
       `SELECT ${FEED_SOURCE} AS source,
               substr(f.last_fault, 1, instr(f.last_fault || ':', ':') - 1) AS fault,
               count(*) AS feeds, sum(w.monitors) AS monitors, w.monitor_id,
@@ -137,7 +139,7 @@ export const listStoppedMonitors = (
     )
     .all(customer_id === null ? { limit } : { limit, whose: customer_id })
 
-/** What waits for a person. */
+/** Objects that wait for a person. */
 export type Waiting = {
   /** Monitors that their customer has paused. */
   monitors_paused: number
@@ -148,13 +150,13 @@ export type Waiting = {
   drafts_since: number | null
 }
 
-/** Counts what waits for a person. */
+/** Counts the objects that wait for a person. */
 export function countWaiting(db: Db, customer_id: CustomerScope, now: number): Waiting {
   const mine = customer_id === null ? '' : 'AND customer_id = $whose'
   const row = db
     .query<Waiting, [{ whose?: string; now: number; day: number }]>(
       `SELECT (SELECT count(*) FROM monitors WHERE removed_at IS NULL AND active = 0 AND pause_reason IS NULL ${mine}) AS monitors_paused,
-              (SELECT count(*) FROM monitors m JOIN monitor_days d ON d.monitor_id = m.id AND d.day = $day
+              (SELECT count(*) FROM monitors m CROSS JOIN monitor_days d ON d.monitor_id = m.id AND d.day = $day
                 WHERE m.removed_at IS NULL AND d.ceiling_suppressed > 0 ${mine}) AS monitors_at_ceiling,
               (SELECT count(*) FROM drafts WHERE state = 'waiting' AND expires_at > $now ${mine}) AS drafts,
               (SELECT min(created_at) FROM drafts WHERE state = 'waiting' AND expires_at > $now ${mine}) AS drafts_since`,

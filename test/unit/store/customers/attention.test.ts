@@ -100,7 +100,7 @@ test.each([
   db.run(sql)
   const { status: judged, problems } = attentionOf(db)
 
-  expect([judged, problems.map((it) => it.kind)]).toEqual([status, [kind]])
+  expect<unknown>([judged, problems.map((it) => it.kind)]).toEqual([status, [kind]])
 })
 
 test('a target with retrying deliveries is a warning with their number, their error and the oldest', () => {
