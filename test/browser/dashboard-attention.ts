@@ -68,7 +68,11 @@ export function attentionStories(fixture: () => Dashboard) {
         'Webhook Oven alarm of attentive is failing: deliveries were given up after their last attempt',
       )
       await operator.waitForText('Usage of 30 days')
-      expect(await operator.text()).toContain('Oven alarm')
+      await operator.waitFor("document.querySelector('table .badge.bad').innerText === 'Failing'")
+      await operator.press(
+        'Webhook Oven alarm is failing: deliveries were given up after their last attempt',
+      )
+      await operator.waitFor("location.hash === '#webhooks'")
 
       receiver.answers.splice(0)
       sandbox.post({ subforum: 'bread', title: 'Brioche again' })

@@ -44,11 +44,15 @@ const OF_OPERATOR: { [kind: string]: string } = {
   feedback_new: 'feedback',
 }
 
-function pathOf({ kind, subject, customer }: Problem, operator: boolean): string {
+/** The page of a customer where a problem is shown and solved. */
+const customerPath = ({ kind, subject }: Problem): string =>
+  OF_CUSTOMER[kind]?.(subject?.id ?? '') ?? dashboardPath()
+
+/** The page of the operator where a problem is shown. */
+export function operatorPath({ kind, customer }: Problem): string {
   if (customer) return dashboardPath('customers', customer.id)
-  if (operator)
-    return dashboardPath(...(OF_OPERATOR[kind] ?? '').split('/').filter((it) => it !== ''))
-  return OF_CUSTOMER[kind]?.(subject?.id ?? '') ?? dashboardPath()
+  const page = OF_OPERATOR[kind]
+  return page === undefined ? dashboardPath() : dashboardPath(page)
 }
 
 /** The state in one sentence, and each problem as one linked line with its fix. */
@@ -60,11 +64,13 @@ export function AttentionBanner({ path, operator = false }: { path: string; oper
     ) : (
       <ErrorNotice failure={failure} again={again} />
     )
-  return <ProblemList attention={value} operator={operator} />
+  return <ProblemList attention={value} pathOf={operator ? operatorPath : customerPath} />
 }
 
+type ProblemListProps = { attention: Attention; pathOf: (problem: Problem) => string }
+
 /** The problems of an answer. */
-export function ProblemList({ attention, operator }: { attention: Attention; operator: boolean }) {
+export function ProblemList({ attention, pathOf }: ProblemListProps) {
   const { status, problems, truncated } = attention
   const [tone] = TONES[status] ?? ['good']
   return (
@@ -76,7 +82,7 @@ export function ProblemList({ attention, operator }: { attention: Attention; ope
         <ul class="problems">
           {problems.map((it) => (
             <li key={`${it.kind} ${it.subject?.id ?? it.subject?.name} ${it.message}`}>
-              <ProblemLine problem={it} operator={operator} />
+              <ProblemLine problem={it} path={pathOf(it)} />
             </li>
           ))}
         </ul>
@@ -92,14 +98,14 @@ function summaryOf({ status, problems }: Attention): string {
   return `${many(count, 'thing needs', 'things need')} attention`
 }
 
-function ProblemLine({ problem, operator }: { problem: Problem; operator: boolean }) {
+function ProblemLine({ problem, path }: { problem: Problem; path: string }) {
   const { severity, since, message, fix } = problem
   const [tone, word] = TONES[severity] ?? ['plain', severity]
   return (
     <>
       <Badge tone={tone}>{word}</Badge>
       <span class="problem">
-        <Link to={pathOf(problem, operator)}>{message}</Link>
+        <Link to={path}>{message}</Link>
         {since !== null && (
           <span class="quiet">
             {' '}

@@ -15,17 +15,11 @@ export const Tiles = ({ tiles, busy = false }: { tiles: readonly Tile[]; busy?: 
     {tiles.map(({ title, figure, to, tone }) => (
       <div key={title} class={tone ?? ''}>
         <dt>{title}</dt>
-        <dd>{figureOf(figure, to)}</dd>
+        <dd>{to === undefined ? figure : <Link to={to}>{figure}</Link>}</dd>
       </div>
     ))}
   </dl>
 )
-
-function figureOf(figure: string, to: string | undefined) {
-  if (to === undefined) return figure
-  // A part of the same page: the browser scrolls to it.
-  return to.startsWith('#') ? <a href={to}>{figure}</a> : <Link to={to}>{figure}</Link>
-}
 
 const customers = (having: string) =>
   dashboardPath('customers') + (having === '' ? '' : `?having=${having}`)

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 
-import { ProblemList } from '../components/attention.tsx'
+import { operatorPath, ProblemList } from '../components/attention.tsx'
 import { Badge } from '../components/base/badge.tsx'
 import { Facts } from '../components/base/facts.tsx'
 import { Choice, Field } from '../components/base/field.tsx'
@@ -11,8 +11,9 @@ import { PageLayout } from '../components/layout.tsx'
 import { Tiles } from '../components/live.tsx'
 import { useQuery } from '../hooks/use-query.ts'
 import { count, formatDuration, many, usd, words as inWords } from '../lib/format.ts'
+import type { Tone } from '../lib/monitor-status.ts'
 import { dashboardPath, go, Link, useRoute } from '../lib/route.tsx'
-import type { Customer, CustomerInFull } from '../lib/types.ts'
+import type { Customer, CustomerInFull, Problem } from '../lib/types.ts'
 
 const REFRESH_MS = 60_000
 
@@ -151,7 +152,7 @@ function CustomerSections({ customer }: { customer: CustomerInFull }) {
   const { monitors, webhooks, keys, usage, deliveries } = customer
   return (
     <>
-      <ProblemList attention={customer.attention} operator />
+      <ProblemList attention={customer.attention} pathOf={partOf} />
       <section aria-labelledby="account">
         <h2 id="account">Account</h2>
         <Facts
@@ -207,7 +208,7 @@ function CustomerSections({ customer }: { customer: CustomerInFull }) {
               { title: 'Name', kind: 'main', cell: (it) => it.name ?? it.host },
               { title: 'Kind', cell: (it) => it.kind },
               { title: 'Host', cell: (it) => it.host },
-              { title: 'State', cell: webhookState },
+              { title: 'State', cell: (it) => webhookState(it, customer.attention.problems) },
               { title: 'Created', cell: (it) => <Time at={it.created_at} /> },
             ]}
           />
@@ -257,7 +258,27 @@ function monitorState({ active, pause_reason }: CustomerInFull['monitors'][numbe
   return <Badge tone={active ? 'good' : 'quiet'}>{active ? 'Active' : 'Paused'}</Badge>
 }
 
-function webhookState({ active, pause_reason }: CustomerInFull['webhooks'][number]) {
+const WEBHOOK_STATES: { [kind: string]: readonly [Tone, string] } = {
+  webhook_failing: ['bad', 'Failing'],
+  webhook_retrying: ['warn', 'Retrying'],
+  webhook_unconfirmed: ['warn', 'Not confirmed'],
+}
+
+function webhookState(
+  { id, active, pause_reason }: CustomerInFull['webhooks'][number],
+  problems: readonly Problem[],
+) {
   if (pause_reason !== null) return <Badge tone="bad">Paused: {pause_reason}</Badge>
-  return <Badge tone={active ? 'good' : 'quiet'}>{active ? 'Active' : 'Off'}</Badge>
+  const problem = problems.find(({ subject }) => subject?.id === id)
+  const [tone, word] = WEBHOOK_STATES[problem?.kind ?? ''] ?? [
+    active ? ('good' as const) : ('quiet' as const),
+    active ? 'Active' : 'Off',
+  ]
+  return <Badge tone={tone}>{word}</Badge>
+}
+
+/** The part of a customer's page, or the page of the operator, that shows a problem. */
+function partOf(problem: Problem): string {
+  if (problem.kind.startsWith('webhook')) return '#webhooks'
+  return problem.kind.startsWith('monitor') ? '#monitors' : operatorPath(problem)
 }
