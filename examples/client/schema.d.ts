@@ -1235,8 +1235,8 @@ export interface paths {
     get?: never
     put?: never
     /**
-     * Update a target: name, active state, rate limit, ordering
-     * @description Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * Update a target: name, active state, rate limit, ordering, credentials
+     * @description Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds. token replaces the stored credentials, for kind mqtt together with username. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorWebhookUpdate']
     delete?: never
@@ -1276,7 +1276,7 @@ export interface paths {
     put?: never
     /**
      * Register a target; its secret is shown only once
-     * @description Kind email takes mailto: and one address. It is active once its recipient has agreed on the page linked in the confirmation mail. The answer has confirmation: sent, or an error code; a test sends the mail again. An address gets at most three such mails a day. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Kind email takes mailto: and one address. It is active once its recipient has agreed on the page linked in the confirmation mail. The answer has confirmation: sent, or an error code; a test sends the mail again. An address gets at most three such mails a day. Kinds ntfy, telegram, gotify, matrix and mqtt take token, and mqtt username too; credentials within url are removed from it and stored encrypted. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorWebhookCreate']
     delete?: never
@@ -20050,6 +20050,10 @@ export interface operations {
         'application/json': {
           id?: string
           webhook_id?: string
+          /** @description Access token of kinds ntfy, telegram, gotify, matrix, mqtt; password of kind mqtt. Never shown again. */
+          token?: string | null
+          /** @description User of kind mqtt. */
+          username?: string | null
           name?: string | null
           active?: boolean
           max_per_second?: number | null
@@ -20083,7 +20087,16 @@ export interface operations {
           'application/json': {
             id: string
             /** @enum {string} */
-            kind: 'webhook' | 'slack' | 'discord' | 'email'
+            kind:
+              | 'webhook'
+              | 'slack'
+              | 'discord'
+              | 'email'
+              | 'ntfy'
+              | 'telegram'
+              | 'gotify'
+              | 'matrix'
+              | 'mqtt'
             url: string
             created_at: string
             /** @description True if it takes deliveries: enabled, confirmed and not paused. */
@@ -20093,6 +20106,8 @@ export interface operations {
             name: string | null
             max_per_second: number | null
             ordered: boolean
+            /** @description Kinds ntfy, telegram, gotify, matrix, mqtt only: true if a token or password is stored. */
+            has_credentials?: boolean
           }
         }
       }
@@ -20440,9 +20455,22 @@ export interface operations {
          */
         'application/json': {
           /** @enum {string} */
-          kind?: 'webhook' | 'slack' | 'discord' | 'email'
+          kind?:
+            | 'webhook'
+            | 'slack'
+            | 'discord'
+            | 'email'
+            | 'ntfy'
+            | 'telegram'
+            | 'gotify'
+            | 'matrix'
+            | 'mqtt'
           url: string
           name?: string | null
+          /** @description Access token of kinds ntfy, telegram, gotify, matrix, mqtt; password of kind mqtt. Never shown again. */
+          token?: string | null
+          /** @description User of kind mqtt. */
+          username?: string | null
         }
       }
     }
@@ -20474,7 +20502,16 @@ export interface operations {
           'application/json': {
             id: string
             /** @enum {string} */
-            kind: 'webhook' | 'slack' | 'discord' | 'email'
+            kind:
+              | 'webhook'
+              | 'slack'
+              | 'discord'
+              | 'email'
+              | 'ntfy'
+              | 'telegram'
+              | 'gotify'
+              | 'matrix'
+              | 'mqtt'
             url: string
             created_at: string
             /** @description True if it takes deliveries: enabled, confirmed and not paused. */
@@ -20484,6 +20521,8 @@ export interface operations {
             name: string | null
             max_per_second: number | null
             ordered: boolean
+            /** @description Kinds ntfy, telegram, gotify, matrix, mqtt only: true if a token or password is stored. */
+            has_credentials?: boolean
             secret: string
             kind_inferred_from: string | null
             /** @description Kind email only: sent, or an error code. */
@@ -20670,7 +20709,16 @@ export interface operations {
             webhooks: {
               id: string
               /** @enum {string} */
-              kind: 'webhook' | 'slack' | 'discord' | 'email'
+              kind:
+                | 'webhook'
+                | 'slack'
+                | 'discord'
+                | 'email'
+                | 'ntfy'
+                | 'telegram'
+                | 'gotify'
+                | 'matrix'
+                | 'mqtt'
               url: string
               created_at: string
               /** @description True if it takes deliveries: enabled, confirmed and not paused. */
@@ -20680,6 +20728,8 @@ export interface operations {
               name: string | null
               max_per_second: number | null
               ordered: boolean
+              /** @description Kinds ntfy, telegram, gotify, matrix, mqtt only: true if a token or password is stored. */
+              has_credentials?: boolean
             }[]
           }
         }
