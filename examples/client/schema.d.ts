@@ -41,6 +41,46 @@ export interface paths {
     patch?: never
     trace?: never
   }
+  '/account/problems': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * What does not work, and what waits for you
+     * @description Failing and paused webhooks, sources that cannot be read, late feeds, stopped monitors, used-up credits and undecided drafts, each with the next step. Cheap enough to repeat every few seconds. Takes any key. Counts towards the rate limit of `account`.
+     */
+    get: operations['accountProblems']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
+  '/account/activity': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * Your last 24 hours: matches and deliveries by hour, and the newest matches
+     * @description For an overview. To receive every match, use a webhook or the items of each monitor. Takes any key. Counts towards the rate limit of `dashboard`.
+     */
+    get: operations['accountActivity']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
   '/account/me': {
     parameters: {
       query?: never
@@ -1794,6 +1834,364 @@ export interface operations {
           [name: string]: unknown
         }
         content?: never
+      }
+    }
+  }
+  accountProblems: {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "status": "warning",
+           *       "problems": [
+           *         {
+           *           "kind": "webhook_retrying",
+           *           "severity": "warning",
+           *           "subject": {
+           *             "id": "wh_0199a000-0000-7000-8000-000000000002",
+           *             "name": "crm"
+           *           },
+           *           "since": "2026-01-31T12:01:00.000Z",
+           *           "message": "Webhook crm is failing: 3 deliveries are tried again (http_503)",
+           *           "fix": "Repair the receiver and test the webhook"
+           *         }
+           *       ],
+           *       "truncated": false
+           *     }
+           */
+          'application/json': {
+            /**
+             * @description The worst severity; ok: no problem but of severity info.
+             * @enum {string}
+             */
+            status: 'ok' | 'warning' | 'error'
+            /** @description Worst first; at most 100. */
+            problems: {
+              /**
+               * @description Kind of the problem, for programs.
+               * @enum {string}
+               */
+              kind:
+                | 'storage'
+                | 'source_unreachable'
+                | 'feed_behind'
+                | 'webhook_failing'
+                | 'webhook_retrying'
+                | 'webhook_paused'
+                | 'webhook_off'
+                | 'webhook_unconfirmed'
+                | 'monitor_stopped'
+                | 'monitors_paused'
+                | 'daily_ceiling'
+                | 'credits_used_up'
+                | 'drafts_waiting'
+                | 'reads_degraded'
+                | 'access_ends'
+                | 'account_unusable'
+                | 'proxy_failing'
+                | 'invariant_violated'
+                | 'loop_failing'
+                | 'feedback_new'
+              /**
+               * @description error: it does not work. warning: it works in part, or is tried again. info: it waits for you.
+               * @enum {string}
+               */
+              severity: 'error' | 'warning' | 'info'
+              /** @description Id and name of the object; null: no single one. */
+              subject: {
+                id: string | null
+                name: string
+              } | null
+              /** @description Start; null: not known. */
+              since: string | null
+              /** @description The problem, as a sentence. */
+              message: string
+              /** @description The next step, as a sentence. */
+              fix: string
+            }[]
+            /** @description True if there are further problems. */
+            truncated: boolean
+          }
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
+  accountActivity: {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "hours": [
+           *         {
+           *           "start": "2026-01-31T09:00:00.000Z",
+           *           "matches": 4,
+           *           "delivered": 3,
+           *           "failed": 0
+           *         }
+           *       ],
+           *       "newest": [
+           *         {
+           *           "matched_at": "2026-01-31T09:12:00.000Z",
+           *           "monitors": [
+           *             {
+           *               "id": "mon_0199a000-0000-7000-8000-000000000001",
+           *               "name": "espresso"
+           *             }
+           *           ],
+           *           "item": {
+           *             "kind": "post",
+           *             "id": "1abcde",
+           *             "title": "Which grinder for espresso?"
+           *           }
+           *         }
+           *       ]
+           *     }
+           */
+          'application/json': {
+            /** @description The last 24 hours, oldest first; the last one has not ended. */
+            hours: {
+              /**
+               * Format: date-time
+               * @description Start of the hour.
+               */
+              start: string
+              /**
+               * Format: int64
+               * @description Items matched, each once per monitor.
+               */
+              matches: number
+              /**
+               * Format: int64
+               * @description Deliveries that arrived in this hour.
+               */
+              delivered: number
+              /**
+               * Format: int64
+               * @description Deliveries created in this hour that failed for good.
+               */
+              failed: number
+            }[]
+            /** @description The newest matched items, each once; at most 8. */
+            newest: {
+              /**
+               * Format: date-time
+               * @description When it was matched first.
+               */
+              matched_at: string
+              /** @description The monitors that it matched. */
+              monitors: {
+                id: string
+                name: string | null
+              }[]
+              /** @description The item as delivered to a webhook. */
+              item: {
+                [key: string]: unknown
+              }
+            }[]
+          }
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
       }
     }
   }

@@ -104,6 +104,12 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<string, ToolDescription>> = {
   account_me: localRead(
     `The customer behind this connection: plan, credits left, calls so far. ${FREE}`,
   ),
+  account_problems: localRead(
+    `Reports what does not work for this customer and what waits for a person, each with the next step: failing webhooks, sources that cannot be read, stopped monitors, used-up credits, undecided drafts. Call it first when matches are missing. ${FREE}`,
+  ),
+  account_activity: localRead(
+    `Counts matches and deliveries of the last 24 hours by hour, and returns the newest matched items, each once. ${FREE}`,
+  ),
   account_payments: localRead(`The customer's payments, newest first. ${FREE}`),
   account_usage: localRead(`The customer's calls and their cost, by hour or day. ${FREE}`),
   monitor_add: localChange(

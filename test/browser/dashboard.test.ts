@@ -7,6 +7,7 @@ import { type Dashboard, startDashboard } from './dashboard-fixture.ts'
 import { hostileStories } from './dashboard-hostile.ts'
 import { monitorStories } from './dashboard-monitors.ts'
 import { operatorStories } from './dashboard-operator.ts'
+import { problemStories } from './dashboard-problems.ts'
 import { pageTests } from './dashboard-rendering.ts'
 import { signInStories } from './dashboard-sign-in.ts'
 import { inBrowser, TEST_MS } from './fixture.ts'
@@ -26,6 +27,7 @@ inBrowser('the dashboard', () => {
 
   pageTests(fixture)
   customerStories(fixture)
+  problemStories(fixture)
   monitorStories(fixture)
   operatorStories(fixture)
   draftStories(fixture)

@@ -286,6 +286,30 @@ export const EXAMPLES_OF_ACCOUNT: Readonly<Record<string, unknown>> = {
     created_at: ACCOUNT_CREATED_AT,
     monitors: { used: 1, total: 10 },
   },
+  'GET /account/problems': {
+    status: 'warning',
+    problems: [
+      {
+        kind: 'webhook_retrying',
+        severity: 'warning',
+        subject: { id: IDS.webhook, name: 'crm' },
+        since: SUBMITTED_AT,
+        message: 'Webhook crm is failing: 3 deliveries are tried again (http_503)',
+        fix: 'Repair the receiver and test the webhook',
+      },
+    ],
+    truncated: false,
+  },
+  'GET /account/activity': {
+    hours: [{ start: '2026-01-31T09:00:00.000Z', matches: 4, delivered: 3, failed: 0 }],
+    newest: [
+      {
+        matched_at: '2026-01-31T09:12:00.000Z',
+        monitors: [{ id: IDS.monitor, name: 'espresso' }],
+        item: { kind: 'post', id: '1abcde', title: 'Which grinder for espresso?' },
+      },
+    ],
+  },
   'GET /account/payments': {
     payments: [
       {

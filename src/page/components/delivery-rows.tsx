@@ -57,7 +57,7 @@ export function DeliveryRows({ rows, nameOf }: DeliveryRowsProps) {
           title: 'State',
           cell: (it) => (
             <>
-              <DeliveryBadge status={it.status} />
+              <DeliveryBadge status={it.status} attempts={it.attempts} />
               {statusReason(it) !== '' && (
                 <span class="quiet small-text block">{statusReason(it)}</span>
               )}

@@ -67,7 +67,7 @@ export function DeliveryPage({ id }: { id: string }) {
           <section class="card" aria-labelledby="state">
             <div class="card-head">
               <h2 id="state">State</h2>
-              <DeliveryBadge status={delivery.status} />
+              <DeliveryBadge status={delivery.status} attempts={delivery.attempts.length} />
             </div>
             <Facts
               rows={[

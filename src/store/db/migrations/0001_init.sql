@@ -403,6 +403,8 @@ CREATE TABLE deliveries (
 -- By target first, so that each target's next row is one step away, however many others wait.
 CREATE INDEX deliveries_due ON deliveries (webhook_id, next_attempt_at) WHERE status = 'pending' AND lease IS NULL;
 CREATE INDEX deliveries_leased ON deliveries (lease) WHERE lease IS NOT NULL;
+-- Deliveries that have failed and are tried again: what a failing receiver is recognised by.
+CREATE INDEX deliveries_retrying ON deliveries (webhook_id, created_at) WHERE status = 'pending' AND retry_index > 0;
 -- Listed newest first, but indexed oldest first: inserting at the front makes SQLite shift its pages again and again.
 CREATE INDEX deliveries_customer ON deliveries (customer_id, created_at, id);
 CREATE INDEX deliveries_monitor ON deliveries (monitor_id, created_at, id);

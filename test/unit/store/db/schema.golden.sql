@@ -628,6 +628,8 @@ CREATE INDEX deliveries_missed ON deliveries (customer_id, status, created_at, i
 
 CREATE INDEX deliveries_monitor ON deliveries (monitor_id, created_at, id);
 
+CREATE INDEX deliveries_retrying ON deliveries (webhook_id, created_at) WHERE status = 'pending' AND retry_index > 0;
+
 CREATE INDEX deliveries_undelivered ON deliveries (monitor_id, created_at) WHERE status IN ('dead', 'failed');
 
 CREATE INDEX drafts_by_time ON drafts (created_at);
