@@ -56,7 +56,7 @@ export type Problem = {
 }
 
 /** Problems of one scope, as the banner of the dashboard shows them. */
-export type Attention = {
+export type ProblemReport = {
   status: 'ok' | 'warning' | 'error'
   problems: Problem[]
   truncated: boolean
@@ -96,7 +96,7 @@ export const attentionShape = once(() =>
 )
 
 /** Sorts problems, worst and oldest first, and judges their total. */
-export function toAttention(problems: readonly Problem[]): Attention {
+export function toReport(problems: readonly Problem[]): ProblemReport {
   const sorted = problems.toSorted(
     (a, b) =>
       SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) ||

@@ -7,7 +7,7 @@ import { listProxies } from '../../store/accounts/proxies.ts'
 import { listWithoutCredit } from '../../store/customers/attention.ts'
 import type { Db } from '../../store/db/connection.ts'
 import { judgeDisk } from '../../store/maintenance/disk.ts'
-import { type Attention, type Problem, readProblems, toAttention } from '../account/attention.ts'
+import { type Problem, type ProblemReport, readProblems, toReport } from '../account/attention.ts'
 import type { OperatedSource } from './sources.ts'
 
 /** Objects of one kind that are read. */
@@ -57,11 +57,11 @@ const mild = (...text: Parameters<typeof severe>): Problem => ({
 })
 
 /** Reads the problems of the whole instance. */
-export function instanceAttention(deps: AttentionDeps): Attention {
+export function instanceAttention(deps: AttentionDeps): ProblemReport {
   const { db, clock } = deps
   const now = clock.now()
   const found = readProblems(db, null, now)
-  return toAttention([
+  return toReport([
     ...storageProblems(deps),
     ...found,
     ...sourceProblems(deps, new Set(found.map(({ subject }) => subject?.name ?? '')), now),

@@ -2,7 +2,7 @@ import { useQuery } from '../hooks/use-query.ts'
 import { many } from '../lib/format.ts'
 import type { Tone } from '../lib/monitor-status.ts'
 import { dashboardPath, Link } from '../lib/route.tsx'
-import type { Attention, Problem } from '../lib/types.ts'
+import type { Problem, ProblemReport } from '../lib/types.ts'
 import { Badge } from './base/badge.tsx'
 import { ErrorNotice, sentence, Skeleton } from './base/notice.tsx'
 import { Time } from './base/time.tsx'
@@ -57,7 +57,7 @@ export function operatorPath({ kind, customer }: Problem): string {
 
 /** The state in one sentence, and each problem as one linked line with its fix. */
 export function AttentionBanner({ path, operator = false }: { path: string; operator?: boolean }) {
-  const { value, failure, again } = useQuery<Attention>(path, { every_ms: REFRESH_MS })
+  const { value, failure, again } = useQuery<ProblemReport>(path, { every_ms: REFRESH_MS })
   if (value === undefined)
     return failure === null ? (
       <Skeleton rows={1} label="Checking" />
@@ -67,7 +67,7 @@ export function AttentionBanner({ path, operator = false }: { path: string; oper
   return <ProblemList attention={value} pathOf={operator ? operatorPath : customerPath} />
 }
 
-type ProblemListProps = { attention: Attention; pathOf: (problem: Problem) => string }
+type ProblemListProps = { attention: ProblemReport; pathOf: (problem: Problem) => string }
 
 /** The problems of an answer. */
 export function ProblemList({ attention, pathOf }: ProblemListProps) {
@@ -92,7 +92,7 @@ export function ProblemList({ attention, pathOf }: ProblemListProps) {
   )
 }
 
-function summaryOf({ status, problems }: Attention): string {
+function summaryOf({ status, problems }: ProblemReport): string {
   if (status === 'ok') return 'All good'
   const count = problems.filter(({ severity }) => severity !== 'info').length
   return `${many(count, 'thing needs', 'things need')} attention`
