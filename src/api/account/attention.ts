@@ -96,7 +96,7 @@ export const attentionShape = once(() =>
 )
 
 /** Sorts problems, worst and oldest first, and judges their total. */
-export function toReport(problems: readonly Problem[]): ProblemReport {
+export function reportOf(problems: readonly Problem[]): ProblemReport {
   const sorted = problems.toSorted(
     (a, b) =>
       SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) ||

@@ -13,7 +13,7 @@ import type { Keyed } from '../http/auth.ts'
 import { maybeInstant, oneOf, querySchema } from '../http/fields.ts'
 import { answers } from '../openapi/route-docs.ts'
 import { activityShape, createActivity } from './activity.ts'
-import { attentionShape, type Problem, readProblems, toReport } from './attention.ts'
+import { attentionShape, type Problem, readProblems, reportOf } from './attention.ts'
 
 type Deps = {
   db: Db
@@ -120,7 +120,7 @@ export function account(deps: Deps) {
     .get(
       '/attention',
       ({ customer: { id } }) =>
-        toReport([...accountProblems(deps, id), ...readProblems(db, id, clock.now())]),
+        reportOf([...accountProblems(deps, id), ...readProblems(db, id, clock.now())]),
       {
         detail: {
           summary: 'What does not work, and what waits for you',

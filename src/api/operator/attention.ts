@@ -7,7 +7,7 @@ import { listProxies } from '../../store/accounts/proxies.ts'
 import { listWithoutCredit } from '../../store/customers/attention.ts'
 import type { Db } from '../../store/db/connection.ts'
 import { judgeDisk } from '../../store/maintenance/disk.ts'
-import { type Problem, type ProblemReport, readProblems, toReport } from '../account/attention.ts'
+import { type Problem, type ProblemReport, readProblems, reportOf } from '../account/attention.ts'
 import type { OperatedSource } from './sources.ts'
 
 /** Objects of one kind that are read. */
@@ -61,7 +61,7 @@ export function instanceAttention(deps: AttentionDeps): ProblemReport {
   const { db, clock } = deps
   const now = clock.now()
   const found = readProblems(db, null, now)
-  return toReport([
+  return reportOf([
     ...storageProblems(deps),
     ...found,
     ...sourceProblems(deps, new Set(found.map(({ subject }) => subject?.name ?? '')), now),

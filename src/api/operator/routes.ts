@@ -15,7 +15,7 @@ import { countPending, countSystem, listCustomerSummaries } from '../../store/ma
 import { lastDeliveryAt } from '../../store/monitoring/matches.ts'
 import { listMonitors } from '../../store/monitoring/monitors.ts'
 import { createActivity } from '../account/activity.ts'
-import { hostOf, readProblems, toReport } from '../account/attention.ts'
+import { hostOf, readProblems, reportOf } from '../account/attention.ts'
 import { answerBody, listQuery, toOperator, toPage } from '../account/feedback.ts'
 import { operatorPool, type OperatorPoolDeps } from './accounts.ts'
 import { type AttentionDeps, instanceAttention } from './attention.ts'
@@ -97,7 +97,7 @@ function oneCustomer(db: Db, id: string, now: number) {
     credits_used: toUsd(used.cost_micros),
     total_requests: used.calls,
     deliveries: countPending(db, id, PENDING_MAX),
-    attention: toReport(readProblems(db, id, now)),
+    attention: reportOf(readProblems(db, id, now)),
     usage: bucketed(listUsage(db, id, now - USAGE_DAYS * DAY_MS, now), 'day').usage,
     keys: listKeys(db, id)
       .filter(({ revoked_at }) => revoked_at === null)

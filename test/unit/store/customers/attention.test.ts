@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { readProblems, toReport } from '../../../../src/api/account/attention.ts'
+import { readProblems, reportOf } from '../../../../src/api/account/attention.ts'
 import { type Db, openDb } from '../../../../src/store/db/connection.ts'
 import { countHour, countPending } from '../../../../src/store/maintenance/counts.ts'
 import { putTarget } from '../../../support/target-row.ts'
@@ -68,7 +68,7 @@ function putDelivery(
 }
 
 const attentionOf = (db: Db, customer_id: string | null = 'cus_1') =>
-  toReport(readProblems(db, customer_id, NOW))
+  reportOf(readProblems(db, customer_id, NOW))
 
 test('an account in which everything works has no problem', () => {
   using db = open()
@@ -213,7 +213,7 @@ test('a stream with unread items older than a quarter of an hour is behind', () 
 test('at most a hundred problems are returned, the worst first', () => {
   const problem = { kind: 'storage', subject: null, since: null, message: '', fix: '' } as const
   const many = Array.from({ length: 100 }, () => ({ ...problem, severity: 'info' as const }))
-  const { status, problems, truncated } = toReport([...many, { ...problem, severity: 'warning' }])
+  const { status, problems, truncated } = reportOf([...many, { ...problem, severity: 'warning' }])
 
   expect([status, problems.length, problems[0]?.severity, truncated]).toEqual([
     'warning',
