@@ -46,7 +46,7 @@ export function exampleMonitoring(words: Naming): Readonly<Record<string, unknow
     'POST /remove': { removed: true, id: IDS.monitor },
     'GET /health': HEALTH,
     'POST /webhook/create': { ...WEBHOOK, secret: SECRET, kind_inferred_from: null },
-    'GET /webhook/list': { webhooks: [WEBHOOK] },
+    'GET /webhook/list': { webhooks: [{ ...WEBHOOK, health: WEBHOOK_HEALTH }] },
     'POST /webhook/update': { ...WEBHOOK, max_per_second: 5 },
     'POST /webhook/rotate': {
       id: IDS.webhook,
@@ -62,6 +62,7 @@ export function exampleMonitoring(words: Naming): Readonly<Record<string, unknow
       reason: null,
       hint: null,
       detail: 'the receiver answered 200',
+      body_start: 'ok',
     },
     'POST /webhook/delete': { deleted: true, id: IDS.webhook },
     'GET /items': { items: [match], after: '1', has_more: false },
@@ -72,6 +73,9 @@ export function exampleMonitoring(words: Naming): Readonly<Record<string, unknow
           ...DELIVERY,
           monitor_id: IDS.monitor,
           attempts: 2,
+          retrying: false,
+          next_attempt_at: null,
+          redeliver_refusal: null,
           payload: {
             delivery_id: IDS.delivery,
             monitor_id: IDS.monitor,
@@ -81,6 +85,7 @@ export function exampleMonitoring(words: Naming): Readonly<Record<string, unknow
           },
         },
       ],
+      next_before: null,
     },
     'POST /deliveries/redeliver': { queued: 3, skipped: 0, dry_run: false },
     'POST /preview': {
@@ -168,6 +173,29 @@ const WEBHOOK = {
   name: null,
   max_per_second: null,
   ordered: false,
+}
+
+const WEBHOOK_HEALTH = {
+  state: 'good',
+  failing_since: null,
+  success_rate_24h: 0.5,
+  succeeded_24h: 1,
+  failed_24h: 1,
+  last_success_at: DELIVERED_AT,
+  last_failure: {
+    at: MATCHED_AT,
+    delivery_id: IDS.delivery,
+    reason: 'http_503',
+    status_code: 503,
+    body_start: 'out of workers',
+  },
+  waiting: 0,
+  retrying: 0,
+  next_attempt_at: null,
+  hours: {
+    succeeded: [...Array.from({ length: 23 }, () => 0), 1],
+    failed: [...Array.from({ length: 23 }, () => 0), 1],
+  },
 }
 
 const DELIVERY = {

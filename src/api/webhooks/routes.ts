@@ -15,6 +15,7 @@ import {
 } from '../../core/delivery/target.ts'
 import type { Random } from '../../runtime/runtime.ts'
 import type { Db } from '../../store/db/connection.ts'
+import { webhookHealth } from '../../store/delivery/health.ts'
 import { awaitsConfirmation } from '../../store/delivery/targets.ts'
 import {
   deleteWebhook,
@@ -29,7 +30,7 @@ import { bodySchema, idIn, type SchemaOutput } from '../http/fields.ts'
 import { atBothPaths } from '../http/routes.ts'
 import { answers, refuses } from '../openapi/route-docs.ts'
 import { countConfirmationMail, normaliseMailto } from './mail-consent.ts'
-import { absent, ids, namedBody, shapes, toWebhook } from './shapes.ts'
+import { absent, ids, namedBody, shapes, toHealth, toWebhook } from './shapes.ts'
 
 const SECRET_BYTES = 32
 const NAME_MAX = 100
@@ -46,8 +47,11 @@ const truth = (name: string) => z.boolean({ error: `${name} must be true or fals
 const nameField = () =>
   z.string({ error: NAME }).trim().min(1, NAME).max(NAME_MAX, NAME).nullable().optional()
 
+const urlField = () => z.string({ error: 'url must be text' })
+
 const updateBody = bodySchema(() => ({
   ...ids(),
+  url: urlField().optional(),
   name: nameField(),
   active: truth('active'),
   max_per_second: z
@@ -64,24 +68,23 @@ const rotateBody = bodySchema(() => ({
   overlap_s: z.int({ error: OVERLAP }).min(0, OVERLAP).max(OVERLAP_MAX_S, OVERLAP).default(0),
 }))
 
-type Deps = {
-  db: Db
-  sealSecret: (webhook_id: string, secret: string) => Uint8Array
-  /** Called after pending deliveries of a target may be due at another time. */
-  nudge: () => void
-}
-
 /** Creates the secret of a webhook. */
 const newSecret = (random: Random): string => toSecret(random.bytes(SECRET_BYTES))
 
 /** Changes of an existing target: its settings, and its secret. */
-const edits = (prefix: string, context: RouteContext, { db, sealSecret, nudge }: Deps) =>
-  new Elysia({ name: `webhook edits ${prefix}` })
+const edits = (prefix: string, context: RouteContext, deps: WebhookDeps) => {
+  const { db, sealSecret, nudge } = deps
+  return new Elysia({ name: `webhook edits ${prefix}` })
     .use(context.keyed)
     .post(
       '/update',
-      ({ customer, body: { id, webhook_id, ...edit } }) => {
-        const webhook = updateWebhook(db, customer.id, idIn({ id, webhook_id }, 'webhook_id'), edit)
+      async ({ customer, body: { id, webhook_id, ...edit } }) => {
+        const named = idIn({ id, webhook_id }, 'webhook_id')
+        const before = findWebhook(db, customer.id, named)
+        if (!before) throw absent()
+        if (edit.url !== undefined && edit.url !== before.url)
+          await checkNewAddress(before.kind, edit.url, deps)
+        const webhook = updateWebhook(db, customer.id, named, edit)
         if (!webhook) throw absent()
         nudge()
         return toWebhook(webhook)
@@ -89,10 +92,11 @@ const edits = (prefix: string, context: RouteContext, { db, sealSecret, nudge }:
       {
         body: updateBody,
         detail: {
-          summary: 'Update a target: name, active state, rate limit, ordering',
+          summary: 'Update a target: address, name, active state, rate limit, ordering',
           description:
-            'Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds.',
+            'A new url has the same kind and is checked as at creation; id and secret stay, pending deliveries go to it, and its health begins again. Send a test afterwards. The address of kind email cannot change, because its owner has agreed. Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds.',
           tags: ['Monitoring'],
+          ...refuses('webhook_url_rejected', 'webhook_kind_mismatch'),
           ...answers(() => shapes().webhook),
         },
       },
@@ -122,6 +126,17 @@ const edits = (prefix: string, context: RouteContext, { db, sealSecret, nudge }:
         },
       },
     )
+}
+
+/** Checks the new address of a target, which has the kind that the target was created with. */
+async function checkNewAddress(kind: WebhookKind, url: string, deps: WebhookDeps): Promise<void> {
+  if (kind === 'email')
+    throw invalid(
+      'url',
+      'url of kind email cannot change, because the owner of the address has agreed; create another webhook',
+    )
+  await resolveKind({ kind, url }, deps)
+}
 
 export type WebhookDeps = {
   db: Db
@@ -169,10 +184,17 @@ const group = (prefix: string, context: RouteContext, deps: WebhookDeps) =>
     })
     .get(
       '/list',
-      ({ customer }) => ({ webhooks: listWebhooks(deps.db, customer.id).map(toWebhook) }),
+      ({ customer }) => {
+        const health = webhookHealth(deps.db, customer.id, context.clock.now())
+        const webhooks = listWebhooks(deps.db, customer.id).flatMap((it) => {
+          const of_target = health.get(it.id)
+          return of_target === undefined ? [] : { ...toWebhook(it), health: toHealth(of_target) }
+        })
+        return { webhooks }
+      },
       {
         detail: {
-          summary: 'Your targets, without their secrets',
+          summary: 'Your targets and their health, without their secrets',
           tags: ['Monitoring'],
           ...answers(() => shapes().list),
         },
