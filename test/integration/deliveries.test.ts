@@ -216,7 +216,10 @@ test('redeliver_refusal says why a delivery cannot be sent again, as redelivery 
   it.db.run("UPDATE deliveries SET status = 'dead', next_attempt_at = NULL")
   expect(await refusal()).toBeNull()
   const cases = [
-    ['UPDATE instance SET blanked_to = 1', 'content_erased'],
+    [
+      "INSERT INTO instance (one, id, created_at, last_seen_at, blanked_to) VALUES (1, 'i', 0, 0, 1)",
+      'content_erased',
+    ],
     [`INSERT INTO unsubscribed VALUES ('${id}', 'mon_1', 0)`, 'unsubscribed'],
     ['UPDATE webhooks SET awaits_confirmation = 1', 'unconfirmed'],
     ["UPDATE webhooks SET paused_at = 1, pause_reason = 'gone'", 'webhook_paused'],

@@ -172,7 +172,10 @@ test('a test is one signed delivery that is not listed', async () => {
   const stamp = request?.headers.get('x-service-timestamp')
   const mac = createHmac('sha256', secret).update(`${stamp}.${request?.text}`).digest('hex')
   expect(request?.headers.get('x-service-signature')).toBe(`t=${stamp},v1=${mac}`)
-  expect((await it.call('/forum/monitor/deliveries')).body).toEqual({ deliveries: [] })
+  expect((await it.call('/forum/monitor/deliveries')).body).toEqual({
+    deliveries: [],
+    next_before: null,
+  })
 })
 
 test('a test uses the configured words', async () => {

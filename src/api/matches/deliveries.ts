@@ -188,13 +188,13 @@ function toDelivery({ id, body, created_at, delivered_at, ...row }: ListedDelive
   }
 }
 
-type Search = DeliveryQuery & { text: string }
+type Search = DeliveryQuery & { q: string }
 type Page = { found: ListedDelivery[]; next_before: number | null }
 
 /** A page of deliveries. Without text it is one query. */
-function search(db: Db, { text, ...query }: Search): Page {
-  if (ID_PREFIX.test(text)) return firstOf(db, { ...query, id_prefix: text })
-  return text === '' ? firstOf(db, query) : searchText(db, query, text)
+function search(db: Db, { q, ...query }: Search): Page {
+  if (ID_PREFIX.test(q)) return firstOf(db, { ...query, id_prefix: q })
+  return q === '' ? firstOf(db, query) : searchText(db, query, q.toLowerCase())
 }
 
 function firstOf(db: Db, query: DeliveryQuery): Page {
@@ -204,9 +204,8 @@ function firstOf(db: Db, query: DeliveryQuery): Page {
   return { found, next_before: rows.length > rows_max ? (found.at(-1)?.created_at ?? null) : null }
 }
 
-/** Reads deliveries from newest to oldest until the page is full, or as many as one call may read. */
-function searchText(db: Db, query: DeliveryQuery, text: string): Page {
-  const wanted = text.toLowerCase()
+/** Deliveries with a text in lower case: reads from newest to oldest until the page is full, or as many as one call may read. */
+function searchText(db: Db, query: DeliveryQuery, wanted: string): Page {
   const found: ListedDelivery[] = []
   let before = query.before ?? null
   for (let rows_read = 0, bytes = 0; rows_read < EXAMINED_MAX && bytes < EXAMINED_BYTES_MAX;) {
@@ -260,7 +259,7 @@ const group = (prefix: string, { keyed }: RouteContext, db: Db) =>
         customer_id: customer.id,
         monitor_id: id || null,
         webhook_id: webhook_id || null,
-        text: q?.trim() ?? '',
+        q: q?.trim() ?? '',
         limit: rows,
       })
       return { deliveries: found.map(toDelivery), next_before: iso(next_before) }

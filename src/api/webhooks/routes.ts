@@ -186,11 +186,11 @@ const group = (prefix: string, context: RouteContext, deps: WebhookDeps) =>
       '/list',
       ({ customer }) => {
         const health = webhookHealth(deps.db, customer.id, context.clock.now())
-        const webhooks = listWebhooks(deps.db, customer.id).flatMap((it) => {
+        const listed = listWebhooks(deps.db, customer.id).flatMap((it) => {
           const of_target = health.get(it.id)
           return of_target === undefined ? [] : { ...toWebhook(it), health: toHealth(of_target) }
         })
-        return { webhooks }
+        return { webhooks: listed }
       },
       {
         detail: {

@@ -24,10 +24,17 @@ export function statusReason({ status, last_error, payload }: Delivery): string 
   return last_error === null || status === 'delivered' ? '' : errorReason(last_error)
 }
 
-type DeliveryRowsProps = { rows: readonly Delivery[]; nameOf?: (monitor_id: string) => string }
+/** The state of a delivery; retries are apart from first attempts. */
+export const stateOf = ({ status, retrying }: Delivery): string => (retrying ? 'retrying' : status)
 
-/** Deliveries, newest first. `nameOf` adds a column with the monitor's name. */
-export function DeliveryRows({ rows, nameOf }: DeliveryRowsProps) {
+type DeliveryRowsProps = {
+  rows: readonly Delivery[]
+  nameOf?: (monitor_id: string) => string
+  targetOf?: (webhook_id: string) => string
+}
+
+/** Deliveries, newest first. `nameOf` and `targetOf` add columns with the names of monitor and webhook. */
+export function DeliveryRows({ rows, nameOf, targetOf }: DeliveryRowsProps) {
   if (rows.length === 0) return null
   return (
     <DataTable<Delivery>
@@ -52,13 +59,31 @@ export function DeliveryRows({ rows, nameOf }: DeliveryRowsProps) {
               },
             ]
           : []),
+        ...(targetOf
+          ? [
+              {
+                title: 'Webhook',
+                cell: (it: Delivery) =>
+                  it.webhook_id === null ? (
+                    <span class="quiet">none</span>
+                  ) : (
+                    <span class="address">{targetOf(it.webhook_id)}</span>
+                  ),
+              },
+            ]
+          : []),
         {
           title: 'State',
           cell: (it) => (
             <>
-              <DeliveryBadge status={it.status} />
+              <DeliveryBadge status={stateOf(it)} />
               {statusReason(it) !== '' && (
                 <span class="quiet small-text block">{statusReason(it)}</span>
+              )}
+              {it.next_attempt_at !== null && (
+                <span class="quiet small-text block">
+                  next attempt <Time at={it.next_attempt_at} />
+                </span>
               )}
             </>
           ),

@@ -10,7 +10,7 @@ export const WAITING_MAX = 1000
 const hourOf = (at: number): number => Math.floor(at / HOUR_MS)
 
 /** Counts an ended attempt for the health of its target. Runs within the transaction of the attempt. */
-export function countAttempt(
+export function tallyAttempt(
   db: Db,
   {
     webhook_id,
@@ -102,7 +102,6 @@ export function webhookHealth(
                 WHERE webhook_id = $id AND status = 'pending' AND lease IS NULL
                 ORDER BY next_attempt_at LIMIT ${WAITING_MAX})`,
   )
-  const none = () => Array.from({ length: HEALTH_HOURS }, () => 0)
   return new Map(
     listRows(db, customer_id).map((row) => {
       const { total, retrying, next_attempt_at } = queue.get({ id: row.id }) ?? NO_QUEUE
@@ -125,6 +124,7 @@ export function webhookHealth(
   )
 }
 
+const none = (): number[] => Array.from({ length: HEALTH_HOURS }, () => 0)
 const NO_QUEUE: Queue = { total: 0, retrying: 0, next_attempt_at: null }
 
 const listRows = (db: Db, customer_id: string): Row[] =>

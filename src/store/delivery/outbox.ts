@@ -1,7 +1,7 @@
 import type { DeliveryError, DeliveryVerdict } from '../../core/delivery/retry.ts'
 import { type Db, transact } from '../db/connection.ts'
 import { unpackBody } from './deliveries.ts'
-import { countAttempt } from './health.ts'
+import { tallyAttempt } from './health.ts'
 import { notifyEnded, notifyEndedTo, pendingDeliveries } from './pending.ts'
 import type { Addressee } from './targets.ts'
 import { clearFailures, isShut, recordFailure, retireWebhook } from './webhooks.ts'
@@ -251,7 +251,7 @@ export function recordAttempt(db: Db, run_id: string, ended: EndedAttempt, now: 
     headers: ended.excerpt && JSON.stringify(ended.excerpt.headers),
     body_start: ended.excerpt?.body_start ?? null,
   })
-  countAttempt(db, {
+  tallyAttempt(db, {
     webhook_id: delivery.webhook_id,
     row: delivery.row,
     n: delivery.attempts + 1,

@@ -11,6 +11,7 @@ export const Badge = ({ tone, children }: { tone: Tone; children: ComponentChild
 const DELIVERY_TONES: { [status: string]: Tone } = {
   delivered: 'good',
   pending: 'plain',
+  retrying: 'warn',
   failed: 'bad',
   dead: 'bad',
   suppressed: 'warn',

@@ -24,6 +24,7 @@ export function WebhookNewDialog({ close, again }: { close: () => void; again: (
   const { monitor_path } = useCurrentUser()
   const [url, setUrl] = useState('')
   const [kind, setKind] = useState<string>('')
+  const [name, setName] = useState('')
   const [webhook, setWebhook] = useState<WebhookCreated | null>(null)
   const action = useAction()
 
@@ -32,6 +33,7 @@ export function WebhookNewDialog({ close, again }: { close: () => void; again: (
       postJson<WebhookCreated>(`${monitor_path}/webhook/create`, {
         url: url.trim(),
         ...(kind !== '' && { kind }),
+        ...(name.trim() !== '' && { name: name.trim() }),
       }),
     )
     if (!answer.ok) return
@@ -40,7 +42,7 @@ export function WebhookNewDialog({ close, again }: { close: () => void; again: (
   }
 
   if (webhook !== null) return <WebhookCreatedDialog webhook={webhook} close={close} />
-  const { errorOf, rest } = assignErrors(action.failure, ['url', 'kind'])
+  const { errorOf, rest } = assignErrors(action.failure, ['url', 'kind', 'name'])
   return (
     <FormDialog
       title="New webhook"
@@ -70,9 +72,21 @@ export function WebhookNewDialog({ close, again }: { close: () => void; again: (
           <Choice<string> {...attributes} value={kind} options={KINDS} change={setKind} />
         )}
       </Field>
+      <NameField value={name} error={errorOf('name')} change={setName} />
     </FormDialog>
   )
 }
+
+type NameFieldProps = { value: string; error: string | null; change: (name: string) => void }
+
+const NameField = (props: NameFieldProps) => (
+  <TextField
+    {...props}
+    label="Name"
+    hint="Optional. Shown in place of the address."
+    maxLength={100}
+  />
+)
 
 function WebhookCreatedDialog({ webhook, close }: { webhook: WebhookCreated; close: () => void }) {
   const signed = webhook.kind === 'webhook'
@@ -114,20 +128,23 @@ function guess(url: string): string | null {
 
 type WebhookEditDialogProps = { webhook: Webhook; close: () => void; again: () => void }
 
-/** Edits a webhook: name, active, rate limit, ordering. */
+/** Edits a webhook: address, name, active, rate limit, ordering. */
 export function WebhookEditDialog({ webhook, close, again }: WebhookEditDialogProps) {
   const { monitor_path } = useCurrentUser()
+  const [url, setUrl] = useState(webhook.url)
   const [name, setName] = useState(webhook.name ?? '')
   const [active, setActive] = useState(webhook.active)
   const [pace, setPace] = useState(String(webhook.max_per_second ?? ''))
   const [ordered, setOrdered] = useState(webhook.ordered)
   const action = useAction()
   const paceText = pace.trim()
+  const moved = url.trim() !== webhook.url
 
   async function save() {
     const answer = await action.run(() =>
       postJson(`${monitor_path}/webhook/update`, {
         id: webhook.id,
+        ...(moved && { url: url.trim() }),
         name: name.trim() === '' ? null : name.trim(),
         // Sent only if changed: an email webhook that awaits confirmation keeps its state.
         ...(active !== webhook.active && { active }),
@@ -137,11 +154,11 @@ export function WebhookEditDialog({ webhook, close, again }: WebhookEditDialogPr
       }),
     )
     if (!answer.ok) return
-    notify('Saved.')
+    notify(moved ? 'Saved. Test the new address.' : 'Saved.')
     close()
     again()
   }
-  const { errorOf, rest } = assignErrors(action.failure, ['name', 'max_per_second'])
+  const { errorOf, rest } = assignErrors(action.failure, ['url', 'name', 'max_per_second'])
   return (
     <FormDialog
       title="Edit webhook"
@@ -151,14 +168,19 @@ export function WebhookEditDialog({ webhook, close, again }: WebhookEditDialogPr
       submit={save}
       close={close}
     >
-      <TextField
-        label="Name"
-        hint="Optional. A label for your own use."
-        error={errorOf('name')}
-        value={name}
-        maxLength={100}
-        change={setName}
-      />
+      {webhook.kind !== 'email' && (
+        <TextField
+          label="URL"
+          hint={`An address of the same kind, ${NAMES[webhook.kind]}. The signing secret stays.`}
+          error={errorOf('url')}
+          inputMode="url"
+          value={url}
+          spellcheck={false}
+          autocapitalize="none"
+          change={setUrl}
+        />
+      )}
+      <NameField value={name} error={errorOf('name')} change={setName} />
       <TextField
         label="Rate limit"
         hint="Deliveries per second, such as 0.5. Empty: no limit."
