@@ -67,7 +67,8 @@ export function customerStories(fixture: () => Dashboard) {
     await client.misses('Sourdough that never arrives')
     await client.waitForText('Rye: best flour')
     // The URL keeps the filters.
-    await client.choose('Webhook', 'The bakery')
+    const { webhooks } = (await it.daemon.call('/forum/monitor/webhook/list')).body
+    await client.choose('Webhook', webhooks[0].id)
     await client.choose('Period', '24')
     await client.waitFor("location.search.includes('q=best+flour&webhook=wh_')")
     await client.page.reload()

@@ -53,6 +53,7 @@ export function DeliveryRows({ rows, nameOf, targetOf }: DeliveryRowsProps) {
           ? [
               {
                 title: 'Monitor',
+                kind: 'name' as const,
                 cell: (it: Delivery) => (
                   <Link to={dashboardPath('monitors', it.monitor_id)}>{nameOf(it.monitor_id)}</Link>
                 ),
@@ -63,11 +64,12 @@ export function DeliveryRows({ rows, nameOf, targetOf }: DeliveryRowsProps) {
           ? [
               {
                 title: 'Webhook',
+                kind: 'name' as const,
                 cell: (it: Delivery) =>
                   it.webhook_id === null ? (
                     <span class="quiet">none</span>
                   ) : (
-                    <span class="address">{targetOf(it.webhook_id)}</span>
+                    targetOf(it.webhook_id)
                   ),
               },
             ]

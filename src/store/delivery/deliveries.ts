@@ -273,13 +273,15 @@ export function listDeliveries(db: Db, query: DeliveryQuery): ListedDelivery[] {
     query.since != null && 'd.created_at >= $since',
     query.before != null && 'd.created_at < $before',
   ].filter((it) => it !== false)
+  // The rows of the page first: waiting ones are sorted, which is not to include bodies.
   const rows = db.query<ListedDelivery, [Record<string, string | number | null>]>(
     `SELECT d.id, d.monitor_id, d.webhook_id, d.status, d.attempts, d.last_error, d.created_at, d.delivered_at,
             d.next_attempt_at, d.status = 'pending' AND d.retry_index > 0 AS retrying,
             ${REDELIVER_REFUSAL} AS refusal, b.body
-       FROM ${sourceOf(query)} JOIN delivery_bodies b ON b.delivery_row = d.row LEFT JOIN webhooks w ON w.id = d.webhook_id
-      WHERE ${conditions.join(' AND ')}
-      ORDER BY d.created_at DESC, d.id DESC LIMIT $limit`,
+       FROM (SELECT d.* FROM ${sourceOf(query)} WHERE ${conditions.join(' AND ')}
+              ORDER BY d.created_at DESC, d.id DESC LIMIT $limit) d
+       JOIN delivery_bodies b ON b.delivery_row = d.row LEFT JOIN webhooks w ON w.id = d.webhook_id
+      ORDER BY d.created_at DESC, d.id DESC`,
   )
   const { customer_id, monitor_id = null, webhook_id = null, since = null, before = null } = query
   return rows
