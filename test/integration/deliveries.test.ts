@@ -106,9 +106,14 @@ test('filters by monitor, including a removed one, or by status', async () => {
 })
 
 /** Commits deliveries to a target, each with an item of this title. */
-function send(it: Targets, titles: string[], webhook_id: string, monitor_id = 'mon_1') {
+function send(
+  it: Targets,
+  titles: string[],
+  webhook_id: string,
+  { monitor_id = 'mon_1', text = '' } = {},
+) {
   return titles.map((title) => {
-    const items = [{ id: title, title, score: 4711 }]
+    const items = [{ id: title, title, text, score: 4711 }]
     const id = deliveryId('ins_1', monitor_id, webhook_id, [title])
     const body = envelope({ delivery_id: id, monitor_id, items, grouped: false })
     const now = it.clock.now()
@@ -132,7 +137,10 @@ test('filters by target, time, and retries apart from waiting deliveries; filter
   const [one, two] = [(await it.create()).id, (await it.create()).id]
   const [a = '', b = ''] = send(it, ['a', 'b'], one)
   await it.clock.advance(60_000)
-  const [c = '', d = ''] = [...send(it, ['c'], two), ...send(it, ['d'], one, 'mon_2')]
+  const [c = '', d = ''] = [
+    ...send(it, ['c'], two),
+    ...send(it, ['d'], one, { monitor_id: 'mon_2' }),
+  ]
   it.db.run('UPDATE deliveries SET retry_index = 1, next_attempt_at = 1767225900000 WHERE id = ?', [
     b,
   ])
@@ -183,6 +191,19 @@ test('a search by text reads a bounded number of deliveries, and next_before con
   const some = await it.call(`${DELIVERIES}?q=hay&limit=10`)
   expect(ids(some)).toHaveLength(10)
   expect(some.body.next_before).toBe(some.body.deliveries.at(-1).created_at)
+})
+
+test('a search by text reads a bounded number of bytes', async () => {
+  await using it = await startTargets()
+  it.addMonitor('mon_1')
+  const { id } = await it.create()
+  const titles = Array.from({ length: 60 }, (_, n) => (n === 0 ? 'the needle' : `hay ${n}`))
+  const [needle = ''] = send(it, titles, id, { text: 'x'.repeat(200_000) })
+
+  const page = await it.call(`${DELIVERIES}?q=needle`)
+  expect([ids(page), page.body.next_before]).toEqual([[], expect.any(String)])
+  const next = await it.call(`${DELIVERIES}?q=needle&before=${page.body.next_before}`)
+  expect(ids(next)).toEqual([needle])
 })
 
 test('next_before leads through all pages and is null at the end', async () => {

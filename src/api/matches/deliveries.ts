@@ -125,7 +125,7 @@ const Q_MAX = 200
 const EXAMINED_MAX = 1000
 const EXAMINED_BYTES_MAX = 8_000_000
 /** Rows of one query of such a search. */
-const STEP = 100
+const STEP = 25
 /** The beginning of an id that few others share. */
 const ID_PREFIX = /^dlv_[\w-]{4,64}$/
 
