@@ -136,7 +136,7 @@ inBrowser('commenting with a browser', () => {
     [
       'a block page',
       () => it.sandbox.addFault({ path: '/comments', fault: 'block_403_html' }),
-      { kind: 'blocked' },
+      { kind: 'blocked', login_hint: true },
     ],
     [
       'a challenge',

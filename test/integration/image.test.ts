@@ -1,5 +1,5 @@
 // Goal: the container image is valid, reproducible, runs as its user with a read-only root, and answers its health check.
-// Method: the built executable (FORUMD_BINARY), skopeo as the independent reader of the layout, and podman to run it, where
+// Method: the built executable (FORUMD_IMAGE_BINARY), skopeo as the independent reader of the layout, and podman to run it, where
 // this machine lets it.
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -13,11 +13,11 @@ import { type Folder, tempFolder } from '../support/folder.ts'
 setDefaultTimeout(180_000)
 
 const root = join(import.meta.dir, '../..')
-const binary = process.env['FORUMD_BINARY']
+const binary = process.env['FORUMD_IMAGE_BINARY']
 const can =
   binary !== undefined &&
   ['skopeo', 'dpkg-deb', 'apt-get'].every((tool) => Bun.which(tool) !== null)
-if (!can) console.log('no image is built here: it takes FORUMD_BINARY, skopeo and dpkg')
+if (!can) console.log('no image is built here: it takes FORUMD_IMAGE_BINARY, skopeo and dpkg')
 
 const EPOCH_S = '1795132800'
 const IMAGE = `docker.io/library/forumd:${version}`
