@@ -18,7 +18,7 @@ export function headlineOf({ payload, delivery_id }: Delivery): string {
 }
 
 /** The reason for a delivery's state; empty if there is none. */
-export function statusReason({ status, last_error, payload }: Delivery): string {
+function statusReason({ status, last_error, payload }: Delivery): string {
   if (payload.suppressed) return suppression(payload.suppressed.reason)
   // Errors before a successful attempt are listed on the page of the delivery.
   return last_error === null || status === 'delivered' ? '' : errorReason(last_error)
