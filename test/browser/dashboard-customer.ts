@@ -63,7 +63,7 @@ export function customerStories(fixture: () => Dashboard) {
     await client.misses('Is sourdough worth it?')
     await client.waitForText('Sourdough that never arrives')
     await client.choose('State', '')
-    await client.type('Search deliveries by text or id', 'best flour')
+    await client.type('Search text or id', 'best flour')
     await client.misses('Sourdough that never arrives')
     await client.waitForText('Rye: best flour')
     // The URL keeps the filters.
@@ -91,7 +91,7 @@ export function customerStories(fixture: () => Dashboard) {
     await client.choose('State', 'dead')
     await client.waitForText('No deliveries match these filters')
     await client.press('Clear filters')
-    await client.type('Search deliveries by text or id', id)
+    await client.type('Search text or id', id)
     await client.misses('Is sourdough worth it?')
     await client.waitForText('Sourdough that never arrives')
   })

@@ -330,7 +330,7 @@ function SearchText({ text, search }: { text: string; search: (text: string) => 
     if (typed.trim() === text) return
     return runAfter(PAUSE_MS, () => search(typed.trim()))
   }, [typed])
-  return <SearchBox label="Search deliveries by text or id" value={typed} change={setTyped} />
+  return <SearchBox label="Search text or id" value={typed} change={setTyped} />
 }
 
 type Page = { deliveries: Delivery[]; next_before: string | null }
