@@ -19439,6 +19439,17 @@ export interface operations {
                   lag_ids: number
                   /** @description Seconds since the instant up to which everything was read. */
                   lag_s: number | null
+                  /** @description Items since `since` were read again up to `at`: what had come late under an old id, or had changed, was matched. Null: none were, or the source needs no such pass. */
+                  reread:
+                    | ({
+                        /** Format: date-time */
+                        since: string
+                        /** Format: date-time */
+                        at: string
+                      } & {
+                        [key: string]: unknown
+                      })
+                    | null
                   /** @description Numbers of ids that had no item, or were not read, when it was their turn. */
                   missing: {
                     /** Format: int64 */

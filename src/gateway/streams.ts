@@ -1,5 +1,6 @@
 import { type Fault, ok, type Outcome } from '../core/base/result.ts'
 import type { Item, Page } from '../core/forum/items.ts'
+import { beginningAhead } from '../core/limits/plan.ts'
 import { type AuditTokens, refill } from '../core/polling/audit.ts'
 import { createItemClock } from '../core/polling/item-clock.ts'
 import { ANONYMOUS, type Platform } from '../platforms/port.ts'
@@ -27,14 +28,17 @@ export type StreamSource = {
   /** Reads what came after `state`, within the share of requests of an interval. Null: from now on. */
   step(
     state: string | null,
-    call: { interval_s: number; signal: AbortSignal },
+    call: { interval_s: number; signal: AbortSignal; places: readonly string[] },
   ): Promise<Outcome<StreamStep>>
   /** Time in which an item may be listed again under an old id; 0: steps find it. */
   relisted_ms: number
   /** Requests that `reread` may send now; 0: none. */
   reread_requests(): number
   /** Reads ids again, within the share of requests that is kept for it. */
-  reread(ids: IdRange, signal: AbortSignal): Promise<Outcome<Reread>>
+  reread(
+    ids: IdRange,
+    call: { signal: AbortSignal; places: readonly string[] },
+  ): Promise<Outcome<Reread>>
   /**
    * Present state of items by fullname, as many as its requests allow: `tried`. Items that are
    * deleted or could not be read are left out.
@@ -47,6 +51,10 @@ export type StreamSource = {
   newest(of: 'posts' | 'comments', signal: AbortSignal): Promise<Outcome<Page<Item>>>
   /** Milliseconds by which the clock of its items is ahead of ours; 0 unless it is more than a minute. */
   ahead_ms(): number
+  /** Milliseconds by which that clock is behind ours; 0 if it is ahead, or behind by less than can be measured. */
+  behind_ms(): number
+  /** An instant of that clock by ours, or a little earlier. */
+  ours(at: number): number
 }
 
 /** The further sources that can be monitored, by name. */
@@ -61,13 +69,22 @@ const REQUESTS_MIN = 10
 /** A step that catches up after an outage reads for a minute, even if its interval is shorter. */
 const STEP_MIN_MS = 60_000
 /** Share of a source's requests for ids that are read again, beside that of steps. */
-const REREAD_SHARE = 0.1
+const REREAD_SHARE = 0.2
+/** Requests of one reread, so that the next step is in time. */
+const REREAD_AT_ONCE = 5
+/** Share of any minute's requests that all of this may use. */
+const MINUTE_SHARE = 0.9
 const REREAD_DEADLINE_MS = 20_000
 /** Share of a minute's requests that one round of lookups by id may use. */
 const REFETCH_SHARE = 1 / 6
 const REFETCH_DEADLINE_MS = 20_000
 /** Newest items in a sample. */
 const SAMPLE_ROWS = 50
+
+/** The Date header has whole seconds, and answers take a while. */
+const CLOCKS_AGREE_MS = 1500
+
+const lead = (ms: number): number => (Math.abs(ms) > CLOCKS_AGREE_MS ? ms + CLOCKS_AGREE_MS : 0)
 
 type Options = {
   name: string
@@ -116,12 +133,16 @@ export function createStreamSource({
       return reasons.find((it) => it != null) ?? null
     },
     ahead_ms: item_clock.ms,
-    async step(state, { interval_s, signal }) {
+    behind_ms: () => Math.max(0, -beginningAhead(item_clock.earliest_ms())),
+    ours: (at) => at - lead(item_clock.measured_ms()),
+    async step(state, { interval_s, signal, places }) {
       const share = Math.floor((SHARE * requests_per_minute * interval_s) / 60)
       const step = await stream.advance(state, {
         requests: Math.max(REQUESTS_MIN, share),
         deadline_at: clock.now() + Math.max(STEP_MIN_MS, interval_s * 1000),
         signal,
+        places,
+        share: MINUTE_SHARE,
       })
       if (!step.ok) return step
       item_clock.observe(step.value.items)
@@ -129,12 +150,14 @@ export function createStreamSource({
     },
     relisted_ms: stream.relisted_ms,
     reread_requests: rereadRequests,
-    async reread(ids, signal) {
-      const requests = rereadRequests()
+    async reread(ids, { signal, places }) {
+      const requests = Math.min(REREAD_AT_ONCE, rereadRequests())
       const read = await stream.reread(ids, {
         requests,
         deadline_at: clock.now() + REREAD_DEADLINE_MS,
         signal,
+        places,
+        share: MINUTE_SHARE,
       })
       // A request that failed has cost one too.
       saved = { ...saved, tokens: saved.tokens - (read.ok ? read.value.requests : 1) }

@@ -8,6 +8,7 @@ import type { EgressRequest } from '../net/proxy-agents.ts'
 import { createReachability } from '../net/reachability.ts'
 import type { Clock, Log } from '../runtime/runtime.ts'
 import { createHosts, type Hosts } from './hosts.ts'
+import type { ClientPace } from './pace.ts'
 import type { Use } from './port.ts'
 import { productOf, rulesOf } from './robots.ts'
 
@@ -37,6 +38,8 @@ export type HttpCall = {
   signal?: AbortSignal | undefined
   /** `poll`: forumd requests it by itself; default: a caller asked for it. */
   use?: Use
+  /** Part of a minute's requests that such calls may use together; absent: that of their use. */
+  share?: number | undefined
 }
 
 /** A complete answer that is neither a limit nor a refusal of the edge. */
@@ -81,6 +84,8 @@ export type HttpClientOptions = {
   requests_per_minute: number
   /** Requests that may be sent at once after a quiet time. */
   burst?: number
+  /** Pace of a source that has several hosts; absent: that of the host. */
+  pace?: ClientPace
   timeout_ms: number
   /** Headers of every request, such as a key. */
   headers?: () => Record<string, string>
@@ -93,6 +98,8 @@ export type HttpClientOptions = {
   on_recovered?: () => void
 }
 
+/** Part of a minute's requests that forumd's own may use; callers have the rest. */
+const POLL_SHARE = 0.9
 const ATTEMPTS_MAX = 3
 const FIRST_BACKOFF_MS = 500
 const BACKOFF_MAX_MS = 60_000
@@ -115,7 +122,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     onRecovered: options.on_recovered ?? (() => {}),
   })
   const shared = (options.hosts ?? createHosts(clock)).at(host)
-  const pace = shared.join(requests_per_minute, burst)
+  const pace = options.pace ?? shared.join(requests_per_minute, burst)
   let offset_ms = 0
   const etags = new LRUCache<string, { etag: string; text: string }>({
     max: ETAGS_MAX,
@@ -124,11 +131,12 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   })
 
   /** Waits for the pace; null when the deadline comes first. */
-  async function turn({ deadline_at, signal }: HttpCall): Promise<Fault | null> {
+  async function turn(call: HttpCall): Promise<Fault | null> {
+    const { deadline_at, signal, share = call.use === 'poll' ? POLL_SHARE : 1 } = call
     for (;;) {
-      const ms = pace.wait_ms()
+      const ms = pace.wait_ms(share)
       if (ms === 0) {
-        pace.take()
+        pace.take(share)
         return null
       }
       if (clock.now() + ms > deadline_at)
@@ -172,6 +180,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       timeout_ms: Math.min(options.timeout_ms, call.deadline_at - clock.now()),
       signal: call.signal,
     }
+    const sent_at = clock.now()
     const result = await egress.send(sent)
     trial.end(result.ok ? true : call.signal?.aborted ? null : result.why !== 'unreached' && null)
     if (!result.ok) {
@@ -182,7 +191,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     }
     const { status, headers, body: text } = result.answer
     const date = Date.parse(headers.get('date') ?? '')
-    if (!Number.isNaN(date)) offset_ms = date - clock.now()
+    if (!Number.isNaN(date)) offset_ms = offsetOf(date, { sent_at, answered_at: clock.now() })
     if (status === 304 && known !== undefined)
       return { ok: true, value: { status: 200, headers, text: known.text } }
     const etag = headers.get('etag')
@@ -211,6 +220,9 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
         const sent = await transmit(request, call, false)
         if (!sent.ok) return fail(sent.fault)
         const { status, headers, text } = sent.value
+        const fault = judge({ ...sent.value, value: parse(text) }, request)
+        // A limit holds for the rules too; every other refusal is a state that the rules know.
+        if (fault?.kind === 'throttled') return fail(fault)
         return ok({ status, location: headers.get('location'), text })
       },
     })
@@ -285,6 +297,14 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     wait_ms: pace.wait_ms,
     limit: pace.limit,
   }
+}
+
+/** Offset of the clock behind a Date header, which has whole seconds; 0 if the clocks may agree. */
+function offsetOf(
+  date: number,
+  { sent_at, answered_at }: { sent_at: number; answered_at: number },
+) {
+  return date <= answered_at && date + 1000 > sent_at ? 0 : date - answered_at
 }
 
 /** The value of a JSON text; undefined if it is none. */

@@ -112,7 +112,12 @@ type ProofKind = 'time_listing' | 'keyset' | 'dense' | 'sparse_walk'
 
 /** Why a source cannot prove completeness now, although its answers were read. */
 export type PartialReason =
-  'order_is_not_arrival' | 'copy_of_remote' | 'seen_as_anonymous' | 'not_affordable' | 'no_paging'
+  | 'order_is_not_arrival'
+  | 'copy_of_remote'
+  | 'seen_as_anonymous'
+  | 'not_affordable'
+  | 'no_paging'
+  | 'places_not_read'
 
 /** Range of ids, both inclusive. */
 export type IdRange = { from_id: number; to_id: number }
@@ -124,6 +129,8 @@ type StreamState = string
 export type StreamStep = {
   /** New items and current texts of edited ones, oldest first. */
   items: Item[]
+  /** Fullnames of those with an id above the highest known one of the state; absent: their times decide what is new. */
+  arrived?: readonly string[]
   /** Fullnames of known items that were deleted or removed. */
   gone: string[]
   state: StreamState
@@ -135,7 +142,7 @@ export type StreamStep = {
   skipped: IdRange[]
   /** Ids that had no item for longer than the patience: no later step asks for them, `reread` can. */
   unanswered: number[]
-  /** Ids that had an item, live or not: those among them that were reported before are no longer missing. */
+  /** Ids that had an item: those among them that were reported before are no longer missing. */
   answered: number[]
   /**
    * Epoch ms by the source's clock: everything that was visible to the reader and created before was
@@ -151,17 +158,23 @@ export type StreamStep = {
 export type StreamCall = {
   /** At most this many requests. */
   requests: number
+  /** Places that monitors name. Absent: none. */
+  places?: readonly string[]
   /** Epoch ms. */
   deadline_at: number
   signal?: AbortSignal | undefined
   /** `poll`: forumd requests it by itself. */
   use?: Use
+  /** Part of a minute's requests that monitors may use; absent: all of them. */
+  share?: number | undefined
 }
 
 /** Result of reading a range again. */
 export type Reread = {
   /** Items of the range as they are now, oldest first. */
   items: Item[]
+  /** Fullnames of items that were deleted or removed; absent: not known. */
+  gone?: string[]
   /** Ids of the range that have no item. */
   unanswered: number[]
   /** The rest of the range, which was not read. Null: none. */

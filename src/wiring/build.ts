@@ -39,7 +39,7 @@ import { connectGauges, createObservers, onPlatformRequest } from './observers.t
 import { createPlatform, createWriteActions, hostsOf, longestAtPlatform } from './platform.ts'
 import { createRoutes } from './routes.ts'
 import { endingSoon, sourceEnds } from './source-ends.ts'
-import { connectSources, streamsOf } from './sources.ts'
+import { connectSources, hostPaceStore, streamsOf } from './sources.ts'
 
 /**
  * Stands for a plan that was removed from the configuration: no new monitors, and the slowest cadence for existing
@@ -144,6 +144,7 @@ export function assemble({
     budget,
     on_read: (state) => metrics.count('reads_cache_total', { state }),
     on_recovered: () => monitoring.resume(),
+    paceOf: (host) => hostPaceStore({ db, log }, host),
   })
   const streams = streamsOf(sources)
   const usable = () =>

@@ -14,6 +14,7 @@ import { createDiscourse } from '../platforms/discourse/adapter.ts'
 import { createHackerNews } from '../platforms/hackernews/adapter.ts'
 import { createHosts, type Hosts } from '../platforms/hosts.ts'
 import { createLemmy } from '../platforms/lemmy/adapter.ts'
+import type { PaceStore } from '../platforms/pace.ts'
 import { ANONYMOUS, type Call, type Platform } from '../platforms/port.ts'
 import { createFurtherForum } from '../platforms/reddit/source.ts'
 import {
@@ -25,6 +26,8 @@ import {
   unsupported,
 } from '../platforms/source.ts'
 import type { Runtime } from '../runtime/runtime.ts'
+import { findHostPace, putHostPace } from '../store/accounts/sources.ts'
+import type { Db } from '../store/db/connection.ts'
 
 /** A configured source beside the one of `[platform]`. */
 type ConfiguredSource = Config['source'][number]
@@ -58,6 +61,8 @@ type Deps = Pick<Runtime, 'clock' | 'log' | 'random'> & {
   budget: ByteBudget
   on_read: (state: CacheState) => void
   on_recovered?: () => void
+  /** Keeps the last requests to a host over a restart. */
+  paceOf?: (host: string) => PaceStore
 }
 
 /** Creates the adapter of one configured source. Nothing is requested yet. */
@@ -79,7 +84,7 @@ export const createSource = (
 
 /** Creates the configured sources with their reads, by name. */
 export function connectSources(config: Config, deps: Deps): Map<string, ReadySource> {
-  const hosts = createHosts(deps.clock)
+  const hosts = createHosts(deps.clock, deps.paceOf)
   const created = config.source.map((it) => {
     const source = createSource(it, config, { ...deps, hosts })
     let fault: ReadFault | null = null
@@ -106,6 +111,21 @@ export function connectSources(config: Config, deps: Deps): Map<string, ReadySou
   })
   return new Map(created)
 }
+
+/** Keeps the last requests to a host in the database. Without space on the disk they are lost with the process. */
+export const hostPaceStore = (
+  { db, log }: { db: Db } & Pick<Deps, 'log'>,
+  host: string,
+): PaceStore => ({
+  load: () => findHostPace(db, host),
+  save(text) {
+    try {
+      putHostPace(db, host, text)
+    } catch (error) {
+      log('debug', 'source.pace_not_stored', { host, error: String(error) })
+    }
+  },
+})
 
 /** The sources that can be monitored. */
 export const streamsOf = (sources: ReadonlyMap<string, ReadySource>): StreamSources =>

@@ -117,7 +117,7 @@ export function monitorStories(fixture: () => Dashboard) {
     await client.waitForText('No deliveries match these filters')
 
     receiver.answers.push(...Array.from({ length: 6 }, () => ({ status: 500, body: 'no shelf' })))
-    sandbox.post({ subforum: 'bread', title: 'A crumpet that nobody takes' })
+    sandbox.post({ subforum: 'bread', title: 'A crumpet on a full shelf' })
     await clock.advance(2 * MINUTE)
 
     await client.open('/webhooks')

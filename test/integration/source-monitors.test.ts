@@ -91,7 +91,7 @@ test('new items of a source are delivered once, with its name, over restarts', a
     proof: ['dense'],
     gaps: [],
   })
-  expect(Date.parse(health.coverage_24h.audited_until)).toBeGreaterThan(daemon.clock.now() - 30 * S)
+  expect(Date.parse(health.coverage_24h.audited_until)).toBeGreaterThan(daemon.clock.now() - 70 * S)
   expect(health.stream_liveness.status).toBe('live')
 })
 

@@ -88,13 +88,7 @@ export function monitorHealth(
     // Monitors of main alone have the shape that they had before there were sources.
     ...(further.length > 0 && {
       sources: readable(log, () =>
-        further.flatMap(({ row, facts }) =>
-          toSource(db, row, facts, {
-            now,
-            since_at,
-            ahead_ms: sources.get(row.place)?.ahead_ms() ?? 0,
-          }),
-        ),
+        further.flatMap(({ row, facts }) => toSource(db, row, facts, { now, since_at })),
       ),
     }),
     stream_liveness: liveness,
@@ -120,16 +114,17 @@ function toSource(
   db: Db,
   { feed_id, place }: MonitorFeed,
   { stream, attached_at }: FeedFacts,
-  { now, since_at, ahead_ms }: { now: number; since_at: number; ahead_ms: number },
+  { now, since_at }: { now: number; since_at: number },
 ) {
   if (stream === null) return []
   const missing = countIdGaps(db, { feed_id, since_at, begun_at: attached_at })
   const open = listIdGaps(db, feed_id).filter(({ recorded_at }) => recorded_at >= attached_at)
-  return [fromSource(judgeSource(place, stream, { missing, open, now: now + ahead_ms }))]
+  return [fromSource(judgeSource(place, stream, { missing, open, now }))]
 }
 
-const fromSource = ({ open, ...rest }: SourceCoverage) => ({
+const fromSource = ({ open, reread, ...rest }: SourceCoverage) => ({
   ...rest,
+  reread: reread === null ? null : { since: iso(reread.since), at: iso(reread.at) },
   open: open.map(({ from_id, to_id, reason, recorded_at, retry_at }) => ({
     from_id,
     to_id,

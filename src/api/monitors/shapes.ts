@@ -181,6 +181,10 @@ const sourceCoverage = once(() => {
     lag_s: count.nullable().meta({
       description: 'Seconds since the instant up to which everything was read.',
     }),
+    reread: z.looseObject({ since: instant, at: instant }).nullable().meta({
+      description:
+        'Items since `since` were read again up to `at`: what had come late under an old id, or had changed, was matched. Null: none were, or the source needs no such pass.',
+    }),
     missing: z.looseObject({ found: count, healed: count, open: count }).meta({
       description: 'Numbers of ids that had no item, or were not read, when it was their turn.',
     }),

@@ -36,7 +36,7 @@ export type FeedFacts = {
 /** Ids of a stream, both inclusive. */
 export type Ids = { from_id: number; to_id: number }
 
-/** A feed of all items of a source, which its ids verify. Instants by the clock of the source; null: no step yet. */
+/** A feed of all items of a source, which its ids verify. Instants by our clock; null: no step yet. */
 export type StreamFacts = {
   proof: string | null
   verified_from: number | null
@@ -49,6 +49,8 @@ export type StreamFacts = {
   partial: string | null
   /** Fault of the last step; null: none. */
   fault: string | null
+  /** All ids of items since then were read again at `at`, and what had come late or had changed was matched. */
+  reread: { since: number; at: number } | null
 }
 
 /** Columns of a feed, with those of its stream where it is one. */
@@ -63,6 +65,8 @@ export type StreamColumns = {
   behind_from: number | null
   behind_to: number | null
   partial: string | null
+  reread_since: number | null
+  reread_done_at: number | null
 }
 
 /** A stored feed, with the start of a monitor on it by the item clock. */
@@ -99,6 +103,10 @@ export const feedFacts = (it: StoredFeed, created_at: number, offset_ms: number)
           behind: toRange(it.behind_from, it.behind_to),
           partial: it.partial,
           fault: it.last_fault,
+          reread:
+            it.reread_since === null || it.reread_done_at === null
+              ? null
+              : { since: it.reread_since, at: it.reread_done_at },
         }
       : null,
 })

@@ -138,18 +138,19 @@ export type SourceCoverage = Pick<Coverage, 'status' | 'reason'> & {
   lag_ids: number
   /** Seconds since the instant up to which everything was read; null: nothing yet. */
   lag_s: number | null
+  reread: StreamFacts['reread']
   missing: MissingIds
   open: OpenIds[]
   open_truncated: boolean
 }
 
-/** Judges one source. `now`: by the clock of its items. */
+/** Judges one source. */
 export function judgeSource(
   source: string,
   stream: StreamFacts,
   { missing, open, now }: { missing: MissingIds; open: readonly OpenIds[]; now: number },
 ): SourceCoverage {
-  const { proof, proven, behind, verified_until } = stream
+  const { proof, proven, behind, verified_until, reread } = stream
   const is_cut = open.some(({ reason }) => reason === 'skipped')
   const state = judgeStreams([stream]) ?? {
     status: is_cut ? ('degraded' as const) : ('complete' as const),
@@ -163,6 +164,7 @@ export function judgeSource(
     behind,
     lag_ids: behind === null ? 0 : behind.to_id - behind.from_id + 1,
     lag_s: verified_until === null ? null : Math.max(0, Math.round((now - verified_until) / 1000)),
+    reread,
     missing,
     open: open.slice(0, OPEN_MAX),
     open_truncated: open.length > OPEN_MAX,

@@ -19,6 +19,7 @@ const COVERAGE: { [code: string]: string } = {
   seen_as_anonymous: 'A source answered as if forumd had no key, which hides items.',
   not_affordable: 'A source has more items than its requests a minute can read.',
   no_paging: 'A source lists its newest items only.',
+  places_not_read: 'The tags of some new items could not be read yet.',
   never_polled: 'never polled',
   stalled: 'not polled for three times its interval',
   unregistered: 'not registered for polling: an internal error',

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import type { Comment, Item, Node, Post } from '../../core/forum/items.ts'
+import { createHosts } from '../hosts.ts'
 import { createHttpClient, type HttpAnswer, type HttpCall } from '../http.ts'
 import { fieldsOf, fromNode, type HiddenReplies, rowsOf, textAt, toNode, toTree } from '../items.ts'
 import type { Call, Listing } from '../port.ts'
@@ -25,24 +26,19 @@ import {
   type Story,
   storyOf,
   toComment,
+  toCommunity,
   toItem,
   toPost,
   toUser,
   unknownStory,
 } from './readers.ts'
-import { createStream, type FoundStory } from './stream.ts'
+import { createStream, type FoundStory, type ReadAncestor } from './stream.ts'
 
 const FIREBASE = 'https://hacker-news.firebaseio.com'
 const ALGOLIA = 'https://hn.algolia.com'
 const HITS_MAX = 1000
 const AT_ONCE = 8
 const STORIES_MAX = 20_000
-/**
- * Share of a minute's requests that may be sent at once: each item is a request, and a poll reads all those of its
- * interval. Paced one by one, the last would be late by as much again.
- */
-const BURST_SHARE = 0.75
-const BURST_MIN = 10
 /** A comment is this deep at most; a longer chain ends the search for its story. */
 const ANCESTORS_MAX = 60
 
@@ -61,14 +57,20 @@ const LISTS: Readonly<Record<Place, string>> = {
 export function createHackerNews(given: SourceOptions & { search_url?: string }): Source {
   // Both hosts serve nothing but the documented API: rules for crawlers of pages do not concern it.
   const options = { ...given, robots: false }
-  const { clock } = options
+  const { clock, requests_per_minute } = options
+  const base_url = options.base_url || FIREBASE
+  // Each item is a request, and a poll reads all those of its interval: paced one by one, the last would be late.
+  const pace = (options.hosts ?? createHosts(clock))
+    .at(new URL(base_url).host)
+    .join(requests_per_minute, requests_per_minute)
   const firebase = createHttpClient({
     ...options,
-    base_url: options.base_url || FIREBASE,
-    burst: Math.max(BURST_MIN, Math.floor(BURST_SHARE * options.requests_per_minute)),
+    pace,
+    base_url,
   })
   const algolia = createHttpClient({
     ...options,
+    pace,
     base_url: options.search_url ?? (options.base_url || ALGOLIA),
     verdict: searchFault,
   })
@@ -85,21 +87,20 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
     return answer.ok ? ok(toItem(answer.value)) : answer
   }
 
-  async function storyAbove(item: NativeItem, call: HttpCall): Promise<Outcome<FoundStory>> {
+  /** The story above a comment, whose ancestors `read` requests. */
+  async function storyAbove(item: NativeItem, read: ReadAncestor): Promise<Outcome<FoundStory>> {
     const path: number[] = [item.id]
-    let requests = 0
     let parent = item.row['parent']
     for (let steps = 0; steps < ANCESTORS_MAX && typeof parent === 'number'; steps++) {
       const known = stories.get(parent)
-      const above = known === undefined ? await readItem(parent, call) : null
-      if (above !== null) requests += 1
+      const above = known === undefined ? await read(parent) : null
       if (above !== null && !above.ok) return above
       const native = above?.value ?? null
       const story =
         known ?? (native !== null && !isComment(native) ? storyOf(toPost(native)) : undefined)
       if (story !== undefined) {
         for (const id of [...path, parent]) stories.set(id, story)
-        return ok({ story, requests })
+        return ok({ story, is_known: true })
       }
       if (native === null) break
       path.push(parent)
@@ -107,7 +108,7 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
     }
     // The comment is visible although its story is not: it is shown without a title.
     const id = typeof parent === 'number' ? parent : path.at(-1)
-    return ok({ story: unknownStory(String(id ?? item.id)), requests })
+    return ok({ story: unknownStory(String(id ?? item.id)), is_known: false })
   }
 
   /** Items in the order of `ids`; `null` answers are left out. */
@@ -298,7 +299,7 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
     const nodes: Node[] = []
     for (const item of items.value) {
       if (!isComment(item)) continue
-      const found = await storyAbove(item, call)
+      const found = await storyAbove(item, (id) => readItem(id, call))
       if (!found.ok) return found
       nodes.push(toNode(toComment(item, found.value.story)))
     }
@@ -326,13 +327,16 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
           : fail({ kind: 'unreadable', path: '$' })
       },
       async item(id, call) {
-        const answer = await get(`item/${id}`, call)
-        const item = answer.ok ? toItem(answer.value) : null
+        const answer = await readItem(id, call)
+        const item = answer.ok ? answer.value : null
         // Its comments follow, which name it.
         if (item !== null && isPost(item) && livenessOf(item) === 'live')
           stories.set(id, storyOf(toPost(item)))
         return answer
       },
+      left: pace.left,
+      requests_per_minute,
+      offset_ms: firebase.clock_offset_ms,
       updates: (call) => get('updates', call),
       storyAbove,
     }),
@@ -413,36 +417,3 @@ function searchFault({ status, value }: HttpAnswer): Fault | null {
     ? { kind: 'throttled', retry_after_s: 60, estimated: true }
     : null
 }
-
-const TITLES: Readonly<Record<Place, string>> = {
-  story: 'Stories and polls',
-  ask: 'Ask HN',
-  show: 'Show HN',
-  job: 'Jobs',
-}
-
-const PATHS: Readonly<Record<Place, string>> = {
-  story: 'newest',
-  ask: 'ask',
-  show: 'show',
-  job: 'jobs',
-}
-
-const toCommunity = (place: Place) => ({
-  id: place,
-  name: place,
-  display_name_prefixed: place,
-  title: TITLES[place],
-  description: null,
-  subscribers: null,
-  active_users: null,
-  created: null,
-  created_utc: null,
-  type: 'public',
-  over_18: false,
-  quarantined: false,
-  url: `${SITE}/${PATHS[place]}`,
-  icon_url: null,
-  banner_url: null,
-  language: 'en',
-})

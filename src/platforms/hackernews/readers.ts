@@ -222,3 +222,37 @@ export function commentsOfTree(root: Record<string, unknown>, story: Story): Com
   }
   return found
 }
+
+const TITLES: Readonly<Record<Place, string>> = {
+  story: 'Stories and polls',
+  ask: 'Ask HN',
+  show: 'Show HN',
+  job: 'Jobs',
+}
+
+const PATHS: Readonly<Record<Place, string>> = {
+  story: 'newest',
+  ask: 'ask',
+  show: 'show',
+  job: 'jobs',
+}
+
+/** A place as a community. */
+export const toCommunity = (place: Place) => ({
+  id: place,
+  name: place,
+  display_name_prefixed: place,
+  title: TITLES[place],
+  description: null,
+  subscribers: null,
+  active_users: null,
+  created: null,
+  created_utc: null,
+  type: 'public',
+  over_18: false,
+  quarantined: false,
+  url: `${SITE}/${PATHS[place]}`,
+  icon_url: null,
+  banner_url: null,
+  language: 'en',
+})

@@ -1,8 +1,16 @@
-import { ok, type Outcome } from '../../core/base/result.ts'
+import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import type { Item } from '../../core/forum/items.ts'
 import type { HttpCall } from '../http.ts'
 import { fieldsOf, numberAt } from '../items.ts'
 import type { ItemStream, StreamCall, StreamStep } from '../source.ts'
+import {
+  createQueues,
+  createTouches,
+  isMissing,
+  NO_QUEUES,
+  type Queues,
+  type QueueState,
+} from './queues.ts'
 import {
   isComment,
   isDelayed,
@@ -11,51 +19,60 @@ import {
   type NativeItem,
   type Story,
   toComment,
-  toItem,
   toPost,
 } from './readers.ts'
 
-/** Story of a comment. */
-export type FoundStory = { story: Story; requests: number }
+/** Story of a comment; not known: one of the items above it could not be read. */
+export type FoundStory = { story: Story; is_known: boolean }
+
+/** Requests an item above a comment. */
+export type ReadAncestor = (id: number) => Promise<Outcome<NativeItem | null>>
 
 /** Requests of the stream to the API. */
 export type ItemReader = {
   clock: { now(): number }
   maxItem(call: HttpCall): Promise<Outcome<number>>
-  item(id: number, call: HttpCall): Promise<Outcome<unknown>>
+  item(id: number, call: HttpCall): Promise<Outcome<NativeItem | null>>
   updates(call: HttpCall): Promise<Outcome<unknown>>
-  /** The story above a comment, and the requests that it took. */
-  storyAbove(item: NativeItem, call: HttpCall): Promise<Outcome<FoundStory>>
+  storyAbove(item: NativeItem, read: ReadAncestor): Promise<Outcome<FoundStory>>
+  /** Requests that may be sent now, within a share of a minute's requests. */
+  left(share: number): number
+  requests_per_minute: number
+  /** Milliseconds by which the clock of the API is ahead. */
+  offset_ms(): number
 }
 
-/** An id that is answered with `null`, or whose text is delayed: requested again until `patience`. */
-type Pending = { id: number; since: number; due_at: number }
-type State = {
-  /** Every id up to this one was answered, or waits in `pending`. */
+type State = QueueState & {
+  /** Every id up to this one was answered, or waits as pending. */
   last: number
   first: number
-  pending: Pending[]
-  /** Dead items, which may come back: requested again for a day. */
-  dead: Pending[]
-  /** Changed items that were not read again yet. */
-  changed: number[]
+  /** The highest id that exists. */
+  until: number
+  /** Epoch ms of the last requests for the highest id, and for the list of changes. */
+  max_at: number
   changed_at: number
-  /** Epoch ms: everything created before was read, but for pending ids. */
-  read_until: number
+  /** Creation of the highest item that was read, epoch ms; 0: none so far. */
+  time: number
+  /** Epoch ms: no item above `until` had been created then. */
+  empty_at: number
 }
 
-/** An id without an item after this time is reported as unanswered. */
-const PATIENCE_MS = 30 * 60_000
-const DEAD_MS = 24 * 3_600_000
-const RETRY_FIRST_MS = 5_000
-const RETRY_MAX_MS = 5 * 60_000
-const DEAD_EVERY_MS = 3_600_000
-const UPDATES_EVERY_MS = 30_000
+/** The list of changes is a window of the last minute or so, without a cursor. */
+const UPDATES_EVERY_MS = 25_000
+/** An answer that names no newer item may be a copy of this age. */
+const COPY_MS = 60_000
 const AT_ONCE = 8
-const DEAD_MAX = 500
-const CHANGED_MAX = 500
-/** A step that has this many requests left still reads what was changed. */
-const UPDATES_MIN = 5
+/** Part of a minute's requests for other items than new ones; more while more than the second are left. */
+const OTHERS_SHARE = 0.2
+const SPARE_SHARE = 0.25
+/** The highest id is requested this often at most when less than 60 %, and 30 %, of a minute's requests are left. */
+const MAX_SPARING_MS = 5500
+const MAX_SCARCE_MS = 8500
+const MAX_LATEST_MS = 30_000
+/** Wait when no request may be sent. */
+const FULL_WAIT_S = 2
+/** A comment whose story could not be read is read again for so long after its creation. */
+const ORPHAN_MS = 10 * 60_000
 
 /**
  * The stream of all items: ids are dense, so that every id up to `maxitem` has an item, or will.
@@ -63,84 +80,105 @@ const UPDATES_MIN = 5
  */
 export function createStream(reader: ItemReader): ItemStream {
   const { clock } = reader
+  const touches = createTouches()
+  /** Requests for other items than new ones, which have a part of a minute's. */
+  let tokens = 0
+  let filled_at = clock.now()
+
+  function allowance(now: number): number {
+    const elapsed_ms = Math.max(0, now - filled_at)
+    const most = Math.max(1, (OTHERS_SHARE * reader.requests_per_minute) / 2)
+    tokens = Math.min(
+      most,
+      tokens + (OTHERS_SHARE * reader.requests_per_minute * elapsed_ms) / 60_000,
+    )
+    filled_at = now
+    return Math.floor(tokens)
+  }
 
   async function advance(text: string | null, bounds: StreamCall): Promise<Outcome<StreamStep>> {
-    const call = { deadline_at: bounds.deadline_at, signal: bounds.signal }
+    const { share = 1 } = bounds
+    const call = {
+      deadline_at: bounds.deadline_at,
+      signal: bounds.signal,
+      share,
+      use: 'poll' as const,
+    }
     const began = clock.now()
-    const max = await reader.maxItem(call)
-    if (!max.ok) return max
-    const state = read(text) ?? {
-      last: max.value,
-      first: max.value + 1,
-      pending: [],
-      dead: [],
-      changed: [],
-      changed_at: 0,
-      read_until: began,
-    }
-    const step = createStep(reader, call, bounds.requests - 1)
-    const until = Math.max(state.last, max.value)
+    const left = reader.left(share)
+    if (left === 0)
+      return fail({ kind: 'throttled', retry_after_s: FULL_WAIT_S, not_requested: true })
+    const step = createStep(reader, call, Math.min(bounds.requests, left))
+    let state = toState(text)
+    const queues = createQueues(state ?? NO_QUEUES, began, touches)
 
-    for (const again of [...state.pending, ...state.dead]) {
-      if (again.due_at <= began) await step.read(again.id)
-    }
-    // The list is a window of the last minutes, which a step that catches up would see pass.
-    let { changed_at } = state
-    const changed = new Set(state.changed)
-    if (step.left() >= UPDATES_MIN && began - changed_at >= UPDATES_EVERY_MS) {
-      const updates = await reader.updates(call)
+    if (state !== null && began - state.changed_at >= UPDATES_EVERY_MS) {
       step.count()
-      if (updates.ok) {
-        changed_at = began
-        for (const id of changedIn(updates.value))
-          if (id >= state.first && id <= state.last) changed.add(id)
+      const updates = await reader.updates(call)
+      const ids = updates.ok ? changedIn(updates.value) : null
+      if (ids !== null) {
+        const { first, last } = state
+        queues.listed(ids.filter((id) => id >= first && id <= last))
+        state = { ...state, changed_at: began, until: Math.max(state.until, ...ids) }
       }
     }
-    let last = state.last
-    while (last < until && step.left() > 0) {
-      const ids = Array.from(
-        { length: Math.min(AT_ONCE, until - last, step.left()) },
-        (_, n) => last + 1 + n,
-      )
-      const answered = await Promise.all(ids.map((id) => step.read(id)))
-      const stop = answered.indexOf(false)
-      last += stop === -1 ? ids.length : stop
-      if (stop !== -1) break
+    if (state === null || isMaxDue(state, began, left)) {
+      step.count()
+      const asked_at = clock.now()
+      const max = await reader.maxItem(call)
+      if (!max.ok) return max
+      state ??= startAt(max.value, began)
+      // An answer below a known id is a copy, which proves nothing.
+      if (max.value >= state.until) {
+        const empty_at = asked_at - COPY_MS + Math.min(0, reader.offset_ms())
+        state = { ...state, until: max.value, empty_at }
+      }
+      state = { ...state, max_at: asked_at }
     }
-    if (step.fault() !== null && last === state.last && step.requests() <= 1)
-      return { ok: false, fault: step.fault() ?? { kind: 'timeout' } }
+    step.begin(state)
 
-    for (const id of changed) if (step.left() > 0) await step.read(id)
-    const { pending, dead, unanswered } = settle(state, step, began)
-    const read_until = last === until ? began : Math.max(state.read_until, step.createdAt(last))
-    const unread = [...changed].filter((id) => !step.answers.has(id)).slice(-CHANGED_MAX)
-    const { first } = state
-    const next: State = { last, first, pending, dead, changed: unread, changed_at, read_until }
-    return ok({
-      items: step.items(),
-      gone: step.gone(),
-      state: JSON.stringify(next),
-      proven: last < state.first ? null : { from_id: state.first, to_id: last },
-      behind: last < until ? { from_id: last + 1, to_id: until } : null,
-      skipped: [],
-      unanswered,
-      answered: step.answered(),
-      verified_until: Math.min(read_until, ...pending.map(({ since }) => since)),
-      partial: null,
-      requests: step.requests() + 1,
-    })
+    const others = queues.others()
+    const for_others = allowance(began)
+    // While more new items wait than can be read, the others have their part too.
+    const is_full = state.until - state.last > step.left()
+    const kept = is_full ? Math.min(others.length, for_others, Math.floor(step.left() / 2)) : 0
+    for (const id of queues.pending()) if (step.left() > kept) await step.read(id)
+    const last = await readNew(state, step, kept)
+    const fault = step.fault()
+    if (fault !== null && last === state.last && step.answers.size === 0)
+      return { ok: false, fault }
+
+    const spare = SPARE_SHARE * share * reader.requests_per_minute
+    for (const [n, id] of others.entries()) {
+      if (step.left() === 0 || (n >= for_others && reader.left(share) <= spare)) break
+      await step.read(id)
+      tokens = Math.max(0, tokens - 1)
+    }
+    const report = settle(state, { last, step, queues, now: began })
+    return ok(text === null ? { ...report, verified_until: began } : report)
+  }
+
+  /** True unless there is enough to read, or most of a minute's requests are used. */
+  function isMaxDue({ last, until, max_at }: State, now: number, left: number): boolean {
+    if (now - max_at >= MAX_LATEST_MS) return true
+    if (until - last >= left) return false
+    const spare = left / reader.requests_per_minute
+    return spare >= 0.6 || now - max_at >= (spare >= 0.3 ? MAX_SPARING_MS : MAX_SCARCE_MS)
   }
 
   return {
     proof: 'dense',
     relisted_ms: 0,
     advance,
-    async reread(range, bounds) {
-      const step = createStep(
-        reader,
-        { deadline_at: bounds.deadline_at, signal: bounds.signal },
-        bounds.requests,
-      )
+    async reread(range, { share = 1, ...bounds }) {
+      const call = {
+        deadline_at: bounds.deadline_at,
+        signal: bounds.signal,
+        share,
+        use: 'poll' as const,
+      }
+      const step = createStep(reader, call, Math.min(bounds.requests, reader.left(share)))
+      step.begin({ first: range.from_id, last: range.from_id - 1 })
       let last = range.from_id - 1
       while (last < range.to_id && step.left() > 0 && (await step.read(last + 1))) last += 1
       const fault = step.fault()
@@ -155,101 +193,166 @@ export function createStream(reader: ItemReader): ItemStream {
   }
 }
 
-type Answer = NativeItem | null
+async function readNew(state: State, step: Step, kept: number): Promise<number> {
+  let { last } = state
+  while (last < state.until && step.left() > kept) {
+    const length = Math.min(AT_ONCE, state.until - last, step.left() - kept)
+    const ids = Array.from({ length }, (_, n) => last + 1 + n)
+    const answered = await Promise.all(ids.map((id) => step.read(id)))
+    const stop = answered.indexOf(false)
+    last += stop === -1 ? ids.length : stop
+    if (stop !== -1) break
+  }
+  return last
+}
+
+/** The step's report, and the state after it. */
+function settle(
+  state: State,
+  { last, step, queues, now }: { last: number; step: Step; queues: Queues; now: number },
+): StreamStep {
+  const { first, until } = state
+  // Ids are in the order of creation: one without an item is no older than the item below it.
+  const timeBelow = (id: number): number => step.timeBelow(id, state.last) ?? state.time
+  const time = timeBelow(last + 1)
+  const { dropped, unanswered, ...kept } = queues.settle(step.answers, {
+    isNew: (id) => id > state.last,
+    first,
+    timeBelow,
+    orphans: step.orphans.filter((id) => now - step.timeOf(id) < ORPHAN_MS),
+  })
+  const next: State = { ...state, ...kept, last, time }
+  const head = last < until ? time - 1 : Math.max(time - 1, state.empty_at)
+  return {
+    items: step.items(),
+    gone: step.gone(),
+    state: JSON.stringify(next),
+    proven: last < first ? null : { from_id: first, to_id: last },
+    behind: last < until ? { from_id: last + 1, to_id: until } : null,
+    skipped: dropped.map((id) => ({ from_id: id, to_id: id })),
+    unanswered,
+    answered: step.answered(),
+    verified_until: Math.min(head, ...next.pending.map(([, , , after]) => after - 1)),
+    partial: null,
+    requests: step.requests(),
+  }
+}
+
 type Step = ReturnType<typeof createStep>
 
-/** True for an id without an item so far, or with one whose text is to come. */
-const isMissing = (item: Answer): boolean => item === null || isDelayed(item)
+const startAt = (max: number, now: number): State => ({
+  ...NO_QUEUES,
+  last: max,
+  first: max + 1,
+  until: max,
+  max_at: now,
+  changed_at: now,
+  time: now - COPY_MS,
+  empty_at: now - COPY_MS,
+})
+
+const isShown = (item: NativeItem | null): boolean =>
+  !isMissing(item) && livenessOf(item) === 'live'
 
 /** Reads items within a number of requests. */
 function createStep(reader: ItemReader, call: HttpCall, requests_max: number) {
-  const answers = new Map<number, Answer>()
-  const items: Item[] = []
+  const answers = new Map<number, NativeItem | null>()
+  const items = new Map<number, Item>()
   const gone: string[] = []
+  const orphans: number[] = []
+  const requested = new Map<number, Promise<Outcome<NativeItem | null>>>()
+  let first = Infinity
   let sent = 0
-  let fault: (Outcome<never> & { ok: false })['fault'] | null = null
+  let fault: Fault | null = null
+
+  const timeOf = (id: number): number => (numberAt(answers.get(id)?.row ?? {}, 'time') ?? 0) * 1000
 
   return {
+    /** Items above a comment are part of the stream from the first id on. */
+    begin: (state: Pick<State, 'first' | 'last'>) => void (first = state.first),
     left: () => (fault === null ? Math.max(0, requests_max - sent) : 0),
     requests: () => sent,
     fault: () => fault,
     answers,
+    orphans,
+    timeOf,
     count: () => void sent++,
-    items: () => items.toSorted((a, b) => Number(a.id) - Number(b.id)),
+    items: () => [...items.values()].toSorted((a, b) => Number(a.id) - Number(b.id)),
     gone: () => gone,
-    answered: () => [...answers].flatMap(([id, item]) => (isMissing(item) ? [] : [id])),
-    unanswered: () => [...answers].flatMap(([id, item]) => (isMissing(item) ? [id] : [])),
-    /** Creation of an item that was read, epoch ms; 0 if it states none. */
-    createdAt: (id: number): number => (numberAt(answers.get(id)?.row ?? {}, 'time') ?? 0) * 1000,
+    /** Ids that have an item which readers see. */
+    answered: () => [...answers].flatMap(([id, item]) => (isShown(item) ? [id] : [])),
+    unanswered: () => [...answers].flatMap(([id, item]) => (isShown(item) ? [] : [id])),
+    /**
+     * A time that is no later than the creation of an item `id`: that of the next lower item above `floor` that was
+     * read, or of a higher one, if the order of creation is another there. Null: none was read.
+     */
+    timeBelow(id: number, floor: number): number | null {
+      const read = [...answers.keys()].filter((it) => it > floor && timeOf(it) > 0)
+      const below = Math.max(...read.filter((it) => it < id))
+      return Number.isFinite(below)
+        ? Math.min(...read.filter((it) => it >= below).map(timeOf))
+        : null
+    },
     /** True if the id was answered, if only by `null`. */
     async read(id: number): Promise<boolean> {
       if (answers.has(id)) return true
       if (requests_max - sent <= 0 || fault !== null) return false
-      sent += 1
-      const outcome = await reader.item(id, call)
-      if (!outcome.ok) {
-        fault = outcome.fault
-        return false
-      }
-      const item = toItem(outcome.value)
-      if (item !== null && livenessOf(item) === 'live' && !isDelayed(item)) {
-        const found = await toMonitored(item)
-        if (!found.ok) {
-          fault = found.fault
-          return false
-        }
-        if (found.value !== null) items.push(found.value)
-      } else if (item !== null && livenessOf(item) !== 'live')
-        gone.push(`${isComment(item) ? 't1' : 't3'}_${id}`)
-      answers.set(id, item)
-      return true
+      const outcome = await request(id)
+      const done = outcome.ok ? await take(id, outcome.value) : outcome
+      if (!done.ok) fault = done.fault
+      return done.ok
     },
   }
 
-  async function toMonitored(item: NativeItem): Promise<Outcome<Item | null>> {
-    if (isPost(item)) return ok({ kind: 'post', ...toPost(item) })
-    if (!isComment(item)) return ok(null)
-    const found = await reader.storyAbove(item, call)
-    if (!found.ok) return found
-    sent += found.value.requests
-    return ok({ kind: 'comment', ...toComment(item, found.value.story) })
+  function request(id: number): Promise<Outcome<NativeItem | null>> {
+    const known = requested.get(id)
+    if (known !== undefined) return known
+    sent += 1
+    const outcome = reader.item(id, call)
+    requested.set(id, outcome)
+    return outcome
+  }
+
+  /** Takes an item with those above it that had to be read: they may have changed since they were read before. */
+  async function take(id: number, item: NativeItem | null): Promise<Outcome<null>> {
+    const above: [number, NativeItem | null][] = []
+    let story: Story | null = null
+    if (item !== null && isComment(item) && livenessOf(item) === 'live' && !isDelayed(item)) {
+      const found = await reader.storyAbove(item, async (parent) => {
+        const outcome = await request(parent)
+        if (outcome.ok && parent >= first) above.push([parent, outcome.value])
+        return outcome
+      })
+      if (!found.ok) return found
+      story = found.value.story
+      if (!found.value.is_known) orphans.push(id)
+    }
+    for (const [at, native] of [[id, item] as const, ...above]) {
+      if (answers.has(at)) continue
+      answers.set(at, native)
+      put(at, native, story)
+    }
+    return ok(null)
+  }
+
+  function put(id: number, item: NativeItem | null, story: Story | null): void {
+    if (item === null) return
+    const state = livenessOf(item)
+    if (state !== 'live') gone.push(`${isComment(item) ? 't1' : 't3'}_${id}`)
+    else if (isDelayed(item)) return
+    else if (isPost(item)) items.set(id, { kind: 'post', ...toPost(item) })
+    else if (isComment(item) && story !== null)
+      items.set(id, { kind: 'comment', ...toComment(item, story) })
   }
 }
 
-/** Ids that wait for another request after a step, and those that have waited for too long. */
-function settle(state: State, step: Step, now: number) {
-  const known = new Map([...state.pending, ...state.dead].map((it) => [it.id, it]))
-  const pending = new Map(state.pending.map((it) => [it.id, it]))
-  const dead = new Map(state.dead.map((it) => [it.id, it]))
-  const unanswered: number[] = []
-  for (const [id, item] of step.answers) {
-    const since = known.get(id)?.since ?? now
-    const age = now - since
-    pending.delete(id)
-    dead.delete(id)
-    if (isMissing(item)) {
-      if (age >= PATIENCE_MS) unanswered.push(id)
-      else {
-        const wait = Math.min(RETRY_MAX_MS, Math.max(RETRY_FIRST_MS, age))
-        pending.set(id, { id, since, due_at: now + wait })
-      }
-    } else if (item !== null && livenessOf(item) === 'removed' && age < DEAD_MS)
-      dead.set(id, { id, since, due_at: now + DEAD_EVERY_MS })
-  }
-  return {
-    pending: [...pending.values()],
-    dead: [...dead.values()].slice(-DEAD_MAX),
-    unanswered,
-  }
-}
-
-/** Ids of changed items, as the API lists those of the last minutes. */
-function changedIn(value: unknown): number[] {
+/** Ids of changed items, as the API lists those of the last minute; null: the answer is no list. */
+function changedIn(value: unknown): number[] | null {
   const { items } = fieldsOf(value)
-  return Array.isArray(items) ? items.filter((it) => typeof it === 'number') : []
+  return Array.isArray(items) ? items.filter((it) => typeof it === 'number') : null
 }
 
-function read(text: string | null): State | null {
+function toState(text: string | null): State | null {
   if (text === null) return null
   const state: State = JSON.parse(text)
   return state

@@ -41,3 +41,17 @@ export function openSourceAccount(db: Db, ring: Ring, source: string): string | 
 /** Removes the operator's account at a source; false when there was none. */
 export const removeSourceAccount = (db: Db, source: string): boolean =>
   db.query('DELETE FROM source_accounts WHERE source = $source').run({ source }).changes > 0
+
+/** The last requests to a host of sources, as its clients stored them; null before the first. */
+export const findHostPace = (db: Db, host: string): string | null =>
+  db
+    .query<{ state: string }, [{ host: string }]>('SELECT state FROM host_paces WHERE host = $host')
+    .get({ host })?.state ?? null
+
+/** Stores the last requests to a host. */
+export function putHostPace(db: Db, host: string, state: string): void {
+  db.query(
+    `INSERT INTO host_paces (host, state) VALUES ($host, $state)
+         ON CONFLICT (host) DO UPDATE SET state = excluded.state`,
+  ).run({ host, state })
+}

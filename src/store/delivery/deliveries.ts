@@ -241,7 +241,7 @@ export type DeliveryQuery = {
   monitor_id?: string | null | undefined
   webhook_id?: string | null | undefined
   status?: DeliveryStatus | null | undefined
-  /** Of the waiting ones: only those with a failed attempt, or only those without. */
+  /** Only waiting ones: with a failed attempt, or without. */
   retrying?: boolean | null | undefined
   /** Beginning of the id. */
   id_prefix?: string | null | undefined

@@ -59,7 +59,7 @@ function Sparkline({ hours: { succeeded, failed }, ...health }: Health) {
 const percent = (share: number): string => `${Math.floor(share * 1000) / 10} %`
 
 /** Deliveries to a webhook: success rate, attempts of 24 hours, and what waits. */
-export function WebhookHealth({ webhook: { id, health } }: { webhook: Webhook }) {
+export function HealthFacts({ webhook: { id, health } }: { webhook: Webhook }) {
   const { success_rate_24h, last_failure, waiting, retrying, next_attempt_at } = health
   const attempts = health.succeeded_24h + health.failed_24h
   return (

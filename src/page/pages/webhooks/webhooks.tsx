@@ -22,7 +22,7 @@ import { errorReason } from '../../lib/reasons.ts'
 import type { TestReport, Webhook } from '../../lib/types.ts'
 import { webhookName, webhookStatus } from '../../lib/webhook-health.ts'
 import { WebhookEditDialog, WebhookNewDialog, WebhookRotateDialog } from './dialogs.tsx'
-import { ResponseBody, WebhookHealth, WebhookProblem } from './health.tsx'
+import { HealthFacts, ResponseBody, WebhookProblem } from './health.tsx'
 
 type WebhookDialog = 'edit' | 'rotate' | 'delete' | null
 
@@ -60,7 +60,7 @@ function WebhookCard({ webhook, again }: { webhook: Webhook; again: () => void }
         {webhook.max_per_second !== null && <span>at most {webhook.max_per_second} a second</span>}
         {webhook.ordered && <span>ordered</span>}
       </p>
-      <WebhookHealth webhook={webhook} />
+      <HealthFacts webhook={webhook} />
       <WebhookProblem webhook={webhook} />
       {kind === 'email' && !active && paused_at === null && (
         <Notice tone="plain">

@@ -231,6 +231,9 @@ CREATE TABLE feed_streams (
   reread_at       INTEGER,
   reread_from     INTEGER,
   reread_to       INTEGER,
+  reread_depth    INTEGER,
+  reread_since    INTEGER,
+  reread_done_at  INTEGER,
   CHECK ((reread_from IS NULL) = (reread_to IS NULL)),
   CHECK ((proven_from IS NULL) = (proven_to IS NULL)),
   CHECK ((behind_from IS NULL) = (behind_to IS NULL))
@@ -256,6 +259,7 @@ CREATE INDEX monitor_feeds_feed ON monitor_feeds (feed_id);
 CREATE INDEX monitor_feeds_first ON monitor_feeds (feed_id) WHERE active_from_seq = -1;
 
 -- item_id here and in the tables below: the fullname of an item of main; of another source its name, a slash, the fullname.
+-- digest changes with the place and the text of the item; NULL: not kept.
 CREATE TABLE feed_items (
   feed_id         INTEGER NOT NULL REFERENCES feeds (id),
   item_id         TEXT    NOT NULL,
@@ -263,6 +267,7 @@ CREATE TABLE feed_items (
   created_at      INTEGER NOT NULL,
   first_seen_at   INTEGER NOT NULL,
   found_by        TEXT    NOT NULL DEFAULT 'poll' CHECK (found_by IN ('poll', 'audit', 'other_feed')),
+  digest          TEXT,
   PRIMARY KEY (feed_id, item_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX feed_items_created ON feed_items (feed_id, created_at);
@@ -449,6 +454,12 @@ CREATE TABLE source_accounts (
   source          TEXT    PRIMARY KEY,
   credential      BLOB    NOT NULL,
   created_at      INTEGER NOT NULL
+) STRICT;
+
+-- Requests of the last minute to each host of further sources, and its pause, as JSON: a restart keeps to both.
+CREATE TABLE host_paces (
+  host            TEXT    PRIMARY KEY,
+  state           TEXT    NOT NULL
 ) STRICT;
 
 -- The operator's accounts on the platform. secrets and jar are sealed; an oauth account's jar is its access token.

@@ -306,6 +306,8 @@ describe('a stored feed', () => {
     behind_from: null,
     behind_to: null,
     partial: null,
+    reread_since: null,
+    reread_done_at: null,
   }
 
   test('covers a monitor from its start on the platform clock, converted to ours', () => {
@@ -538,6 +540,7 @@ describe('streams', () => {
         behind: null,
         partial: null,
         fault: null,
+        reread: null,
         ...fields,
       },
     })

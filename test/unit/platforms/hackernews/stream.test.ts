@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 
 import { fail, ok } from '../../../../src/core/base/result.ts'
+import { toItem } from '../../../../src/platforms/hackernews/readers.ts'
 import { createStream } from '../../../../src/platforms/hackernews/stream.ts'
 
 const S = 1000
@@ -16,25 +17,37 @@ function createApi() {
     changed: [] as number[],
     down: new Set<number>(),
     requests: 0,
-    story_requests: 0,
+    above: [] as number[],
+    left: 60,
+    updates_read: 0,
+    max_read: 0,
   }
   const story = { id: '1', title: 'a story', url: null, author: 'ann', place: 'story' } as const
   const stream = createStream({
     clock: { now: () => api.now },
     async maxItem() {
+      api.max_read += 1
       return ok(api.max)
     },
     async item(id) {
       api.requests += 1
       if (api.down.has(id)) return fail({ kind: 'unavailable', status: 503, retry_after_s: null })
-      return ok(api.items.get(id) ?? null)
+      return ok(toItem(api.items.get(id) ?? null))
     },
     async updates() {
+      api.updates_read += 1
       return ok({ items: api.changed, profiles: [] })
     },
-    async storyAbove() {
-      return ok({ story, requests: api.story_requests })
+    async storyAbove(_, read) {
+      for (const id of api.above) {
+        const outcome = await read(id)
+        if (!outcome.ok) return outcome
+      }
+      return ok({ story, is_known: true })
     },
+    left: () => api.left,
+    requests_per_minute: 60,
+    offset_ms: () => 0,
   })
   return {
     api,
@@ -75,38 +88,94 @@ test('every id after the last one is read, in order', async () => {
   for (const id of [101, 102, 103]) put(id)
   const next = await step(state)
   expect(idsOf(next)).toEqual([101, 102, 103])
-  expect(next).toMatchObject({ proven: { from_id: 101, to_id: 103 }, verified_until: api.now })
+  expect(next).toMatchObject({ proven: { from_id: 101, to_id: 103 }, verified_until: api.now - 1 })
 })
 
-test('an id without an item holds the verified time back until it has one', async () => {
+test('an id without an item holds the verified time at the item below it, however long nothing was read', async () => {
+  const { put, step, api } = createApi()
+  let { state } = await step(null)
+  api.now += 10 * S
+  put(101)
+  const below = api.now
+  state = (await step(state)).state
+  // Nothing is read for two minutes, in which 102 and 103 are created.
+  api.now += 2 * MINUTE
+  put(103)
+  const seen = await step(state)
+  expect(idsOf(seen)).toEqual([103])
+  expect(seen.verified_until).toBe(below - 1)
+
+  api.now += 10 * S
+  put(102, { time: (below + MINUTE) / S })
+  const later = await step(seen.state)
+  expect(idsOf(later)).toEqual([102])
+  expect(later.verified_until).toBe(api.now - 10 * S - 1)
+})
+
+test('without new items the verified time is a minute old, the age of a copy of the highest id', async () => {
+  const { put, step, api } = createApi()
+  let { state } = await step(null)
+  put(101)
+  state = (await step(state)).state
+  api.now += 5 * MINUTE
+  const idle = await step(state)
+  expect(idle.verified_until).toBe(api.now - MINUTE)
+  // An answer below a known id is an old copy.
+  api.now += 5 * MINUTE
+  api.max = 100
+  expect((await step(idle.state)).verified_until).toBe(idle.verified_until)
+})
+
+test('an item with a later time than the next one proves nothing about the time between', async () => {
   const { put, step, api } = createApi()
   const { state } = await step(null)
-  api.now += 10 * S
-  put(102)
-  const seen = await step(state)
-  const since = api.now
-  expect(idsOf(seen)).toEqual([102])
-  expect(seen.verified_until).toBe(since)
-
-  api.now += MINUTE
-  put(101)
-  const later = await step(seen.state)
-  expect(idsOf(later)).toEqual([101])
-  expect(later.verified_until).toBe(api.now)
+  put(101, { time: (T0 + 30 * S) / S })
+  put(103, { time: (T0 + 10 * S) / S })
+  api.now += 40 * S
+  const next = await step(state)
+  expect(next.verified_until).toBe(T0 + 10 * S - 1)
+  // The id between them still has no item.
+  api.now += S
+  put(104)
+  expect((await step(next.state)).verified_until).toBe(T0 + 10 * S - 1)
 })
 
-test('an id that is never answered is reported after half an hour, exactly', async () => {
+test('an item that was gone when it was read late is reported, and a dead one read again', async () => {
+  const { put, step, api } = createApi()
+  const { state } = await step(null)
+  put(101, { dead: true })
+  put(102, { deleted: true })
+  put(103)
+  api.now += 30 * S
+  put(104, { deleted: true })
+  const next = await step(state)
+  expect(next).toMatchObject({ unanswered: [101, 102], answered: [103] })
+  api.now += 30 * S
+  put(101, { dead: true })
+  expect((await step(next.state)).answered).toEqual([])
+  api.now += MINUTE
+  put(101)
+  expect((await step(next.state)).answered).toEqual([101])
+})
+
+test('an id without an item is requested with growing waits, and reported after a minute, once', async () => {
   const { put, step, api } = createApi()
   let { state } = await step(null)
   put(102)
-  const unanswered: number[] = []
-  for (let minute = 0; minute < 40; minute++) {
-    api.now += MINUTE
+  const requested: number[] = []
+  const unanswered: [number, number][] = []
+  for (let second = 0; second < 300; second++) {
+    const before = api.requests
     const next = await step(state)
-    unanswered.push(...next.unanswered)
+    if (api.requests > before) requested.push(second)
+    for (const id of next.unanswered) unanswered.push([second, id])
+    if (second === 59) expect(next.verified_until).toBe(T0 - MINUTE - 1)
+    if (second === 60) expect(next.verified_until).toBe(T0)
     state = next.state
+    api.now += S
   }
-  expect(unanswered).toEqual([101])
+  expect(unanswered).toEqual([[60, 101]])
+  expect(requested).toEqual([0, 4, 10, 20, 40, 60])
 })
 
 test('a delayed text is read once it is out', async () => {
@@ -120,15 +189,128 @@ test('a delayed text is read once it is out', async () => {
   expect(idsOf(await step(early.state))).toEqual([101])
 })
 
-test('a dead item that comes back to life is read within the hour', async () => {
+test('a dead item is requested for a day, each time after twice as long, and is an item once it lives', async () => {
+  const { put, step, api } = createApi()
+  let { state } = await step(null)
+  put(101, { dead: true })
+  put(102, { dead: true })
+  const dead = await step(state)
+  expect(dead).toMatchObject({ items: [], gone: ['t1_101', 't1_102'], unanswered: [] })
+  state = dead.state
+  const waits: number[] = []
+  let last = api.now
+  for (let n = 0; n < 2 * 24 * 360; n++) {
+    api.now += 10 * S
+    const before = api.requests
+    if (n === 9) put(102)
+    const next = await step(state)
+    if (n === 15) expect(idsOf(next)).toEqual([102])
+    if (api.requests > before) {
+      waits.push((api.now - last) / S)
+      last = api.now
+    }
+    state = next.state
+  }
+  expect(waits).toEqual([20, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 10_240, 20_480, 40_960])
+})
+
+test('a dead item under an id that was reported is still missing for a reread', async () => {
+  const { put, stream, api } = createApi()
+  put(101, { dead: true })
+  put(102)
+  const again = await stream.reread(
+    { from_id: 101, to_id: 102 },
+    { requests: 10, deadline_at: api.now + MINUTE },
+  )
+  expect(again).toMatchObject({ ok: true, value: { unanswered: [101], items: [{ id: '102' }] } })
+})
+
+test('the list of changes is read every half minute, before the items, however many wait', async () => {
+  const { put, step, api } = createApi()
+  let { state } = await step(null)
+  put(101)
+  state = (await step(state)).state
+  for (let id = 102; id <= 500; id++) put(id)
+  api.changed = [101]
+  put(101, { text: 'edited' })
+  const edited: number[] = []
+  for (let second = 0; second < 180; second += 3) {
+    api.now += 3 * S
+    const next = await step(state, 3)
+    if (next.items.some((it) => it.kind === 'comment' && it.body === 'edited')) edited.push(second)
+    expect(next.requests).toBeLessThanOrEqual(3)
+    state = next.state
+  }
+  expect(api.updates_read).toBeGreaterThanOrEqual(6)
+  expect(edited[0]).toBeLessThan(90)
+})
+
+test('items above a comment that were read for it are items too, as they are now', async () => {
   const { put, step, api } = createApi()
   const { state } = await step(null)
-  put(101, { dead: true })
-  const dead = await step(state)
-  expect(dead).toMatchObject({ items: [], gone: ['t1_101'] })
-  api.now += 61 * MINUTE
   put(101)
-  expect(idsOf(await step(dead.state))).toEqual([101])
+  const first = await step(state)
+  put(101, { text: 'edited' })
+  put(102, { parent: 101 })
+  api.above = [101, 50]
+  api.items.set(50, { id: 50, type: 'story', by: 'ann', time: T0 / S, title: 'from before' })
+  const next = await step(first.state)
+  expect(next.items).toMatchObject([{ id: '101', body: 'edited' }, { id: '102' }])
+  // maxitem, the comment and the two above it.
+  expect(next.requests).toBe(4)
+})
+
+test('a comment whose parent cannot be read is no item yet, nor is its parent passed', async () => {
+  const { put, step, api, stream } = createApi()
+  const { state } = await step(null)
+  put(101)
+  put(102, { parent: 101 })
+  api.above = [101, 99]
+  api.down.add(99)
+  const cut = await stream.advance(state, { requests: 50, deadline_at: api.now + MINUTE })
+  expect(cut).toMatchObject({ ok: false, fault: { kind: 'unavailable' } })
+  api.down.clear()
+  api.above = []
+  expect(idsOf(await step(state))).toEqual([101, 102])
+})
+
+test('a step sends no more than may be sent now, and none when a minute is used up', async () => {
+  const { put, step, api, stream } = createApi()
+  const { state } = await step(null)
+  for (let id = 101; id <= 130; id++) put(id)
+  api.left = 5
+  const part = await step(state)
+  expect(part.requests).toBeLessThanOrEqual(5)
+  api.left = 0
+  const none = await stream.advance(part.state, { requests: 50, deadline_at: api.now + MINUTE })
+  expect(none).toMatchObject({ ok: false, fault: { kind: 'throttled', not_requested: true } })
+})
+
+test('the highest id is not requested while known ids wait', async () => {
+  const { put, step, api } = createApi()
+  let { state } = await step(null)
+  for (let id = 101; id <= 130; id++) put(id)
+  for (let n = 0; n < 4; n++) {
+    api.now += 3 * S
+    api.left = 8
+    state = (await step(state)).state
+  }
+  expect(api.max_read).toBe(2)
+})
+
+test('changes that cannot be kept are reported as passed', async () => {
+  const { put, step, api } = createApi()
+  const { state } = await step(null)
+  for (let id = 101; id <= 800; id++) put(id)
+  api.left = 2000
+  const all = await step(state, 2000)
+  expect(idsOf(all)).toHaveLength(700)
+  api.left = 60
+  api.now += 10 * MINUTE
+  api.changed = Array.from({ length: 700 }, (_, n) => 101 + n)
+  const next = await step(all.state, 12)
+  const lost = next.skipped.length
+  expect(lost + idsOf(next).length).toBe(200)
 })
 
 test('a step that runs out of requests says which ids are left, and the next goes on there', async () => {
@@ -141,7 +323,7 @@ test('a step that runs out of requests says which ids are left, and the next goe
   const part = await step(state, 12)
   expect(idsOf(part)).toEqual([101, 102, 103, 104, 105, 106, 107, 108, 109, 110])
   expect(part.behind).toEqual({ from_id: 111, to_id: 130 })
-  expect(part.verified_until).toBe(T0 + 10 * S)
+  expect(part.verified_until).toBe(T0 + 10 * S - 1)
   const rest = await step(part.state)
   expect(idsOf(rest)).toHaveLength(20)
   expect(rest.behind).toBeNull()
@@ -184,14 +366,15 @@ test('a range is read again without moving the stream', async () => {
   expect(again).toMatchObject({ ok: true, value: { behind: { from_id: 104, to_id: 105 } } })
 })
 
-test('requests for the stories of comments count in the bound of a step', async () => {
+test('requests for the stories of comments count in the bound of a step, each item once', async () => {
   const { put, step, api } = createApi()
   const { state } = await step(null)
   for (let id = 101; id <= 130; id++) put(id)
-  api.story_requests = 4
+  api.above = [91, 92, 93, 94]
   const part = await step(state, 20)
   expect(part.behind).not.toBeNull()
-  expect(part.requests).toBeGreaterThanOrEqual(20)
+  expect(part.requests).toBe(20)
+  expect(idsOf(part)).toHaveLength(15)
 })
 
 test('a change that a step cannot read is read by a later one, when the list has passed', async () => {

@@ -289,6 +289,7 @@ CREATE TABLE feed_items (
   created_at      INTEGER NOT NULL,
   first_seen_at   INTEGER NOT NULL,
   found_by        TEXT    NOT NULL DEFAULT 'poll' CHECK (found_by IN ('poll', 'audit', 'other_feed')),
+  digest          TEXT,
   PRIMARY KEY (feed_id, item_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -308,6 +309,9 @@ CREATE TABLE feed_streams (
   reread_at       INTEGER,
   reread_from     INTEGER,
   reread_to       INTEGER,
+  reread_depth    INTEGER,
+  reread_since    INTEGER,
+  reread_done_at  INTEGER,
   CHECK ((reread_from IS NULL) = (reread_to IS NULL)),
   CHECK ((proven_from IS NULL) = (proven_to IS NULL)),
   CHECK ((behind_from IS NULL) = (behind_to IS NULL))
@@ -385,6 +389,11 @@ CREATE TABLE holds (
   tier            TEXT    NOT NULL,
   amount_micros   INTEGER NOT NULL CHECK (amount_micros >= 0),
   created_at      INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE host_paces (
+  host            TEXT    PRIMARY KEY,
+  state           TEXT    NOT NULL
 ) STRICT;
 
 CREATE TABLE idempotent_writes (

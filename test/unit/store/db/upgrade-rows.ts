@@ -29,7 +29,7 @@ const ROWS: Readonly<Record<number, string>> = {
       VALUES (1, 'posts:cats', 'posts', 'cats', 60, 60, '["t3_a","t3_b"]', 900, 7, 3000, 2000, NULL, 0.25, 1000),
              (2, 'search:bun', 'search', 'bun', 120, 120, '[]', NULL, 1, NULL, NULL, 'throttled', NULL, 1000);
     INSERT INTO monitor_feeds VALUES ('mon_1', 1, 1000, 3), ('mon_2', 2, 1000, -1);
-    INSERT INTO feed_items VALUES (1, 't3_a', 1, 800, 1100, 'poll'), (1, 't3_b', 2, 900, 1100, 'audit');
+    INSERT INTO feed_items VALUES (1, 't3_a', 1, 800, 1100, 'poll', NULL), (1, 't3_b', 2, 900, 1100, 'audit', 'd');
     INSERT INTO checks VALUES (1, 1, 1900, 2000, 'boot-1', NULL, 2, 1), (2, 1, 2900, 3000, 'boot-1', 'poll_overflow', 100, 10);
     INSERT INTO gaps (id, feed_id, check_id, reason, from_at, until_at, missed_estimate, anchor_ids, recorded_at, closed_at)
       VALUES (1, 1, 2, 'poll_overflow', 2000, NULL, 5, '["t3_b"]', 3000, NULL), (2, 1, 2, 'error', 1, 2, NULL, '[]', 3000, 3500);
@@ -45,6 +45,7 @@ const ROWS: Readonly<Record<number, string>> = {
       VALUES (1, 1, 'boot-1', 1240, 1250, 204, NULL), (2, 1, 'boot-1', 1310, 1320, 503, 'http_503');
     INSERT INTO monitor_days VALUES ('mon_1', 20000, 3, 1);
     INSERT INTO source_accounts VALUES ('meta', x'ab', 1000);
+    INSERT INTO host_paces VALUES ('forum.example', '{"times":[1000],"reserved":2,"paused_until":null}');
     INSERT INTO proxies VALUES ('prx_1', 'home', x'aa', 1000, 2000, NULL);
     INSERT INTO accounts (id, name, kind, username, secrets, jar, jar_expires_at, proxy_id, revision, state, state_reason, state_since, cooling_until, strikes, probes, probe_at, login_failures, next_login_at, created_at, last_used_at, last_ok_at)
       VALUES ('acc_1', 'main', 'session', 'ann_w', x'bb', x'cc', 99000, 'prx_1', 4, 'cooling', 'throttled', 1000, 9000, 2, 1, 9500, 0, NULL, 1000, 2000, 1900),
@@ -64,7 +65,7 @@ const ROWS: Readonly<Record<number, string>> = {
     INSERT INTO feed_hours VALUES (1, 400000, 12);
     INSERT INTO feeds (id, key, kind, place, requested_interval_s, interval_s, next_check_at, last_check_at, created_at)
       VALUES (3, 'stream:hn', 'stream', 'hn', 60, 60, 3000, 2000, 1000);
-    INSERT INTO feed_streams VALUES (3, '{"last":5}', 'dense', 3, 5, 6, 9, NULL, 1000, 2000, '[[1000,5]]', 1, 1500, 3, 4);
+    INSERT INTO feed_streams VALUES (3, '{"last":5}', 'dense', 3, 5, 6, 9, NULL, 1000, 2000, '[[1000,5]]', 1, 1500, 3, 4, 900, 800, 1500);
     INSERT INTO bundles VALUES (1, 'cus_1', 'mon_1', 'wh_1', 1000, 5000, 1, 2);
     INSERT INTO bundle_items VALUES (1, 't3_z', 1000, '{}');
     INSERT INTO candidates VALUES ('mon_2', 't3_y', 2, '{"id":"y"}', 10, NULL, 1000, 9000, 1000);

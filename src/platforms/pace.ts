@@ -1,0 +1,154 @@
+import { isObject } from '../core/base/object.ts'
+import type { Clock } from '../runtime/runtime.ts'
+
+/** Where the last requests to a host are kept over a restart. */
+export type PaceStore = { load(): string | null; save(text: string): void }
+
+/** Pace of one client, which it shares with every other client of the same host. */
+export type ClientPace = {
+  /** Milliseconds until a request may be sent; `share`: the part of a minute's requests that its kind may use. */
+  wait_ms(share?: number): number
+  /** Counts a request, which is sent now. */
+  take(share?: number): void
+  /** Requests that may be sent now, one after the other. */
+  left(share: number): number
+  /** Holds every request to the host. */
+  pause(seconds: number): void
+  /** Lowers the pace to `per_minute` requests; the configured pace stays the highest. */
+  limit(per_minute: number): void
+}
+
+/** Pace of one host. */
+export type HostPace = {
+  /**
+   * Adds a client that may send `burst` requests at once after a quiet time. The slowest of a host's clients sets the
+   * pace of all.
+   */
+  join(requests_per_minute: number, burst?: number): ClientPace
+}
+
+/** Requests that may be sent at once after a quiet time, by default. */
+const BURST = 10
+/** Longest pause that a Retry-After header may request. */
+const PAUSE_MAX_S = 3600
+
+/** A minute, and a second for differences in the time that requests take to arrive. */
+const WINDOW_MS = 61_000
+/** Writes a minute: requests are stored this many at a time, before they are sent. */
+const SAVES = 20
+const RESERVED_MAX = 100
+/** A share of a number is a whole one but for rounding. */
+const EPSILON = 1e-6
+
+/** A request: when, monotonic ms, and whether its kind has a share only. */
+type Sent = { at: number; is_shared: boolean }
+
+/**
+ * At most as many requests in any 60 s as are configured, also over a restart if there is a store. Requests with a share
+ * leave the rest of it to the others.
+ */
+export function createPace(clock: Clock, store?: PaceStore): HostPace {
+  /** Milliseconds between two requests of each client. */
+  const intervals: number[] = []
+  const configured: number[] = []
+  /** Token bucket as the instant at which the next request is due, monotonic ms. */
+  let next_at = -Infinity
+  let paused_until = -Infinity
+  /** Requests that were stored before they are sent. */
+  let reserved = 0
+  const sent: Sent[] = []
+
+  const every_ms = (): number => Math.max(...intervals)
+  /** Requests in a minute: a lower pace that a site asks for spreads them, and does not count what was sent before. */
+  const bound = (share: number): number =>
+    Math.max(1, Math.floor(share * Math.min(...configured) + EPSILON))
+
+  function prune(now: number): void {
+    const kept = sent.findIndex(({ at }) => at > now - WINDOW_MS)
+    sent.splice(0, kept === -1 ? sent.length : kept)
+  }
+
+  /** Milliseconds until fewer than `count` of these requests are in the window. */
+  const untilBelow = (count: number, among: readonly Sent[], now: number): number => {
+    const oldest = among.at(-count)
+    return oldest === undefined ? 0 : Math.max(0, oldest.at + WINDOW_MS - now)
+  }
+
+  const shared = (): Sent[] => sent.filter(({ is_shared }) => is_shared)
+
+  function save(now: number): void {
+    if (store === undefined) return
+    const age = clock.now() - now
+    const times = sent.map(({ at }) => Math.round(at + age))
+    const pause = Number.isFinite(paused_until) ? Math.round(paused_until + age) : null
+    store.save(JSON.stringify({ times, reserved, paused_until: pause }))
+  }
+
+  /** Requests of an earlier process. Those that it had reserved may have been sent until now. */
+  function restore(): void {
+    const text = store?.load() ?? null
+    const value: unknown = text === null ? null : JSON.parse(text)
+    if (!isObject(value)) return
+    const now = clock.mono()
+    const age = clock.now() - now
+    const times = Array.isArray(value['times']) ? value['times'] : []
+    for (const it of times) if (typeof it === 'number') add(Math.min(now, it - age))
+    const count = typeof value['reserved'] === 'number' ? value['reserved'] : 0
+    for (let n = 0; n < Math.min(count, RESERVED_MAX); n++) add(now)
+    const pause = value['paused_until']
+    if (typeof pause === 'number') paused_until = Math.min(pause - age, now + PAUSE_MAX_S * 1000)
+    prune(now)
+  }
+
+  const add = (at: number): void => void sent.push({ at, is_shared: true })
+
+  restore()
+
+  const left = (share: number, burst: number): number => {
+    const now = clock.mono()
+    prune(now)
+    if (paused_until > now) return 0
+    const at_once = Math.min(burst, Math.floor((now - next_at) / every_ms() + burst))
+    return Math.max(0, Math.min(bound(1) - sent.length, bound(share) - shared().length, at_once))
+  }
+
+  return {
+    join(requests_per_minute, burst = BURST) {
+      const index = intervals.push(60_000 / requests_per_minute) - 1
+      configured.push(requests_per_minute)
+      return {
+        wait_ms(share = 1) {
+          const now = clock.mono()
+          prune(now)
+          return Math.ceil(
+            Math.max(
+              0,
+              paused_until - now,
+              next_at - now - (burst - 1) * every_ms(),
+              untilBelow(bound(1), sent, now),
+              share < 1 ? untilBelow(bound(share), shared(), now) : 0,
+            ),
+          )
+        },
+        take(share = 1) {
+          const now = clock.mono()
+          next_at = Math.max(next_at, now) + every_ms()
+          sent.push({ at: now, is_shared: share < 1 })
+          reserved -= 1
+          if (reserved >= 0) return
+          reserved = Math.min(RESERVED_MAX, Math.ceil(bound(1) / SAVES)) - 1
+          save(now)
+        },
+        left: (share) => left(share, burst),
+        pause(seconds) {
+          const now = clock.mono()
+          paused_until = Math.max(paused_until, now + Math.min(seconds, PAUSE_MAX_S) * 1000)
+          save(now)
+        },
+        limit(per_minute) {
+          intervals[index] = 60_000 / Math.min(requests_per_minute, per_minute)
+        },
+      }
+    },
+  }
+}
