@@ -115,6 +115,10 @@ export function monitorStories(fixture: () => Dashboard) {
     await client.picture('deliveries-retrying')
     await client.choose('State', 'waiting')
     await client.waitForText('No deliveries match these filters')
+    await client.choose('State', 'retrying')
+    await client.press('A crumpet that waits')
+    await client.waitForText('It cannot be sent again: it is still pending.')
+    await client.waitForText('Next attempt')
 
     receiver.answers.push(...Array.from({ length: 6 }, () => ({ status: 500, body: 'no shelf' })))
     sandbox.post({ subforum: 'bread', title: 'A crumpet on a full shelf' })
