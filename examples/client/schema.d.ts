@@ -1195,8 +1195,8 @@ export interface paths {
     get?: never
     put?: never
     /**
-     * Update a target: address, name, active state, rate limit, ordering
-     * @description A new url has the same kind and is checked as at creation; id and secret stay, pending deliveries go to it, and its health begins again. Send a test afterwards. The address of kind email cannot change, because its owner has agreed. Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * Update a target: address, name, active state, rate limit, ordering, credentials
+     * @description A new url has the same kind and is checked as at creation; id and secret stay, pending deliveries go to it, and its health begins again. Send a test afterwards. The address of kind email cannot change, because its owner has agreed. Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds. token replaces the stored credentials, for kind mqtt together with username; a new url does not keep them. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorWebhookUpdate']
     delete?: never
@@ -1236,7 +1236,7 @@ export interface paths {
     put?: never
     /**
      * Register a target; its secret is shown only once
-     * @description Kind email takes mailto: and one address. It is active once its recipient has agreed on the page linked in the confirmation mail. The answer has confirmation: sent, or an error code; a test sends the mail again. An address gets at most three such mails a day. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Kind email takes mailto: and one address. It is active once its recipient has agreed on the page linked in the confirmation mail. The answer has confirmation: sent, or an error code; a test sends the mail again. An address gets at most three such mails a day. Kinds ntfy, telegram, gotify, matrix and mqtt take token, and mqtt username too; credentials within url are removed from it and stored encrypted. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorWebhookCreate']
     delete?: never
@@ -19653,6 +19653,10 @@ export interface operations {
           id?: string
           webhook_id?: string
           url?: string
+          /** @description Access token of kinds ntfy, telegram, gotify, matrix, mqtt; password of kind mqtt. Never shown again. */
+          token?: string | null
+          /** @description User of kind mqtt. */
+          username?: string | null
           name?: string | null
           active?: boolean
           max_per_second?: number | null
@@ -19686,7 +19690,16 @@ export interface operations {
           'application/json': {
             id: string
             /** @enum {string} */
-            kind: 'webhook' | 'slack' | 'discord' | 'email'
+            kind:
+              | 'webhook'
+              | 'slack'
+              | 'discord'
+              | 'email'
+              | 'ntfy'
+              | 'telegram'
+              | 'gotify'
+              | 'matrix'
+              | 'mqtt'
             url: string
             created_at: string
             /** @description True if it takes deliveries: enabled, confirmed and not paused. */
@@ -19696,6 +19709,8 @@ export interface operations {
             name: string | null
             max_per_second: number | null
             ordered: boolean
+            /** @description Kinds ntfy, telegram, gotify, matrix, mqtt only: true if a token or password is stored. */
+            has_credentials?: boolean
           }
         }
       }
@@ -20043,9 +20058,22 @@ export interface operations {
          */
         'application/json': {
           /** @enum {string} */
-          kind?: 'webhook' | 'slack' | 'discord' | 'email'
+          kind?:
+            | 'webhook'
+            | 'slack'
+            | 'discord'
+            | 'email'
+            | 'ntfy'
+            | 'telegram'
+            | 'gotify'
+            | 'matrix'
+            | 'mqtt'
           url: string
           name?: string | null
+          /** @description Access token of kinds ntfy, telegram, gotify, matrix, mqtt; password of kind mqtt. Never shown again. */
+          token?: string | null
+          /** @description User of kind mqtt. */
+          username?: string | null
         }
       }
     }
@@ -20077,7 +20105,16 @@ export interface operations {
           'application/json': {
             id: string
             /** @enum {string} */
-            kind: 'webhook' | 'slack' | 'discord' | 'email'
+            kind:
+              | 'webhook'
+              | 'slack'
+              | 'discord'
+              | 'email'
+              | 'ntfy'
+              | 'telegram'
+              | 'gotify'
+              | 'matrix'
+              | 'mqtt'
             url: string
             created_at: string
             /** @description True if it takes deliveries: enabled, confirmed and not paused. */
@@ -20087,6 +20124,8 @@ export interface operations {
             name: string | null
             max_per_second: number | null
             ordered: boolean
+            /** @description Kinds ntfy, telegram, gotify, matrix, mqtt only: true if a token or password is stored. */
+            has_credentials?: boolean
             secret: string
             kind_inferred_from: string | null
             /** @description Kind email only: sent, or an error code. */
@@ -20345,7 +20384,16 @@ export interface operations {
             webhooks: {
               id: string
               /** @enum {string} */
-              kind: 'webhook' | 'slack' | 'discord' | 'email'
+              kind:
+                | 'webhook'
+                | 'slack'
+                | 'discord'
+                | 'email'
+                | 'ntfy'
+                | 'telegram'
+                | 'gotify'
+                | 'matrix'
+                | 'mqtt'
               url: string
               created_at: string
               /** @description True if it takes deliveries: enabled, confirmed and not paused. */
@@ -20355,6 +20403,8 @@ export interface operations {
               name: string | null
               max_per_second: number | null
               ordered: boolean
+              /** @description Kinds ntfy, telegram, gotify, matrix, mqtt only: true if a token or password is stored. */
+              has_credentials?: boolean
               health: {
                 /**
                  * @description unused: no attempt yet. good: the last attempt succeeded. retrying: attempts fail and are repeated. failing: a delivery failed or was dead-lettered since the last success. paused: see pause_reason. off: disabled, or not confirmed.

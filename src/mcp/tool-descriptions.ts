@@ -138,7 +138,7 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<string, ToolDescription>> = {
     `Replaces the secret URL of a monitor's Atom feed; the old URL stops working immediately. ${FREE}`,
   ),
   monitor_webhook_create: localChange(
-    `Creates a webhook for matches: an https URL, a Slack or Discord webhook, or an email address. Only this response contains its secret: show it to the person. ${FREE}`,
+    `Creates a webhook for matches: an https URL, a Slack or Discord webhook, an email address, ntfy, Telegram, Gotify, Matrix or an MQTT broker. Only this response contains its secret: show it to the person. ${FREE}`,
   ),
   monitor_webhook_list: localRead(
     `The registered webhooks with the health of their deliveries: state, success rate of 24 hours, last error; without their secrets. ${FREE}`,

@@ -159,7 +159,7 @@ export function assemble({
 
   const public_url = () => config.server.public_url || url()
   const links = createLinks({ ring, words, public_url })
-  const { email, send, sealSecret } = createDelivery(
+  const { email, send, sealSecret, sealCredentials } = createDelivery(
     { ...shared, ring, words },
     { guard, links, public_url, clock_offset_ms: platform.clock_offset_ms },
   )
@@ -279,6 +279,7 @@ export function assemble({
       requests,
       plan_of,
       sealSecret,
+      sealCredentials,
       testTarget: createTester({ db, send, clock, random, words, email }),
       mails: email !== undefined,
       storage: storageReport,

@@ -162,7 +162,7 @@ type RoutesInput = {
 }
 
 /** Dependencies of the routes that the API cannot import, and its callbacks. */
-type Parts = Pick<WebhookDeps, 'sealSecret' | 'testTarget'> &
+type Parts = Pick<WebhookDeps, 'sealSecret' | 'sealCredentials' | 'testTarget'> &
   Pick<OperatorRouteDeps, 'storage' | 'requests'> & {
     /** Counts what is held in memory for calls. */
     budget: ByteBudget
@@ -271,6 +271,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
     ...webhooks(route_context, {
       db,
       sealSecret: parts.sealSecret,
+      sealCredentials: parts.sealCredentials,
       checkTarget: createCheck(guard),
       testTarget: parts.testTarget,
       mails: parts.mails,

@@ -472,3 +472,98 @@ test('a running daemon picks up an apply, and signs with the secret that was sho
   expect(given).toBe(createHmac('sha256', secrets[0].secret).update(`${at}.${body}`).digest('hex'))
   expect(JSON.parse(body).items).toMatchObject([{ title: 'the news' }])
 })
+
+const SERVICES = `version = 1
+[[customers]]
+name = "ann"
+[[customers.webhooks]]
+name = "phone"
+kind = "ntfy"
+url = "https://ntfy.sh/topic"
+token = "env:NTFY"
+[[customers.webhooks]]
+name = "open"
+kind = "ntfy"
+url = "https://ntfy.sh/secret-topic"
+[[customers.webhooks]]
+name = "bot"
+url = "env:BOT"
+[[customers.webhooks]]
+name = "house"
+kind = "mqtt"
+url = "mqtts://broker.example.com/forum"
+username = "ann"
+token = "env:HOUSE"
+`
+const BOT_TOKEN = '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw'
+const SERVICE_ENV = {
+  NTFY: 'tk_AgQdq7mVBoFD37zQVN29RhuMzNIz2',
+  BOT: `https://api.telegram.org/bot${BOT_TOKEN}/sendMessage?chat_id=1`,
+  HOUSE: 'house-password',
+}
+
+test('credentials of services are declared by reference; an export names variables in their place', async () => {
+  using here = await setUp()
+  using there = await setUp()
+  const names = ['phone', 'open', 'bot', 'house']
+  const created = await here.steps(SERVICES, '', SERVICE_ENV)
+  const again = await here.steps(SERVICES, '', SERVICE_ENV)
+  expect(created.summary).toEqual(names.map((name) => `create webhook ${name}`))
+  expect(again.summary).toEqual(names.map((name) => `keep webhook ${name}`))
+
+  const exported = await here.exported()
+  expect(exported).toContain('url = "https://api.telegram.org/bot***/sendMessage?chat_id=1"')
+  expect(exported).toContain('url = "mqtts://broker.example.com/forum"')
+  for (const secret of [SERVICE_ENV.NTFY, BOT_TOKEN, SERVICE_ENV.HOUSE, 'secret-topic'])
+    expect(exported).not.toContain(secret)
+  expect((await here.steps(exported)).summary).toEqual(names.map((name) => `keep webhook ${name}`))
+
+  const variables = [...exported.matchAll(/"env:((?:TOKEN|USER)_[0-9A-F]{12})"/g)].map(
+    ([, name = '']) => name,
+  )
+  expect(variables).toHaveLength(4)
+  const refused = await there.apply(exported)
+  expect(refused.err).toContain(`found "env:${variables[0]}", but that environment variable`)
+  const whole = exported.replace(
+    'name = "open"\n',
+    'name = "open"\nurl = "https://ntfy.sh/secret-topic"\n',
+  )
+  const env = Object.fromEntries(variables.map((name) => [name, BOT_TOKEN]))
+  const moved = await there.steps(whole, '', env)
+  expect(moved.summary).toEqual(names.map((name) => `create webhook ${name}`))
+  using db = new Database(there.database, { readonly: true })
+  const stored = db
+    .query('SELECT name FROM webhooks WHERE credentials IS NOT NULL ORDER BY name')
+    .all()
+  expect(stored).toEqual([{ name: 'bot' }, { name: 'house' }, { name: 'phone' }])
+})
+
+test.each([
+  [
+    'a token for a webhook',
+    'url = "https://a.example.com/"\ntoken = "x"',
+    '.token: found it beside kind webhook; it is for ntfy',
+  ],
+  [
+    'no token',
+    'kind = "gotify"\nurl = "https://g.example.com/"',
+    '.token: missing; it is required: the token of an application',
+  ],
+  [
+    'another form',
+    'kind = "ntfy"\nurl = "https://ntfy.sh/"',
+    '.url: found this url; it must be https://ntfy.sh/ and a topic',
+  ],
+  [
+    'a private broker',
+    'url = "mqtts://10.0.0.1/a"',
+    '.url: found this address; it must resolve to public',
+  ],
+])('%s is refused with its position', async (_what, lines, sentence) => {
+  using it = await setUp()
+  const { code, err } = await it.apply(
+    `version = 1\n[[customers]]\nname = "ann"\n[[customers.webhooks]]\nname = "x"\n${lines}\n`,
+  )
+  expect(code).toBe(2)
+  expect(err).toContain(`customers[0].webhooks[0]${sentence}`)
+})

@@ -94,6 +94,22 @@ test.each([
   ])
 })
 
+test('a new address of a push service does not get the token of the former one', async () => {
+  await using it = await startTargets()
+  const url = it.receiver.url.replace('/hook', '/topic')
+  const { id } = await it.create({ kind: 'ntfy', url, token: 'tk_first' })
+  const list = async () => (await it.call(`${PLACES[0]}/list`)).body.webhooks[0]
+  expect(await list()).toMatchObject({ url, has_credentials: true })
+  await it.call(UPDATE, { id, url, name: 'same' })
+  expect((await list()).has_credentials).toBe(true)
+
+  const other = it.receiver.url.replace('/hook', '/other')
+  await it.call(UPDATE, { id, url: other })
+  expect(await list()).toMatchObject({ url: other, has_credentials: false })
+  await it.call(UPDATE, { id, url, token: 'tk_second' })
+  expect(await list()).toMatchObject({ url, has_credentials: true })
+})
+
 test('the address of a mail target cannot change', async () => {
   await using it = await startTargets()
   const { id } = await it.create()

@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { ApiError } from '../../core/base/errors.ts'
 import { once } from '../../core/base/lazy.ts'
 import { iso } from '../../core/base/time.ts'
+import { isService, SERVICE_KINDS } from '../../core/delivery/services.ts'
 import { WEBHOOK_KINDS } from '../../core/delivery/target.ts'
 import {
   HEALTH_HOURS,
@@ -33,6 +34,7 @@ export const toWebhook = ({
   active,
   paused_at,
   pause_reason,
+  has_credentials,
   ...settings
 }: Webhook) => ({
   id,
@@ -43,6 +45,7 @@ export const toWebhook = ({
   paused_at: iso(paused_at),
   pause_reason,
   ...settings,
+  ...(isService(kind) && { has_credentials }),
 })
 
 const sum = (counts: readonly number[]): number => counts.reduce((total, it) => total + it, 0)
@@ -124,6 +127,12 @@ export const shapes = once(() => {
     name: z.string().nullable(),
     max_per_second: z.number().nullable(),
     ordered: z.boolean(),
+    has_credentials: z
+      .boolean()
+      .optional()
+      .meta({
+        description: `Kinds ${SERVICE_KINDS.join(', ')} only: true if a token or password is stored.`,
+      }),
   })
   const created = webhook.extend({
     secret: z.string(),

@@ -201,11 +201,12 @@ const ENDED = [
 ]
 
 /** One instruction for each secret that the restore could not open. */
-function toEnter({ webhooks, accounts, proxies, links }: LostSecrets): string[] {
+function toEnter({ webhooks, credentials, accounts, proxies, links }: LostSecrets): string[] {
   return [
     ...proxies.map((name) => `Enter again: forumd proxy add ${name}`),
     ...accounts.map((name) => `Enter again: forumd account add ${name}`),
     ...webhooks.map((id) => `Disabled until its customer rotates its secret and enables it: ${id}`),
+    ...credentials.map((id) => `Disabled until its customer sets its token and enables it: ${id}`),
     ...(links ? ENDED : []),
   ]
 }

@@ -242,7 +242,8 @@ function asText({ plans, made: new_secrets, dry_run }: ApplySummary): string {
 
 const HEAD = `# Monitors and webhooks, written by \`forumd export\`. Apply them with \`forumd apply FILE\`.
 # Secrets are omitted. The url of a chat service, or a url with a query, is a secret too: where it is missing, write it as
-# "env:NAME" or "file:/path" to apply this file to another installation.
+# "env:NAME" or "file:/path" to apply this file to another installation. That also asks for the variables of username and
+# token; this one keeps what it has stored.
 
 `
 

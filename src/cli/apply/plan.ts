@@ -1,23 +1,19 @@
 import { readFileSync } from 'node:fs'
 
 import { type RefusedValue, resolveReferences } from '../../config/references.ts'
-import { type Allowed, judgeAddresses, parseTarget, REFUSALS } from '../../core/base/address.ts'
+import type { Allowed } from '../../core/base/address.ts'
 import { ApiError } from '../../core/base/errors.ts'
-import {
-  KIND_FORMS,
-  kindOfUrl,
-  MAILTO_FORM,
-  parseMailto,
-  type WebhookKind,
-} from '../../core/delivery/target.ts'
+import type { Credentials } from '../../core/delivery/services.ts'
+import type { WebhookKind } from '../../core/delivery/target.ts'
 import { checkSources, placesOf, type WatchableSource } from '../../core/filter/feeds.ts'
 import { decodeFilterSpec, encodeFilterSpec, parseFilterSpec } from '../../core/filter/parse.ts'
 import type { FilterSpec } from '../../core/filter/spec.ts'
 import type { Naming } from '../../core/forum/naming.ts'
-import type { SetWebhook, WebhookChange } from '../../store/delivery/webhooks.ts'
+import type { WebhookChange } from '../../store/delivery/webhooks.ts'
 import type { Monitor } from '../../store/monitoring/monitors.ts'
 import type { CommandContext } from '../command.ts'
 import type { CurrentState, DeclaredMonitor, DeclaredWebhook } from './document.ts'
+import { settleTarget } from './target.ts'
 
 type About = { customer_id: string; id: string; name: string | null }
 
@@ -51,7 +47,13 @@ type MonitorSet = Pick<
 /** Step for one webhook. */
 export type WebhookStep = { what: 'webhook' } & (
   | Untouched
-  | (About & { action: 'create'; kind: WebhookKind; url: string; edit: WebhookChange })
+  | (About & {
+      action: 'create'
+      kind: WebhookKind
+      url: string
+      credentials: Credentials | null
+      edit: WebhookChange
+    })
   | (About & { action: 'change'; fields: string[]; edit: WebhookChange })
 )
 
@@ -307,7 +309,7 @@ export function planWebhooks(
     const id = before?.id ?? it.id ?? planning.newId('wh')
     const about = { customer_id: customer.id, id, name }
     references.push({ id, name, index })
-    const url = settleUrl(it, before, planning, (field, why, allowed) =>
+    const url = settleTarget(it, before, planning, (field, why, allowed) =>
       problems.add([...at, field], why, allowed),
     )
     if (url === null) continue
@@ -332,84 +334,6 @@ export function planWebhooks(
     if (!planning.prune) references.push({ id, name, index: null })
   }
   return { steps, references }
-}
-
-type Refuse = (field: 'url' | 'kind', why: string, allowed: string) => void
-
-/** The address and kind of a declared webhook; null when one of them is invalid. */
-function settleUrl(
-  { url: text, kind }: DeclaredWebhook,
-  before: SetWebhook | null,
-  { readUrl, allowed, mails }: PlanContext,
-  refuse: Refuse,
-): { url: string; kind: WebhookKind } | null {
-  if (before !== null && kind !== undefined && kind !== before.kind) {
-    refuse('kind', `found "${kind}", but its kind is ${before.kind}`, ANOTHER)
-    return null
-  }
-  if (text === undefined) {
-    if (before !== null) return { url: before.url, kind: before.kind }
-    refuse(
-      'url',
-      'missing',
-      'needed: its address, or "env:NAME" or "file:/path" to keep it out of the file',
-    )
-    return null
-  }
-  const url = readUrl(text)
-  if (typeof url !== 'string') {
-    // An existing webhook keeps its address, so its reference need not resolve on this machine.
-    if (before !== null) return { url: before.url, kind: before.kind }
-    refuse('url', url.found, url.allowed)
-    return null
-  }
-  if (before !== null) {
-    if (before.url === url || before.url === canonical(url))
-      return { url: before.url, kind: before.kind }
-    refuse('url', 'found an address that differs from its current one', ANOTHER)
-    return null
-  }
-  return settleNew(url, kind, { allowed, mails }, refuse)
-}
-
-const ANOTHER =
-  'allowed: its current value; to change it, declare a new webhook without this id and with another name'
-
-const canonical = (url: string): string => {
-  const address = parseMailto(url)
-  return address === null ? url : `mailto:${address}`
-}
-
-function settleNew(
-  url: string,
-  kind: WebhookKind | undefined,
-  { allowed, mails }: Pick<PlanContext, 'allowed' | 'mails'>,
-  refuse: Refuse,
-): { url: string; kind: WebhookKind } | null {
-  if (/^mailto:/i.test(url)) {
-    if (kind !== undefined && kind !== 'email')
-      refuse('kind', `found "${kind}"`, `it takes ${KIND_FORMS[kind]}`)
-    else if (parseMailto(url) === null) refuse('url', 'found this address', `it ${MAILTO_FORM}`)
-    else if (!mails) refuse('url', 'found a mail address', 'needed: [smtp] in the configuration')
-    else return { url: canonical(url), kind: 'email' }
-    return null
-  }
-  const parsed = parseTarget(url, allowed)
-  if (!parsed.ok) {
-    refuse('url', 'found this address', `it ${REFUSALS[parsed.refusal]}`)
-    return null
-  }
-  const { literal } = parsed.target
-  // A host name is checked at every delivery, by the addresses that it resolves to.
-  const refusal = literal === null ? null : judgeAddresses(parsed.target, [literal], allowed)
-  if (refusal !== null) {
-    refuse('url', 'found this address', `it ${REFUSALS[refusal]}`)
-    return null
-  }
-  const of_url = kindOfUrl(parsed.target.url)
-  if (kind === undefined || kind === of_url) return { url, kind: of_url }
-  refuse('kind', `found "${kind}"`, `it takes ${KIND_FORMS[kind]}`)
-  return null
 }
 
 /** Path in a document: keys and list indexes from the root. */

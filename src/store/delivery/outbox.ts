@@ -148,6 +148,8 @@ export type ClaimedDelivery = Addressee & {
   row: number
   /** Attempts with a recorded outcome, over all rounds. */
   attempts: number
+  /** Attempts without one, because a process died. */
+  interrupted: number
   /** Failed attempts in this round. */
   retry_index: number
   round: number
@@ -178,8 +180,8 @@ export function claimDue(
     `UPDATE deliveries SET lease = $run_id WHERE row = $row AND status = 'pending' AND lease IS NULL`,
   )
   const read = db.query<ClaimedDelivery, [{ row: number }]>(
-    `SELECT d.id, d.row, d.webhook_id, d.attempts, d.retry_index, d.round, b.body, b.body_sha256, d.created_at, w.kind, w.url, w.secret,
-            w.old_secret, w.old_secret_until, w.max_per_second
+    `SELECT d.id, d.row, d.webhook_id, d.attempts, d.interrupted, d.retry_index, d.round, b.body, b.body_sha256, d.created_at, w.kind, w.url, w.secret,
+            w.credentials, w.old_secret, w.old_secret_until, w.max_per_second
        FROM deliveries d JOIN delivery_bodies b ON b.delivery_row = d.row JOIN webhooks w ON w.id = d.webhook_id
       WHERE d.row = $row`,
   )

@@ -10,14 +10,9 @@ import { useCurrentUser } from '../../hooks/contexts.ts'
 import { useAction } from '../../hooks/use-action.ts'
 import { postJson } from '../../lib/api.ts'
 import type { SecretRotated, Webhook, WebhookCreated } from '../../lib/types.ts'
+import { guessKind, KIND_NAMES, ServiceFields, typedCredentials, urlHint } from './services.tsx'
 
-const NAMES: Record<Webhook['kind'], string> = {
-  webhook: 'webhook',
-  slack: 'Slack',
-  discord: 'Discord',
-  email: 'email',
-}
-const KINDS = [['', 'detect from the URL'] as const, ...Object.entries(NAMES)]
+const KINDS = [['', 'detect from the URL'] as const, ...Object.entries(KIND_NAMES)]
 
 /** Creates a webhook and shows its secret once. */
 export function WebhookNewDialog({ close, again }: { close: () => void; again: () => void }) {
@@ -25,8 +20,11 @@ export function WebhookNewDialog({ close, again }: { close: () => void; again: (
   const [url, setUrl] = useState('')
   const [kind, setKind] = useState<string>('')
   const [name, setName] = useState('')
+  const [typed, setTyped] = useState({ token: '', username: '' })
   const [webhook, setWebhook] = useState<WebhookCreated | null>(null)
   const action = useAction()
+  const guessed = guessKind(url)
+  const effective = kind === '' ? (guessed ?? '') : kind
 
   async function create() {
     const answer = await action.run(() =>
@@ -34,6 +32,7 @@ export function WebhookNewDialog({ close, again }: { close: () => void; again: (
         url: url.trim(),
         ...(kind !== '' && { kind }),
         ...(name.trim() !== '' && { name: name.trim() }),
+        ...typedCredentials(effective, typed),
       }),
     )
     if (!answer.ok) return
@@ -42,7 +41,13 @@ export function WebhookNewDialog({ close, again }: { close: () => void; again: (
   }
 
   if (webhook !== null) return <WebhookCreatedDialog webhook={webhook} close={close} />
-  const { errorOf, rest } = assignErrors(action.failure, ['url', 'kind', 'name'])
+  const { errorOf, rest } = assignErrors(action.failure, [
+    'url',
+    'kind',
+    'name',
+    'token',
+    'username',
+  ])
   return (
     <FormDialog
       title="New webhook"
@@ -55,7 +60,10 @@ export function WebhookNewDialog({ close, again }: { close: () => void; again: (
     >
       <TextField
         label="URL"
-        hint="An https:// URL of your own, a Slack or Discord webhook URL, or mailto:you@example.com"
+        hint={
+          urlHint(effective) ??
+          'An https:// URL of your own, a Slack or Discord webhook URL, or mailto:you@example.com'
+        }
         error={errorOf('url')}
         inputMode="url"
         value={url}
@@ -65,7 +73,7 @@ export function WebhookNewDialog({ close, again }: { close: () => void; again: (
       />
       <Field
         label="Kind"
-        hint={guess(url) && kind === '' ? `Detected: ${guess(url)}.` : undefined}
+        hint={guessed && kind === '' ? `Detected: ${KIND_NAMES[guessed]}.` : undefined}
         error={errorOf('kind')}
       >
         {(attributes) => (
@@ -73,6 +81,7 @@ export function WebhookNewDialog({ close, again }: { close: () => void; again: (
         )}
       </Field>
       <NameField value={name} error={errorOf('name')} change={setName} />
+      <ServiceFields kind={effective} typed={typed} change={setTyped} errorOf={errorOf} />
     </FormDialog>
   )
 }
@@ -116,16 +125,6 @@ function WebhookCreatedDialog({ webhook, close }: { webhook: WebhookCreated; clo
   )
 }
 
-/** The kind that the daemon will probably detect from a URL; null: unknown. */
-function guess(url: string): string | null {
-  if (/^mailto:/i.test(url.trim())) return 'email'
-  const host = URL.parse(url.trim())?.hostname ?? ''
-  if (host === 'hooks.slack.com') return 'Slack'
-  if (host === 'discord.com' || host.endsWith('.discord.com') || host === 'discordapp.com')
-    return 'Discord'
-  return host === '' ? null : 'webhook'
-}
-
 type WebhookEditDialogProps = { webhook: Webhook; close: () => void; again: () => void }
 
 /** Edits a webhook: address, name, active, rate limit, ordering. */
@@ -136,6 +135,7 @@ export function WebhookEditDialog({ webhook, close, again }: WebhookEditDialogPr
   const [active, setActive] = useState(webhook.active)
   const [pace, setPace] = useState(String(webhook.max_per_second ?? ''))
   const [ordered, setOrdered] = useState(webhook.ordered)
+  const [typed, setTyped] = useState({ token: '', username: '' })
   const action = useAction()
   const paceText = pace.trim()
   const moved = url.trim() !== webhook.url
@@ -151,6 +151,7 @@ export function WebhookEditDialog({ webhook, close, again }: WebhookEditDialogPr
         max_per_second:
           paceText === '' ? null : /^\d+(\.\d+)?$/.test(paceText) ? Number(paceText) : paceText,
         ordered,
+        ...typedCredentials(webhook.kind, typed),
       }),
     )
     if (!answer.ok) return
@@ -158,7 +159,13 @@ export function WebhookEditDialog({ webhook, close, again }: WebhookEditDialogPr
     close()
     again()
   }
-  const { errorOf, rest } = assignErrors(action.failure, ['url', 'name', 'max_per_second'])
+  const { errorOf, rest } = assignErrors(action.failure, [
+    'url',
+    'name',
+    'max_per_second',
+    'token',
+    'username',
+  ])
   return (
     <FormDialog
       title="Edit webhook"
@@ -171,7 +178,7 @@ export function WebhookEditDialog({ webhook, close, again }: WebhookEditDialogPr
       {webhook.kind !== 'email' && (
         <TextField
           label="URL"
-          hint={`An address of the same kind, ${NAMES[webhook.kind]}. The signing secret stays.`}
+          hint={`An address of the same kind, ${KIND_NAMES[webhook.kind]}.${webhook.has_credentials ? ' A new URL needs the token or password again.' : ' The signing secret stays.'}`}
           error={errorOf('url')}
           inputMode="url"
           value={url}
@@ -189,6 +196,7 @@ export function WebhookEditDialog({ webhook, close, again }: WebhookEditDialogPr
         value={pace}
         change={setPace}
       />
+      <ServiceFields kind={webhook.kind} typed={typed} change={setTyped} errorOf={errorOf} stored />
       <Checkbox label="Active" checked={active} change={setActive} />
       <Checkbox
         label="Ordered: one delivery at a time, in the order of each monitor"

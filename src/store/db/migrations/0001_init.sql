@@ -73,13 +73,13 @@ CREATE TABLE usage_hours (
 
 -- secret is sealed. Deleted targets keep their row, because old deliveries name them. awaits_confirmation 1: the
 -- reader has not confirmed yet, and receives only the confirmation mail. max_per_second and ordered are settings of
--- the receiver. old_secret is the one before the last rotation, which signs too until old_secret_until.
--- refused_since: the first failed attempt since the last success or test. last_failure_row, last_failure_n: the attempt
--- that failed last.
+-- the receiver. old_secret is the one before the last rotation, which signs too until old_secret_until. credentials:
+-- sealed token or user and password at a push service or broker, whose url has none. refused_since: the first failed
+-- attempt since the last success or test. last_failure_row, last_failure_n: the attempt that failed last.
 CREATE TABLE webhooks (
   id              TEXT    PRIMARY KEY,
   customer_id     TEXT    NOT NULL REFERENCES customers (id),
-  kind            TEXT    NOT NULL CHECK (kind IN ('webhook', 'slack', 'discord', 'email')),
+  kind            TEXT    NOT NULL CHECK (kind IN ('webhook', 'slack', 'discord', 'email', 'ntfy', 'telegram', 'gotify', 'matrix', 'mqtt')),
   url             TEXT    NOT NULL,
   secret          BLOB    NOT NULL,
   created_at      INTEGER NOT NULL,
@@ -96,6 +96,7 @@ CREATE TABLE webhooks (
   ordered         INTEGER NOT NULL DEFAULT 0 CHECK (ordered IN (0, 1)),
   old_secret      BLOB,
   old_secret_until INTEGER CHECK ((old_secret IS NULL) = (old_secret_until IS NULL)),
+  credentials     BLOB,
   last_success_at INTEGER,
   refused_since   INTEGER,
   last_failure_at INTEGER,
@@ -642,11 +643,11 @@ CREATE TRIGGER audit_webhook_created AFTER INSERT ON webhooks BEGIN
   INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'webhook.created', NEW.id,
     json_object('customer_id', NEW.customer_id, 'target', NEW.kind));
 END;
-CREATE TRIGGER audit_webhook_changed AFTER UPDATE OF url, secret, active, paused_at, max_per_second, ordered, deleted_at ON webhooks
-WHEN (NEW.url, NEW.secret, NEW.active, NEW.paused_at, NEW.max_per_second, NEW.ordered, NEW.deleted_at) IS NOT
-     (OLD.url, OLD.secret, OLD.active, OLD.paused_at, OLD.max_per_second, OLD.ordered, OLD.deleted_at) BEGIN
+CREATE TRIGGER audit_webhook_changed AFTER UPDATE OF url, secret, credentials, active, paused_at, max_per_second, ordered, deleted_at ON webhooks
+WHEN (NEW.url, NEW.secret, NEW.credentials, NEW.active, NEW.paused_at, NEW.max_per_second, NEW.ordered, NEW.deleted_at) IS NOT
+     (OLD.url, OLD.secret, OLD.credentials, OLD.active, OLD.paused_at, OLD.max_per_second, OLD.ordered, OLD.deleted_at) BEGIN
   INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'webhook.changed', NEW.id,
-    json_object('new_secret', NEW.secret IS NOT OLD.secret, 'new_url', NEW.url IS NOT OLD.url, 'active', NEW.active,
+    json_object('new_secret', NEW.secret IS NOT OLD.secret OR NEW.credentials IS NOT OLD.credentials, 'new_url', NEW.url IS NOT OLD.url, 'active', NEW.active,
       'paused_at', NEW.paused_at, 'max_per_second', NEW.max_per_second, 'ordered', NEW.ordered, 'deleted_at', NEW.deleted_at));
 END;
 

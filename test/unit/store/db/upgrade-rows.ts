@@ -57,7 +57,7 @@ const ROWS: Readonly<Record<number, string>> = {
     INSERT INTO unsubscribed VALUES ('wh_2', 'mon_1', 1500);
     INSERT INTO confirmation_mails VALUES (1, 'cus_1', 'reader@example.com', 1000);
     UPDATE webhooks SET awaits_confirmation = 1 WHERE id = 'wh_2';
-    UPDATE webhooks SET name = 'ops', max_per_second = 0.5, ordered = 1, old_secret = x'09', old_secret_until = 8000 WHERE id = 'wh_1';
+    UPDATE webhooks SET name = 'ops', max_per_second = 0.5, ordered = 1, old_secret = x'09', old_secret_until = 8000, credentials = x'0a' WHERE id = 'wh_1';
     UPDATE attempts SET round = 2, headers = '{}', body_start = 'no' WHERE delivery_row = 2;
     UPDATE instance SET key_fingerprint = 'abc';
     INSERT INTO poll_batches (id, kind, anchor_ids, checkpoint_at, epoch) VALUES (1, 'posts', '["t3_a"]', 900, 2);
