@@ -116,6 +116,9 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<string, ToolDescription>> = {
   monitor_remove: localRemoval(
     `Removes a monitor permanently. To pause it use monitor_update with active false. ${FREE}`,
   ),
+  monitor_acknowledge: localChange(
+    `Acknowledges the open alarms of a monitor, which ends their repeats. ${FREE}`,
+  ),
   monitor_health: localRead(
     `Deliveries of a monitor in 24 hours, and its proven coverage (coverage_24h). ${FREE}`,
   ),

@@ -51,6 +51,7 @@ test.each(PLACES)('%s shows the outcome of a match, with the frozen payload', as
         retrying: false,
         next_attempt_at: null,
         redeliver_refusal: 'no_webhook',
+        held_until: null,
         payload: {
           delivery_id: 'dlv_1',
           monitor_id: 'mon_1',

@@ -104,6 +104,9 @@ test.each([
     reason,
   ])
   expect(text).not.toContain('169.254')
+  expect(body.hint?.includes('\n[guard]\n') ?? false).toBe(
+    url !== '' && ['not_https', 'name', 'not_public'].includes(reason),
+  )
   expect((await it.call(LIST)).body.webhooks).toEqual([])
 })
 

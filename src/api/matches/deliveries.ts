@@ -6,6 +6,7 @@ import { once } from '../../core/base/lazy.ts'
 import { iso } from '../../core/base/time.ts'
 import type { Db } from '../../store/db/connection.ts'
 import {
+  ALARM_EVENTS,
   DELIVERY_STATUSES,
   type DeliveryQuery,
   listDeliveries,
@@ -20,6 +21,7 @@ import {
   type RedeliverySelection,
 } from '../../store/delivery/redeliver.ts'
 import { findWebhook } from '../../store/delivery/webhooks.ts'
+import { ALARM_KINDS } from '../../store/monitoring/alarms.ts'
 import type { RouteContext } from '../context.ts'
 import {
   bodySchema,
@@ -145,6 +147,20 @@ const payloadShape = once(() =>
     count: z.int(),
     grouped: z.boolean(),
     items: z.array(z.looseObject({})),
+    type: z
+      .enum(ALARM_EVENTS)
+      .optional()
+      .meta({ description: 'Event of an alarm, which has no items; absent for matches.' }),
+    alarm: z
+      .looseObject({
+        kind: z.enum(ALARM_KINDS),
+        since: z.string().meta({ format: 'date-time' }),
+        repeat: z.int().meta({ description: '0: not a repeat.' }),
+        monitor_name: z.string().nullable(),
+        title: z.string(),
+        message: z.string(),
+      })
+      .optional(),
   }),
 )
 
@@ -163,13 +179,17 @@ const deliveryShape = () =>
       .string()
       .nullable()
       .meta({ description: 'Due time of the next attempt; null unless pending.' }),
+    held_until: z
+      .string()
+      .nullable()
+      .meta({ description: 'End of the quiet hours for which it waits; null: it does not.' }),
     redeliver_refusal: z.enum(REDELIVER_REFUSALS).nullable().meta({
       description: 'Reason why it cannot be sent again now; null if it can.',
     }),
     payload: payloadShape(),
   })
 
-function toDelivery({ id, body, created_at, delivered_at, ...row }: ListedDelivery) {
+function toDelivery({ id, body, created_at, delivered_at, held_until, ...row }: ListedDelivery) {
   const { monitor_id, webhook_id, status, attempts, last_error } = row
   return {
     delivery_id: id,
@@ -183,6 +203,7 @@ function toDelivery({ id, body, created_at, delivered_at, ...row }: ListedDelive
     retrying: row.retrying === 1,
     next_attempt_at: iso(row.next_attempt_at),
     redeliver_refusal: row.refusal,
+    held_until: iso(status === 'pending' ? held_until : null),
     // Parsed from the bytes that were sent, so that the answer equals the delivery.
     payload: payloadShape().parse(JSON.parse(new TextDecoder().decode(body))),
   }

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
 import * as z from 'zod'
 
-import { type AddressRefusal, REFUSALS } from '../../core/base/address.ts'
+import { type AddressRefusal, guardLines, REFUSALS } from '../../core/base/address.ts'
 import { ApiError, invalid } from '../../core/base/errors.ts'
 import { iso } from '../../core/base/time.ts'
 import type { TestReport } from '../../core/delivery/retry.ts'
@@ -413,9 +413,15 @@ async function checkAddress(
 ): Promise<void> {
   const refusal = await checkTarget(address)
   if (refusal === null) return
+  const lines = guardLines(address, refusal)
   throw new ApiError('webhook_url_rejected', {
     field: 'url',
     message: `url ${REFUSALS[refusal].replace('https://', scheme)}`,
-    extra: { reason: refusal },
+    extra: {
+      reason: refusal,
+      ...(lines && {
+        hint: `the operator of this service can allow it by these lines of its configuration:\n${lines.join('\n')}`,
+      }),
+    },
   })
 }
