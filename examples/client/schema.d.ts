@@ -1255,8 +1255,8 @@ export interface paths {
     get?: never
     put?: never
     /**
-     * Update a target: name, active state, rate limit, ordering, credentials
-     * @description Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds. token replaces the stored credentials, for kind mqtt together with username. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * Update a target: address, name, active state, rate limit, ordering, credentials
+     * @description A new url has the same kind and is checked as at creation; id and secret stay, pending deliveries go to it, and its health begins again. Send a test afterwards. The address of kind email cannot change, because its owner has agreed. Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds. token replaces the stored credentials, for kind mqtt together with username; a new url does not keep them. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorWebhookUpdate']
     delete?: never
@@ -1313,7 +1313,7 @@ export interface paths {
       cookie?: never
     }
     /**
-     * Your targets, without their secrets
+     * Your targets and their health, without their secrets
      * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     get: operations['getForumMonitorWebhookList']
@@ -1454,7 +1454,7 @@ export interface paths {
     }
     /**
      * Deliveries and their outcomes, newest first
-     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Filters combine. q finds an id by its beginning, such as dlv_8fK2, or text in the items; one call reads at most 1000 deliveries for it, so that a page may have fewer rows than limit. Pass next_before as before for the next page. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     get: operations['getForumMonitorDeliveries']
     put?: never
@@ -20855,6 +20855,7 @@ export interface operations {
         'application/json': {
           id?: string
           webhook_id?: string
+          url?: string
           /** @description Access token of kinds ntfy, telegram, gotify, matrix, mqtt; password of kind mqtt. Never shown again. */
           token?: string | null
           /** @description User of kind mqtt. */
@@ -20916,7 +20917,7 @@ export interface operations {
           }
         }
       }
-      /** @description INVALID_REQUEST */
+      /** @description INVALID_REQUEST, webhook_url_rejected, webhook_kind_mismatch */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -21505,7 +21506,79 @@ export interface operations {
            *           "pause_reason": null,
            *           "name": null,
            *           "max_per_second": null,
-           *           "ordered": false
+           *           "ordered": false,
+           *           "health": {
+           *             "state": "good",
+           *             "failing_since": null,
+           *             "success_rate_24h": 0.5,
+           *             "succeeded_24h": 1,
+           *             "failed_24h": 1,
+           *             "last_success_at": "2026-01-31T11:58:43.000Z",
+           *             "last_failure": {
+           *               "at": "2026-01-31T11:58:38.000Z",
+           *               "delivery_id": "dlv_DNIMOUN-WuxB2A7gBKgs1i",
+           *               "reason": "http_503",
+           *               "status_code": 503,
+           *               "body_start": "out of workers"
+           *             },
+           *             "waiting": 0,
+           *             "retrying": 0,
+           *             "next_attempt_at": null,
+           *             "hours": {
+           *               "succeeded": [
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 1
+           *               ],
+           *               "failed": [
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 1
+           *               ]
+           *             }
+           *           }
            *         }
            *       ]
            *     }
@@ -21535,6 +21608,53 @@ export interface operations {
               ordered: boolean
               /** @description Kinds ntfy, telegram, gotify, matrix, mqtt only: true if a token or password is stored. */
               has_credentials?: boolean
+              health: {
+                /**
+                 * @description unused: no attempt yet. good: the last attempt succeeded. retrying: attempts fail and are repeated. failing: a delivery failed or was dead-lettered since the last success. paused: see pause_reason. off: disabled, or not confirmed.
+                 * @enum {string}
+                 */
+                state: 'unused' | 'good' | 'retrying' | 'failing' | 'paused' | 'off'
+                /** @description The first failed attempt since the last success or successful test. */
+                failing_since: string | null
+                /** @description Share of attempts that succeeded, 0 to 1; null without attempts. */
+                success_rate_24h: number | null
+                /**
+                 * Format: int64
+                 * @description Attempts; tests are not counted.
+                 */
+                succeeded_24h: number
+                /**
+                 * Format: int64
+                 * @description Attempts, including those that are repeated.
+                 */
+                failed_24h: number
+                last_success_at: string | null
+                last_failure: {
+                  at: string
+                  delivery_id: string | null
+                  /** @description A last_error code. */
+                  reason: string | null
+                  status_code: number | null
+                  /** @description The beginning of the receiver's response, redacted. */
+                  body_start: string | null
+                } | null
+                /**
+                 * Format: int64
+                 * @description Pending deliveries without a failed attempt; counted up to 1000 with retrying.
+                 */
+                waiting: number
+                /**
+                 * Format: int64
+                 * @description Pending deliveries with a failed attempt.
+                 */
+                retrying: number
+                next_attempt_at: string | null
+                /** @description Attempts by hour, oldest first; the last is the present hour. */
+                hours: {
+                  succeeded: number[]
+                  failed: number[]
+                }
+              }
             }[]
           }
         }
@@ -21666,7 +21786,8 @@ export interface operations {
            *       "duration_ms": 87,
            *       "reason": null,
            *       "hint": null,
-           *       "detail": "the receiver answered 200"
+           *       "detail": "the receiver answered 200",
+           *       "body_start": "ok"
            *     }
            */
           'application/json': {
@@ -21680,6 +21801,8 @@ export interface operations {
             reason: string | null
             hint: string | null
             detail: string
+            /** @description The beginning of the receiver's response, redacted; null without one. */
+            body_start: string | null
           }
         }
       }
@@ -22664,11 +22787,19 @@ export interface operations {
       query?: {
         /** @description The id of a monitor, including a removed one; absent: the deliveries of all. */
         id?: string
+        /** @description The id of a webhook, including a deleted one; absent: the deliveries to all. */
+        webhook_id?: string
         /** @description Only deliveries of this status. */
         status?: 'pending' | 'delivered' | 'failed' | 'dead' | 'suppressed'
+        /** @description true: only pending deliveries with a failed attempt; false: only those without. */
+        retrying?: boolean
+        /** @description The first 8 or more characters of a delivery id, or text in the items, in upper or lower case. */
+        q?: string
+        /** @description Only deliveries created at this time or later. */
+        since?: string
         /** @description Maximum number of rows. */
         limit?: number
-        /** @description Only deliveries created before this; the created_at of the last one leads to the next page. */
+        /** @description Only deliveries created before this; next_before of the last answer leads to the next page. */
         before?: string
       }
       header?: never
@@ -22698,6 +22829,9 @@ export interface operations {
            *           "held_until": null,
            *           "monitor_id": "mon_0199a000-0000-7000-8000-000000000001",
            *           "attempts": 2,
+           *           "retrying": false,
+           *           "next_attempt_at": null,
+           *           "redeliver_refusal": null,
            *           "payload": {
            *             "delivery_id": "dlv_DNIMOUN-WuxB2A7gBKgs1i",
            *             "monitor_id": "mon_0199a000-0000-7000-8000-000000000001",
@@ -22766,7 +22900,8 @@ export interface operations {
            *             ]
            *           }
            *         }
-           *       ]
+           *       ],
+           *       "next_before": null
            *     }
            */
           'application/json': {
@@ -22781,8 +22916,25 @@ export interface operations {
               last_error: string | null
               created_at: string
               delivered_at: string | null
+              /** @description True if it waits after a failed attempt. */
+              retrying: boolean
+              /** @description Due time of the next attempt; null unless pending. */
+              next_attempt_at: string | null
               /** @description End of the quiet hours for which it waits; null: it does not. */
               held_until: string | null
+              /** @description Reason why it cannot be sent again now; null if it can. */
+              redeliver_refusal:
+                | (
+                    | 'pending'
+                    | 'no_webhook'
+                    | 'webhook_deleted'
+                    | 'webhook_disabled'
+                    | 'webhook_paused'
+                    | 'unconfirmed'
+                    | 'unsubscribed'
+                    | 'content_erased'
+                  )
+                | null
               payload: {
                 /** Format: int64 */
                 count: number
@@ -22815,6 +22967,8 @@ export interface operations {
                 [key: string]: unknown
               }
             }[]
+            /** @description The before of the next page; null at the end. */
+            next_before: string | null
           }
         }
       }
