@@ -6,22 +6,20 @@ import type { Webhook } from './types.ts'
 export const webhookName = ({ name, url }: Pick<Webhook, 'name' | 'url'>): string =>
   name ?? (URL.parse(url)?.host || url.replace(/^mailto:/i, ''))
 
-/** The state of a webhook in one or two words. */
+const STATES: { [state: string]: { tone: Tone; word: string } } = {
+  good: { tone: 'good', word: 'Active' },
+  unused: { tone: 'plain', word: 'Active, not used yet' },
+  retrying: { tone: 'warn', word: 'Retrying' },
+  failing: { tone: 'bad', word: 'Failing' },
+  paused: { tone: 'bad', word: 'Paused' },
+  off: { tone: 'quiet', word: 'Off' },
+}
+
+/** The state of a webhook in one or two words. A state that a newer daemon has is its own word. */
 export function webhookStatus({ health, kind }: Webhook): { tone: Tone; word: string } {
-  switch (health.state) {
-    case 'good':
-      return { tone: 'good', word: 'Active' }
-    case 'unused':
-      return { tone: 'plain', word: 'Active, not used yet' }
-    case 'retrying':
-      return { tone: 'warn', word: 'Retrying' }
-    case 'failing':
-      return { tone: 'bad', word: 'Failing' }
-    case 'paused':
-      return { tone: 'bad', word: 'Paused' }
-    case 'off':
-      return { tone: 'quiet', word: kind === 'email' ? 'Off or unconfirmed' : 'Off' }
-  }
+  if (health.state === 'off' && kind === 'email')
+    return { tone: 'quiet', word: 'Off or unconfirmed' }
+  return STATES[health.state] ?? { tone: 'plain', word: health.state }
 }
 
 /** The reason for which deliveries to a webhook do not arrive; null if they do, or it is off. */
