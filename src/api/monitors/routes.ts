@@ -2,14 +2,14 @@ import { Elysia } from 'elysia'
 import * as z from 'zod'
 
 import { once } from '../../core/base/lazy.ts'
-import { filterSchema } from '../../core/filter/parse.ts'
 import { listMonitors, removeMonitorOf } from '../../store/monitoring/monitors.ts'
 import type { RouteContext } from '../context.ts'
 import { bodySchema, idIn, querySchema, required } from '../http/fields.ts'
 import { atBothPaths } from '../http/routes.ts'
-import { answers, documentAs, refuses } from '../openapi/route-docs.ts'
+import { answers, refuses } from '../openapi/route-docs.ts'
 import { addMonitor, editMonitor, type MonitorDeps } from './edit.ts'
 import { monitorHealth } from './health.ts'
+import { filterField } from './preview.ts'
 import { absentMonitor, createMonitorShapes, TARGETS, toMonitor, toSlots } from './shapes.ts'
 
 const NAME_MAX = 120
@@ -79,13 +79,7 @@ function group(prefix: string, context: RouteContext, deps: MonitorDeps) {
   const { words, clock } = context
   const { db } = deps
   const shapes = createMonitorShapes(words)
-  // The document describes the spec; its parser validates it and names the invalid field.
-  const filter_spec = once(() =>
-    z
-      .unknown()
-      .refine((it) => it !== undefined, 'filter_spec is required')
-      .meta(documentAs(() => filterSchema(words))),
-  )
+  const filter_spec = once(() => filterField(words))
   const addBody = bodySchema(() => ({
     filter_spec: filter_spec(),
     ...fields(),
