@@ -94,7 +94,6 @@ export function pageTests(fixture: () => Dashboard) {
     )
     await using client = await it.openClient()
     await client.signIn(it.daemon.key)
-    await client.press('Dismiss')
     for (const page_check of CUSTOMER) {
       const path = page_check.path
         .replace('MONITOR', opened.monitor_id)
