@@ -63,6 +63,14 @@ export function isCollecting(
   return is_unread || now - Date.parse(since) < COLLECTING_MS
 }
 
+/** The status of a monitor at an instant; a new one is not called complete. */
+export function statusAt(health: Health, now: number): MonitorStatus {
+  const status = monitorStatus(health)
+  return status.tone === 'good' && isCollecting(health, now)
+    ? { tone: 'plain', word: 'Collecting', detail: 'Every check so far overlapped the one before.' }
+    : status
+}
+
 const missed = (estimate: number | null): string =>
   estimate === null
     ? 'the number of missed items cannot be estimated'

@@ -18,6 +18,7 @@ export function CoverageDetails({ health }: { health: Health }) {
           ? 'No items were observed in its feeds yet.'
           : `At least ${many(posts_in_window_at_least ?? 0, 'item was', 'items were')} observed in its feeds.`}
         {health.coverage_24h.posts_missed_estimate !== null &&
+          !isCollecting(health, now) &&
           ` Estimated missed items: ${count(health.coverage_24h.posts_missed_estimate)}.`}
       </p>
       {gaps.length > 0 && (

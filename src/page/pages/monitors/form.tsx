@@ -68,8 +68,10 @@ function MonitorForm({ monitor }: { monitor: Monitor | null }) {
   }
   const refused = useRef(values)
   useEffect(() => {
-    if (action.failure !== null)
-      form.current?.querySelector<HTMLElement>('.wrong :is(input, select, textarea)')?.focus()
+    if (action.failure === null) return
+    const folded = form.current?.querySelectorAll<HTMLDetailsElement>('details:has(.wrong)') ?? []
+    for (const it of folded) it.open = true
+    form.current?.querySelector<HTMLElement>('.wrong :is(input, select, textarea)')?.focus()
   }, [action.failure])
 
   async function save(event: Event) {

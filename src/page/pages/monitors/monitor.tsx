@@ -5,6 +5,7 @@ import { Copyable } from '../../components/base/copyable.tsx'
 import { Confirm } from '../../components/base/dialog.tsx'
 import { TextField } from '../../components/base/field.tsx'
 import { assignErrors, EmptyState, ErrorNotice, Skeleton } from '../../components/base/notice.tsx'
+import { useNow } from '../../components/base/time.tsx'
 import { notify } from '../../components/base/toast.tsx'
 import { CoverageStrip } from '../../components/coverage-strip.tsx'
 import { ReasonsView } from '../../components/criteria.tsx'
@@ -15,7 +16,7 @@ import { useAction } from '../../hooks/use-action.ts'
 import { useQuery } from '../../hooks/use-query.ts'
 import { callApi, postJson } from '../../lib/api.ts'
 import { inShort } from '../../lib/filter-spec.ts'
-import { monitorStatus } from '../../lib/monitor-status.ts'
+import { statusAt } from '../../lib/monitor-status.ts'
 import { dashboardPath, go, Link } from '../../lib/route.tsx'
 import type { Delivery, Health, Monitor, MonitorList, Webhook, Why } from '../../lib/types.ts'
 import { CoverageDetails, DeliveryStats, Streams } from './coverage.tsx'
@@ -174,6 +175,7 @@ const DELIVERIES = 20
 
 /** One monitor: filter, health, deliveries and actions. */
 export function MonitorPage({ id }: { id: string }) {
+  const now = useNow()
   const { monitor_path, words } = useCurrentUser()
   const list = useQuery<MonitorList>(`${monitor_path}/list`, { every_ms: REFRESH_MS })
   const named = encodeURIComponent(id)
@@ -198,7 +200,7 @@ export function MonitorPage({ id }: { id: string }) {
     list.again()
     health.again()
   }
-  const status = health.value && monitorStatus(health.value)
+  const status = health.value && statusAt(health.value, now)
   return (
     <PageLayout
       title={monitor.name ?? inShort(monitor.filter_spec, words)}

@@ -11,7 +11,7 @@ import { useCurrentUser } from '../../hooks/contexts.ts'
 import { useQuery } from '../../hooks/use-query.ts'
 import { inShort } from '../../lib/filter-spec.ts'
 import { count, formatDuration, many } from '../../lib/format.ts'
-import { isCollecting, monitorStatus } from '../../lib/monitor-status.ts'
+import { isCollecting, statusAt } from '../../lib/monitor-status.ts'
 import { dashboardPath, Link } from '../../lib/route.tsx'
 import type { Health, Monitor, MonitorList } from '../../lib/types.ts'
 
@@ -84,8 +84,8 @@ function MonitorCard({ monitor }: { monitor: Monitor }) {
       fresh_ms: HEALTH_FRESH_MS,
     },
   )
-  const status = health && monitorStatus(health)
   const now = useNow()
+  const status = health && statusAt(health, now)
   return (
     <li class="card monitor-card">
       <div class="card-head">
