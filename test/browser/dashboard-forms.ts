@@ -106,7 +106,7 @@ export function formStories(fixture: () => Dashboard) {
     await client.type('Query', 'rye')
     await client.type('Minimum score', '3')
     await client.misses('Query, position')
-    await client.waitForText('cadence_s must be a whole number of seconds from 1 to 86400')
+    await client.waitForText('Poll interval must be a whole number of seconds from 1 to 86400')
     await client.type('Poll interval (seconds)', '')
     await client.press('Create monitor')
     await client.waitForText('Monitor created.')
@@ -124,7 +124,7 @@ export function formStories(fixture: () => Dashboard) {
     // The reads of the preview repeat a failed request on the daemon's clock.
     let shown = false
     const appears = client
-      .waitForText('The platform cannot be reached now.')
+      .waitForText('Outage of the platform: the platform could not be reached.')
       .finally(() => (shown = true))
     while (!shown) {
       await clock.advance(1000)
@@ -136,7 +136,7 @@ export function formStories(fixture: () => Dashboard) {
     await client.picture('monitor-outage')
     sandbox.clearFaults()
     await clock.advance(MINUTE)
-    await client.misses('The platform cannot be reached now.')
+    await client.misses('Outage of the platform: the platform could not be reached.')
     await client.waitForText('among')
     expect(client.strange).toEqual([])
   })

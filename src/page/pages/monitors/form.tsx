@@ -105,7 +105,7 @@ function MonitorForm({ monitor }: { monitor: Monitor | null }) {
     const same = JSON.stringify(values[field]) === JSON.stringify(refused.current[field])
     const found =
       (same ? messageOf(action.failure, field) : null) ?? messageOf(preview.failure, field)
-    return found && sentence(found)
+    return found && sentence(found.replace(/^cadence_s/, 'Poll interval'))
   }
   return (
     <PageLayout

@@ -120,11 +120,9 @@ export const OutageNotice = ({ failure, saved }: { failure: Failure; saved: fals
   <Notice tone="warn">
     <p>
       <strong>
-        {failure.code === 'HTTP_429'
-          ? 'The platform limits the rate of requests now.'
-          : 'The platform cannot be reached now.'}
+        {failure.code === 'HTTP_429' ? 'Rate limit of the platform:' : 'Outage of the platform:'}
       </strong>{' '}
-      {sentence(failure.message)} Your filter is not at fault.
+      {failure.message}. Your filter is not at fault.
     </p>
     <p>
       {saved === false
