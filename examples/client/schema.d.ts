@@ -1165,6 +1165,26 @@ export interface paths {
     patch?: never
     trace?: never
   }
+  '/forum/monitor/acknowledge': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    get?: never
+    put?: never
+    /**
+     * Acknowledge the open alarms of a monitor
+     * @description Ends their repeats; an alarm stays open until its condition is over, which is then delivered too. acknowledged counts the alarms that were not acknowledged before. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     */
+    post: operations['postForumMonitorAcknowledge']
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
   '/forum/monitor/health': {
     parameters: {
       query?: never
@@ -1195,8 +1215,8 @@ export interface paths {
     get?: never
     put?: never
     /**
-     * Update a target: name, active state, rate limit, ordering
-     * @description Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * Update a target: name, active state, rate limit, ordering, credentials
+     * @description Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds. token replaces the stored credentials, for kind mqtt together with username. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorWebhookUpdate']
     delete?: never
@@ -1236,7 +1256,7 @@ export interface paths {
     put?: never
     /**
      * Register a target; its secret is shown only once
-     * @description Kind email takes mailto: and one address. It is active once its recipient has agreed on the page linked in the confirmation mail. The answer has confirmation: sent, or an error code; a test sends the mail again. An address gets at most three such mails a day. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Kind email takes mailto: and one address. It is active once its recipient has agreed on the page linked in the confirmation mail. The answer has confirmation: sent, or an error code; a test sends the mail again. An address gets at most three such mails a day. Kinds ntfy, telegram, gotify, matrix and mqtt take token, and mqtt username too; credentials within url are removed from it and stored encrypted. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorWebhookCreate']
     delete?: never
@@ -18040,6 +18060,122 @@ export interface operations {
           name?: string | null
           /** Format: int64 */
           cadence_s?: number
+          /** @description Quiet hours, digests and alarms. Replaces all rules at once; null removes them. */
+          attention?: {
+            /**
+             * @description IANA time zone of all hours beside it.
+             * @default UTC
+             */
+            time_zone?: string
+            /**
+             * @description Nothing is sent then; what is due waits for their end.
+             * @default []
+             */
+            quiet_hours?: {
+              from: string
+              /** @description Not later than from: on the next day. */
+              to: string
+              /**
+               * @description Days on which it begins; default: every day.
+               * @default [
+               *       "mon",
+               *       "tue",
+               *       "wed",
+               *       "thu",
+               *       "fri",
+               *       "sat",
+               *       "sun"
+               *     ]
+               */
+              days?: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun')[]
+            }[]
+            /**
+             * @description Matches are collected and sent at this hour; null: each at once.
+             * @default null
+             */
+            digest?: {
+              /** @enum {string} */
+              every: 'day' | 'week'
+              at: string
+              /**
+               * @description Day of a weekly digest; null: every is day.
+               * @default null
+               */
+              day?: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun') | null
+            } | null
+            /**
+             * @description Webhooks with a time zone, quiet hours and digest of their own instead of those above.
+             * @default []
+             */
+            targets?: {
+              webhook_id: string
+              /**
+               * @description Null: that of the monitor.
+               * @default null
+               */
+              time_zone?: string | null
+              /**
+               * @description Nothing is sent then; what is due waits for their end.
+               * @default []
+               */
+              quiet_hours?: {
+                from: string
+                /** @description Not later than from: on the next day. */
+                to: string
+                /**
+                 * @description Days on which it begins; default: every day.
+                 * @default [
+                 *       "mon",
+                 *       "tue",
+                 *       "wed",
+                 *       "thu",
+                 *       "fri",
+                 *       "sat",
+                 *       "sun"
+                 *     ]
+                 */
+                days?: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun')[]
+              }[]
+              /**
+               * @description Matches are collected and sent at this hour; null: each at once.
+               * @default null
+               */
+              digest?: {
+                /** @enum {string} */
+                every: 'day' | 'week'
+                at: string
+                /**
+                 * @description Day of a weekly digest; null: every is day.
+                 * @default null
+                 */
+                day?: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun') | null
+              } | null
+            }[]
+            /**
+             * @description Hours without a match after which an alarm is sent; null: never.
+             * @default null
+             */
+            silent_after_h?: number | null
+            /**
+             * @description Send an alarm when coverage in health becomes degraded.
+             * @default false
+             */
+            alarm_on_degraded?: boolean
+            /**
+             * @description Repeat an alarm at this interval until it is acknowledged or over; null: send it once.
+             * @default null
+             */
+            escalate?: {
+              /** Format: int64 */
+              every_min: number
+              /**
+               * Format: int64
+               * @description Repeats of one alarm at most.
+               * @default 10
+               */
+              max?: number
+            } | null
+          } | null
           baseline_item_id?: string
         }
       }
@@ -18079,6 +18215,7 @@ export interface operations {
            *       "created_at": "2026-01-31T11:56:00.000Z",
            *       "updated_at": "2026-01-31T11:56:00.000Z",
            *       "last_match_at": null,
+           *       "attention": null,
            *       "feed_url": "https://api.example.com/forum/monitor/feed/mon_0199a000-0000-7000-8000-000000000001~1~wTcG9f0mSnNhaROSN4gIICXvtvsCIX4OVga5ABPFuHM",
            *       "streams": [
            *         {
@@ -18120,6 +18257,122 @@ export interface operations {
             /** Format: date-time */
             updated_at: string
             last_match_at: string | null
+            /** @description Quiet hours, digests and alarms, with all defaults; null: none. */
+            attention: {
+              /**
+               * @description IANA time zone of all hours beside it.
+               * @default UTC
+               */
+              time_zone: string
+              /**
+               * @description Nothing is sent then; what is due waits for their end.
+               * @default []
+               */
+              quiet_hours: {
+                from: string
+                /** @description Not later than from: on the next day. */
+                to: string
+                /**
+                 * @description Days on which it begins; default: every day.
+                 * @default [
+                 *       "mon",
+                 *       "tue",
+                 *       "wed",
+                 *       "thu",
+                 *       "fri",
+                 *       "sat",
+                 *       "sun"
+                 *     ]
+                 */
+                days: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun')[]
+              }[]
+              /**
+               * @description Matches are collected and sent at this hour; null: each at once.
+               * @default null
+               */
+              digest: {
+                /** @enum {string} */
+                every: 'day' | 'week'
+                at: string
+                /**
+                 * @description Day of a weekly digest; null: every is day.
+                 * @default null
+                 */
+                day: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun') | null
+              } | null
+              /**
+               * @description Webhooks with a time zone, quiet hours and digest of their own instead of those above.
+               * @default []
+               */
+              targets: {
+                webhook_id: string
+                /**
+                 * @description Null: that of the monitor.
+                 * @default null
+                 */
+                time_zone: string | null
+                /**
+                 * @description Nothing is sent then; what is due waits for their end.
+                 * @default []
+                 */
+                quiet_hours: {
+                  from: string
+                  /** @description Not later than from: on the next day. */
+                  to: string
+                  /**
+                   * @description Days on which it begins; default: every day.
+                   * @default [
+                   *       "mon",
+                   *       "tue",
+                   *       "wed",
+                   *       "thu",
+                   *       "fri",
+                   *       "sat",
+                   *       "sun"
+                   *     ]
+                   */
+                  days: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun')[]
+                }[]
+                /**
+                 * @description Matches are collected and sent at this hour; null: each at once.
+                 * @default null
+                 */
+                digest: {
+                  /** @enum {string} */
+                  every: 'day' | 'week'
+                  at: string
+                  /**
+                   * @description Day of a weekly digest; null: every is day.
+                   * @default null
+                   */
+                  day: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun') | null
+                } | null
+              }[]
+              /**
+               * @description Hours without a match after which an alarm is sent; null: never.
+               * @default null
+               */
+              silent_after_h: number | null
+              /**
+               * @description Send an alarm when coverage in health becomes degraded.
+               * @default false
+               */
+              alarm_on_degraded: boolean
+              /**
+               * @description Repeat an alarm at this interval until it is acknowledged or over; null: send it once.
+               * @default null
+               */
+              escalate: {
+                /** Format: int64 */
+                every_min: number
+                /**
+                 * Format: int64
+                 * @description Repeats of one alarm at most.
+                 * @default 10
+                 */
+                max: number
+              } | null
+            } | null
             /** @description Matches as Atom; anyone with this address can read them. */
             feed_url: string
             streams: ({
@@ -18351,6 +18604,7 @@ export interface operations {
            *           "created_at": "2026-01-31T11:56:00.000Z",
            *           "updated_at": "2026-01-31T11:56:00.000Z",
            *           "last_match_at": "2026-01-31T11:58:38.000Z",
+           *           "attention": null,
            *           "feed_url": "https://api.example.com/forum/monitor/feed/mon_0199a000-0000-7000-8000-000000000001~1~wTcG9f0mSnNhaROSN4gIICXvtvsCIX4OVga5ABPFuHM",
            *           "streams": [
            *             {
@@ -18402,6 +18656,122 @@ export interface operations {
               /** Format: date-time */
               updated_at: string
               last_match_at: string | null
+              /** @description Quiet hours, digests and alarms, with all defaults; null: none. */
+              attention: {
+                /**
+                 * @description IANA time zone of all hours beside it.
+                 * @default UTC
+                 */
+                time_zone: string
+                /**
+                 * @description Nothing is sent then; what is due waits for their end.
+                 * @default []
+                 */
+                quiet_hours: {
+                  from: string
+                  /** @description Not later than from: on the next day. */
+                  to: string
+                  /**
+                   * @description Days on which it begins; default: every day.
+                   * @default [
+                   *       "mon",
+                   *       "tue",
+                   *       "wed",
+                   *       "thu",
+                   *       "fri",
+                   *       "sat",
+                   *       "sun"
+                   *     ]
+                   */
+                  days: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun')[]
+                }[]
+                /**
+                 * @description Matches are collected and sent at this hour; null: each at once.
+                 * @default null
+                 */
+                digest: {
+                  /** @enum {string} */
+                  every: 'day' | 'week'
+                  at: string
+                  /**
+                   * @description Day of a weekly digest; null: every is day.
+                   * @default null
+                   */
+                  day: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun') | null
+                } | null
+                /**
+                 * @description Webhooks with a time zone, quiet hours and digest of their own instead of those above.
+                 * @default []
+                 */
+                targets: {
+                  webhook_id: string
+                  /**
+                   * @description Null: that of the monitor.
+                   * @default null
+                   */
+                  time_zone: string | null
+                  /**
+                   * @description Nothing is sent then; what is due waits for their end.
+                   * @default []
+                   */
+                  quiet_hours: {
+                    from: string
+                    /** @description Not later than from: on the next day. */
+                    to: string
+                    /**
+                     * @description Days on which it begins; default: every day.
+                     * @default [
+                     *       "mon",
+                     *       "tue",
+                     *       "wed",
+                     *       "thu",
+                     *       "fri",
+                     *       "sat",
+                     *       "sun"
+                     *     ]
+                     */
+                    days: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun')[]
+                  }[]
+                  /**
+                   * @description Matches are collected and sent at this hour; null: each at once.
+                   * @default null
+                   */
+                  digest: {
+                    /** @enum {string} */
+                    every: 'day' | 'week'
+                    at: string
+                    /**
+                     * @description Day of a weekly digest; null: every is day.
+                     * @default null
+                     */
+                    day: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun') | null
+                  } | null
+                }[]
+                /**
+                 * @description Hours without a match after which an alarm is sent; null: never.
+                 * @default null
+                 */
+                silent_after_h: number | null
+                /**
+                 * @description Send an alarm when coverage in health becomes degraded.
+                 * @default false
+                 */
+                alarm_on_degraded: boolean
+                /**
+                 * @description Repeat an alarm at this interval until it is acknowledged or over; null: send it once.
+                 * @default null
+                 */
+                escalate: {
+                  /** Format: int64 */
+                  every_min: number
+                  /**
+                   * Format: int64
+                   * @description Repeats of one alarm at most.
+                   * @default 10
+                   */
+                  max: number
+                } | null
+              } | null
               /** @description Matches as Atom; anyone with this address can read them. */
               feed_url: string
               streams: ({
@@ -18780,6 +19150,122 @@ export interface operations {
           name?: string | null
           /** Format: int64 */
           cadence_s?: number
+          /** @description Quiet hours, digests and alarms. Replaces all rules at once; null removes them. */
+          attention?: {
+            /**
+             * @description IANA time zone of all hours beside it.
+             * @default UTC
+             */
+            time_zone?: string
+            /**
+             * @description Nothing is sent then; what is due waits for their end.
+             * @default []
+             */
+            quiet_hours?: {
+              from: string
+              /** @description Not later than from: on the next day. */
+              to: string
+              /**
+               * @description Days on which it begins; default: every day.
+               * @default [
+               *       "mon",
+               *       "tue",
+               *       "wed",
+               *       "thu",
+               *       "fri",
+               *       "sat",
+               *       "sun"
+               *     ]
+               */
+              days?: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun')[]
+            }[]
+            /**
+             * @description Matches are collected and sent at this hour; null: each at once.
+             * @default null
+             */
+            digest?: {
+              /** @enum {string} */
+              every: 'day' | 'week'
+              at: string
+              /**
+               * @description Day of a weekly digest; null: every is day.
+               * @default null
+               */
+              day?: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun') | null
+            } | null
+            /**
+             * @description Webhooks with a time zone, quiet hours and digest of their own instead of those above.
+             * @default []
+             */
+            targets?: {
+              webhook_id: string
+              /**
+               * @description Null: that of the monitor.
+               * @default null
+               */
+              time_zone?: string | null
+              /**
+               * @description Nothing is sent then; what is due waits for their end.
+               * @default []
+               */
+              quiet_hours?: {
+                from: string
+                /** @description Not later than from: on the next day. */
+                to: string
+                /**
+                 * @description Days on which it begins; default: every day.
+                 * @default [
+                 *       "mon",
+                 *       "tue",
+                 *       "wed",
+                 *       "thu",
+                 *       "fri",
+                 *       "sat",
+                 *       "sun"
+                 *     ]
+                 */
+                days?: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun')[]
+              }[]
+              /**
+               * @description Matches are collected and sent at this hour; null: each at once.
+               * @default null
+               */
+              digest?: {
+                /** @enum {string} */
+                every: 'day' | 'week'
+                at: string
+                /**
+                 * @description Day of a weekly digest; null: every is day.
+                 * @default null
+                 */
+                day?: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun') | null
+              } | null
+            }[]
+            /**
+             * @description Hours without a match after which an alarm is sent; null: never.
+             * @default null
+             */
+            silent_after_h?: number | null
+            /**
+             * @description Send an alarm when coverage in health becomes degraded.
+             * @default false
+             */
+            alarm_on_degraded?: boolean
+            /**
+             * @description Repeat an alarm at this interval until it is acknowledged or over; null: send it once.
+             * @default null
+             */
+            escalate?: {
+              /** Format: int64 */
+              every_min: number
+              /**
+               * Format: int64
+               * @description Repeats of one alarm at most.
+               * @default 10
+               */
+              max?: number
+            } | null
+          } | null
         }
       }
     }
@@ -18818,6 +19304,7 @@ export interface operations {
            *       "created_at": "2026-01-31T11:56:00.000Z",
            *       "updated_at": "2026-01-31T11:58:43.000Z",
            *       "last_match_at": null,
+           *       "attention": null,
            *       "feed_url": "https://api.example.com/forum/monitor/feed/mon_0199a000-0000-7000-8000-000000000001~1~wTcG9f0mSnNhaROSN4gIICXvtvsCIX4OVga5ABPFuHM",
            *       "streams": [
            *         {
@@ -18859,6 +19346,122 @@ export interface operations {
             /** Format: date-time */
             updated_at: string
             last_match_at: string | null
+            /** @description Quiet hours, digests and alarms, with all defaults; null: none. */
+            attention: {
+              /**
+               * @description IANA time zone of all hours beside it.
+               * @default UTC
+               */
+              time_zone: string
+              /**
+               * @description Nothing is sent then; what is due waits for their end.
+               * @default []
+               */
+              quiet_hours: {
+                from: string
+                /** @description Not later than from: on the next day. */
+                to: string
+                /**
+                 * @description Days on which it begins; default: every day.
+                 * @default [
+                 *       "mon",
+                 *       "tue",
+                 *       "wed",
+                 *       "thu",
+                 *       "fri",
+                 *       "sat",
+                 *       "sun"
+                 *     ]
+                 */
+                days: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun')[]
+              }[]
+              /**
+               * @description Matches are collected and sent at this hour; null: each at once.
+               * @default null
+               */
+              digest: {
+                /** @enum {string} */
+                every: 'day' | 'week'
+                at: string
+                /**
+                 * @description Day of a weekly digest; null: every is day.
+                 * @default null
+                 */
+                day: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun') | null
+              } | null
+              /**
+               * @description Webhooks with a time zone, quiet hours and digest of their own instead of those above.
+               * @default []
+               */
+              targets: {
+                webhook_id: string
+                /**
+                 * @description Null: that of the monitor.
+                 * @default null
+                 */
+                time_zone: string | null
+                /**
+                 * @description Nothing is sent then; what is due waits for their end.
+                 * @default []
+                 */
+                quiet_hours: {
+                  from: string
+                  /** @description Not later than from: on the next day. */
+                  to: string
+                  /**
+                   * @description Days on which it begins; default: every day.
+                   * @default [
+                   *       "mon",
+                   *       "tue",
+                   *       "wed",
+                   *       "thu",
+                   *       "fri",
+                   *       "sat",
+                   *       "sun"
+                   *     ]
+                   */
+                  days: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun')[]
+                }[]
+                /**
+                 * @description Matches are collected and sent at this hour; null: each at once.
+                 * @default null
+                 */
+                digest: {
+                  /** @enum {string} */
+                  every: 'day' | 'week'
+                  at: string
+                  /**
+                   * @description Day of a weekly digest; null: every is day.
+                   * @default null
+                   */
+                  day: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun') | null
+                } | null
+              }[]
+              /**
+               * @description Hours without a match after which an alarm is sent; null: never.
+               * @default null
+               */
+              silent_after_h: number | null
+              /**
+               * @description Send an alarm when coverage in health becomes degraded.
+               * @default false
+               */
+              alarm_on_degraded: boolean
+              /**
+               * @description Repeat an alarm at this interval until it is acknowledged or over; null: send it once.
+               * @default null
+               */
+              escalate: {
+                /** Format: int64 */
+                every_min: number
+                /**
+                 * Format: int64
+                 * @description Repeats of one alarm at most.
+                 * @default 10
+                 */
+                max: number
+              } | null
+            } | null
             /** @description Matches as Atom; anyone with this address can read them. */
             feed_url: string
             streams: ({
@@ -19229,6 +19832,188 @@ export interface operations {
       }
     }
   }
+  postForumMonitorAcknowledge: {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "id": "mon_0199a000-0000-7000-8000-000000000001"
+         *     }
+         */
+        'application/json': {
+          id?: string
+          monitor_id?: string
+        }
+      }
+    }
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "id": "mon_0199a000-0000-7000-8000-000000000001",
+           *       "acknowledged": 1
+           *     }
+           */
+          'application/json': {
+            id: string
+            /** Format: int64 */
+            acknowledged: number
+          }
+        }
+      }
+      /** @description INVALID_REQUEST */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "q is required",
+           *       "code": "INVALID_REQUEST"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description NOT_FOUND */
+      404: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_FOUND",
+           *       "code": "NOT_FOUND"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description BODY_TOO_LARGE */
+      413: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "BODY_TOO_LARGE",
+           *       "code": "BODY_TOO_LARGE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description storage_unavailable, overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "storage_unavailable",
+           *       "code": "storage_unavailable"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
   getForumMonitorHealth: {
     parameters: {
       query: {
@@ -19254,6 +20039,7 @@ export interface operations {
            *       "id": "mon_0199a000-0000-7000-8000-000000000001",
            *       "active": true,
            *       "pause_reason": null,
+           *       "alarms": [],
            *       "daily_delivery_ceiling": 10000,
            *       "delivered_24h": 1,
            *       "failed_24h": 0,
@@ -19506,6 +20292,25 @@ export interface operations {
             } & {
               [key: string]: unknown
             }
+            /** @description Alarms that are not over. */
+            alarms: {
+              /**
+               * @description silent: no match for silent_after_h. degraded: coverage_24h is degraded.
+               * @enum {string}
+               */
+              kind: 'silent' | 'degraded'
+              /** Format: date-time */
+              since: string
+              /** Format: int64 */
+              repeats: number
+              /**
+               * Format: date-time
+               * @description Null: it is not repeated any more.
+               */
+              next_repeat_at: string | null
+              /** Format: date-time */
+              acknowledged_at: string | null
+            }[]
           } & {
             [key: string]: unknown
           }
@@ -19652,6 +20457,10 @@ export interface operations {
         'application/json': {
           id?: string
           webhook_id?: string
+          /** @description Access token of kinds ntfy, telegram, gotify, matrix, mqtt; password of kind mqtt. Never shown again. */
+          token?: string | null
+          /** @description User of kind mqtt. */
+          username?: string | null
           name?: string | null
           active?: boolean
           max_per_second?: number | null
@@ -19685,7 +20494,16 @@ export interface operations {
           'application/json': {
             id: string
             /** @enum {string} */
-            kind: 'webhook' | 'slack' | 'discord' | 'email'
+            kind:
+              | 'webhook'
+              | 'slack'
+              | 'discord'
+              | 'email'
+              | 'ntfy'
+              | 'telegram'
+              | 'gotify'
+              | 'matrix'
+              | 'mqtt'
             url: string
             created_at: string
             /** @description True if it takes deliveries: enabled, confirmed and not paused. */
@@ -19695,6 +20513,8 @@ export interface operations {
             name: string | null
             max_per_second: number | null
             ordered: boolean
+            /** @description Kinds ntfy, telegram, gotify, matrix, mqtt only: true if a token or password is stored. */
+            has_credentials?: boolean
           }
         }
       }
@@ -20042,9 +20862,22 @@ export interface operations {
          */
         'application/json': {
           /** @enum {string} */
-          kind?: 'webhook' | 'slack' | 'discord' | 'email'
+          kind?:
+            | 'webhook'
+            | 'slack'
+            | 'discord'
+            | 'email'
+            | 'ntfy'
+            | 'telegram'
+            | 'gotify'
+            | 'matrix'
+            | 'mqtt'
           url: string
           name?: string | null
+          /** @description Access token of kinds ntfy, telegram, gotify, matrix, mqtt; password of kind mqtt. Never shown again. */
+          token?: string | null
+          /** @description User of kind mqtt. */
+          username?: string | null
         }
       }
     }
@@ -20076,7 +20909,16 @@ export interface operations {
           'application/json': {
             id: string
             /** @enum {string} */
-            kind: 'webhook' | 'slack' | 'discord' | 'email'
+            kind:
+              | 'webhook'
+              | 'slack'
+              | 'discord'
+              | 'email'
+              | 'ntfy'
+              | 'telegram'
+              | 'gotify'
+              | 'matrix'
+              | 'mqtt'
             url: string
             created_at: string
             /** @description True if it takes deliveries: enabled, confirmed and not paused. */
@@ -20086,6 +20928,8 @@ export interface operations {
             name: string | null
             max_per_second: number | null
             ordered: boolean
+            /** @description Kinds ntfy, telegram, gotify, matrix, mqtt only: true if a token or password is stored. */
+            has_credentials?: boolean
             secret: string
             kind_inferred_from: string | null
             /** @description Kind email only: sent, or an error code. */
@@ -20272,7 +21116,16 @@ export interface operations {
             webhooks: {
               id: string
               /** @enum {string} */
-              kind: 'webhook' | 'slack' | 'discord' | 'email'
+              kind:
+                | 'webhook'
+                | 'slack'
+                | 'discord'
+                | 'email'
+                | 'ntfy'
+                | 'telegram'
+                | 'gotify'
+                | 'matrix'
+                | 'mqtt'
               url: string
               created_at: string
               /** @description True if it takes deliveries: enabled, confirmed and not paused. */
@@ -20282,6 +21135,8 @@ export interface operations {
               name: string | null
               max_per_second: number | null
               ordered: boolean
+              /** @description Kinds ntfy, telegram, gotify, matrix, mqtt only: true if a token or password is stored. */
+              has_credentials?: boolean
             }[]
           }
         }
@@ -21442,6 +22297,7 @@ export interface operations {
            *           "last_error": "http_503",
            *           "created_at": "2026-01-31T11:58:38.000Z",
            *           "delivered_at": "2026-01-31T11:58:43.000Z",
+           *           "held_until": null,
            *           "monitor_id": "mon_0199a000-0000-7000-8000-000000000001",
            *           "attempts": 2,
            *           "payload": {
@@ -21527,6 +22383,8 @@ export interface operations {
               last_error: string | null
               created_at: string
               delivered_at: string | null
+              /** @description End of the quiet hours for which it waits; null: it does not. */
+              held_until: string | null
               payload: {
                 /** Format: int64 */
                 count: number
@@ -21534,6 +22392,27 @@ export interface operations {
                 items: {
                   [key: string]: unknown
                 }[]
+                /**
+                 * @description Event of an alarm, which has no items; absent for matches.
+                 * @enum {string}
+                 */
+                type?: 'monitor.alarm' | 'monitor.alarm_ended'
+                alarm?: {
+                  /** @enum {string} */
+                  kind: 'silent' | 'degraded'
+                  /** Format: date-time */
+                  since: string
+                  /**
+                   * Format: int64
+                   * @description 0: not a repeat.
+                   */
+                  repeat: number
+                  monitor_name: string | null
+                  title: string
+                  message: string
+                } & {
+                  [key: string]: unknown
+                }
               } & {
                 [key: string]: unknown
               }

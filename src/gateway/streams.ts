@@ -30,6 +30,11 @@ export type StreamSource = {
     state: string | null,
     call: { interval_s: number; signal: AbortSignal; places: readonly string[] },
   ): Promise<Outcome<StreamStep>>
+  /** Goes on where a step ended, after its items were recorded; null: nothing is left, or no request for it. */
+  settle?(
+    state: string,
+    call: { interval_s: number; signal: AbortSignal; places: readonly string[] },
+  ): Promise<Outcome<StreamStep | null>>
   /** Time in which an item may be listed again under an old id; 0: steps find it. */
   relisted_ms: number
   /** Requests that `reread` may send now; 0: none. */
@@ -68,6 +73,7 @@ const SHARE = 0.75
 const REQUESTS_MIN = 10
 /** A step that catches up after an outage reads for a minute, even if its interval is shorter. */
 const STEP_MIN_MS = 60_000
+const SETTLE_MIN_MS = 10_000
 /** Share of a source's requests for ids that are read again, beside that of steps. */
 const REREAD_SHARE = 0.2
 /** Requests of one reread, so that the next step is in time. */
@@ -115,12 +121,14 @@ export function createStreamSource({
     deadline_ms: REFETCH_DEADLINE_MS,
   })
   const mark = (item: Item): Item => ({ ...item, source: name })
-  const allowance = REREAD_SHARE * requests_per_minute
+  const perMinute = () => Math.min(requests_per_minute, source.perMinute?.() ?? Infinity)
   let saved: AuditTokens = { tokens: 0, mono: clock.mono() }
   const rereadRequests = (): number => {
-    saved = refill(saved, clock.mono(), allowance)
+    saved = refill(saved, clock.mono(), REREAD_SHARE * perMinute())
     return Math.max(0, Math.floor(saved.tokens))
   }
+  const shareOf = (interval_s: number): number =>
+    Math.max(REQUESTS_MIN, Math.floor((SHARE * perMinute() * interval_s) / 60))
   return {
     name,
     proof: stream.proof,
@@ -136,9 +144,8 @@ export function createStreamSource({
     behind_ms: () => Math.max(0, -beginningAhead(item_clock.earliest_ms())),
     ours: (at) => at - lead(item_clock.measured_ms()),
     async step(state, { interval_s, signal, places }) {
-      const share = Math.floor((SHARE * requests_per_minute * interval_s) / 60)
       const step = await stream.advance(state, {
-        requests: Math.max(REQUESTS_MIN, share),
+        requests: shareOf(interval_s),
         deadline_at: clock.now() + Math.max(STEP_MIN_MS, interval_s * 1000),
         signal,
         places,
@@ -146,6 +153,20 @@ export function createStreamSource({
       })
       if (!step.ok) return step
       item_clock.observe(step.value.items)
+      return { ...step, value: { ...step.value, items: step.value.items.map(mark) } }
+    },
+    async settle(state, { interval_s, signal, places }) {
+      if (stream.settle === undefined) return ok(null)
+      const step = await stream.settle(state, {
+        requests: shareOf(interval_s),
+        // The next step must not wait for it.
+        deadline_at: clock.now() + Math.max(SETTLE_MIN_MS, (interval_s * 1000) / 2),
+        signal,
+        places,
+        share: MINUTE_SHARE,
+      })
+      if (!step.ok) return step
+      if (step.value.requests === 0) return ok(null)
       return { ...step, value: { ...step.value, items: step.value.items.map(mark) } }
     },
     relisted_ms: stream.relisted_ms,
@@ -183,7 +204,7 @@ export function createStreamSource({
       return ok({ rows: found.value.rows.map((it) => mark({ ...it, kind: 'post' })), after: null })
     },
     async refetch(fullnames, signal) {
-      const tried = fullnames.slice(0, Math.max(1, Math.floor(REFETCH_SHARE * requests_per_minute)))
+      const tried = fullnames.slice(0, Math.max(1, Math.floor(REFETCH_SHARE * perMinute())))
       const outcome = await watch.refetch(tried, signal)
       return outcome.ok
         ? { tried, found: outcome.value.map(mark), fault: null }

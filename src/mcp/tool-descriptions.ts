@@ -116,6 +116,9 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<string, ToolDescription>> = {
   monitor_remove: localRemoval(
     `Removes a monitor permanently. To pause it use monitor_update with active false. ${FREE}`,
   ),
+  monitor_acknowledge: localChange(
+    `Acknowledges the open alarms of a monitor, which ends their repeats. ${FREE}`,
+  ),
   monitor_health: localRead(
     `Deliveries of a monitor in 24 hours, and its proven coverage (coverage_24h). ${FREE}`,
   ),
@@ -138,7 +141,7 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<string, ToolDescription>> = {
     `Replaces the secret URL of a monitor's Atom feed; the old URL stops working immediately. ${FREE}`,
   ),
   monitor_webhook_create: localChange(
-    `Creates a webhook for matches: an https URL, a Slack or Discord webhook, or an email address. Only this response contains its secret: show it to the person. ${FREE}`,
+    `Creates a webhook for matches: an https URL, a Slack or Discord webhook, an email address, ntfy, Telegram, Gotify, Matrix or an MQTT broker. Only this response contains its secret: show it to the person. ${FREE}`,
   ),
   monitor_webhook_list: localRead(`The registered webhooks, without their secrets. ${FREE}`),
   monitor_webhook_update: localChange(

@@ -56,6 +56,8 @@ type StreamResult = {
   relisted_ms: number
   /** Milliseconds by which the clock of the source's items is ahead. */
   ahead_ms: number
+  /** True for what follows a step: the feed's rate counts steps. */
+  is_settling: boolean
   behind_ms: number
   started_at: number
   ended_at: number
@@ -85,6 +87,7 @@ export function createStreamRunner(deps: StreamDeps): (feed: Feed) => Promise<vo
       proof: stream.proof,
       relisted_ms: stream.relisted_ms,
       ahead_ms: stream.ahead_ms(),
+      is_settling: false,
       behind_ms: stream.behind_ms(),
       started_at,
       ended_at: clock.now(),
@@ -93,10 +96,47 @@ export function createStreamRunner(deps: StreamDeps): (feed: Feed) => Promise<vo
     if (recorded === null) return
     if (recorded.pending > 0) deps.on_pending()
     log('debug', 'check.recorded', { feeds: feed.key, count: 1, ...recorded })
+    for (let n = 0; n < SETTLES_MAX && !signal.aborted; n++)
+      if (!(await settleNext(feed, stream, places))) break
     // The next step is not to be late for what was read before.
     const until = clock.mono() + REREADS_SHARE * interval_s * 1000
     for (let n = 0; n < REREADS_MAX && stream.reread_requests() > 0 && !signal.aborted; n++)
       if (!(await rereadNext(feed, stream, places)) || clock.mono() > until) break
+  }
+
+  /** Reads and records what steps have left for later; false: nothing, or no request for it. */
+  async function settleNext(
+    feed: Feed,
+    stream: StreamSource,
+    places: readonly string[],
+  ): Promise<boolean> {
+    const started_at = clock.now()
+    const state = findStreamState(db, feed.id)
+    if (state === null || stream.settle === undefined) return false
+    const read = await stream.settle(state, { interval_s: feed.interval_s, signal, places })
+    if (signal.aborted) return false
+    if (!read.ok) {
+      log('debug', 'settle.failed', { feed: feed.key, fault: faultText(read.fault) })
+      return false
+    }
+    if (read.value === null) return false
+    const { proof, relisted_ms } = stream
+    const result: StreamResult = {
+      feed,
+      step: { ...read.value, verified_until: stream.ours(read.value.verified_until) },
+      proof,
+      relisted_ms,
+      ahead_ms: stream.ahead_ms(),
+      behind_ms: stream.behind_ms(),
+      is_settling: true,
+      started_at,
+      ended_at: clock.now(),
+    }
+    const recorded = await recordJudged(deps, [feed.id], () => recordStep(deps, result))
+    if (recorded === null) return false
+    if (recorded.pending > 0) deps.on_pending()
+    log('debug', 'settle.recorded', { feed: feed.key, ...recorded })
+    return true
   }
 
   /** Requests ids again that had no item, that were passed, or under which items may be listed late; false: none. */
@@ -182,7 +222,8 @@ type RecordedStep = { new_items: number; matched: number; pending: number }
  */
 function recordStep(deps: RecordDeps, result: StreamResult): RecordedStep {
   const { db, run_id } = deps
-  const { feed, step, proof, relisted_ms, ahead_ms, behind_ms, started_at, ended_at } = result
+  const { feed, step, proof, relisted_ms, ahead_ms, behind_ms } = result
+  const { is_settling, started_at, ended_at } = result
   const feed_id = feed.id
   const arrived = new Set(step.arrived)
   return transact(db, () => {
@@ -207,9 +248,9 @@ function recordStep(deps: RecordDeps, result: StreamResult): RecordedStep {
     const new_items = seen.fresh.size
     advanceStreamFeed(db, feed_id, {
       next_seq: seen.next_seq,
-      last_check_at: ended_at,
+      last_check_at: is_settling ? current.last_check_at : ended_at,
       last_fault: null,
-      rate_per_s: rateAfter(current, new_items, ended_at),
+      rate_per_s: is_settling ? current.rate_per_s : rateAfter(current, new_items, ended_at),
       last_item_seen_at: new_items > 0 ? ended_at : current.last_item_seen_at,
       newest_item_at: newestAfter(current, step.items),
     })
@@ -245,6 +286,8 @@ function recordStep(deps: RecordDeps, result: StreamResult): RecordedStep {
   })
 }
 
+/** Rounds of requests by id after one step. */
+const SETTLES_MAX = 50
 /** Ranges that are read again after one step. */
 const REREADS_MAX = 20
 /** Part of a feed's interval in which ranges are read again. */

@@ -195,6 +195,11 @@ export type ItemStream = {
    */
   relisted_ms: number
   advance(state: StreamState | null, call: StreamCall): Promise<Outcome<StreamStep>>
+  /**
+   * Goes on where a step ended, once its items are recorded: requests by id that would delay them. Called until it has
+   * sent no request. Absent: steps leave nothing.
+   */
+  settle?(state: StreamState, call: StreamCall): Promise<Outcome<StreamStep>>
   /** Reads a range again, whose ids are those of a step's report; the state does not move. */
   reread(range: IdRange, call: StreamCall): Promise<Outcome<Reread>>
 }
@@ -203,6 +208,8 @@ export type ItemStream = {
 export type SourceOptions = Omit<HttpClientOptions, 'headers' | 'verdict'> & {
   /** API key or token of the operator's account at the source; null: anonymous. */
   credential: string | null
+  /** True if the operator has set `requests_per_minute`. */
+  is_pace_set?: boolean
 }
 
 /** Result of asking a source once who it is, for `forumd source test` and doctor. */
@@ -240,6 +247,8 @@ export type Source = {
   /** Converts a node of its trees to the port's shape. */
   commentOf: Platform['commentOf']
   clock_offset_ms(): number
+  /** Requests a minute that the source allows now; absent: the configured ones. */
+  perMinute?(): number
   /** True while the source cannot be reached. */
   isDown(): boolean
   /** Requests the source's description once. */

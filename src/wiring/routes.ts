@@ -162,7 +162,7 @@ type RoutesInput = {
 }
 
 /** Dependencies of the routes that the API cannot import, and its callbacks. */
-type Parts = Pick<WebhookDeps, 'sealSecret' | 'testTarget'> &
+type Parts = Pick<WebhookDeps, 'sealSecret' | 'sealCredentials' | 'testTarget'> &
   Pick<OperatorRouteDeps, 'storage' | 'requests'> & {
     /** Counts what is held in memory for calls. */
     budget: ByteBudget
@@ -265,12 +265,17 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       watch: lookup,
       streams: parts.streams,
       plan_of: parts.plan_of,
-      nudge: parts.nudgeMonitors,
+      nudge() {
+        parts.nudgeMonitors()
+        // Changed quiet hours may release deliveries.
+        parts.nudgeSender()
+      },
       feed_url: (id) => atomFeedUrl({ db, links }, id),
     }),
     ...webhooks(route_context, {
       db,
       sealSecret: parts.sealSecret,
+      sealCredentials: parts.sealCredentials,
       checkTarget: createCheck(guard),
       testTarget: parts.testTarget,
       mails: parts.mails,

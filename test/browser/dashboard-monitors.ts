@@ -7,6 +7,36 @@ import { createScenarios, newcomer, register } from './dashboard-scenarios.ts'
 export function monitorStories(fixture: () => Dashboard) {
   const { asCustomer, scenario } = createScenarios(fixture)
 
+  scenario(
+    'a webhook of a service has fields for its credentials, which are not shown again',
+    async (it) => {
+      await using client = await newcomer(it, 'services')
+      await client.open('/webhooks')
+      await client.press('New webhook')
+      await client.choose('Kind', 'mqtt')
+      await client.type('User', 'ann')
+      await client.type('Password', 'house-password')
+      await client.choose('Kind', 'gotify')
+      const { origin } = new URL(it.daemon.receiver.url)
+      await client.type('URL', `${origin}/message`)
+      await client.type('Application token', ' ')
+      await client.press('Create')
+      await client.waitForText('Token is required')
+      await client.type('Application token', 'Agotify-token')
+      await client.press('Create')
+      await client.waitForText('The signing secret')
+      await client.press('I have stored it')
+      await client.waitForText('gotify')
+      await client.misses('Agotify-token')
+
+      it.daemon.receiver.answers.push({ body: JSON.stringify({ id: 1 }) })
+      await client.press('Test')
+      await client.waitForText('Test delivered.')
+      const sent = it.daemon.receiver.received.at(-1)
+      expect(sent?.headers.get('x-gotify-key')).toBe('Agotify-token')
+    },
+  )
+
   scenario('a customer creates, tests, renames, rotates and deletes a webhook', async (it) => {
     const { receiver } = it.daemon
     await using client = await newcomer(it, 'hooks')

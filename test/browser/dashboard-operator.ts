@@ -25,7 +25,7 @@ export function operatorStories(fixture: () => Dashboard) {
       await client.press('Sources')
       await client.waitForText('at most 6,000 a minute')
       await client.waitForText('Access ends on')
-      await client.press('15 capabilities, 12 not supported')
+      await client.press('15 capabilities, 15 not supported')
       await client.waitForText('Not supported: search of pictures and video')
 
       await client.press('Pool')

@@ -61,7 +61,7 @@ const OPERATOR: readonly PageCheck[] = [
     name: 'sources',
     path: '/sources',
     text: 'an item for every id',
-    press: '15 capabilities, 12 not supported',
+    press: '15 capabilities, 15 not supported',
   },
   { name: 'customers', path: '/customers', text: 'on this daemon' },
   { name: 'system-drafts', path: '/drafts', text: 'Thanks for the recipe!', press: 'Approve' },

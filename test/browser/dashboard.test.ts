@@ -9,6 +9,7 @@ import { hostileStories } from './dashboard-hostile.ts'
 import { monitorStories } from './dashboard-monitors.ts'
 import { operatorStories } from './dashboard-operator.ts'
 import { pageTests } from './dashboard-rendering.ts'
+import { signInStories } from './dashboard-sign-in.ts'
 import { inBrowser, TEST_MS } from './fixture.ts'
 
 // One shared daemon and browser: their start dominates the time of a scenario.
@@ -31,4 +32,5 @@ inBrowser('the dashboard', () => {
   operatorStories(fixture)
   draftStories(fixture)
   hostileStories(fixture)
+  signInStories(fixture)
 })

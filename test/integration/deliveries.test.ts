@@ -48,6 +48,7 @@ test.each(PLACES)('%s shows the outcome of a match, with the frozen payload', as
         last_error: null,
         created_at: '2026-01-01T00:00:00.000Z',
         delivered_at: null,
+        held_until: null,
         payload: {
           delivery_id: 'dlv_1',
           monitor_id: 'mon_1',

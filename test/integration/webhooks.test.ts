@@ -104,6 +104,9 @@ test.each([
     reason,
   ])
   expect(text).not.toContain('169.254')
+  expect(body.hint?.includes('\n[guard]\n') ?? false).toBe(
+    url !== '' && ['not_https', 'name', 'not_public'].includes(reason),
+  )
   expect((await it.call(LIST)).body.webhooks).toEqual([])
 })
 
@@ -126,13 +129,13 @@ test.each([
     CREATE,
     { url: 'https://x.example.com', kind: 'fax' },
     'kind',
-    'kind must be one of webhook, slack, discord, email',
+    'kind must be one of webhook, slack, discord, email, ntfy, telegram, gotify, matrix, mqtt',
   ],
   [
     CREATE,
     { url: 'https://x.example.com', secret: 'mine' },
     'secret',
-    'secret is not a known field; allowed: kind, url, name',
+    'secret is not a known field; allowed: kind, url, name, token, username',
   ],
   [TEST, {}, 'id', 'id is required'],
   [TEST, { id: 7 }, 'id', 'id must be text'],

@@ -6,6 +6,7 @@ import { once } from '../../core/base/lazy.ts'
 import { iso } from '../../core/base/time.ts'
 import type { Db } from '../../store/db/connection.ts'
 import {
+  ALARM_EVENTS,
   DELIVERY_STATUSES,
   type DeliveryRow,
   listDeliveries,
@@ -17,6 +18,7 @@ import {
   type RedeliverySelection,
 } from '../../store/delivery/redeliver.ts'
 import { findWebhook } from '../../store/delivery/webhooks.ts'
+import { ALARM_KINDS } from '../../store/monitoring/alarms.ts'
 import type { RouteContext } from '../context.ts'
 import {
   bodySchema,
@@ -128,6 +130,20 @@ const payloadShape = once(() =>
     count: z.int(),
     grouped: z.boolean(),
     items: z.array(z.looseObject({})),
+    type: z
+      .enum(ALARM_EVENTS)
+      .optional()
+      .meta({ description: 'Event of an alarm, which has no items; absent for matches.' }),
+    alarm: z
+      .looseObject({
+        kind: z.enum(ALARM_KINDS),
+        since: z.string().meta({ format: 'date-time' }),
+        repeat: z.int().meta({ description: '0: not a repeat.' }),
+        monitor_name: z.string().nullable(),
+        title: z.string(),
+        message: z.string(),
+      })
+      .optional(),
   }),
 )
 
@@ -141,10 +157,14 @@ const deliveryShape = () =>
     last_error: z.string().nullable(),
     created_at: z.string(),
     delivered_at: z.string().nullable(),
+    held_until: z
+      .string()
+      .nullable()
+      .meta({ description: 'End of the quiet hours for which it waits; null: it does not.' }),
     payload: payloadShape(),
   })
 
-function toDelivery({ id, body, created_at, delivered_at, ...row }: DeliveryRow) {
+function toDelivery({ id, body, created_at, delivered_at, held_until, ...row }: DeliveryRow) {
   const { monitor_id, webhook_id, status, attempts, last_error } = row
   return {
     delivery_id: id,
@@ -155,6 +175,7 @@ function toDelivery({ id, body, created_at, delivered_at, ...row }: DeliveryRow)
     last_error,
     created_at: iso(created_at),
     delivered_at: iso(delivered_at),
+    held_until: iso(status === 'pending' ? held_until : null),
     // Parsed from the bytes that were sent, so that the answer equals the delivery.
     payload: payloadShape().parse(JSON.parse(new TextDecoder().decode(body))),
   }

@@ -32,6 +32,7 @@ export function exampleMonitoring(words: Naming): Readonly<Record<string, unknow
     created_at: CREATED_AT,
     updated_at: CREATED_AT,
     last_match_at: null,
+    attention: null,
     feed_url,
     streams: [toWire(words, { ...STREAM, subforum: 'coffee', interval_s: 60 })],
   }
@@ -44,6 +45,7 @@ export function exampleMonitoring(words: Naming): Readonly<Record<string, unknow
     },
     'POST /update': { ...added, active: false, updated_at: DELIVERED_AT },
     'POST /remove': { removed: true, id: IDS.monitor },
+    'POST /acknowledge': { id: IDS.monitor, acknowledged: 1 },
     'GET /health': HEALTH,
     'POST /webhook/create': { ...WEBHOOK, secret: SECRET, kind_inferred_from: null },
     'GET /webhook/list': { webhooks: [WEBHOOK] },
@@ -70,6 +72,7 @@ export function exampleMonitoring(words: Naming): Readonly<Record<string, unknow
       deliveries: [
         {
           ...DELIVERY,
+          held_until: null,
           monitor_id: IDS.monitor,
           attempts: 2,
           payload: {
@@ -184,6 +187,7 @@ const HEALTH = {
   id: IDS.monitor,
   active: true,
   pause_reason: null,
+  alarms: [],
   daily_delivery_ceiling: 10_000,
   delivered_24h: 1,
   failed_24h: 0,

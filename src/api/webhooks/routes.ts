@@ -1,10 +1,20 @@
 import { Elysia } from 'elysia'
 import * as z from 'zod'
 
-import { type AddressRefusal, REFUSALS } from '../../core/base/address.ts'
+import { type AddressRefusal, guardLines, REFUSALS } from '../../core/base/address.ts'
 import { ApiError, invalid } from '../../core/base/errors.ts'
 import { iso } from '../../core/base/time.ts'
 import type { TestReport } from '../../core/delivery/retry.ts'
+import {
+  checkCredentials,
+  type Credentials,
+  dialable,
+  isService,
+  readService,
+  SERVICE_KINDS,
+  type ServiceKind,
+  type ServiceTarget,
+} from '../../core/delivery/services.ts'
 import { toSecret } from '../../core/delivery/signature.ts'
 import {
   isChat,
@@ -46,8 +56,22 @@ const truth = (name: string) => z.boolean({ error: `${name} must be true or fals
 const nameField = () =>
   z.string({ error: NAME }).trim().min(1, NAME).max(NAME_MAX, NAME).nullable().optional()
 
+const CREDENTIAL_MAX = 1024
+
+const credentialField = (name: 'token' | 'username') => {
+  const error = `${name} must be text of 1 to ${CREDENTIAL_MAX} characters, or null`
+  return z.string({ error }).min(1, error).max(CREDENTIAL_MAX, error).nullable().optional()
+}
+const credentialFields = () => ({
+  token: credentialField('token').meta({
+    description: `Access token of kinds ${SERVICE_KINDS.join(', ')}; password of kind mqtt. Never shown again.`,
+  }),
+  username: credentialField('username').meta({ description: 'User of kind mqtt.' }),
+})
+
 const updateBody = bodySchema(() => ({
   ...ids(),
+  ...credentialFields(),
   name: nameField(),
   active: truth('active'),
   max_per_second: z
@@ -67,6 +91,7 @@ const rotateBody = bodySchema(() => ({
 type Deps = {
   db: Db
   sealSecret: (webhook_id: string, secret: string) => Uint8Array
+  sealCredentials: (webhook_id: string, credentials: Credentials) => Uint8Array
   /** Called after pending deliveries of a target may be due at another time. */
   nudge: () => void
 }
@@ -75,13 +100,22 @@ type Deps = {
 const newSecret = (random: Random): string => toSecret(random.bytes(SECRET_BYTES))
 
 /** Changes of an existing target: its settings, and its secret. */
-const edits = (prefix: string, context: RouteContext, { db, sealSecret, nudge }: Deps) =>
+const edits = (
+  prefix: string,
+  context: RouteContext,
+  { db, sealSecret, sealCredentials, nudge }: Deps,
+) =>
   new Elysia({ name: `webhook edits ${prefix}` })
     .use(context.keyed)
     .post(
       '/update',
-      ({ customer, body: { id, webhook_id, ...edit } }) => {
-        const webhook = updateWebhook(db, customer.id, idIn({ id, webhook_id }, 'webhook_id'), edit)
+      ({ customer, body: { id, webhook_id, token, username, ...edit } }) => {
+        const wanted = idIn({ id, webhook_id }, 'webhook_id')
+        const before = findWebhook(db, customer.id, wanted)
+        if (!before) throw absent()
+        const credentials = newCredentials(before, { token, username })
+        const sealed = credentials && sealCredentials(wanted, credentials)
+        const webhook = updateWebhook(db, customer.id, wanted, { ...edit, credentials: sealed })
         if (!webhook) throw absent()
         nudge()
         return toWebhook(webhook)
@@ -89,9 +123,9 @@ const edits = (prefix: string, context: RouteContext, { db, sealSecret, nudge }:
       {
         body: updateBody,
         detail: {
-          summary: 'Update a target: name, active state, rate limit, ordering',
+          summary: 'Update a target: name, active state, rate limit, ordering, credentials',
           description:
-            'Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds.',
+            'Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds. token replaces the stored credentials, for kind mqtt together with username.',
           tags: ['Monitoring'],
           ...answers(() => shapes().webhook),
         },
@@ -126,6 +160,7 @@ const edits = (prefix: string, context: RouteContext, { db, sealSecret, nudge }:
 export type WebhookDeps = {
   db: Db
   sealSecret: (webhook_id: string, secret: string) => Uint8Array
+  sealCredentials: (webhook_id: string, credentials: Credentials) => Uint8Array
   /** Checks if an address may be a target; null: it may. Resolves its name. */
   checkTarget: (url: string) => Promise<AddressRefusal | null>
   /** Sends a test delivery; null if the customer has no such target. */
@@ -146,6 +181,7 @@ const createBody = bodySchema(() => ({
     error: ({ input }) => (input === undefined ? 'url is required' : 'url must be text'),
   }),
   name: nameField(),
+  ...credentialFields(),
 }))
 
 /** Targets: create, list, update, rotate, test, delete, under both path prefixes of monitoring. */
@@ -162,7 +198,7 @@ const group = (prefix: string, context: RouteContext, deps: WebhookDeps) =>
         summary: 'Register a target; its secret is shown only once',
         tags: ['Monitoring'],
         description:
-          'Kind email takes mailto: and one address. It is active once its recipient has agreed on the page linked in the confirmation mail. The answer has confirmation: sent, or an error code; a test sends the mail again. An address gets at most three such mails a day.',
+          'Kind email takes mailto: and one address. It is active once its recipient has agreed on the page linked in the confirmation mail. The answer has confirmation: sent, or an error code; a test sends the mail again. An address gets at most three such mails a day. Kinds ntfy, telegram, gotify, matrix and mqtt take token, and mqtt username too; credentials within url are removed from it and stored encrypted.',
         ...refuses('webhook_url_rejected', 'webhook_kind_mismatch', 'email_not_configured'),
         ...answers(() => shapes().created),
       },
@@ -227,7 +263,7 @@ async function create(
   body: SchemaOutput<typeof createBody>,
 ) {
   const { db, sealSecret } = deps
-  const { kind, url, inferred_from } = await resolveKind(body, deps)
+  const { kind, url, inferred_from, credentials = null } = await resolveKind(body, deps)
   if (listWebhooks(db, customer_id).length >= WEBHOOKS_MAX)
     throw invalid(
       'url',
@@ -246,6 +282,7 @@ async function create(
     kind,
     url,
     secret: sealSecret(id, secret),
+    credentials: credentials && deps.sealCredentials(id, credentials),
     created_at: clock.now(),
     name: body.name ?? null,
     awaits_confirmation: email,
@@ -258,15 +295,27 @@ async function create(
   return { ...answer, confirmation: report?.reason ?? 'sent' }
 }
 
+type Resolved = {
+  kind: WebhookKind
+  url: string
+  inferred_from: string | null
+  credentials?: Credentials | null
+}
+
 /** Kind of a new target, after its address was validated. */
 async function resolveKind(
-  { kind, url }: SchemaOutput<typeof createBody>,
-  { checkTarget, mails }: WebhookDeps,
-): Promise<{ kind: WebhookKind; url: string; inferred_from: string | null }> {
+  body: SchemaOutput<typeof createBody>,
+  deps: WebhookDeps,
+): Promise<Resolved> {
+  const { kind, url } = body
   const parsed = URL.parse(url)
   const of_url = parsed && kindOfUrl(parsed)
+  const named = kind ?? of_url ?? 'webhook'
+  if (isService(named)) return resolveService(named, body, deps)
+  refuseCredentials(named, body)
   if (kind === 'email' || (kind === undefined && of_url === 'email')) {
-    if (mails === true) return { kind: 'email', url: normaliseMailto(url), inferred_from: null }
+    if (deps.mails === true)
+      return { kind: 'email', url: normaliseMailto(url), inferred_from: null }
     throw new ApiError('email_not_configured', {
       field: kind === undefined ? 'url' : 'kind',
       message:
@@ -274,13 +323,7 @@ async function resolveKind(
     })
   }
 
-  const refusal = await checkTarget(url)
-  if (refusal)
-    throw new ApiError('webhook_url_rejected', {
-      field: 'url',
-      message: `url ${REFUSALS[refusal]}`,
-      extra: { reason: refusal },
-    })
+  await checkAddress(url, deps)
   if (kind !== undefined && kind !== of_url)
     throw new ApiError('webhook_kind_mismatch', {
       field: 'kind',
@@ -292,4 +335,66 @@ async function resolveKind(
     url,
     inferred_from: is_inferred ? new URL(url).hostname : null,
   }
+}
+
+/** Address and credentials of a service, after they were validated. */
+async function resolveService(
+  kind: ServiceKind,
+  { kind: given, url: text, token, username }: SchemaOutput<typeof createBody>,
+  deps: WebhookDeps,
+): Promise<Resolved> {
+  const { url, credentials } = accepted(readService(kind, text, { token, username }))
+  await checkAddress(dialable(url), deps, kind === 'mqtt' ? 'mqtts://' : 'https://')
+  const inferred_from = given === undefined ? new URL(url).hostname : null
+  return { kind, url, credentials, inferred_from }
+}
+
+function accepted(read: ServiceTarget): Extract<ServiceTarget, { ok: true }> {
+  if (read.ok) return read
+  if (read.field !== 'url') throw invalid(read.field, read.message)
+  throw new ApiError('webhook_url_rejected', {
+    field: 'url',
+    message: read.message,
+    extra: { reason: 'malformed' },
+  })
+}
+
+/** The credentials that an edit sets; undefined: none. */
+function newCredentials(
+  { kind, url }: { kind: WebhookKind; url: string },
+  given: { token?: string | null | undefined; username?: string | null | undefined },
+): Credentials | null | undefined {
+  if (!isService(kind)) refuseCredentials(kind, given)
+  else if (given.token !== undefined || given.username !== undefined)
+    return accepted(checkCredentials(kind, url, given)).credentials
+  return undefined
+}
+
+function refuseCredentials(
+  kind: WebhookKind,
+  { token, username }: { token?: string | null | undefined; username?: string | null | undefined },
+): void {
+  for (const [field, value] of Object.entries({ token, username }))
+    if (value != null)
+      throw invalid(field, `${field} is for kinds ${SERVICE_KINDS.join(', ')}, and this is ${kind}`)
+}
+
+async function checkAddress(
+  address: string,
+  { checkTarget }: WebhookDeps,
+  scheme = 'https://',
+): Promise<void> {
+  const refusal = await checkTarget(address)
+  if (refusal === null) return
+  const lines = guardLines(address, refusal)
+  throw new ApiError('webhook_url_rejected', {
+    field: 'url',
+    message: `url ${REFUSALS[refusal].replace('https://', scheme)}`,
+    extra: {
+      reason: refusal,
+      ...(lines && {
+        hint: `the operator of this service can allow it by these lines of its configuration:\n${lines.join('\n')}`,
+      }),
+    },
+  })
 }

@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { ApiError } from '../../core/base/errors.ts'
 import { once } from '../../core/base/lazy.ts'
 import { iso } from '../../core/base/time.ts'
+import { isService, SERVICE_KINDS } from '../../core/delivery/services.ts'
 import { WEBHOOK_KINDS } from '../../core/delivery/target.ts'
 import { PAUSE_REASONS, type Webhook } from '../../store/delivery/webhooks.ts'
 import { bodySchema, idField } from '../http/fields.ts'
@@ -27,6 +28,7 @@ export const toWebhook = ({
   active,
   paused_at,
   pause_reason,
+  has_credentials,
   ...settings
 }: Webhook) => ({
   id,
@@ -37,6 +39,7 @@ export const toWebhook = ({
   paused_at: iso(paused_at),
   pause_reason,
   ...settings,
+  ...(isService(kind) && { has_credentials }),
 })
 
 /** Response schemas of targets; used by the OpenAPI document only. */
@@ -54,6 +57,12 @@ export const shapes = once(() => {
     name: z.string().nullable(),
     max_per_second: z.number().nullable(),
     ordered: z.boolean(),
+    has_credentials: z
+      .boolean()
+      .optional()
+      .meta({
+        description: `Kinds ${SERVICE_KINDS.join(', ')} only: true if a token or password is stored.`,
+      }),
   })
   const created = webhook.extend({
     secret: z.string(),

@@ -1,4 +1,4 @@
-import { count, ellipsize } from '../lib/format.ts'
+import { count, ellipsize, inFull } from '../lib/format.ts'
 import { errorReason, suppression } from '../lib/reasons.ts'
 import { dashboardPath, Link } from '../lib/route.tsx'
 import type { Delivery } from '../lib/types.ts'
@@ -12,13 +12,14 @@ const TITLE_MAX = 120
 /** A one-line summary of a delivery's payload. */
 export function headlineOf({ payload, delivery_id }: Delivery): string {
   const [first] = payload.items
-  if (first === undefined) return delivery_id
+  if (first === undefined) return payload.alarm?.title ?? delivery_id
   const more = payload.count > 1 ? ` and ${count(payload.count - 1)} more` : ''
   return ellipsize(titleOf(first), TITLE_MAX) + more
 }
 
 /** The reason for a delivery's state; empty if there is none. */
-export function statusReason({ status, last_error, payload }: Delivery): string {
+export function statusReason({ status, last_error, held_until, payload }: Delivery): string {
+  if (held_until !== null) return `quiet hours until ${inFull(Date.parse(held_until))}`
   if (payload.suppressed) return suppression(payload.suppressed.reason)
   // Errors before a successful attempt are listed on the page of the delivery.
   return last_error === null || status === 'delivered' ? '' : errorReason(last_error)

@@ -85,6 +85,8 @@ export function errorReason(code: string): string {
   if (status?.startsWith('3'))
     return `the receiver answered ${status}: redirects are not followed, register the address it points to`
   if (status) return `the receiver answered ${status}`
+  const broker = /^mqtt_(\d+)$/.exec(code)?.[1]
+  if (broker) return `the broker answered ${broker}`
   const mail = /^smtp_(\d+)$/.exec(code)?.[1]
   return mail ? `the mail server answered ${mail}` : (ERRORS[code] ?? words(code))
 }

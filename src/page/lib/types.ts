@@ -51,6 +51,7 @@ type Payload = {
   grouped: boolean
   items: Item[]
   suppressed?: { reason: string; [figure: string]: string | number }
+  alarm?: { title: string; message: string }
 }
 
 /** A delivery with its typed payload. */

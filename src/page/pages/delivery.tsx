@@ -188,6 +188,7 @@ function PayloadView({ delivery }: { delivery: Delivery }) {
   return (
     <section aria-labelledby="payload">
       <h2 id="payload">Payload</h2>
+      {delivery.payload.alarm && <p>{delivery.payload.alarm.message}</p>}
       {delivery.payload.items.map((it) => (
         <ItemView key={it.id} item={it} />
       ))}

@@ -115,6 +115,10 @@ function walk(
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed', 'dead', 'suppressed'] as const
 type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
 
+/** Events that deliveries carry beside matches. */
+export const ALARM_EVENTS = ['monitor.alarm', 'monitor.alarm_ended'] as const
+export type AlarmEvent = (typeof ALARM_EVENTS)[number]
+
 /** The initial state of a delivery: to be sent, suppressed for a reason, or failed from the start. */
 export type NewDelivery = {
   id: string
@@ -125,6 +129,8 @@ export type NewDelivery = {
   now: number
   /** Due time by the local clock; absent: `now`. */
   due_at?: number
+  /** Event of an alarm; absent: matches. */
+  event?: AlarmEvent
 } & (
   | { status: 'pending'; webhook_id: string }
   | { status: 'suppressed'; webhook_id: string | null; reason: string }
@@ -146,9 +152,9 @@ export function insertDelivery(db: Db, row: NewDelivery): boolean {
     .query(
       `INSERT OR IGNORE INTO deliveries
          (id, customer_id, monitor_id, webhook_id, status, reason, last_error, next_attempt_at, in_order,
-          created_at)
+          event, created_at)
        VALUES ($id, $customer_id, $monitor_id, $webhook_id, $status, $reason, $last_error, $next_attempt_at,
-          coalesce((SELECT ordered FROM webhooks WHERE id = $webhook_id), 0),
+          coalesce((SELECT ordered FROM webhooks WHERE id = $webhook_id), 0), $event,
           max($now, coalesce((SELECT max(created_at) FROM deliveries
                                WHERE customer_id = $customer_id AND created_at <= $now + ${FOLLOWED_MS}), 0) + 1))`,
     )
@@ -161,6 +167,7 @@ export function insertDelivery(db: Db, row: NewDelivery): boolean {
       reason: row.status === 'suppressed' ? row.reason : null,
       last_error: row.status === 'failed' ? row.last_error : null,
       next_attempt_at: row.status === 'pending' ? (row.due_at ?? row.now) : null,
+      event: row.event ?? null,
       now: row.now,
     })
   if (changes === 0) return false
@@ -195,6 +202,7 @@ export type DeliveryRow = {
   last_error: string | null
   created_at: number
   delivered_at: number | null
+  held_until: number | null
   body: Uint8Array
 }
 
@@ -214,15 +222,17 @@ export const MISSED = "status IN ('failed', 'dead', 'suppressed')"
 /** A customer's deliveries, newest first. A query by status does not read all other deliveries. */
 export function listDeliveries(db: Db, query: DeliveryQuery): DeliveryRow[] {
   const { status } = query
-  const from = status === 'pending' ? `${pendingDeliveries('*')} AS deliveries` : 'deliveries'
+  const is_missed = status !== null && status !== 'pending' && status !== 'delivered'
+  const stored = is_missed ? 'deliveries INDEXED BY deliveries_missed' : 'deliveries'
+  const from = status === 'pending' ? `${pendingDeliveries('*')} AS deliveries` : stored
   const conditions = ['customer_id = $customer_id']
   if (query.monitor_id !== null) conditions.push('monitor_id = $monitor_id')
   if (status !== null) conditions.push('status = $status')
-  if (status !== null && status !== 'pending' && status !== 'delivered') conditions.push(MISSED)
+  if (is_missed) conditions.push(MISSED)
   if (query.before !== null) conditions.push('created_at < $before')
   return db
     .query<DeliveryRow, [DeliveryQuery]>(
-      `SELECT id, monitor_id, webhook_id, status, attempts, last_error, created_at, delivered_at, body
+      `SELECT id, monitor_id, webhook_id, status, attempts, last_error, created_at, delivered_at, held_until, body
          FROM ${from} JOIN delivery_bodies ON delivery_row = row WHERE ${conditions.join(' AND ')}
         ORDER BY created_at DESC, id DESC LIMIT $limit`,
     )
@@ -231,7 +241,7 @@ export function listDeliveries(db: Db, query: DeliveryQuery): DeliveryRow[] {
 }
 
 /** A delivery as the operator sees it: with its customer, without its content. */
-export type DeliveryLine = Omit<DeliveryRow, 'body'> & { customer: string }
+export type DeliveryLine = Omit<DeliveryRow, 'body' | 'held_until'> & { customer: string }
 
 /** Deliveries of one customer or of all, newest first, without their bodies. */
 export function listAllDeliveries(

@@ -141,6 +141,37 @@ test('a stream starts at the present end, and its items match once', async () =>
   expect(facts(owned)).toMatchObject({ key: 'stream:a', proof: 'dense', behind_to: null })
 })
 
+test('ids that a step leaves are read after its items were matched, until nothing is left', async () => {
+  const { fixture, site } = startWith('a')
+  await using owned = fixture
+  const a = site('a')
+  owned.monitor('mon_1', { source: 'a' })
+  await owned.pollDue()
+  const found: string[][] = []
+  const left = [post(901, 'later', START + S), post(902, 'last', START + S)]
+  a.source.settle = async (state) => {
+    found.push(owned.titles())
+    const item = left.shift()
+    if (item === undefined) return ok(null)
+    return ok({
+      items: [{ ...item, source: 'a' }],
+      gone: [],
+      state,
+      proven: { from_id: 11, to_id: 11 },
+      behind: null,
+      skipped: [],
+      unanswered: [],
+      answered: [],
+      verified_until: START,
+      partial: null,
+      requests: 1,
+    })
+  }
+  a.put('listed', START + S)
+  await owned.check()
+  expect(found).toEqual([['listed'], ['listed', 'later'], ['listed', 'later', 'last']])
+})
+
 test('monitors of one source share its feed', async () => {
   const { fixture, site } = startWith('a')
   await using owned = fixture

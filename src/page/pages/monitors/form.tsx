@@ -14,6 +14,7 @@ import { many } from '../../lib/format.ts'
 import { dashboardPath, go, Link } from '../../lib/route.tsx'
 import type { Monitor, MonitorList, Source, Webhook } from '../../lib/types.ts'
 import { WebhookNewDialog } from '../webhooks/dialogs.tsx'
+import { AttentionFields, toAttention, toTypedAttention } from './attention.tsx'
 import { OutageNotice, type PreviewState, PreviewView, usePreview } from './preview.tsx'
 import { MoreParts, SpecParts } from './spec-fields.tsx'
 import { TargetFields, type Targets } from './targets.tsx'
@@ -52,6 +53,7 @@ function MonitorForm({ monitor }: { monitor: Monitor | null }) {
   const [name, setName] = useState(monitor?.name ?? '')
   const [cadence, setCadence] = useState(monitor === null ? '' : String(monitor.cadence_s))
   const [targets, setTargets] = useState<Targets>(monitor?.webhook_ids ?? null)
+  const [attention, setAttention] = useState(() => toTypedAttention(monitor?.attention))
   const spec = toSpec(typed, fields, monitor?.filter_spec)
   const specJson = useDebounced(JSON.stringify(spec), DEBOUNCE_MS)
   const preview = usePreview(specJson)
@@ -65,6 +67,7 @@ function MonitorForm({ monitor }: { monitor: Monitor | null }) {
     name,
     cadence_s: cadence,
     webhook_ids: targets,
+    attention,
   }
   const refused = useRef(values)
   useEffect(() => {
@@ -81,6 +84,7 @@ function MonitorForm({ monitor }: { monitor: Monitor | null }) {
       filter_spec: spec,
       name: name.trim() === '' ? null : name.trim(),
       ...(cadence.trim() !== '' && { cadence_s: numberOr(cadence) }),
+      attention: toAttention(attention, monitor?.attention ?? null),
     }
     const answer = await action.run(() =>
       monitor === null
@@ -105,7 +109,7 @@ function MonitorForm({ monitor }: { monitor: Monitor | null }) {
     const same = JSON.stringify(values[field]) === JSON.stringify(refused.current[field])
     const found =
       (same ? messageOf(action.failure, field) : null) ?? messageOf(preview.failure, field)
-    return found && sentence(found.replace(/^cadence_s/, 'Poll interval'))
+    return found && found.replace(/^cadence_s/, 'Poll interval')
   }
   return (
     <PageLayout
@@ -151,9 +155,21 @@ function MonitorForm({ monitor }: { monitor: Monitor | null }) {
             setTargets={setTargets}
             error={errorOf('webhook_ids')}
           />
+          <AttentionFields
+            typed={attention}
+            setTyped={setAttention}
+            before={monitor?.attention ?? null}
+            error={errorOf('attention')}
+          />
           <RemainingError
             failure={action.failure}
-            fieldNames={[...fields.map((it) => it.name), 'name', 'cadence_s', 'webhook_ids']}
+            fieldNames={[
+              ...fields.map((it) => it.name),
+              'name',
+              'cadence_s',
+              'webhook_ids',
+              'attention',
+            ]}
           />
           <div class="actions">
             <button type="submit" class="main" disabled={action.busy}>
@@ -182,9 +198,11 @@ const PreviewPane = ({ preview }: { preview: PreviewState }) => (
   </section>
 )
 
-/** The message of a failure about a field of the form; null: none. */
-const messageOf = (failure: Failure | null, field: string): string | null =>
-  failure?.errors.find((it) => fieldOf(it.field) === field)?.message ?? null
+/** The messages of a failure about a field of the form and its parts; null: none. */
+function messageOf(failure: Failure | null, field: string): string | null {
+  const found = failure?.errors.filter((it) => fieldOf(it.field) === field) ?? []
+  return found.length === 0 ? null : found.map((it) => sentence(it.message)).join(' ')
+}
 
 /** An API error that belongs to no field of the form, or the count of those beside their fields. */
 function RemainingError({

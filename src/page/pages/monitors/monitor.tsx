@@ -19,6 +19,7 @@ import { inShort } from '../../lib/filter-spec.ts'
 import { statusAt } from '../../lib/monitor-status.ts'
 import { dashboardPath, go, Link } from '../../lib/route.tsx'
 import type { Delivery, Health, Monitor, MonitorList, Webhook, Why } from '../../lib/types.ts'
+import { Alarms } from './attention.tsx'
 import { CoverageDetails, DeliveryStats, Streams } from './coverage.tsx'
 
 /** The actions of a monitor: pause, resume, edit, remove. */
@@ -208,6 +209,7 @@ export function MonitorPage({ id }: { id: string }) {
       lead={monitor.name === null ? undefined : inShort(monitor.filter_spec, words)}
     >
       <ErrorNotice failure={health.failure ?? list.failure} again={again} />
+      {health.value && <Alarms id={id} health={health.value} again={health.again} />}
       <section class="card" aria-labelledby="coverage">
         <div class="card-head">
           <h2 id="coverage">Coverage in 24 hours</h2>

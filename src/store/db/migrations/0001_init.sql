@@ -73,11 +73,12 @@ CREATE TABLE usage_hours (
 
 -- secret is sealed. Deleted targets keep their row, because old deliveries name them. awaits_confirmation 1: the
 -- reader has not confirmed yet, and receives only the confirmation mail. max_per_second and ordered are settings of
--- the receiver. old_secret is the one before the last rotation, which signs too until old_secret_until.
+-- the receiver. old_secret is the one before the last rotation, which signs too until old_secret_until. credentials:
+-- sealed token or user and password at a push service or broker, whose url has none.
 CREATE TABLE webhooks (
   id              TEXT    PRIMARY KEY,
   customer_id     TEXT    NOT NULL REFERENCES customers (id),
-  kind            TEXT    NOT NULL CHECK (kind IN ('webhook', 'slack', 'discord', 'email')),
+  kind            TEXT    NOT NULL CHECK (kind IN ('webhook', 'slack', 'discord', 'email', 'ntfy', 'telegram', 'gotify', 'matrix', 'mqtt')),
   url             TEXT    NOT NULL,
   secret          BLOB    NOT NULL,
   created_at      INTEGER NOT NULL,
@@ -94,6 +95,7 @@ CREATE TABLE webhooks (
   ordered         INTEGER NOT NULL DEFAULT 0 CHECK (ordered IN (0, 1)),
   old_secret      BLOB,
   old_secret_until INTEGER CHECK ((old_secret IS NULL) = (old_secret_until IS NULL)),
+  credentials     BLOB,
   CHECK ((paused_at IS NULL) = (pause_reason IS NULL))
 ) STRICT;
 CREATE INDEX webhooks_customer ON webhooks (customer_id) WHERE deleted_at IS NULL;
@@ -110,7 +112,7 @@ CREATE INDEX confirmation_mails_sent ON confirmation_mails (sent_at);
 
 -- webhook_ids null: every active webhook of the customer. '[]': none. cadence_s is the promised cadence,
 -- requested_cadence_s the requested one. baseline_item_id: the fullname after which the monitor begins, when one was
--- given.
+-- given. attention: JSON of quiet hours, digests and alarms; null: matches are sent at once.
 CREATE TABLE monitors (
   id              TEXT    PRIMARY KEY,
   customer_id     TEXT    NOT NULL REFERENCES customers (id),
@@ -126,8 +128,10 @@ CREATE TABLE monitors (
   created_at      INTEGER NOT NULL,
   updated_at      INTEGER NOT NULL,
   last_match_at   INTEGER,
-  removed_at      INTEGER
+  removed_at      INTEGER,
+  attention       TEXT
 ) STRICT;
+CREATE INDEX monitors_attention ON monitors (id) WHERE attention IS NOT NULL AND removed_at IS NULL;
 CREATE INDEX monitors_customer ON monitors (customer_id) WHERE removed_at IS NULL;
 
 -- Feeds polled with one request. anchor_ids: the ids of the newest rows of its last complete poll; epoch: when that ended, in
@@ -315,7 +319,8 @@ CREATE TABLE matches (
 -- For the invariants, which check recent matches without reading all.
 CREATE INDEX matches_at ON matches (matched_at);
 
--- Matches that wait to be sent together. webhook_id null: for the pull API. Frozen into a delivery at close_at.
+-- Matches that wait to be sent together. webhook_id null: for the pull API. Frozen into a delivery at close_at. digest 1:
+-- close_at is a time of the monitor's digest, not the end of a window.
 CREATE TABLE bundles (
   id              INTEGER PRIMARY KEY,
   customer_id     TEXT    NOT NULL REFERENCES customers (id),
@@ -324,7 +329,8 @@ CREATE TABLE bundles (
   opened_at       INTEGER NOT NULL,
   close_at        INTEGER NOT NULL,
   items           INTEGER NOT NULL DEFAULT 0,
-  bytes           INTEGER NOT NULL DEFAULT 0
+  bytes           INTEGER NOT NULL DEFAULT 0,
+  digest          INTEGER NOT NULL DEFAULT 0 CHECK (digest IN (0, 1))
 ) STRICT;
 CREATE INDEX bundles_close ON bundles (close_at);
 CREATE INDEX bundles_monitor ON bundles (monitor_id, webhook_id);
@@ -337,6 +343,20 @@ CREATE TABLE bundle_items (
   body            TEXT    NOT NULL,
   PRIMARY KEY (bundle_id, item_id)
 ) STRICT, WITHOUT ROWID;
+
+-- Alarms of monitors, open until ended_at; one of a kind at a time. next_repeat_at null: not repeated, or acknowledged.
+CREATE TABLE alarms (
+  id              INTEGER PRIMARY KEY,
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  kind            TEXT    NOT NULL CHECK (kind IN ('silent', 'degraded')),
+  opened_at       INTEGER NOT NULL,
+  repeats         INTEGER NOT NULL DEFAULT 0,
+  next_repeat_at  INTEGER,
+  acknowledged_at INTEGER,
+  ended_at        INTEGER
+) STRICT;
+CREATE UNIQUE INDEX alarms_open ON alarms (monitor_id, kind) WHERE ended_at IS NULL;
+CREATE INDEX alarms_ended ON alarms (ended_at) WHERE ended_at IS NOT NULL;
 
 -- Items that match except for a threshold they may still reach. They are rechecked until until_at (platform clock).
 -- rechecked_at: last recheck.
@@ -355,6 +375,7 @@ CREATE TABLE candidates (
 CREATE INDEX candidates_rechecked ON candidates (rechecked_at);
 
 -- row: the key used by other tables, because ids are hashes. in_order 1: waits for a target with ordered deliveries.
+-- held_until: end of the quiet hours for which it waits. event: null for matches.
 CREATE TABLE deliveries (
   row             INTEGER PRIMARY KEY,
   id              TEXT    NOT NULL UNIQUE,
@@ -373,6 +394,8 @@ CREATE TABLE deliveries (
   last_error      TEXT,
   created_at      INTEGER NOT NULL,
   delivered_at    INTEGER,
+  held_until      INTEGER,
+  event           TEXT    CHECK (event IN ('monitor.alarm', 'monitor.alarm_ended')),
   CHECK ((status = 'delivered') = (delivered_at IS NOT NULL)),
   CHECK ((status = 'pending') = (next_attempt_at IS NOT NULL)),
   CHECK (lease IS NULL OR status = 'pending')
@@ -536,6 +559,15 @@ CREATE TABLE web_sessions (
 CREATE INDEX web_sessions_key ON web_sessions (key_id, last_used_at);
 CREATE INDEX web_sessions_used ON web_sessions (last_used_at);
 
+-- One-time links that sign a browser in as a key. A link is deleted by its use.
+CREATE TABLE sign_in_links (
+  hash            BLOB    PRIMARY KEY,
+  key_id          TEXT    NOT NULL REFERENCES api_keys (id),
+  expires_at      INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sign_in_links_key ON sign_in_links (key_id, expires_at);
+CREATE INDEX sign_in_links_end ON sign_in_links (expires_at);
+
 -- Feedback of customers and the operator's answers. Ids are in creation order: they are the cursor of the list.
 CREATE TABLE feedback (
   id              TEXT    PRIMARY KEY,
@@ -624,11 +656,11 @@ CREATE TRIGGER audit_webhook_created AFTER INSERT ON webhooks BEGIN
   INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'webhook.created', NEW.id,
     json_object('customer_id', NEW.customer_id, 'target', NEW.kind));
 END;
-CREATE TRIGGER audit_webhook_changed AFTER UPDATE OF url, secret, active, paused_at, max_per_second, ordered, deleted_at ON webhooks
-WHEN (NEW.url, NEW.secret, NEW.active, NEW.paused_at, NEW.max_per_second, NEW.ordered, NEW.deleted_at) IS NOT
-     (OLD.url, OLD.secret, OLD.active, OLD.paused_at, OLD.max_per_second, OLD.ordered, OLD.deleted_at) BEGIN
+CREATE TRIGGER audit_webhook_changed AFTER UPDATE OF url, secret, credentials, active, paused_at, max_per_second, ordered, deleted_at ON webhooks
+WHEN (NEW.url, NEW.secret, NEW.credentials, NEW.active, NEW.paused_at, NEW.max_per_second, NEW.ordered, NEW.deleted_at) IS NOT
+     (OLD.url, OLD.secret, OLD.credentials, OLD.active, OLD.paused_at, OLD.max_per_second, OLD.ordered, OLD.deleted_at) BEGIN
   INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'webhook.changed', NEW.id,
-    json_object('new_secret', NEW.secret IS NOT OLD.secret, 'new_url', NEW.url IS NOT OLD.url, 'active', NEW.active,
+    json_object('new_secret', NEW.secret IS NOT OLD.secret OR NEW.credentials IS NOT OLD.credentials, 'new_url', NEW.url IS NOT OLD.url, 'active', NEW.active,
       'paused_at', NEW.paused_at, 'max_per_second', NEW.max_per_second, 'ordered', NEW.ordered, 'deleted_at', NEW.deleted_at));
 END;
 
