@@ -2,13 +2,15 @@ import { expect } from 'bun:test'
 
 import type { DashboardClient } from './dashboard-client.ts'
 import { type Dashboard, MINUTE, OTHER_HOST } from './dashboard-fixture.ts'
+import { BRIEF, faultsOf } from './dashboard-rendering.ts'
 import { createScenarios, newcomer } from './dashboard-scenarios.ts'
 
 /** Keys that a person types in a minute, at a leisurely five a second. */
 const KEYS_A_MINUTE = 300
 const TABS_MAX = 80
+const OUTAGE = 'Outage of the platform: the platform could not be reached.'
 
-/** What has the focus: its name, and whether a ring or an outline shows it. */
+/** Reads the focused element: its name, and if a ring or an outline shows it. */
 const FOCUSED = `(() => {
   const at = document.activeElement
   const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(at)
@@ -100,7 +102,8 @@ export function formStories(fixture: () => Dashboard) {
     ])
     expect(await client.page.$('details[open]')).not.toBeNull()
     expect((await keyboardOf(client).focused()).name).toBe('Query')
-    await client.picture('monitor-errors')
+    expect(await faultsOf(client, 'monitor-errors', BRIEF)).toEqual([])
+    await client.setViewport('wide', 'light')
 
     // The error of a field ends with its change; the others stay.
     await client.type('Query', 'rye')
@@ -122,21 +125,17 @@ export function formStories(fixture: () => Dashboard) {
     await client.waitForText('No filter yet')
     await client.type('Subforums', 'bread')
     // The reads of the preview repeat a failed request on the daemon's clock.
-    let shown = false
-    const appears = client
-      .waitForText('Outage of the platform: the platform could not be reached.')
-      .finally(() => (shown = true))
-    while (!shown) {
+    for (let at = 0; at < 60 && !(await client.text()).includes(OUTAGE); at++) {
       await clock.advance(1000)
       await client.page.waitForNetworkIdle({ idleTime: 50, concurrency: 1 })
     }
-    await appears
+    await client.waitForText(OUTAGE)
     await client.waitForText('Your filter is not at fault.')
     expect(await client.page.$('.field.wrong')).toBeNull()
-    await client.picture('monitor-outage')
+    expect(await faultsOf(client, 'monitor-outage', BRIEF)).toEqual([])
     sandbox.clearFaults()
     await clock.advance(MINUTE)
-    await client.misses('Outage of the platform: the platform could not be reached.')
+    await client.misses(OUTAGE)
     await client.waitForText('among')
     expect(client.strange).toEqual([])
   })
@@ -172,7 +171,7 @@ export function formStories(fixture: () => Dashboard) {
     await person.press('Enter')
     await client.waitForText('Monitor created.')
     await client.waitForText('Collecting')
-    await client.picture('monitor-collecting')
+    expect(await faultsOf(client, 'monitor-collecting', BRIEF)).toEqual([])
 
     expect(await client.text()).toContain('Every active webhook of the account')
     expect(person.keys()).toBeLessThan(KEYS_A_MINUTE)

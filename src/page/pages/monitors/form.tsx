@@ -17,7 +17,7 @@ import { WebhookNewDialog } from '../webhooks/dialogs.tsx'
 import { AttentionFields, toAttention, toTypedAttention } from './attention.tsx'
 import { OutageNotice, type PreviewState, PreviewView, usePreview } from './preview.tsx'
 import { MoreParts, SpecParts } from './spec-fields.tsx'
-import { TargetFields, type Targets } from './targets.tsx'
+import { type MonitorTargetIds, TargetFields } from './targets.tsx'
 
 const DEBOUNCE_MS = 600
 
@@ -52,7 +52,7 @@ function MonitorForm({ monitor }: { monitor: Monitor | null }) {
   const [typed, setTyped] = useState(() => toTyped(monitor?.filter_spec ?? {}, fields))
   const [name, setName] = useState(monitor?.name ?? '')
   const [cadence, setCadence] = useState(monitor === null ? '' : String(monitor.cadence_s))
-  const [targets, setTargets] = useState<Targets>(monitor?.webhook_ids ?? null)
+  const [targets, setTargets] = useState<MonitorTargetIds>(monitor?.webhook_ids ?? null)
   const [attention, setAttention] = useState(() => toTypedAttention(monitor?.attention))
   const spec = toSpec(typed, fields, monitor?.filter_spec)
   const specJson = useDebounced(JSON.stringify(spec), DEBOUNCE_MS)
@@ -228,7 +228,7 @@ function RemainingError({
 const numberOr = (text: string): number | string =>
   /^\d+$/.test(text.trim()) ? Number(text) : text.trim()
 
-const changed = (now: Targets, before: Targets): boolean =>
+const changed = (now: MonitorTargetIds, before: MonitorTargetIds): boolean =>
   JSON.stringify(now) !== JSON.stringify(before)
 
 function savedNotice(before: Monitor | null, after: Monitor): string {

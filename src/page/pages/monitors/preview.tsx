@@ -1,12 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-import {
-  EmptyState,
-  ErrorNotice,
-  Notice,
-  sentence,
-  Skeleton,
-} from '../../components/base/notice.tsx'
+import { EmptyState, ErrorNotice, Notice, Skeleton } from '../../components/base/notice.tsx'
 import { ItemView } from '../../components/item.tsx'
 import { useCurrentUser } from '../../hooks/contexts.ts'
 import { autoRetryDelay, callApi, type Failure, isOutage } from '../../lib/api.ts'

@@ -4,15 +4,15 @@ import { Checkbox } from '../../components/base/field.tsx'
 import type { Webhook } from '../../lib/types.ts'
 
 /** null: every active webhook of the account. */
-export type Targets = string[] | null
+export type MonitorTargetIds = string[] | null
 
 type TargetFieldsProps = {
   /** The webhooks of the account; undefined until they are loaded. */
   webhooks: readonly Webhook[] | undefined
   /** Opens the dialog of a new webhook. It has a form of its own, so it cannot be inside this one. */
   create: () => void
-  targets: Targets
-  setTargets: (targets: Targets) => void
+  targets: MonitorTargetIds
+  setTargets: (targets: MonitorTargetIds) => void
   error: string | null
 }
 
