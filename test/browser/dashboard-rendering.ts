@@ -173,7 +173,11 @@ async function checkPage(
   await client.waitForText(text)
   if (press) await client.press(press)
   if (drawn) await client.page.waitForSelector(drawn)
-  return faultsOf(client, name, brief ? BRIEF : RENDERINGS)
+  const found = await faultsOf(client, name, brief ? BRIEF : RENDERINGS)
+  // A dialog would stay open on the next check of the same page.
+  await client.page.keyboard.press('Escape')
+  await client.waitFor("document.querySelector('dialog[open]') === null")
+  return found
 }
 
 /** Findings of axe and overflows of what a client shows, with a screenshot of each rendering. */
