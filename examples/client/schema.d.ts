@@ -41,6 +41,46 @@ export interface paths {
     patch?: never
     trace?: never
   }
+  '/account/problems': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * What does not work, and what waits for you
+     * @description Failing and paused webhooks, sources that cannot be read, late feeds, stopped monitors, used-up credits and undecided drafts, each with the next step. Cheap enough to repeat every few seconds. Takes any key. Counts towards the rate limit of `account`.
+     */
+    get: operations['accountProblems']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
+  '/account/activity': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * Your last 24 hours: matches and deliveries by hour, and the newest matches
+     * @description For an overview. To receive every match, use a webhook or the items of each monitor. Takes any key. Counts towards the rate limit of `dashboard`.
+     */
+    get: operations['accountActivity']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
   '/account/me': {
     parameters: {
       query?: never
@@ -1215,8 +1255,8 @@ export interface paths {
     get?: never
     put?: never
     /**
-     * Update a target: name, active state, rate limit, ordering, credentials
-     * @description Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds. token replaces the stored credentials, for kind mqtt together with username. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * Update a target: address, name, active state, rate limit, ordering, credentials
+     * @description A new url has the same kind and is checked as at creation; id and secret stay, pending deliveries go to it, and its health begins again. Send a test afterwards. The address of kind email cannot change, because its owner has agreed. Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds. token replaces the stored credentials, for kind mqtt together with username; a new url does not keep them. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorWebhookUpdate']
     delete?: never
@@ -1273,7 +1313,7 @@ export interface paths {
       cookie?: never
     }
     /**
-     * Your targets, without their secrets
+     * Your targets and their health, without their secrets
      * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     get: operations['getForumMonitorWebhookList']
@@ -1414,7 +1454,7 @@ export interface paths {
     }
     /**
      * Deliveries and their outcomes, newest first
-     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Filters combine. q finds an id by its beginning, such as dlv_8fK2, or text in the items; one call reads at most 1000 deliveries for it, so that a page may have fewer rows than limit. Pass next_before as before for the next page. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     get: operations['getForumMonitorDeliveries']
     put?: never
@@ -1801,6 +1841,364 @@ export interface operations {
           [name: string]: unknown
         }
         content?: never
+      }
+    }
+  }
+  accountProblems: {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "status": "warning",
+           *       "problems": [
+           *         {
+           *           "kind": "webhook_retrying",
+           *           "severity": "warning",
+           *           "subject": {
+           *             "id": "wh_0199a000-0000-7000-8000-000000000002",
+           *             "name": "crm"
+           *           },
+           *           "since": "2026-01-31T12:01:00.000Z",
+           *           "message": "Webhook crm is failing: 3 deliveries are tried again (http_503)",
+           *           "fix": "Repair the receiver and test the webhook"
+           *         }
+           *       ],
+           *       "truncated": false
+           *     }
+           */
+          'application/json': {
+            /**
+             * @description The worst severity; ok: no problem but of severity info.
+             * @enum {string}
+             */
+            status: 'ok' | 'warning' | 'error'
+            /** @description Worst first; at most 100. */
+            problems: {
+              /**
+               * @description Kind of the problem, for programs.
+               * @enum {string}
+               */
+              kind:
+                | 'storage'
+                | 'source_unreachable'
+                | 'feed_behind'
+                | 'webhook_failing'
+                | 'webhook_retrying'
+                | 'webhook_paused'
+                | 'webhook_off'
+                | 'webhook_unconfirmed'
+                | 'monitor_stopped'
+                | 'monitors_paused'
+                | 'daily_ceiling'
+                | 'credits_used_up'
+                | 'drafts_waiting'
+                | 'reads_degraded'
+                | 'access_ends'
+                | 'account_unusable'
+                | 'proxy_failing'
+                | 'invariant_violated'
+                | 'loop_failing'
+                | 'feedback_new'
+              /**
+               * @description error: it does not work. warning: it works in part, or is tried again. info: it waits for you.
+               * @enum {string}
+               */
+              severity: 'error' | 'warning' | 'info'
+              /** @description Id and name of the object; null: no single one. */
+              subject: {
+                id: string | null
+                name: string
+              } | null
+              /** @description Start; null: not known. */
+              since: string | null
+              /** @description The problem, as a sentence. */
+              message: string
+              /** @description The next step, as a sentence. */
+              fix: string
+            }[]
+            /** @description True if there are further problems. */
+            truncated: boolean
+          }
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
+  accountActivity: {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "hours": [
+           *         {
+           *           "start": "2026-01-31T09:00:00.000Z",
+           *           "matches": 4,
+           *           "delivered": 3,
+           *           "failed": 0
+           *         }
+           *       ],
+           *       "newest": [
+           *         {
+           *           "matched_at": "2026-01-31T09:12:00.000Z",
+           *           "monitors": [
+           *             {
+           *               "id": "mon_0199a000-0000-7000-8000-000000000001",
+           *               "name": "espresso"
+           *             }
+           *           ],
+           *           "item": {
+           *             "kind": "post",
+           *             "id": "1abcde",
+           *             "title": "Which grinder for espresso?"
+           *           }
+           *         }
+           *       ]
+           *     }
+           */
+          'application/json': {
+            /** @description The last 24 hours, oldest first; the last one has not ended. */
+            hours: {
+              /**
+               * Format: date-time
+               * @description Start of the hour.
+               */
+              start: string
+              /**
+               * Format: int64
+               * @description Items matched, each once per monitor.
+               */
+              matches: number
+              /**
+               * Format: int64
+               * @description Deliveries that arrived in this hour.
+               */
+              delivered: number
+              /**
+               * Format: int64
+               * @description Deliveries created in this hour that failed for good.
+               */
+              failed: number
+            }[]
+            /** @description The newest matched items, each once; at most 8. */
+            newest: {
+              /**
+               * Format: date-time
+               * @description When it was matched first.
+               */
+              matched_at: string
+              /** @description The monitors that it matched. */
+              monitors: {
+                id: string
+                name: string | null
+              }[]
+              /** @description The item as delivered to a webhook. */
+              item: {
+                [key: string]: unknown
+              }
+            }[]
+          }
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
       }
     }
   }
@@ -20464,6 +20862,7 @@ export interface operations {
         'application/json': {
           id?: string
           webhook_id?: string
+          url?: string
           /** @description Access token of kinds ntfy, telegram, gotify, matrix, mqtt; password of kind mqtt. Never shown again. */
           token?: string | null
           /** @description User of kind mqtt. */
@@ -20525,7 +20924,7 @@ export interface operations {
           }
         }
       }
-      /** @description INVALID_REQUEST */
+      /** @description INVALID_REQUEST, webhook_url_rejected, webhook_kind_mismatch */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -21114,7 +21513,79 @@ export interface operations {
            *           "pause_reason": null,
            *           "name": null,
            *           "max_per_second": null,
-           *           "ordered": false
+           *           "ordered": false,
+           *           "health": {
+           *             "state": "good",
+           *             "failing_since": null,
+           *             "success_rate_24h": 0.5,
+           *             "succeeded_24h": 1,
+           *             "failed_24h": 1,
+           *             "last_success_at": "2026-01-31T11:58:43.000Z",
+           *             "last_failure": {
+           *               "at": "2026-01-31T11:58:38.000Z",
+           *               "delivery_id": "dlv_DNIMOUN-WuxB2A7gBKgs1i",
+           *               "reason": "http_503",
+           *               "status_code": 503,
+           *               "body_start": "out of workers"
+           *             },
+           *             "waiting": 0,
+           *             "retrying": 0,
+           *             "next_attempt_at": null,
+           *             "hours": {
+           *               "succeeded": [
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 1
+           *               ],
+           *               "failed": [
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 1
+           *               ]
+           *             }
+           *           }
            *         }
            *       ]
            *     }
@@ -21144,6 +21615,53 @@ export interface operations {
               ordered: boolean
               /** @description Kinds ntfy, telegram, gotify, matrix, mqtt only: true if a token or password is stored. */
               has_credentials?: boolean
+              health: {
+                /**
+                 * @description unused: no attempt yet. good: the last attempt succeeded. retrying: attempts fail and are repeated. failing: a delivery failed or was dead-lettered since the last success. paused: see pause_reason. off: disabled, or not confirmed.
+                 * @enum {string}
+                 */
+                state: 'unused' | 'good' | 'retrying' | 'failing' | 'paused' | 'off'
+                /** @description The first failed attempt since the last success or successful test. */
+                failing_since: string | null
+                /** @description Share of attempts that succeeded, 0 to 1; null without attempts. */
+                success_rate_24h: number | null
+                /**
+                 * Format: int64
+                 * @description Attempts; tests are not counted.
+                 */
+                succeeded_24h: number
+                /**
+                 * Format: int64
+                 * @description Attempts, including those that are repeated.
+                 */
+                failed_24h: number
+                last_success_at: string | null
+                last_failure: {
+                  at: string
+                  delivery_id: string | null
+                  /** @description A last_error code. */
+                  reason: string | null
+                  status_code: number | null
+                  /** @description The beginning of the receiver's response, redacted. */
+                  body_start: string | null
+                } | null
+                /**
+                 * Format: int64
+                 * @description Pending deliveries without a failed attempt; counted up to 1000 with retrying.
+                 */
+                waiting: number
+                /**
+                 * Format: int64
+                 * @description Pending deliveries with a failed attempt.
+                 */
+                retrying: number
+                next_attempt_at: string | null
+                /** @description Attempts by hour, oldest first; the last is the present hour. */
+                hours: {
+                  succeeded: number[]
+                  failed: number[]
+                }
+              }
             }[]
           }
         }
@@ -21275,7 +21793,8 @@ export interface operations {
            *       "duration_ms": 87,
            *       "reason": null,
            *       "hint": null,
-           *       "detail": "the receiver answered 200"
+           *       "detail": "the receiver answered 200",
+           *       "body_start": "ok"
            *     }
            */
           'application/json': {
@@ -21289,6 +21808,8 @@ export interface operations {
             reason: string | null
             hint: string | null
             detail: string
+            /** @description The beginning of the receiver's response, redacted; null without one. */
+            body_start: string | null
           }
         }
       }
@@ -22273,11 +22794,19 @@ export interface operations {
       query?: {
         /** @description The id of a monitor, including a removed one; absent: the deliveries of all. */
         id?: string
+        /** @description The id of a webhook, including a deleted one; absent: the deliveries to all. */
+        webhook_id?: string
         /** @description Only deliveries of this status. */
         status?: 'pending' | 'delivered' | 'failed' | 'dead' | 'suppressed'
+        /** @description true: only pending deliveries with a failed attempt; false: only those without. */
+        retrying?: boolean
+        /** @description The first 8 or more characters of a delivery id, or text in the items, in upper or lower case. */
+        q?: string
+        /** @description Only deliveries created at this time or later. */
+        since?: string
         /** @description Maximum number of rows. */
         limit?: number
-        /** @description Only deliveries created before this; the created_at of the last one leads to the next page. */
+        /** @description Only deliveries created before this; next_before of the last answer leads to the next page. */
         before?: string
       }
       header?: never
@@ -22307,6 +22836,9 @@ export interface operations {
            *           "held_until": null,
            *           "monitor_id": "mon_0199a000-0000-7000-8000-000000000001",
            *           "attempts": 2,
+           *           "retrying": false,
+           *           "next_attempt_at": null,
+           *           "redeliver_refusal": null,
            *           "payload": {
            *             "delivery_id": "dlv_DNIMOUN-WuxB2A7gBKgs1i",
            *             "monitor_id": "mon_0199a000-0000-7000-8000-000000000001",
@@ -22375,7 +22907,8 @@ export interface operations {
            *             ]
            *           }
            *         }
-           *       ]
+           *       ],
+           *       "next_before": null
            *     }
            */
           'application/json': {
@@ -22390,8 +22923,25 @@ export interface operations {
               last_error: string | null
               created_at: string
               delivered_at: string | null
+              /** @description True if it waits after a failed attempt. */
+              retrying: boolean
+              /** @description Due time of the next attempt; null unless pending. */
+              next_attempt_at: string | null
               /** @description End of the quiet hours for which it waits; null: it does not. */
               held_until: string | null
+              /** @description Reason why it cannot be sent again now; null if it can. */
+              redeliver_refusal:
+                | (
+                    | 'pending'
+                    | 'no_webhook'
+                    | 'webhook_deleted'
+                    | 'webhook_disabled'
+                    | 'webhook_paused'
+                    | 'unconfirmed'
+                    | 'unsubscribed'
+                    | 'content_erased'
+                  )
+                | null
               payload: {
                 /** Format: int64 */
                 count: number
@@ -22424,6 +22974,8 @@ export interface operations {
                 [key: string]: unknown
               }
             }[]
+            /** @description The before of the next page; null at the end. */
+            next_before: string | null
           }
         }
       }

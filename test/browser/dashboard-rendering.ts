@@ -18,7 +18,7 @@ type PageCheck = {
 }
 
 const CUSTOMER: readonly PageCheck[] = [
-  { name: 'overview', path: '', text: 'Sourdough' },
+  { name: 'overview', path: '', text: 'Sourdough', drawn: '.chart canvas' },
   { name: 'monitors', path: '/monitors', text: 'Caught up' },
   { name: 'monitor', path: '/monitors/MONITOR', text: 'Feeds of this monitor' },
   { name: 'monitor-new', path: '/monitors/new', text: 'No filter yet' },
@@ -86,7 +86,7 @@ const CUSTOMER: readonly PageCheck[] = [
 ]
 
 const OPERATOR: readonly PageCheck[] = [
-  { name: 'system', path: '', text: 'Invariants checked' },
+  { name: 'system', path: '', text: 'Invariants checked', drawn: '.chart canvas' },
   { name: 'pool', path: '/pool', text: 'house_two' },
   {
     name: 'sources',
@@ -95,6 +95,7 @@ const OPERATOR: readonly PageCheck[] = [
     press: '15 capabilities, 15 not supported',
   },
   { name: 'customers', path: '/customers', text: 'on this daemon' },
+  { name: 'customer', path: '/customers/CUSTOMER', text: 'Usage of 30 days' },
   { name: 'system-drafts', path: '/drafts', text: 'Thanks for the recipe!', press: 'Approve' },
   { name: 'system-feedback', path: '/feedback', text: 'A bell', press: 'Answer' },
 ]
@@ -143,7 +144,11 @@ export function pageTests(fixture: () => Dashboard) {
   scenario("the operator's pages are accessible", async (it) => {
     await using client = await it.openClient()
     await client.signIn(it.operator)
-    for (const page_check of OPERATOR) expect(await checkPage(client, page_check)).toEqual([])
+    const { id } = (await it.daemon.call('/account/me')).body
+    for (const page_check of OPERATOR) {
+      const path = page_check.path.replace('CUSTOMER', id)
+      expect(await checkPage(client, { ...page_check, path })).toEqual([])
+    }
     expect(client.strange).toEqual([])
   })
 

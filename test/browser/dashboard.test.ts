@@ -8,6 +8,7 @@ import { formStories } from './dashboard-forms.ts'
 import { hostileStories } from './dashboard-hostile.ts'
 import { monitorStories } from './dashboard-monitors.ts'
 import { operatorStories } from './dashboard-operator.ts'
+import { problemStories } from './dashboard-problems.ts'
 import { pageTests } from './dashboard-rendering.ts'
 import { signInStories } from './dashboard-sign-in.ts'
 import { inBrowser, TEST_MS } from './fixture.ts'
@@ -28,6 +29,7 @@ inBrowser('the dashboard', () => {
   pageTests(fixture)
   customerStories(fixture)
   formStories(fixture)
+  problemStories(fixture)
   monitorStories(fixture)
   operatorStories(fixture)
   draftStories(fixture)
