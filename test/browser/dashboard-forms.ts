@@ -100,8 +100,8 @@ export function formStories(fixture: () => Dashboard) {
       'Minimum score',
       'Poll interval (seconds)',
     ])
-    expect(await client.page.$('details[open]')).not.toBeNull()
-    expect((await keyboardOf(client).focused()).name).toBe('Query')
+    await client.waitFor("document.querySelector('details[open]') !== null")
+    await client.waitFor("document.activeElement?.labels?.[0]?.textContent === 'Query'")
     expect(await faultsOf(client, 'monitor-errors', BRIEF)).toEqual([])
     await client.setViewport('wide', 'light')
 
