@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { launch, type Page } from 'puppeteer-core'
+import { launch } from 'puppeteer-core'
 
 import { findChromium } from '../src/platforms/reddit/browser/launch.ts'
 
@@ -79,15 +79,15 @@ async function click(text: string) {
   await page.evaluate((it) => (it as { click(): void }).click(), found)
 }
 
-/** Waits until the page has no open request, apart from its event stream. */
-const settle = (on: Page) => on.waitForNetworkIdle({ idleTime: 500, concurrency: 1 })
+/** Time for the answers of a page; it keeps asking for news, so the network is never idle. */
+const SETTLE_MS = 2500
 
 async function take(name: string, theme: 'light' | 'dark' = 'light') {
   await page.emulateMediaFeatures([
     { name: 'prefers-color-scheme', value: theme },
     { name: 'prefers-reduced-motion', value: 'reduce' },
   ])
-  await settle(page)
+  await Bun.sleep(SETTLE_MS)
   const path = `${IMAGES}/${name}.webp` as const
   await page.screenshot({ path, type: 'webp', quality: QUALITY })
   console.log(`${name}.webp ${Bun.file(path).size} bytes`)

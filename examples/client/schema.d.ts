@@ -41,6 +41,46 @@ export interface paths {
     patch?: never
     trace?: never
   }
+  '/account/problems': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * What does not work, and what waits for you
+     * @description Lists each fault with its cause and its fix. Use it to watch an installation from a program, or to show what needs a person. Failing and paused webhooks, sources that cannot be read, late feeds, stopped monitors, used-up credits and undecided drafts, each with the next step. Cheap enough to repeat every few seconds. Takes any key. Counts towards the rate limit of `account`.
+     */
+    get: operations['accountProblems']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
+  '/account/activity': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * Your last 24 hours: matches and deliveries by hour, and the newest matches
+     * @description Counts matches and deliveries of each hour. Use it for charts and for a list of the newest matches. For an overview. To receive every match, use a webhook or the items of each monitor. Takes any key. Counts towards the rate limit of `dashboard`.
+     */
+    get: operations['accountActivity']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
   '/account/me': {
     parameters: {
       query?: never
@@ -1215,8 +1255,8 @@ export interface paths {
     get?: never
     put?: never
     /**
-     * Update a target: name, active state, rate limit, ordering, credentials
-     * @description Replaces the given fields of a target. Use it to rename, pace or disable a receiver, or to resume it. Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds. token replaces the stored credentials, for kind mqtt together with username. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * Update a target: address, name, active state, rate limit, ordering, credentials
+     * @description Replaces the given fields of a target. Use it to rename, pace or disable a receiver, or to resume it. A new url has the same kind and is checked as at creation; id and secret stay, pending deliveries go to it, and its health begins again. Send a test afterwards. The address of kind email cannot change, because its owner has agreed. Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds. token replaces the stored credentials, for kind mqtt together with username; a new url does not keep them. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorWebhookUpdate']
     delete?: never
@@ -1273,7 +1313,7 @@ export interface paths {
       cookie?: never
     }
     /**
-     * Your targets, without their secrets
+     * Your targets and their health, without their secrets
      * @description Returns all targets with their state. Use it to show them, or to find one that was paused. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     get: operations['getForumMonitorWebhookList']
@@ -1414,7 +1454,7 @@ export interface paths {
     }
     /**
      * Deliveries and their outcomes, newest first
-     * @description Lists deliveries with their status and last error. Use it to find failures and their causes. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Lists deliveries with their status and last error. Use it to find failures and their causes. Filters combine. q finds an id by its beginning, such as dlv_8fK2, or text in the items; one call reads at most 1000 deliveries for it, so that a page may have fewer rows than limit. Pass next_before as before for the next page. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     get: operations['getForumMonitorDeliveries']
     put?: never
@@ -1600,6 +1640,13 @@ export interface components {
       message?: string
       /** @description Name of the invalid field. */
       field?: string
+      /** @description Every invalid field, if there are several. The first is the one in field. */
+      errors?: {
+        /** @description Name of the invalid field. */
+        field: string
+        /** @description Sentence that names what is allowed. */
+        message: string
+      }[]
       /**
        * Format: int64
        * @description Seconds.
@@ -1798,6 +1845,368 @@ export interface operations {
           [name: string]: unknown
         }
         content?: never
+      }
+    }
+  }
+  accountProblems: {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "status": "warning",
+           *       "problems": [
+           *         {
+           *           "kind": "webhook_retrying",
+           *           "severity": "warning",
+           *           "subject": {
+           *             "id": "wh_0199a000-0000-7000-8000-000000000002",
+           *             "name": "crm"
+           *           },
+           *           "since": "2026-01-31T12:01:00.000Z",
+           *           "message": "Webhook crm is failing: 3 deliveries are tried again (http_503)",
+           *           "fix": "Repair the receiver and test the webhook"
+           *         }
+           *       ],
+           *       "truncated": false
+           *     }
+           */
+          'application/json': {
+            /**
+             * @description The worst severity; ok: no problem but of severity info.
+             * @enum {string}
+             */
+            status: 'ok' | 'warning' | 'error'
+            /** @description Worst first; at most 100. */
+            problems: {
+              /**
+               * @description Kind of the problem, for programs.
+               * @enum {string}
+               */
+              kind:
+                | 'storage'
+                | 'source_unreachable'
+                | 'feed_behind'
+                | 'webhook_failing'
+                | 'webhook_retrying'
+                | 'webhook_paused'
+                | 'webhook_off'
+                | 'webhook_unconfirmed'
+                | 'monitor_stopped'
+                | 'monitors_paused'
+                | 'daily_ceiling'
+                | 'credits_used_up'
+                | 'drafts_waiting'
+                | 'reads_degraded'
+                | 'access_ends'
+                | 'account_unusable'
+                | 'proxy_failing'
+                | 'invariant_violated'
+                | 'loop_failing'
+                | 'feedback_new'
+              /**
+               * @description error: it does not work. warning: it works in part, or is tried again. info: it waits for you.
+               * @enum {string}
+               */
+              severity: 'error' | 'warning' | 'info'
+              /** @description Id and name of the object; null: no single one. */
+              subject: {
+                /** @description Identifier, unique among objects of this kind. */
+                id: string | null
+                /** @description Name. */
+                name: string
+              } | null
+              /** @description Start; null: not known. */
+              since: string | null
+              /** @description The problem, as a sentence. */
+              message: string
+              /** @description The next step, as a sentence. */
+              fix: string
+            }[]
+            /** @description True if there are further problems. */
+            truncated: boolean
+          }
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
+  accountActivity: {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "hours": [
+           *         {
+           *           "start": "2026-01-31T09:00:00.000Z",
+           *           "matches": 4,
+           *           "delivered": 3,
+           *           "failed": 0
+           *         }
+           *       ],
+           *       "newest": [
+           *         {
+           *           "matched_at": "2026-01-31T09:12:00.000Z",
+           *           "monitors": [
+           *             {
+           *               "id": "mon_0199a000-0000-7000-8000-000000000001",
+           *               "name": "espresso"
+           *             }
+           *           ],
+           *           "item": {
+           *             "kind": "post",
+           *             "id": "1abcde",
+           *             "title": "Which grinder for espresso?"
+           *           }
+           *         }
+           *       ]
+           *     }
+           */
+          'application/json': {
+            /** @description The last 24 hours, oldest first; the last one has not ended. */
+            hours: {
+              /**
+               * Format: date-time
+               * @description Start of the hour.
+               */
+              start: string
+              /**
+               * Format: int64
+               * @description Items matched, each once per monitor.
+               */
+              matches: number
+              /**
+               * Format: int64
+               * @description Deliveries that arrived in this hour.
+               */
+              delivered: number
+              /**
+               * Format: int64
+               * @description Deliveries created in this hour that failed for good.
+               */
+              failed: number
+            }[]
+            /** @description The newest matched items, each once; at most 8. */
+            newest: {
+              /**
+               * Format: date-time
+               * @description When it was matched first.
+               */
+              matched_at: string
+              /** @description The monitors that it matched. */
+              monitors: {
+                /** @description Identifier, unique among objects of this kind. */
+                id: string
+                /** @description Name. */
+                name: string | null
+              }[]
+              /** @description The item as delivered to a webhook. */
+              item: {
+                [key: string]: unknown
+              }
+            }[]
+          }
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
       }
     }
   }
@@ -22185,6 +22594,8 @@ export interface operations {
           id?: string
           /** @description Id of the target; null: none. */
           webhook_id?: string
+          /** @description Address. */
+          url?: string
           /** @description Access token of kinds ntfy, telegram, gotify, matrix, mqtt; password of kind mqtt. Never shown again. */
           token?: string | null
           /** @description User of kind mqtt. */
@@ -22261,7 +22672,7 @@ export interface operations {
           }
         }
       }
-      /** @description INVALID_REQUEST */
+      /** @description INVALID_REQUEST, webhook_url_rejected, webhook_kind_mismatch */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -22874,7 +23285,79 @@ export interface operations {
            *           "pause_reason": null,
            *           "name": null,
            *           "max_per_second": null,
-           *           "ordered": false
+           *           "ordered": false,
+           *           "health": {
+           *             "state": "good",
+           *             "failing_since": null,
+           *             "success_rate_24h": 0.5,
+           *             "succeeded_24h": 1,
+           *             "failed_24h": 1,
+           *             "last_success_at": "2026-01-31T11:58:43.000Z",
+           *             "last_failure": {
+           *               "at": "2026-01-31T11:58:38.000Z",
+           *               "delivery_id": "dlv_DNIMOUN-WuxB2A7gBKgs1i",
+           *               "reason": "http_503",
+           *               "status_code": 503,
+           *               "body_start": "out of workers"
+           *             },
+           *             "waiting": 0,
+           *             "retrying": 0,
+           *             "next_attempt_at": null,
+           *             "hours": {
+           *               "succeeded": [
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 1
+           *               ],
+           *               "failed": [
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 1
+           *               ]
+           *             }
+           *           }
            *         }
            *       ]
            *     }
@@ -22916,6 +23399,62 @@ export interface operations {
               ordered: boolean
               /** @description Kinds ntfy, telegram, gotify, matrix, mqtt only: true if a token or password is stored. */
               has_credentials?: boolean
+              /** @description Health of the target, from its last attempts. */
+              health: {
+                /**
+                 * @description unused: no attempt yet. good: the last attempt succeeded. retrying: attempts fail and are repeated. failing: a delivery failed or was dead-lettered since the last success. paused: see pause_reason. off: disabled, or not confirmed.
+                 * @enum {string}
+                 */
+                state: 'unused' | 'good' | 'retrying' | 'failing' | 'paused' | 'off'
+                /** @description The first failed attempt since the last success or successful test. */
+                failing_since: string | null
+                /** @description Share of attempts that succeeded, 0 to 1; null without attempts. */
+                success_rate_24h: number | null
+                /**
+                 * Format: int64
+                 * @description Attempts; tests are not counted.
+                 */
+                succeeded_24h: number
+                /**
+                 * Format: int64
+                 * @description Attempts, including those that are repeated.
+                 */
+                failed_24h: number
+                /** @description Time of the newest accepted attempt; null: none. */
+                last_success_at: string | null
+                /** @description The newest failed attempt with the answer of the receiver; null: none. */
+                last_failure: {
+                  /** @description Time of the event. */
+                  at: string
+                  /** @description Id of the delivery; it stays the same in every attempt. */
+                  delivery_id: string | null
+                  /** @description A last_error code. */
+                  reason: string | null
+                  /** @description HTTP status of the receiver; null: it did not answer. */
+                  status_code: number | null
+                  /** @description The beginning of the receiver's response, redacted. */
+                  body_start: string | null
+                } | null
+                /**
+                 * Format: int64
+                 * @description Pending deliveries without a failed attempt; counted up to 1000 with retrying.
+                 */
+                waiting: number
+                /**
+                 * Format: int64
+                 * @description Pending deliveries with a failed attempt.
+                 */
+                retrying: number
+                /** @description Time of the next attempt; null: none is planned. */
+                next_attempt_at: string | null
+                /** @description Attempts by hour, oldest first; the last is the present hour. */
+                hours: {
+                  /** @description Accepted attempts of each hour. */
+                  succeeded: number[]
+                  /** @description Failed attempts of each hour. */
+                  failed: number[]
+                }
+              }
             }[]
           }
         }
@@ -23049,7 +23588,8 @@ export interface operations {
            *       "duration_ms": 87,
            *       "reason": null,
            *       "hint": null,
-           *       "detail": "the receiver answered 200"
+           *       "detail": "the receiver answered 200",
+           *       "body_start": "ok"
            *     }
            */
           'application/json': {
@@ -23072,6 +23612,8 @@ export interface operations {
             hint: string | null
             /** @description Explanation for a person. */
             detail: string
+            /** @description The beginning of the receiver's response, redacted; null without one. */
+            body_start: string | null
           }
         }
       }
@@ -24065,11 +24607,19 @@ export interface operations {
       query?: {
         /** @description The id of a monitor, including a removed one; absent: the deliveries of all. */
         id?: string
+        /** @description The id of a webhook, including a deleted one; absent: the deliveries to all. */
+        webhook_id?: string
         /** @description Only deliveries of this status. */
         status?: 'pending' | 'delivered' | 'failed' | 'dead' | 'suppressed'
+        /** @description true: only pending deliveries with a failed attempt; false: only those without. */
+        retrying?: boolean
+        /** @description The first 8 or more characters of a delivery id, or text in the items, in upper or lower case. */
+        q?: string
+        /** @description Only deliveries created at this time or later. */
+        since?: string
         /** @description Maximum number of rows. */
         limit?: number
-        /** @description Only deliveries created before this; the created_at of the last one leads to the next page. */
+        /** @description Only deliveries created before this; next_before of the last answer leads to the next page. */
         before?: string
       }
       header?: never
@@ -24099,6 +24649,9 @@ export interface operations {
            *           "held_until": null,
            *           "monitor_id": "mon_0199a000-0000-7000-8000-000000000001",
            *           "attempts": 2,
+           *           "retrying": false,
+           *           "next_attempt_at": null,
+           *           "redeliver_refusal": null,
            *           "payload": {
            *             "delivery_id": "dlv_DNIMOUN-WuxB2A7gBKgs1i",
            *             "monitor_id": "mon_0199a000-0000-7000-8000-000000000001",
@@ -24167,7 +24720,8 @@ export interface operations {
            *             ]
            *           }
            *         }
-           *       ]
+           *       ],
+           *       "next_before": null
            *     }
            */
           'application/json': {
@@ -24195,8 +24749,25 @@ export interface operations {
               created_at: string
               /** @description Time at which the receiver accepted it; null: not yet. */
               delivered_at: string | null
+              /** @description True if it waits after a failed attempt. */
+              retrying: boolean
+              /** @description Due time of the next attempt; null unless pending. */
+              next_attempt_at: string | null
               /** @description End of the quiet hours for which it waits; null: it does not. */
               held_until: string | null
+              /** @description Reason why it cannot be sent again now; null if it can. */
+              redeliver_refusal:
+                | (
+                    | 'pending'
+                    | 'no_webhook'
+                    | 'webhook_deleted'
+                    | 'webhook_disabled'
+                    | 'webhook_paused'
+                    | 'unconfirmed'
+                    | 'unsubscribed'
+                    | 'content_erased'
+                  )
+                | null
               /** @description Summary of what is delivered. */
               payload: {
                 /**
@@ -24245,6 +24816,8 @@ export interface operations {
                 [key: string]: unknown
               }
             }[]
+            /** @description The before of the next page; null at the end. */
+            next_before: string | null
           }
         }
       }
@@ -25685,7 +26258,7 @@ export interface operations {
              * @description Searches, threads and authors that were not read.
              */
             feeds_left_out: number
-            /** @description Verdict on the item of item_id; null: none was asked for. */
+            /** @description Verdict on the item of item_id; null: the call named none. */
             item: {
               /** @description Id of the item. */
               item_id: string

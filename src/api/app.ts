@@ -226,7 +226,16 @@ export function createApp(deps: AppDeps) {
     .use(health(deps))
     .use(scrape({ metrics, token: deps.metrics_token, peerOf, failed_auth }))
     .use(docs(document))
-    .use(account({ db, keyed, clock, monitors: deps.monitors }))
+    .use(
+      account({
+        db,
+        keyed,
+        clock,
+        monitors: deps.monitors,
+        storage_failing: () => (deps.storage_failing?.() ?? null) !== null,
+        read_price_micros: billing.enabled ? billing.prices.read : null,
+      }),
+    )
   if (deps.page) {
     const session_deps = { db, clock, random, log, words, site, peerOf, failed_auth, authenticate }
     const signed_in = createDashboardSession(session_deps)

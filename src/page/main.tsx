@@ -7,7 +7,7 @@ import { CurrentUser, LiveNow, useLiveConnection } from './hooks/contexts.ts'
 import { callApi, clearCache, type Failure, onSessionEnd, requestSession } from './lib/api.ts'
 import { dashboardPath, go, Link, takeSignInLink, useRoute } from './lib/route.tsx'
 import type { UserSession } from './lib/types.ts'
-import { Customers } from './pages/customers.tsx'
+import { CustomerPage, Customers } from './pages/customers.tsx'
 import { Deliveries } from './pages/deliveries.tsx'
 import { DeliveryPage } from './pages/delivery.tsx'
 import { Drafts } from './pages/drafts.tsx'
@@ -147,11 +147,12 @@ function CustomerPages() {
 }
 
 function OperatorPages() {
-  const [first = ''] = useRoute().parts
+  const [first = '', second] = useRoute().parts
   if (first === '') return <SystemPage />
   if (first === 'pool') return <PoolPage />
   if (first === 'sources') return <SourcesPage />
-  if (first === 'customers') return <Customers />
+  if (first === 'customers')
+    return second === undefined ? <Customers /> : <CustomerPage id={second} />
   if (first === 'drafts') return <Drafts />
   if (first === 'feedback') return <FeedbackPage />
   return <NotFound />

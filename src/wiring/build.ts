@@ -260,6 +260,7 @@ export function assemble({
     signal,
   })
 
+  const failing = () => failing_loops().map(({ loop }) => loop)
   const readers = new AbortController()
   const endStreams = () => readers.abort()
   const { routes, drafting } = createRoutes(
@@ -285,6 +286,7 @@ export function assemble({
       testTarget: createTester({ db, send, clock, random, words, email }),
       mails: email !== undefined,
       storage: storageReport,
+      failing_loops: failing,
       nudgeMonitors: monitoring.nudge,
       nudgeSender,
       ended: readers.signal,
@@ -315,7 +317,7 @@ export function assemble({
       if (signal.aborted) return 'stopping'
       return files.isLacking() ? 'out_of_files' : null
     },
-    failing_loops: () => failing_loops().map(({ loop }) => loop),
+    failing_loops: failing,
     storage_failing: storage.trouble,
     ends: () => endingSoon(source_ends, clock.now()),
     monitors: ({ id, plan }) => ({ used: countSlots(db, id).used, total: plan_of(plan).slots }),

@@ -163,7 +163,7 @@ type RoutesInput = {
 
 /** Dependencies of the routes that the API cannot import, and its callbacks. */
 type Parts = Pick<WebhookDeps, 'sealSecret' | 'sealCredentials' | 'testTarget'> &
-  Pick<OperatorRouteDeps, 'storage' | 'requests'> & {
+  Pick<OperatorRouteDeps, 'storage' | 'requests' | 'failing_loops'> & {
     /** Counts what is held in memory for calls. */
     budget: ByteBudget
     guard: Guard
@@ -306,6 +306,8 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       allow_anonymous: config.pool.allow_anonymous && hasMain(config),
       storage: parts.storage,
       reads: reads_health.state,
+      failing_loops: parts.failing_loops,
+      read_price_micros: config.billing.enabled ? config.billing.price_micros.read : null,
       sources: () => operatedSources(config, parts.platform, parts.sources),
     }),
     ...preview(route_context, preview_deps),

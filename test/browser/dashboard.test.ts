@@ -4,9 +4,11 @@ import { customerStories } from './dashboard-customer.ts'
 import { fillWorld } from './dashboard-data.ts'
 import { draftStories } from './dashboard-drafts.ts'
 import { type Dashboard, startDashboard } from './dashboard-fixture.ts'
+import { formStories } from './dashboard-forms.ts'
 import { hostileStories } from './dashboard-hostile.ts'
 import { monitorStories } from './dashboard-monitors.ts'
 import { operatorStories } from './dashboard-operator.ts'
+import { problemStories } from './dashboard-problems.ts'
 import { referenceStories } from './dashboard-reference.ts'
 import { pageTests } from './dashboard-rendering.ts'
 import { signInStories } from './dashboard-sign-in.ts'
@@ -27,6 +29,8 @@ inBrowser('the dashboard', () => {
 
   pageTests(fixture)
   customerStories(fixture)
+  formStories(fixture)
+  problemStories(fixture)
   monitorStories(fixture)
   operatorStories(fixture)
   draftStories(fixture)

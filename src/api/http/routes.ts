@@ -207,7 +207,8 @@ export function policyOf(words: Naming, method: string, path: string): Policy {
   // A key with the scope `write` may propose a write; every key of the customer may list proposals.
   if (under(path, '/drafts')) return { ...CLOSED, scope: method === 'GET' ? null : 'write' }
   if (path === '/mcp') return { ...CLOSED, limit: 'mcp' }
-  if (path === '/account/usage') return { ...CLOSED, limit: 'dashboard' }
+  if (path === '/account/usage' || path === '/account/activity')
+    return { ...CLOSED, limit: 'dashboard' }
   if (under(path, '/account')) return { ...CLOSED, limit: 'account' }
   if (under(path, '/feedback')) return { ...CLOSED, limit: 'feedback' }
   return CLOSED

@@ -17,6 +17,14 @@ const SERVICE: Texts = {
     'Account',
     'Returns the account of the key with its plan, balance and monitor slots. Use it to check a key, or the balance before a large job.',
   ],
+  'GET /account/problems': [
+    'Problems',
+    'Lists each fault with its cause and its fix. Use it to watch an installation from a program, or to show what needs a person.',
+  ],
+  'GET /account/activity': [
+    'Activity',
+    'Counts matches and deliveries of each hour. Use it for charts and for a list of the newest matches.',
+  ],
   'GET /account/payments': [
     'PaymentPage',
     'Lists every change of the balance that is not a call. Use it to reconcile credits with your own records.',

@@ -65,7 +65,8 @@ type LinkProps = { to: string; class?: string; current?: boolean; children: Comp
 export function Link({ to, current = false, children, ...rest }: LinkProps) {
   function follow(event: TargetedMouseEvent<HTMLAnchorElement>) {
     const elsewhere = event.ctrlKey || event.metaKey || event.shiftKey || event.altKey
-    if (elsewhere || event.button !== 0 || event.defaultPrevented) return
+    // A part of the same page: the browser scrolls to it.
+    if (to.startsWith('#') || elsewhere || event.button !== 0 || event.defaultPrevented) return
     event.preventDefault()
     go(to)
     scrollTo(0, 0)

@@ -2,6 +2,7 @@ import { heldUntil, readAttention } from '../../core/delivery/attention.ts'
 import type { DeliveryError, DeliveryVerdict } from '../../core/delivery/retry.ts'
 import { type Db, transact } from '../db/connection.ts'
 import { unpackBody } from './deliveries.ts'
+import { tallyAttempt } from './health.ts'
 import { notifyEnded, notifyEndedTo, pendingDeliveries } from './pending.ts'
 import type { Addressee } from './targets.ts'
 import { clearFailures, isShut, recordFailure, retireWebhook } from './webhooks.ts'
@@ -290,6 +291,13 @@ export function recordAttempt(db: Db, run_id: string, ended: EndedAttempt, now: 
     error,
     headers: ended.excerpt && JSON.stringify(ended.excerpt.headers),
     body_start: ended.excerpt?.body_start ?? null,
+  })
+  tallyAttempt(db, {
+    webhook_id: delivery.webhook_id,
+    row: delivery.row,
+    n: delivery.attempts + 1,
+    ended_at: ended.ended_at,
+    succeeded: verdict.status === 'delivered',
   })
   if (status !== 'pending') notifyEnded(db, { status, kind: delivery.kind, count: 1 })
   if (verdict.status === 'delivered') clearFailures(db, delivery.webhook_id)

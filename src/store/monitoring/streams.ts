@@ -216,7 +216,8 @@ export type SourceFeeds = {
   open_gaps: number
 }
 
-const FEED_SOURCE = `iif(f.kind = 'stream', f.place, 'main')`
+/** SQL for the source of a row `f` of feeds. */
+export const FEED_SOURCE = `iif(f.kind = 'stream', f.place, 'main')`
 
 /** State of the watched feeds by source, and the newest fault among those that fail now. */
 export function listSourceFeeds(

@@ -4,16 +4,17 @@ import { Badge } from '../../components/base/badge.tsx'
 import { Icon } from '../../components/base/icon.tsx'
 import { EmptyState, ErrorNotice, Skeleton } from '../../components/base/notice.tsx'
 import { SearchBox } from '../../components/base/table.tsx'
-import { Time } from '../../components/base/time.tsx'
+import { Time, useNow } from '../../components/base/time.tsx'
 import { CoverageStrip } from '../../components/coverage-strip.tsx'
 import { PageLayout } from '../../components/layout.tsx'
 import { useCurrentUser } from '../../hooks/contexts.ts'
 import { useQuery } from '../../hooks/use-query.ts'
 import { inShort } from '../../lib/filter-spec.ts'
 import { count, formatDuration, many } from '../../lib/format.ts'
-import { monitorStatus } from '../../lib/monitor-status.ts'
+import { isCollecting, statusAt } from '../../lib/monitor-status.ts'
 import { dashboardPath, Link } from '../../lib/route.tsx'
-import type { Health, Monitor, MonitorList } from '../../lib/types.ts'
+import type { Health, Monitor, MonitorList, Webhook } from '../../lib/types.ts'
+import { targetsOf, webhookName, webhookProblem, webhookStatus } from '../../lib/webhook-health.ts'
 
 const LIST_MS = 30_000
 /** Minimum age of a health response before it is requested again: each visible monitor costs one rate-limited call. */
@@ -24,6 +25,9 @@ const PAGE_SIZE = 20
 export function Monitors() {
   const { monitor_path, words } = useCurrentUser()
   const list = useQuery<MonitorList>(`${monitor_path}/list`, { every_ms: LIST_MS })
+  const hooks = useQuery<{ webhooks: Webhook[] }>(`${monitor_path}/webhook/list`, {
+    every_ms: LIST_MS,
+  })
   const [search, setSearch] = useState('')
   const [most, setMost] = useState(PAGE_SIZE)
   const all = list.value?.monitors ?? []
@@ -63,7 +67,7 @@ export function Monitors() {
       {all.length > 0 && found.length === 0 && <EmptyState title="No monitors match this search" />}
       <ul class="cards">
         {found.slice(0, most).map((it) => (
-          <MonitorCard key={it.id} monitor={it} />
+          <MonitorCard key={it.id} monitor={it} webhooks={hooks.value?.webhooks ?? []} />
         ))}
       </ul>
       {found.length > most && (
@@ -75,7 +79,7 @@ export function Monitors() {
   )
 }
 
-function MonitorCard({ monitor }: { monitor: Monitor }) {
+function MonitorCard({ monitor, webhooks }: { monitor: Monitor; webhooks: readonly Webhook[] }) {
   const { monitor_path, words } = useCurrentUser()
   const { id, name, filter_spec, cadence_s, last_match_at } = monitor
   const { value: health } = useQuery<Health>(
@@ -84,7 +88,11 @@ function MonitorCard({ monitor }: { monitor: Monitor }) {
       fresh_ms: HEALTH_FRESH_MS,
     },
   )
-  const status = health && monitorStatus(health)
+  const now = useNow()
+  const status = health && statusAt(health, now)
+  const failing = targetsOf(monitor.webhook_ids, webhooks).filter(
+    (it) => webhookProblem(it) !== null,
+  )
   return (
     <li class="card monitor-card">
       <div class="card-head">
@@ -101,8 +109,22 @@ function MonitorCard({ monitor }: { monitor: Monitor }) {
           {last_match_at !== null && 'last match '}
           <Time at={last_match_at} none="no match yet" />
         </span>
-        <span>{count(health?.delivered_24h)} delivered in 24 h</span>
+        <span>
+          {health?.delivered_24h === 0 && isCollecting(health, now)
+            ? 'collecting'
+            : `${count(health?.delivered_24h)} delivered in 24 h`}
+        </span>
       </p>
+      {failing.length > 0 && (
+        <p class="facts target-problems">
+          {failing.map((it) => (
+            <span key={it.id}>
+              <Badge tone={webhookStatus(it).tone}>{webhookStatus(it).word}</Badge>{' '}
+              <Link to={dashboardPath('webhooks')}>{webhookName(it)}</Link>
+            </span>
+          ))}
+        </p>
+      )}
     </li>
   )
 }

@@ -74,7 +74,8 @@ CREATE TABLE usage_hours (
 -- secret is sealed. Deleted targets keep their row, because old deliveries name them. awaits_confirmation 1: the
 -- reader has not confirmed yet, and receives only the confirmation mail. max_per_second and ordered are settings of
 -- the receiver. old_secret is the one before the last rotation, which signs too until old_secret_until. credentials:
--- sealed token or user and password at a push service or broker, whose url has none.
+-- sealed token or user and password at a push service or broker, whose url has none. refused_since: the first failed
+-- attempt since the last success or test. last_failure_row, last_failure_n: the attempt that failed last.
 CREATE TABLE webhooks (
   id              TEXT    PRIMARY KEY,
   customer_id     TEXT    NOT NULL REFERENCES customers (id),
@@ -96,9 +97,24 @@ CREATE TABLE webhooks (
   old_secret      BLOB,
   old_secret_until INTEGER CHECK ((old_secret IS NULL) = (old_secret_until IS NULL)),
   credentials     BLOB,
+  last_success_at INTEGER,
+  refused_since   INTEGER,
+  last_failure_at INTEGER,
+  last_failure_row INTEGER,
+  last_failure_n  INTEGER,
   CHECK ((paused_at IS NULL) = (pause_reason IS NULL))
 ) STRICT;
 CREATE INDEX webhooks_customer ON webhooks (customer_id) WHERE deleted_at IS NULL;
+
+-- Attempts by their outcome. hour = floor(ms / 3600000). Counted as they end, because a day may have a million of them;
+-- hours that are over a day old are deleted with the next attempt.
+CREATE TABLE webhook_hours (
+  webhook_id      TEXT    NOT NULL REFERENCES webhooks (id),
+  hour            INTEGER NOT NULL,
+  succeeded       INTEGER NOT NULL DEFAULT 0,
+  failed          INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (webhook_id, hour)
+) STRICT, WITHOUT ROWID;
 
 -- The confirmation mails of the last day. address is compared: in lower case, without a tag. Each row counts toward the
 -- daily limits of its address, its customer and the process.
@@ -403,9 +419,12 @@ CREATE TABLE deliveries (
 -- By target first, so that each target's next row is one step away, however many others wait.
 CREATE INDEX deliveries_due ON deliveries (webhook_id, next_attempt_at) WHERE status = 'pending' AND lease IS NULL;
 CREATE INDEX deliveries_leased ON deliveries (lease) WHERE lease IS NOT NULL;
+-- Deliveries that have failed and are tried again: what a failing receiver is recognised by.
+CREATE INDEX deliveries_retrying ON deliveries (webhook_id, created_at) WHERE status = 'pending' AND retry_index > 0;
 -- Listed newest first, but indexed oldest first: inserting at the front makes SQLite shift its pages again and again.
 CREATE INDEX deliveries_customer ON deliveries (customer_id, created_at, id);
 CREATE INDEX deliveries_monitor ON deliveries (monitor_id, created_at, id);
+CREATE INDEX deliveries_webhook ON deliveries (webhook_id, created_at, id, monitor_id);
 -- The oldest waiting delivery of each monitor, for targets with ordered deliveries.
 CREATE INDEX deliveries_in_order ON deliveries (webhook_id, monitor_id, created_at, id) WHERE in_order = 1 AND status = 'pending';
 -- Health counts deliveries by the day on which they ended, not on which they were created.
@@ -711,5 +730,5 @@ CREATE TRIGGER audit_proxy_removed AFTER DELETE ON proxies BEGIN
 END;
 
 -- Missed deliveries are queried by status, and may be a handful among a million delivered ones.
-CREATE INDEX deliveries_missed ON deliveries (customer_id, status, created_at, id, monitor_id)
+CREATE INDEX deliveries_missed ON deliveries (customer_id, status, created_at, id, monitor_id, webhook_id)
   WHERE status IN ('failed', 'dead', 'suppressed');

@@ -573,6 +573,14 @@ CREATE TABLE web_sessions (
   last_used_at    INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE webhook_hours (
+  webhook_id      TEXT    NOT NULL REFERENCES webhooks (id),
+  hour            INTEGER NOT NULL,
+  succeeded       INTEGER NOT NULL DEFAULT 0,
+  failed          INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (webhook_id, hour)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE webhooks (
   id              TEXT    PRIMARY KEY,
   customer_id     TEXT    NOT NULL REFERENCES customers (id),
@@ -594,6 +602,11 @@ CREATE TABLE webhooks (
   old_secret      BLOB,
   old_secret_until INTEGER CHECK ((old_secret IS NULL) = (old_secret_until IS NULL)),
   credentials     BLOB,
+  last_success_at INTEGER,
+  refused_since   INTEGER,
+  last_failure_at INTEGER,
+  last_failure_row INTEGER,
+  last_failure_n  INTEGER,
   CHECK ((paused_at IS NULL) = (pause_reason IS NULL))
 ) STRICT;
 
@@ -623,12 +636,16 @@ CREATE INDEX deliveries_in_order ON deliveries (webhook_id, monitor_id, created_
 
 CREATE INDEX deliveries_leased ON deliveries (lease) WHERE lease IS NOT NULL;
 
-CREATE INDEX deliveries_missed ON deliveries (customer_id, status, created_at, id, monitor_id)
+CREATE INDEX deliveries_missed ON deliveries (customer_id, status, created_at, id, monitor_id, webhook_id)
   WHERE status IN ('failed', 'dead', 'suppressed');
 
 CREATE INDEX deliveries_monitor ON deliveries (monitor_id, created_at, id);
 
+CREATE INDEX deliveries_retrying ON deliveries (webhook_id, created_at) WHERE status = 'pending' AND retry_index > 0;
+
 CREATE INDEX deliveries_undelivered ON deliveries (monitor_id, created_at) WHERE status IN ('dead', 'failed');
+
+CREATE INDEX deliveries_webhook ON deliveries (webhook_id, created_at, id, monitor_id);
 
 CREATE INDEX drafts_by_time ON drafts (created_at);
 

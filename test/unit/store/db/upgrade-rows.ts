@@ -72,6 +72,7 @@ const ROWS: Readonly<Record<number, string>> = {
     INSERT INTO candidates VALUES ('mon_2', 't3_y', 2, '{"id":"y"}', 10, NULL, 1000, 9000, 1000);
     INSERT INTO audit (at, kind, subject, detail) VALUES (1000, 'config.changed', 'config', '{}');
     UPDATE instance SET packed_to = 1, blanked_to = 0, backup_at = 3000;
+    INSERT INTO webhook_hours VALUES ('wh_1', 472222, 3, 1);
     INSERT INTO web_sessions VALUES (x'0102', 'key_1', 1000, 2000);
     INSERT INTO sign_in_links VALUES (x'0102', 'key_1', 9000);
     INSERT INTO feedback VALUES ('fb_1', 'cus_1', 'bug', 'a title', 'details', NULL, NULL, 'new', NULL, 1000, 1000);
