@@ -96,8 +96,6 @@ async function take(name: string, theme: 'light' | 'dark' = 'light') {
 await page.goto(link)
 await click('Sign in')
 await page.waitForSelector('.frame')
-// The notice of plain HTTP is for networks, not for pictures.
-await page.evaluate(`localStorage.setItem('forumd.http', 'known')`)
 const origin = new URL(link).origin
 const open = async (path: string) => {
   await page.goto(`${origin}${path}`)
