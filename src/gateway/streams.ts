@@ -121,7 +121,7 @@ export function createStreamSource({
     async step(state, { interval_s, signal }) {
       const share = Math.floor((SHARE * requests_per_minute * interval_s) / 60)
       const step = await stream.advance(state, {
-        requests: Math.max(REQUESTS_MIN, share),
+        requests: Math.max(stream.requests_min ?? REQUESTS_MIN, share),
         deadline_at: clock.now() + Math.max(STEP_MIN_MS, interval_s * 1000),
         signal,
         share: MINUTE_SHARE,

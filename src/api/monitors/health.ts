@@ -125,11 +125,12 @@ function toSource(
   if (stream === null) return []
   const missing = countIdGaps(db, { feed_id, since_at, begun_at: attached_at })
   const open = listIdGaps(db, feed_id).filter(({ recorded_at }) => recorded_at >= attached_at)
-  return [fromSource(judgeSource(place, stream, { missing, open, now: now + ahead_ms }))]
+  return [fromSource(judgeSource(place, stream, { missing, open, now, ahead_ms }))]
 }
 
-const fromSource = ({ open, ...rest }: SourceCoverage) => ({
+const fromSource = ({ open, changes, ...rest }: SourceCoverage) => ({
   ...rest,
+  changes: changes && { ...changes, oldest_at: iso(changes.oldest_at) },
   open: open.map(({ from_id, to_id, reason, recorded_at, retry_at }) => ({
     from_id,
     to_id,

@@ -1,5 +1,6 @@
 /** Delivery counters and cadence of a monitor over the last 24 hours, from counted rows. */
 import {
+  type ChangesWaiting,
   type Coverage,
   type FeedFacts,
   type Ids,
@@ -141,17 +142,24 @@ export type SourceCoverage = Pick<Coverage, 'status' | 'reason'> & {
   missing: MissingIds
   open: OpenIds[]
   open_truncated: boolean
+  /** Null: the source names no changes. */
+  changes: ChangesWaiting | null
 }
 
-/** Judges one source. `now`: by the clock of its items. */
+/** Judges one source. `now`: by our clock, which that of its items is `ahead_ms` ahead of. */
 export function judgeSource(
   source: string,
   stream: StreamFacts,
-  { missing, open, now }: { missing: MissingIds; open: readonly OpenIds[]; now: number },
+  {
+    missing,
+    open,
+    now,
+    ahead_ms,
+  }: { missing: MissingIds; open: readonly OpenIds[]; now: number; ahead_ms: number },
 ): SourceCoverage {
-  const { proof, proven, behind, verified_until } = stream
+  const { proof, proven, behind, verified_until, changes } = stream
   const is_cut = open.some(({ reason }) => reason === 'skipped')
-  const state = judgeStreams([stream]) ?? {
+  const state = judgeStreams([stream], now) ?? {
     status: is_cut ? ('degraded' as const) : ('complete' as const),
     reason: is_cut ? 'ids_skipped' : null,
   }
@@ -162,9 +170,13 @@ export function judgeSource(
     proven,
     behind,
     lag_ids: behind === null ? 0 : behind.to_id - behind.from_id + 1,
-    lag_s: verified_until === null ? null : Math.max(0, Math.round((now - verified_until) / 1000)),
+    lag_s:
+      verified_until === null
+        ? null
+        : Math.max(0, Math.round((now + ahead_ms - verified_until) / 1000)),
     missing,
     open: open.slice(0, OPEN_MAX),
     open_truncated: open.length > OPEN_MAX,
+    changes,
   }
 }

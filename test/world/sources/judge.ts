@@ -8,7 +8,8 @@
  * - DELIVERED: a signed delivery of that monitor named it.
  * - SILENT: not delivered, though the last health of the monitor is `complete` up to after its
  *   creation, and no open gap or event covers it by id or time.
- * - REPORTED: an open gap or event covers it, or it was created after `audited_until`.
+ * - REPORTED: an open gap or event covers it, or it was created after `audited_until`, or it changed and the last
+ *   health of its source counts changes that were not read.
  * - VAGUE: not delivered, health is not `complete`, but names no range with it. A bar as well.
  * - PREMATURE: health said `complete` up to after the item was shown, and only 10 s or more after
  *   that its first delivery was attempted.
@@ -40,6 +41,8 @@ export type SourceClaim = {
   readonly auditedUntilMs: number | null
   readonly sinceMs: number
   readonly gaps: readonly Gap[]
+  /** Changes that were named and not read; null: the source names none, or all were read. */
+  readonly changes: { readonly oldestMs: number | null; readonly dropped: number } | null
 }
 
 export type Sample = {
@@ -127,6 +130,29 @@ const digits = (value: unknown): number | null => {
   return found === null ? null : Number(found[1])
 }
 
+/** The unread changes in an answer of health, of all its sources. */
+const changesOf = (health: Health, at: (iso: unknown) => number | null): SourceClaim['changes'] => {
+  const sources: unknown = Reflect.get(health, 'sources')
+  const found = (Array.isArray(sources) ? sources : []).flatMap((one: unknown) => {
+    const changes: unknown =
+      typeof one === 'object' && one !== null ? Reflect.get(one, 'changes') : null
+    if (typeof changes !== 'object' || changes === null) return []
+    const oldestMs = at(Reflect.get(changes, 'oldest_at'))
+    const dropped = Number(Reflect.get(changes, 'dropped_24h'))
+    return oldestMs === null && dropped === 0 ? [] : [{ oldestMs, dropped }]
+  })
+  return found[0] ?? null
+}
+
+/** The time for which a change may be listed before the list is read. */
+const LISTED_MS = 60_000
+
+/** True for an item that changed and may be one of the changes which health counts as not read. */
+const isWaiting = ({ changes }: SourceClaim, category: Category, changedMs: number): boolean =>
+  category !== 'fresh' &&
+  changes !== null &&
+  (changes.dropped > 0 || (changes.oldestMs !== null && changedMs >= changes.oldestMs - LISTED_MS))
+
 /** The claim of an answer of health. `startMs` is the start of the world in Unix time. */
 export const claimOf = (health: Health, startMs: number): SourceClaim => {
   const coverage = health.coverage_24h
@@ -155,6 +181,7 @@ export const claimOf = (health: Health, startMs: number): SourceClaim => {
     auditedUntilMs: at(auditField(health, 'audited_until')),
     sinceMs: at(coverage.since) ?? -Infinity,
     gaps,
+    changes: changesOf(health, at),
   }
 }
 
@@ -376,7 +403,7 @@ export const judgeSource = (input: JudgeInput): SourceVerdict => {
         item.createdMs + Math.max(0, input.skewMs) <= claim.auditedUntilMs
       if (!open && claim.gaps.some((gap) => gap.healed && covers(gap, item, span[0])))
         withdrawn.push(loss)
-      if (open || !claimed) reported.push(loss)
+      if (open || !claimed || isWaiting(claim, category, span[0])) reported.push(loss)
       else if (claim.status === 'complete') silent.push(loss)
       else vague.push(loss)
     }

@@ -65,7 +65,7 @@ const ROWS: Readonly<Record<number, string>> = {
     INSERT INTO feed_hours VALUES (1, 400000, 12);
     INSERT INTO feeds (id, key, kind, place, requested_interval_s, interval_s, next_check_at, last_check_at, created_at)
       VALUES (3, 'stream:hn', 'stream', 'hn', 60, 60, 3000, 2000, 1000);
-    INSERT INTO feed_streams VALUES (3, '{"last":5}', 'dense', 3, 5, 6, 9, NULL, 1000, 2000, '[[1000,5]]', 1, 1500, 3, 4);
+    INSERT INTO feed_streams VALUES (3, '{"last":5}', 'dense', 3, 5, 6, 9, NULL, '{"waiting":0,"oldest_at":null,"dropped_24h":0}', 1000, 2000, '[[1000,5]]', 1, 1500, 3, 4);
     INSERT INTO bundles VALUES (1, 'cus_1', 'mon_1', 'wh_1', 1000, 5000, 1, 2);
     INSERT INTO bundle_items VALUES (1, 't3_z', 1000, '{}');
     INSERT INTO candidates VALUES ('mon_2', 't3_y', 2, '{"id":"y"}', 10, NULL, 1000, 9000, 1000);
