@@ -71,7 +71,7 @@ const MAX_SPARING_MS = 9000
 const MAX_SCARCE_MS = 18_000
 const MAX_LATEST_MS = 30_000
 /** A step waits so long for requests: those of the step a minute before still count at its start. */
-const WAIT_MS = 4000
+const WAIT_MS = 5000
 /** Wait when no request may be sent. */
 const FULL_WAIT_S = 2
 /** A comment whose story could not be read is read again for so long after its creation. */

@@ -16,7 +16,7 @@
  */
 import type { Health } from '../daemon.ts'
 import { auditField } from '../daemon.ts'
-import { without } from './source-world.ts'
+import { isWaiting, unreadChanges, without } from './source-world.ts'
 import type {
   Bounds,
   ItemState,
@@ -25,6 +25,7 @@ import type {
   Span,
   Truth,
   TruthItem,
+  UnreadChanges,
 } from './source-world.ts'
 
 type Gap = {
@@ -42,7 +43,7 @@ export type SourceClaim = {
   readonly sinceMs: number
   readonly gaps: readonly Gap[]
   /** Changes that were named and not read; null: the source names none, or all were read. */
-  readonly changes: { readonly oldestMs: number | null; readonly dropped: number } | null
+  readonly changes: UnreadChanges | null
 }
 
 export type Sample = {
@@ -130,29 +131,6 @@ const digits = (value: unknown): number | null => {
   return found === null ? null : Number(found[1])
 }
 
-/** The unread changes in an answer of health, of all its sources. */
-const changesOf = (health: Health, at: (iso: unknown) => number | null): SourceClaim['changes'] => {
-  const sources: unknown = Reflect.get(health, 'sources')
-  const found = (Array.isArray(sources) ? sources : []).flatMap((one: unknown) => {
-    const changes: unknown =
-      typeof one === 'object' && one !== null ? Reflect.get(one, 'changes') : null
-    if (typeof changes !== 'object' || changes === null) return []
-    const oldestMs = at(Reflect.get(changes, 'oldest_at'))
-    const dropped = Number(Reflect.get(changes, 'dropped_24h'))
-    return oldestMs === null && dropped === 0 ? [] : [{ oldestMs, dropped }]
-  })
-  return found[0] ?? null
-}
-
-/** The time for which a change may be listed before the list is read. */
-const LISTED_MS = 60_000
-
-/** True for an item that changed and may be one of the changes which health counts as not read. */
-const isWaiting = ({ changes }: SourceClaim, category: Category, changedMs: number): boolean =>
-  category !== 'fresh' &&
-  changes !== null &&
-  (changes.dropped > 0 || (changes.oldestMs !== null && changedMs >= changes.oldestMs - LISTED_MS))
-
 /** The claim of an answer of health. `startMs` is the start of the world in Unix time. */
 export const claimOf = (health: Health, startMs: number): SourceClaim => {
   const coverage = health.coverage_24h
@@ -181,7 +159,7 @@ export const claimOf = (health: Health, startMs: number): SourceClaim => {
     auditedUntilMs: at(auditField(health, 'audited_until')),
     sinceMs: at(coverage.since) ?? -Infinity,
     gaps,
-    changes: changesOf(health, at),
+    changes: unreadChanges(Reflect.get(health, 'sources'), startMs),
   }
 }
 
@@ -403,7 +381,8 @@ export const judgeSource = (input: JudgeInput): SourceVerdict => {
         item.createdMs + Math.max(0, input.skewMs) <= claim.auditedUntilMs
       if (!open && claim.gaps.some((gap) => gap.healed && covers(gap, item, span[0])))
         withdrawn.push(loss)
-      if (open || !claimed || isWaiting(claim, category, span[0])) reported.push(loss)
+      if (open || !claimed || (category !== 'fresh' && isWaiting(claim.changes, span[0])))
+        reported.push(loss)
       else if (claim.status === 'complete') silent.push(loss)
       else vague.push(loss)
     }
