@@ -81,6 +81,8 @@ export async function run(scenario: Scenario, start_at: string, size: Size) {
     clock,
     clock_offset_ms: platform.watch.clock_offset_ms,
     openSecret: (_, sealed) => new TextDecoder().decode(sealed),
+    openCredentials: () => ({ username: null, token: '' }),
+    publish: () => Promise.reject(new Error('no broker here')),
     display: { community: 'subforum', media_hosts: [] },
     user_agent: 'forumd/bar',
   })

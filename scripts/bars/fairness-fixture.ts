@@ -81,6 +81,8 @@ export async function startSending(ca: string, targets: ReadonlyMap<string, stri
     clock,
     clock_offset_ms: () => 0,
     openSecret: (_, sealed) => new TextDecoder().decode(sealed),
+    openCredentials: () => ({ username: null, token: '' }),
+    publish: () => Promise.reject(new Error('no broker here')),
     display: { community: 'subforum', media_hosts: [] },
     user_agent: 'forumd/bar',
   })

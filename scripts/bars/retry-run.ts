@@ -90,6 +90,8 @@ export async function climb(count: number, chance: SeededRandom) {
     clock,
     clock_offset_ms: () => 0,
     openSecret: (_, secret) => new TextDecoder().decode(secret),
+    openCredentials: () => ({ username: null, token: '' }),
+    publish: () => Promise.reject(new Error('no broker here')),
     display: { community: 'subforum', media_hosts: [] },
     user_agent: 'forumd/bar',
   })

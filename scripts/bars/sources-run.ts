@@ -13,7 +13,13 @@ import { sample } from './soak-samples.ts'
 import type { Scenario, Site } from './sources-scenarios.ts'
 
 /** Options of a run. */
-export type Run = { minutes: number; cadence_s: number; seed: number }
+export type Run = {
+  minutes: number
+  cadence_s: number
+  seed: number
+  /** Null: the default of the kind. */
+  requests_per_minute: number | null
+}
 
 /** Measurements of one scenario. Latencies in ms, from the appearance of an item. */
 export type Measured = {
@@ -79,7 +85,7 @@ export async function measure(scenario: Scenario, run: Run): Promise<Measured> {
   stack.defer(() => receiver.stop(true))
   const config = join(dir, 'forumd.toml')
   await Bun.write(join(dir, 'ca.pem'), (await certificate()).cert)
-  await Bun.write(config, configText(dir, scenario, sites))
+  await Bun.write(config, configText(dir, { scenario, run, sites }))
 
   const daemon = await startProcess(config)
   stack.defer(async () => void (await daemon.end('SIGKILL')))
@@ -272,7 +278,14 @@ async function processorMs(pid: number): Promise<number> {
   return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
-const configText = (dir: string, { kind }: Scenario, sites: ReadonlyMap<string, Site>) => `
+const configText = (
+  dir: string,
+  {
+    scenario: { kind },
+    run: { requests_per_minute },
+    sites,
+  }: { scenario: Scenario; run: Run; sites: ReadonlyMap<string, Site> },
+) => `
 [server]
 port = 0
 [storage]
@@ -280,7 +293,7 @@ dir = "${join(dir, 'data')}"
 [platform]
 base_url = "http://127.0.0.1:1"
 session_cookie = "session"
-${[...sites].map(([name, { url }]) => `[[source]]\nname = "${name}"\nkind = "${kind}"\nbase_url = "${url}"`).join('\n')}
+${[...sites].map(([name, { url }]) => `[[source]]\nname = "${name}"\nkind = "${kind}"\nbase_url = "${url}"\nrequests_per_minute = ${requests_per_minute ?? 0}`).join('\n')}
 [plans.entry]
 slots = 10000
 cadence_s = 1

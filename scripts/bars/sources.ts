@@ -6,9 +6,10 @@
  * the match is at most 2 s above the cadence.
  *
  *     bun run bar:sources [discourse] [forums] [hackernews] [lemmy] [--minutes 5] [--cadence 30] [--monitors N]
- *                         [--seed N] [--short] [--json]
+ *                         [--requests N] [--seed N] [--short] [--json]
  *
  * `--short`: half a minute at a cadence of 5 s, to see that it works. `--monitors`: of each forum.
+ * `--requests`: the `requests_per_minute` of each forum.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
@@ -25,6 +26,7 @@ const { values, positionals } = parseArgs({
     minutes: { type: 'string', default: '5' },
     cadence: { type: 'string', default: '30' },
     monitors: { type: 'string' },
+    requests: { type: 'string' },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
     short: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
@@ -39,6 +41,7 @@ const run = {
   minutes: values.short ? 0.5 : numberOf('minutes', values.minutes),
   cadence_s: values.short ? 5 : numberOf('cadence', values.cadence),
   seed: numberOf('seed', values.seed),
+  requests_per_minute: values.requests === undefined ? null : numberOf('requests', values.requests),
 }
 const monitors = values.monitors === undefined ? null : numberOf('monitors', values.monitors)
 const HEADINGS = [

@@ -64,6 +64,8 @@ const sender = createSender({
     clock,
     clock_offset_ms: () => 0,
     openSecret: (id, sealed) => ring.unseal(place(id), sealed),
+    openCredentials: () => ({ username: null, token: '' }),
+    publish: () => Promise.reject(new Error('no broker here')),
     display: { community: 'subforum', media_hosts: [] },
     user_agent: 'forumd/bench',
   }),

@@ -150,6 +150,9 @@ const limits = table({
   health_cache_s: decimal(10, 0, 3600, 'seconds'),
 })
 
+/** Requests a minute to a source whose table sets 0. */
+export const SOURCE_REQUESTS_PER_MINUTE = 60
+
 /** Kinds of platforms that a source may be. */
 export const SOURCE_KINDS = ['discourse', 'hackernews', 'lemmy', 'piefed', 'reddit'] as const
 
@@ -158,7 +161,7 @@ const source = table({
   kind: choice(SOURCE_KINDS),
   base_url: webAddress(),
   user_agent: userAgent(''),
-  requests_per_minute: integer(60, 1, 6000),
+  requests_per_minute: integer(0, 0, 6000),
   api_key: secret(),
   ends_at: day(),
 })
@@ -208,6 +211,7 @@ export const schema = table({
   log: table({
     level: choice(['debug', 'info', 'warn', 'error'], 'info'),
     json: auto(),
+    access: bool(false),
   }),
   metrics: table({ token: secret() }),
 })

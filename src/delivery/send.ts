@@ -3,8 +3,15 @@ import * as z from 'zod'
 import { once } from '../core/base/lazy.ts'
 import { type DisplayOptions, readMessage } from '../core/delivery/message.ts'
 import { type Attempt, isSuccess, retryAfter } from '../core/delivery/retry.ts'
+import {
+  type Credentials,
+  dialable,
+  isService,
+  type ServiceKind,
+} from '../core/delivery/services.ts'
 import { signedHeaders } from '../core/delivery/signature.ts'
 import type { WebhookKind } from '../core/delivery/target.ts'
+import type { PublishMqtt } from '../net/mqtt.ts'
 import type { Transport, TransportResponse } from '../net/transport.ts'
 import type { Clock } from '../runtime/runtime.ts'
 import type { ResponseExcerpt } from '../store/delivery/outbox.ts'
@@ -57,20 +64,22 @@ const CONTROLS = /[\p{Cc}\p{Cf}]+/gu
 
 /**
  * The stored part of a response besides its status: some headers and the start of its body, redacted; null without a
- * response.
+ * response. `token` is one that the request carried.
  */
-export function excerptResponse(answer: TransportResponse): ResponseExcerpt | null {
+export function excerptResponse(answer: TransportResponse, token?: string): ResponseExcerpt | null {
   if (answer.kind === 'failed') return null
   const headers: Record<string, string> = {}
   for (const name of EXCERPT_HEADERS) {
     const value = answer.headers.get(name)
-    if (value !== null) headers[name] = redact(value).slice(0, VALUE_MAX)
+    if (value !== null) headers[name] = redact(value, token).slice(0, VALUE_MAX)
   }
   const start = new TextDecoder().decode(answer.body.subarray(0, START_BYTES))
-  return { headers, body_start: redact(start).slice(0, START_MAX) }
+  return { headers, body_start: redact(start, token).slice(0, START_MAX) }
 }
 
-const redact = (text: string): string => text.replace(CONTROLS, ' ').replace(SECRET, '…').trim()
+/** Some tokens of services are too short to be recognised by their form. */
+const redact = (text: string, token?: string): string =>
+  (token ? text.replaceAll(token, '…') : text).replace(CONTROLS, ' ').replace(SECRET, '…').trim()
 
 /** One attempt, its true time, and the receiver's response besides the status. */
 type SendResult = {
@@ -83,9 +92,9 @@ type SendResult = {
 
 /**
  * A delivery to send. `body` is the frozen body; bodies for chat services are made from it. `attempts`: earlier
- * attempts.
+ * attempts; `interrupted`: those whose outcome is not known.
  */
-type OutgoingDelivery = { id: string; body: Uint8Array; attempts?: number }
+type OutgoingDelivery = { id: string; body: Uint8Array; attempts?: number; interrupted?: number }
 
 /** One attempt. */
 export type Send = (to: Addressee, delivery: OutgoingDelivery) => Promise<SendResult>
@@ -96,6 +105,9 @@ export type SendDeps = {
   /** Milliseconds by which true time, taken from the platform, is ahead of our clock. */
   clock_offset_ms: () => number
   openSecret: (webhook_id: string, sealed: Uint8Array) => string
+  openCredentials: (webhook_id: string, sealed: Uint8Array) => Credentials
+  /** Publishes to brokers; loads its library on first use. */
+  publish: PublishMqtt
   display: DisplayOptions
   user_agent: string
   /** Absent when no mail server is named. */
@@ -108,7 +120,7 @@ export function createSend(deps: SendDeps): Send {
   const trueNow = () => clock.now() + deps.clock_offset_ms()
 
   function buildRequest(kind: Posted, to: Addressee, id: string, body: Uint8Array) {
-    const headers = { 'content-type': 'application/json', 'user-agent': deps.user_agent }
+    const headers = { ...JSON_HEADERS, 'user-agent': deps.user_agent }
     switch (kind) {
       case 'slack':
         return { headers, body: encode(slackBody(readMessage(body, display))) }
@@ -132,19 +144,57 @@ export function createSend(deps: SendDeps): Send {
 
   async function sendOnce(
     to: Addressee,
-    { id, body, attempts = 0 }: OutgoingDelivery,
+    { id, body, attempts = 0, interrupted = 0 }: OutgoingDelivery,
   ): Promise<Pick<SendResult, 'attempt' | 'excerpt'>> {
     if (to.kind === 'email') {
       // A mail server that was removed from the configuration may come back before the retry schedule ends.
       const attempt = await (deps.email?.deliver(to, body) ?? UNCONFIGURED)
       return { attempt, excerpt: null }
     }
+    const { kind } = to
+    if (isService(kind)) return serve(kind, to, { id, body, attempts, interrupted })
     const answer = await transport({
       url: to.url,
       tried: attempts,
-      ...buildRequest(to.kind, to, id, body),
+      ...buildRequest(kind, to, id, body),
     })
-    return { attempt: toAttempt(to.kind, answer, trueNow()), excerpt: excerptResponse(answer) }
+    return { attempt: toAttempt(kind, answer, trueNow()), excerpt: excerptResponse(answer) }
+  }
+
+  /** One attempt at a push service or a broker. */
+  async function serve(
+    kind: ServiceKind,
+    { webhook_id, url, credentials: sealed }: Addressee,
+    { id, body, attempts, interrupted }: Required<OutgoingDelivery>,
+  ): Promise<Pick<SendResult, 'attempt' | 'excerpt'>> {
+    const credentials = sealed == null ? null : deps.openCredentials(webhook_id, sealed)
+    if (kind === 'mqtt') {
+      const address = dialable(url)
+      const outcome = await deps.publish({
+        address,
+        topic: decodeURIComponent(new URL(address).pathname.slice(1)),
+        payload: body,
+        username: credentials?.username ?? null,
+        password: credentials?.token ?? null,
+        id,
+        tried: attempts,
+        repeated: attempts + interrupted > 0,
+      })
+      if (outcome.kind === 'failed') return { attempt: outcome, excerpt: null }
+      const { answer, ...attempt } = outcome
+      return { attempt, excerpt: { headers: {}, body_start: redact(answer, credentials?.token) } }
+    }
+    const { pushRequest, toPushAttempt } = await import('./services.ts')
+    const message = readMessage(body, display)
+    const request = pushRequest(kind, { message, url, credentials, delivery_id: id })
+    const answer = await transport({
+      ...request,
+      tried: attempts,
+      headers: { ...JSON_HEADERS, 'user-agent': deps.user_agent, ...request.headers },
+      body: encode(request.body),
+    })
+    const attempt = toPushAttempt(kind, answer, trueNow())
+    return { attempt, excerpt: excerptResponse(answer, credentials?.token) }
   }
 
   return async (to, delivery) => {
@@ -157,7 +207,8 @@ export function createSend(deps: SendDeps): Send {
   }
 }
 
-type Posted = Exclude<WebhookKind, 'email'>
+type Posted = Exclude<WebhookKind, 'email' | ServiceKind>
+const JSON_HEADERS = { 'content-type': 'application/json' }
 const UNCONFIGURED: Attempt = { kind: 'failed', error: 'connect_failed' }
 
 const encode = (body: object): Uint8Array => new TextEncoder().encode(JSON.stringify(body))

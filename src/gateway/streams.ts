@@ -1,5 +1,6 @@
 import { type Fault, ok, type Outcome } from '../core/base/result.ts'
 import type { Item, Page } from '../core/forum/items.ts'
+import { beginningAhead } from '../core/limits/plan.ts'
 import { type AuditTokens, refill } from '../core/polling/audit.ts'
 import { createItemClock } from '../core/polling/item-clock.ts'
 import { ANONYMOUS, type Platform } from '../platforms/port.ts'
@@ -27,14 +28,22 @@ export type StreamSource = {
   /** Reads what came after `state`, within the share of requests of an interval. Null: from now on. */
   step(
     state: string | null,
-    call: { interval_s: number; signal: AbortSignal },
+    call: { interval_s: number; signal: AbortSignal; places: readonly string[] },
   ): Promise<Outcome<StreamStep>>
+  /** Goes on where a step ended, after its items were recorded; null: nothing is left, or no request for it. */
+  settle?(
+    state: string,
+    call: { interval_s: number; signal: AbortSignal; places: readonly string[] },
+  ): Promise<Outcome<StreamStep | null>>
   /** Time in which an item may be listed again under an old id; 0: steps find it. */
   relisted_ms: number
   /** Requests that `reread` may send now; 0: none. */
   reread_requests(): number
   /** Reads ids again, within the share of requests that is kept for it. */
-  reread(ids: IdRange, signal: AbortSignal): Promise<Outcome<Reread>>
+  reread(
+    ids: IdRange,
+    call: { signal: AbortSignal; places: readonly string[] },
+  ): Promise<Outcome<Reread>>
   /**
    * Present state of items by fullname, as many as its requests allow: `tried`. Items that are
    * deleted or could not be read are left out.
@@ -47,6 +56,10 @@ export type StreamSource = {
   newest(of: 'posts' | 'comments', signal: AbortSignal): Promise<Outcome<Page<Item>>>
   /** Milliseconds by which the clock of its items is ahead of ours; 0 unless it is more than a minute. */
   ahead_ms(): number
+  /** Milliseconds by which that clock is behind ours; 0 if it is ahead, or behind by less than can be measured. */
+  behind_ms(): number
+  /** An instant of that clock by ours, or a little earlier. */
+  ours(at: number): number
 }
 
 /** The further sources that can be monitored, by name. */
@@ -60,8 +73,11 @@ const SHARE = 0.75
 const REQUESTS_MIN = 10
 /** A step that catches up after an outage reads for a minute, even if its interval is shorter. */
 const STEP_MIN_MS = 60_000
+const SETTLE_MIN_MS = 10_000
 /** Share of a source's requests for ids that are read again, beside that of steps. */
-const REREAD_SHARE = 0.1
+const REREAD_SHARE = 0.2
+/** Requests of one reread, so that the next step is in time. */
+const REREAD_AT_ONCE = 5
 /** Share of any minute's requests that all of this may use. */
 const MINUTE_SHARE = 0.9
 const REREAD_DEADLINE_MS = 20_000
@@ -70,6 +86,11 @@ const REFETCH_SHARE = 1 / 6
 const REFETCH_DEADLINE_MS = 20_000
 /** Newest items in a sample. */
 const SAMPLE_ROWS = 50
+
+/** The Date header has whole seconds, and answers take a while. */
+const CLOCKS_AGREE_MS = 1500
+
+const lead = (ms: number): number => (Math.abs(ms) > CLOCKS_AGREE_MS ? ms + CLOCKS_AGREE_MS : 0)
 
 type Options = {
   name: string
@@ -100,12 +121,14 @@ export function createStreamSource({
     deadline_ms: REFETCH_DEADLINE_MS,
   })
   const mark = (item: Item): Item => ({ ...item, source: name })
-  const allowance = REREAD_SHARE * requests_per_minute
+  const perMinute = () => Math.min(requests_per_minute, source.perMinute?.() ?? Infinity)
   let saved: AuditTokens = { tokens: 0, mono: clock.mono() }
   const rereadRequests = (): number => {
-    saved = refill(saved, clock.mono(), allowance)
+    saved = refill(saved, clock.mono(), REREAD_SHARE * perMinute())
     return Math.max(0, Math.floor(saved.tokens))
   }
+  const shareOf = (interval_s: number): number =>
+    Math.max(REQUESTS_MIN, Math.floor((SHARE * perMinute() * interval_s) / 60))
   return {
     name,
     proof: stream.proof,
@@ -118,26 +141,43 @@ export function createStreamSource({
       return reasons.find((it) => it != null) ?? null
     },
     ahead_ms: item_clock.ms,
-    async step(state, { interval_s, signal }) {
-      const share = Math.floor((SHARE * requests_per_minute * interval_s) / 60)
+    behind_ms: () => Math.max(0, -beginningAhead(item_clock.earliest_ms())),
+    ours: (at) => at - lead(item_clock.measured_ms()),
+    async step(state, { interval_s, signal, places }) {
       const step = await stream.advance(state, {
-        requests: Math.max(stream.requests_min ?? REQUESTS_MIN, share),
+        requests: Math.max(stream.requests_min ?? 0, shareOf(interval_s)),
         deadline_at: clock.now() + Math.max(STEP_MIN_MS, interval_s * 1000),
         signal,
+        places,
         share: MINUTE_SHARE,
       })
       if (!step.ok) return step
       item_clock.observe(step.value.items)
       return { ...step, value: { ...step.value, items: step.value.items.map(mark) } }
     },
+    async settle(state, { interval_s, signal, places }) {
+      if (stream.settle === undefined) return ok(null)
+      const step = await stream.settle(state, {
+        requests: shareOf(interval_s),
+        // The next step must not wait for it.
+        deadline_at: clock.now() + Math.max(SETTLE_MIN_MS, (interval_s * 1000) / 2),
+        signal,
+        places,
+        share: MINUTE_SHARE,
+      })
+      if (!step.ok) return step
+      if (step.value.requests === 0) return ok(null)
+      return { ...step, value: { ...step.value, items: step.value.items.map(mark) } }
+    },
     relisted_ms: stream.relisted_ms,
     reread_requests: rereadRequests,
-    async reread(ids, signal) {
-      const requests = rereadRequests()
+    async reread(ids, { signal, places }) {
+      const requests = Math.min(REREAD_AT_ONCE, rereadRequests())
       const read = await stream.reread(ids, {
         requests,
         deadline_at: clock.now() + REREAD_DEADLINE_MS,
         signal,
+        places,
         share: MINUTE_SHARE,
       })
       // A request that failed has cost one too.
@@ -164,7 +204,7 @@ export function createStreamSource({
       return ok({ rows: found.value.rows.map((it) => mark({ ...it, kind: 'post' })), after: null })
     },
     async refetch(fullnames, signal) {
-      const tried = fullnames.slice(0, Math.max(1, Math.floor(REFETCH_SHARE * requests_per_minute)))
+      const tried = fullnames.slice(0, Math.max(1, Math.floor(REFETCH_SHARE * perMinute())))
       const outcome = await watch.refetch(tried, signal)
       return outcome.ok
         ? { tried, found: outcome.value.map(mark), fault: null }

@@ -42,6 +42,10 @@ export type Round = {
   begins: boolean
   /** True for a known item that may match now. The match ledger prevents counting an item twice. */
   isAgain: (item: Item) => boolean
+  /** True for an item that came after the start of every monitor that does not begin: its time does not count. */
+  hasArrived?: (item: Item) => boolean
+  /** Milliseconds by which the clock that dates the items is behind that of the monitors' starts. */
+  behind_ms?: number
 }
 
 /** True for an item with an edited text, read by an audit: it may match now. */
@@ -59,7 +63,7 @@ export const roundOf = (result: FeedResult): Round => ({
 export function matchAll(
   deps: { db: Db; filters: Filters },
   stream: Feed,
-  { now, begins: some_begin, isAgain }: Round,
+  { now, begins: some_begin, isAgain, hasArrived = () => false, behind_ms = 0 }: Round,
   { ordered, fresh, first_seen }: Seen,
 ): Hit[] {
   const isNew = (item: Item): boolean => fresh.has(itemKey(item)) || isAgain(item)
@@ -81,7 +85,9 @@ export function matchAll(
       if (watcher === undefined) continue
       const begins = watcher.active_from_seq === FIRST_POLL_SEQ
       if (!begins && !isNew(item)) continue
-      if (!isAhead({ name: item.name, created_at: item.created_utc * 1000 }, watcher)) continue
+      const created_at = item.created_utc * 1000 + behind_ms
+      if ((begins || !hasArrived(item)) && !isAhead({ name: item.name, created_at }, watcher))
+        continue
       const spec = specOf(watcher)
       if (spec === null) continue
       const first_seen_at = first_seen.get(itemKey(item)) ?? item.created_utc * 1000

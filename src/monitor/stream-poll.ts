@@ -1,7 +1,8 @@
 import type { Fault } from '../core/base/result.ts'
-import { type Item, itemKey } from '../core/forum/items.ts'
+import { type Item, itemKey, MORE_PLACES } from '../core/forum/items.ts'
 import type { Ids } from '../core/polling/coverage.ts'
 import { smooth } from '../core/polling/cursor.ts'
+import { type NearPass, nextNear, nextPass } from '../core/polling/reread.ts'
 import type { StreamSource, StreamSources } from '../gateway/streams.ts'
 import { createOutages } from '../runtime/outages.ts'
 import { transact } from '../store/db/connection.ts'
@@ -17,13 +18,15 @@ import {
   rangesOf,
   settleIdGap,
 } from '../store/monitoring/id-gaps.ts'
-import { insertSeen, listSeen } from '../store/monitoring/matches.ts'
+import { insertSeen, listSeen, markChanged } from '../store/monitoring/matches.ts'
 import { endFirstPolls, listWatchers } from '../store/monitoring/monitors.ts'
 import {
   advanceStream,
   advanceStreamFeed,
   findRecent,
   findStreamState,
+  finishPass,
+  listWatchedPlaces,
   markHead,
   writePass,
 } from '../store/monitoring/streams.ts'
@@ -44,7 +47,7 @@ export type StreamDeps = RecordDeps &
 type Read = Awaited<ReturnType<StreamSource['step']>> & { ok: true }
 type Reread = (Awaited<ReturnType<StreamSource['reread']>> & { ok: true })['value']
 
-/** A step of a stream that was read. Instants by our clock. */
+/** A step of a stream that was read. Instants by our clock, except those of items. */
 type StreamResult = {
   feed: Feed
   step: Read['value']
@@ -53,6 +56,9 @@ type StreamResult = {
   relisted_ms: number
   /** Milliseconds by which the clock of the source's items is ahead. */
   ahead_ms: number
+  /** True for what follows a step: the feed's rate counts steps. */
+  is_settling: boolean
+  behind_ms: number
   started_at: number
   ended_at: number
 }
@@ -61,13 +67,15 @@ type StreamResult = {
 export function createStreamRunner(deps: StreamDeps): (feed: Feed) => Promise<void> {
   const { db, clock, log, signal, streams } = deps
   const outages = createOutages(clock)
+  const near = new Map<number, NearPass>()
 
   return async (feed) => {
     const started_at = clock.now()
     const stream = streams.get(feed.place)
     if (stream === undefined) return recordFault(feed, 'not_configured', started_at)
     const { interval_s } = feed
-    const read = await stream.step(findStreamState(db, feed.id), { interval_s, signal })
+    const places = listWatchedPlaces(db, feed.id)
+    const read = await stream.step(findStreamState(db, feed.id), { interval_s, signal, places })
     if (signal.aborted) return
     if (!read.ok) return recordFailed(feed, read.fault, started_at)
     const ended = outages.recovered(feed.key)
@@ -75,10 +83,12 @@ export function createStreamRunner(deps: StreamDeps): (feed: Feed) => Promise<vo
     if (read.value.items.length > 0) await prewarmFilters(deps, [feed.id])
     const result: StreamResult = {
       feed,
-      step: read.value,
+      step: { ...read.value, verified_until: stream.ours(read.value.verified_until) },
       proof: stream.proof,
       relisted_ms: stream.relisted_ms,
       ahead_ms: stream.ahead_ms(),
+      is_settling: false,
+      behind_ms: stream.behind_ms(),
       started_at,
       ended_at: clock.now(),
     }
@@ -86,16 +96,61 @@ export function createStreamRunner(deps: StreamDeps): (feed: Feed) => Promise<vo
     if (recorded === null) return
     if (recorded.pending > 0) deps.on_pending()
     log('debug', 'check.recorded', { feeds: feed.key, count: 1, ...recorded })
+    for (let n = 0; n < SETTLES_MAX && !signal.aborted; n++)
+      if (!(await settleNext(feed, stream, places))) break
+    // The next step is not to be late for what was read before.
+    const until = clock.mono() + REREADS_SHARE * interval_s * 1000
     for (let n = 0; n < REREADS_MAX && stream.reread_requests() > 0 && !signal.aborted; n++)
-      if (!(await rereadNext(feed, stream))) break
+      if (!(await rereadNext(feed, stream, places)) || clock.mono() > until) break
+  }
+
+  /** Reads and records what steps have left for later; false: nothing, or no request for it. */
+  async function settleNext(
+    feed: Feed,
+    stream: StreamSource,
+    places: readonly string[],
+  ): Promise<boolean> {
+    const started_at = clock.now()
+    const state = findStreamState(db, feed.id)
+    if (state === null || stream.settle === undefined) return false
+    const read = await stream.settle(state, { interval_s: feed.interval_s, signal, places })
+    if (signal.aborted) return false
+    if (!read.ok) {
+      log('debug', 'settle.failed', { feed: feed.key, fault: faultText(read.fault) })
+      return false
+    }
+    if (read.value === null) return false
+    const { proof, relisted_ms } = stream
+    const result: StreamResult = {
+      feed,
+      step: { ...read.value, verified_until: stream.ours(read.value.verified_until) },
+      proof,
+      relisted_ms,
+      ahead_ms: stream.ahead_ms(),
+      behind_ms: stream.behind_ms(),
+      is_settling: true,
+      started_at,
+      ended_at: clock.now(),
+    }
+    const recorded = await recordJudged(deps, [feed.id], () => recordStep(deps, result))
+    if (recorded === null) return false
+    if (recorded.pending > 0) deps.on_pending()
+    log('debug', 'settle.recorded', { feed: feed.key, ...recorded })
+    return true
   }
 
   /** Requests ids again that had no item, that were passed, or under which items may be listed late; false: none. */
-  async function rereadNext(feed: Feed, stream: StreamSource): Promise<boolean> {
-    const task = nextReread(db, feed.id, stream.relisted_ms, clock.now())
+  async function rereadNext(
+    feed: Feed,
+    stream: StreamSource,
+    places: readonly string[],
+  ): Promise<boolean> {
+    const pass = near.get(feed.id) ?? { rest: null, at: -Infinity, is_next: true }
+    near.set(feed.id, pass)
+    const task = nextReread(db, feed.id, { relisted_ms: stream.relisted_ms, pass }, clock.now())
     if (task === null) return false
     const started_at = clock.now()
-    const read = await stream.reread(task.ids, signal)
+    const read = await stream.reread(task.ids, { signal, places })
     if (signal.aborted) return false
     if (!read.ok) {
       const { gap } = task
@@ -104,7 +159,13 @@ export function createStreamRunner(deps: StreamDeps): (feed: Feed) => Promise<vo
       return false
     }
     const { value } = read
-    const times = { ahead_ms: stream.ahead_ms(), started_at, ended_at: clock.now() }
+    const times = {
+      ahead_ms: stream.ahead_ms(),
+      behind_ms: stream.behind_ms(),
+      started_at,
+      ended_at: clock.now(),
+    }
+    if (task.is_near) pass.rest = value.behind
     const recorded = await recordJudged(deps, [feed.id], () =>
       recordReread(deps, { feed, task, read: value, ...times }),
     )
@@ -161,25 +222,35 @@ type RecordedStep = { new_items: number; matched: number; pending: number }
  */
 function recordStep(deps: RecordDeps, result: StreamResult): RecordedStep {
   const { db, run_id } = deps
-  const { feed, step, proof, relisted_ms, ahead_ms, started_at, ended_at } = result
+  const { feed, step, proof, relisted_ms, ahead_ms, behind_ms } = result
+  const { is_settling, started_at, ended_at } = result
   const feed_id = feed.id
+  const arrived = new Set(step.arrived)
   return transact(db, () => {
     const current = findFeed(db, feed_id)
     if (current === null || isOther(current, feed)) return { new_items: 0, matched: 0, pending: 0 }
     const begun = listWatchers(db, feed_id).filter((it) => it.active_from_seq === FIRST_POLL_SEQ)
     const seen = writeSeen(db, current, step.items, {
       seen_at: ended_at + ahead_ms,
+      behind_ms,
       found_by: 'poll',
     })
     // An item that comes again was edited or restored.
-    const hits = matchAll(deps, current, { now: ended_at, begins: true, isAgain: () => true }, seen)
+    const round = {
+      now: ended_at,
+      begins: true,
+      isAgain: () => true,
+      hasArrived: ({ name }: Item) => arrived.has(name),
+      behind_ms,
+    }
+    const hits = matchAll(deps, current, round, seen)
     if (deps.patterns?.verdicts.lacking() === true) throw new UnknownVerdicts()
     const new_items = seen.fresh.size
     advanceStreamFeed(db, feed_id, {
       next_seq: seen.next_seq,
-      last_check_at: ended_at,
+      last_check_at: is_settling ? current.last_check_at : ended_at,
       last_fault: null,
-      rate_per_s: rateAfter(current, new_items, ended_at),
+      rate_per_s: is_settling ? current.rate_per_s : rateAfter(current, new_items, ended_at),
       last_item_seen_at: new_items > 0 ? ended_at : current.last_item_seen_at,
       newest_item_at: newestAfter(current, step.items),
     })
@@ -197,7 +268,7 @@ function recordStep(deps: RecordDeps, result: StreamResult): RecordedStep {
     })
     const check = { feed_id, started_at, ended_at, run_id, cut_reason: null, new_items }
     const check_id = insertCheck(db, { ...check, pages: step.requests })
-    const gap = { feed_id, check_id, until_at: ended_at + ahead_ms, recorded_at: ended_at }
+    const gap = { feed_id, check_id, until_at: ended_at, recorded_at: ended_at }
     insertIdGaps(db, rangesOf(step.unanswered), { ...gap, reason: 'unanswered' })
     insertIdGaps(db, step.skipped, { ...gap, reason: 'skipped' })
     closeIdGaps(db, feed_id, step.answered, ended_at)
@@ -216,53 +287,53 @@ function recordStep(deps: RecordDeps, result: StreamResult): RecordedStep {
   })
 }
 
+/** Rounds of requests by id after one step. */
+const SETTLES_MAX = 50
 /** Ranges that are read again after one step. */
 const REREADS_MAX = 20
+/** Part of a feed's interval in which ranges are read again. */
+const REREADS_SHARE = 0.3
 /** So long ids wait after a request for them that failed or brought nothing. */
 const REST_MS = 60_000
-/** From the start of a pass over recent ids to the next. */
-const PASS_EVERY_MS = 5 * 60_000
-const PASS_DEPTH_MS = 3_600_000
 
 /** Ids to be read again: those of a gap, or the rest of a pass over recent ids. */
-type RereadTask = { ids: Ids; gap: IdGap | null }
+type RereadTask = { ids: Ids; gap: IdGap | null; is_near: boolean }
 
-/**
- * The ids to be read again now; null: none. Every second pass over recent ids goes back twice as far as an hour, every
- * fourth one four times, up to the age at which items are listed late.
- */
+/** The ids to be read again now; null: none. Passes over the newest and over older ids take turns. */
 function nextReread(
   db: RecordDeps['db'],
   feed_id: number,
-  relisted_ms: number,
+  { relisted_ms, pass }: { relisted_ms: number; pass: NearPass },
   now: number,
 ): RereadTask | null {
   const gap = dueIdGap(db, feed_id, now)
-  if (gap !== null) return { ids: { from_id: gap.from_id, to_id: gap.to_id }, gap }
+  if (gap !== null) return { ids: { from_id: gap.from_id, to_id: gap.to_id }, gap, is_near: false }
   const recent = relisted_ms === 0 ? null : findRecent(db, feed_id)
   if (recent === null) return null
-  const { rest, proven_from, proven_to, rereads, reread_at, heads } = recent
-  if (rest !== null) return { ids: rest, gap: null }
-  if (proven_from === null || proven_to === null) return null
-  if (reread_at !== null && now - reread_at < PASS_EVERY_MS) return null
-  const next = rereads + 1
-  const depth_ms = Math.min(relisted_ms, PASS_DEPTH_MS * (next & -next))
-  const before = heads.findLast(([at]) => at <= now - depth_ms)
-  const ids = { from_id: Math.max(proven_from, before?.[1] ?? proven_from), to_id: proven_to }
-  transact(db, () => writePass(db, feed_id, { rereads: next, reread_at: now, rest: ids }))
-  return { ids, gap: null }
+  const newest = () => nextNear(recent, pass, now)
+  const older = (): Ids | null => {
+    if (recent.rest !== null) return recent.rest
+    const begun = nextPass(recent, { relisted_ms, now })
+    if (begun !== null) transact(db, () => writePass(db, feed_id, begun))
+    return begun?.rest ?? null
+  }
+  const near_ids = pass.is_next ? newest() : null
+  const older_ids = near_ids === null ? older() : null
+  const ids = near_ids ?? older_ids ?? newest()
+  if (ids === null) return null
+  pass.is_next = ids === older_ids
+  return { ids, gap: null, is_near: ids !== older_ids }
 }
 
 const isStuck = ({ from_id, to_id }: Ids, { behind }: Reread): boolean =>
   behind?.from_id === from_id && behind.to_id === to_id
-
-const wasEdited = ({ edited }: Item): boolean => edited !== false
 
 type RereadResult = {
   feed: Feed
   task: RereadTask
   read: Reread
   ahead_ms: number
+  behind_ms: number
   started_at: number
   ended_at: number
 }
@@ -273,16 +344,16 @@ type RereadResult = {
  */
 function recordReread(deps: RecordDeps, result: RereadResult): RecordedStep {
   const { db, run_id } = deps
-  const { feed, task, read, ahead_ms, started_at, ended_at } = result
+  const { feed, task, read, ahead_ms, behind_ms, started_at, ended_at } = result
   const feed_id = feed.id
   return transact(db, () => {
     const current = findFeed(db, feed_id)
     if (current === null || isOther(current, feed)) return { new_items: 0, matched: 0, pending: 0 }
     const seen_at = ended_at + ahead_ms
-    const seen = writeSeen(db, current, read.items, { seen_at, found_by: 'audit' })
-    // Ids that were passed may be those of items whose change was not read.
-    const isAgain = task.gap?.reason === 'skipped' ? () => true : wasEdited
-    const hits = matchAll(deps, current, { now: ended_at, begins: false, isAgain }, seen)
+    const seen = writeSeen(db, current, read.items, { seen_at, behind_ms, found_by: 'audit' })
+    const isAgain = (item: Item) => seen.changed.has(itemKey(item))
+    const round = { now: ended_at, begins: false, isAgain, behind_ms }
+    const hits = matchAll(deps, current, round, seen)
     if (deps.patterns?.verdicts.lacking() === true) throw new UnknownVerdicts()
     const new_items = seen.fresh.size
     advanceSeq(db, feed_id, seen.next_seq)
@@ -290,40 +361,66 @@ function recordReread(deps: RecordDeps, result: RereadResult): RecordedStep {
       recordLate(db, feed_id, { count: new_items, lateness_ms: current.lateness_ms })
     const check = { feed_id, started_at, ended_at, run_id, cut_reason: null, new_items }
     insertCheck(db, { ...check, pages: read.requests })
-    const { gap, ids } = task
+    deleteCandidates(
+      db,
+      (read.gone ?? []).map((name) => itemKey({ name, source: feed.place })),
+    )
+    const { gap, ids, is_near } = task
     const { behind, unanswered } = read
     const rest_at = ended_at + (isStuck(ids, read) ? REST_MS : 0)
     if (gap !== null)
       settleIdGap(db, feed_id, { gap, behind, unanswered }, { now: ended_at, rest_at })
-    else {
+    else if (!is_near) {
       const pass = findRecent(db, feed_id)
       if (pass !== null) writePass(db, feed_id, { ...pass, rest: behind })
+      if (behind === null) finishPass(db, feed_id, ended_at)
     }
     return { new_items, ...deliver(deps, hits) }
   })
 }
 
-/** Stores the items that are new to the feed. */
+/** Changes with the place and the text of an item, and not with its votes. */
+function digestOf(item: Item): string {
+  const text = item.kind === 'post' ? [item.title, item.text] : [item.body]
+  const places = [...(item[MORE_PLACES] ?? [])].toSorted()
+  return Bun.hash(JSON.stringify([item.subforum, places, item.author, ...text])).toString(36)
+}
+
+/** Stores the items that are new to the feed, and the present form of the others. */
 function writeSeen(
   db: RecordDeps['db'],
   { id: feed_id, next_seq }: Feed,
   items: readonly Item[],
-  { seen_at, found_by }: { seen_at: number; found_by: 'poll' | 'audit' },
-): Seen {
+  {
+    seen_at,
+    behind_ms,
+    found_by,
+  }: { seen_at: number; behind_ms: number; found_by: 'poll' | 'audit' },
+): Seen & { changed: ReadonlySet<string> } {
   const known = listSeen(db, feed_id, items.map(itemKey))
   const first_seen = new Map(known.map((it) => [it.item_id, it.first_seen_at]))
+  const digests = new Map(known.map((it) => [it.item_id, it.digest]))
+  const changed = new Set<string>()
   const fresh = new Set<string>()
   let seq = next_seq
   for (const item of items) {
     const item_id = itemKey(item)
-    if (first_seen.has(item_id)) continue
-    const row = { feed_id, item_id, seq, created_at: item.created_utc * 1000 }
+    const digest = digestOf(item)
+    if (first_seen.has(item_id)) {
+      if (digests.get(item_id) === digest) continue
+      changed.add(item_id)
+      markChanged(db, { feed_id, item_id, digest })
+      continue
+    }
+    const created_at = item.created_utc * 1000 + behind_ms
+    const row = { feed_id, item_id, seq, created_at, digest }
     insertSeen(db, { ...row, first_seen_at: seen_at, found_by })
     fresh.add(item_id)
     first_seen.set(item_id, seen_at)
+    digests.set(item_id, digest)
     seq += 1
   }
-  return { ordered: items, fresh, first_seen, next_seq: seq }
+  return { ordered: items, fresh, changed, first_seen, next_seq: seq }
 }
 
 /** New items a second, smoothed over steps; null before the second one. */

@@ -43,7 +43,7 @@ const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : 
  */
 export const tls = (): typeof import('node:tls') => process.getBuiltinModule('node:tls')
 
-/** Result of a POST; every failure has a stable code. */
+/** Result of a request; every failure has a stable code. */
 export type TransportResponse =
   /**
    * `body` is the part received within the size and time limits: it may be truncated, the status
@@ -54,13 +54,15 @@ export type TransportResponse =
 
 type Post = {
   url: string
+  /** Default: POST. */
+  method?: 'POST' | 'PUT'
   headers: Record<string, string>
   body: Uint8Array
   /** Number of earlier attempts: each one starts with another of the addresses. */
   tried?: number
 }
 
-/** One POST to an address that an external party named. Every outcome is a value. */
+/** One request to an address that an external party named. Every outcome is a value. */
 export type Transport = (post: Post) => Promise<TransportResponse>
 
 const RESPONSE_BYTES_MAX = 64 * 1024
@@ -75,7 +77,7 @@ const ENDED = 'ended'
 const GRACE_MS = 1000
 
 /** Errors without a connection, so that no byte was sent. */
-const UNREACHED = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH'])
+export const UNREACHED = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH'])
 /** The peer's bytes were not a valid HTTP response. */
 const UNREADABLE =
   /^(Malformed_HTTP|ResponseHeadersTooLarge|UnrequestedUpgrade|Invalid|Unsupported)/
@@ -108,7 +110,7 @@ export function createTransport({
     const { href, host, init } = pinnedTo(target, address, trust)
     const response = await fetch(href, {
       ...init,
-      method: 'POST',
+      method: post.method ?? 'POST',
       headers: { ...post.headers, 'accept-encoding': 'identity', host },
       body: post.body,
       signal,
@@ -170,7 +172,7 @@ export function createTransport({
  * The addresses for one attempt. An address that does not respond uses the whole attempt, and may
  * be the first in every DNS answer. The next attempt therefore starts with the next address.
  */
-const fromNext = (addresses: readonly string[], tried: number): string[] => {
+export const fromNext = (addresses: readonly string[], tried: number): string[] => {
   const at = tried % addresses.length
   return [...addresses.slice(at), ...addresses.slice(0, at)].slice(0, ADDRESSES_MAX)
 }
@@ -216,8 +218,8 @@ async function readStart(
 const isEmpty = (headers: Headers): boolean =>
   headers.get('content-length') === '0' && !headers.has('transfer-encoding')
 
-// Only the code is used: Bun's errors also contain the whole URL.
-function errorOf(code: string): AttemptError {
+/** Stable code for the code of a failed connection. Bun's errors also contain the whole URL. */
+export function errorOf(code: string): AttemptError {
   if (saysOutOfFiles(code)) return 'out_of_files'
   if (TLS.test(code)) return 'tls_failed'
   if (UNREADABLE.test(code)) return 'bad_answer'

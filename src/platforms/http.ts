@@ -180,6 +180,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       timeout_ms: Math.min(options.timeout_ms, call.deadline_at - clock.now()),
       signal: call.signal,
     }
+    const sent_at = clock.now()
     const result = await egress.send(sent)
     trial.end(result.ok ? true : call.signal?.aborted ? null : result.why !== 'unreached' && null)
     if (!result.ok) {
@@ -190,7 +191,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     }
     const { status, headers, body: text } = result.answer
     const date = Date.parse(headers.get('date') ?? '')
-    if (!Number.isNaN(date)) offset_ms = date - clock.now()
+    if (!Number.isNaN(date)) offset_ms = offsetOf(date, { sent_at, answered_at: clock.now() })
     if (status === 304 && known !== undefined)
       return { ok: true, value: { status: 200, headers, text: known.text } }
     const etag = headers.get('etag')
@@ -219,6 +220,9 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
         const sent = await transmit(request, call, false)
         if (!sent.ok) return fail(sent.fault)
         const { status, headers, text } = sent.value
+        const fault = judge({ ...sent.value, value: parse(text) }, request)
+        // A limit holds for the rules too; every other refusal is a state that the rules know.
+        if (fault?.kind === 'throttled') return fail(fault)
         return ok({ status, location: headers.get('location'), text })
       },
     })
@@ -293,6 +297,14 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     wait_ms: pace.wait_ms,
     limit: pace.limit,
   }
+}
+
+/** Offset of the clock behind a Date header, which has whole seconds; 0 if the clocks may agree. */
+function offsetOf(
+  date: number,
+  { sent_at, answered_at }: { sent_at: number; answered_at: number },
+) {
+  return date <= answered_at && date + 1000 > sent_at ? 0 : date - answered_at
 }
 
 /** The value of a JSON text; undefined if it is none. */

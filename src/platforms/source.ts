@@ -113,7 +113,12 @@ type ProofKind = 'time_listing' | 'keyset' | 'dense' | 'sparse_walk'
 
 /** Why a source cannot prove completeness now, although its answers were read. */
 export type PartialReason =
-  'order_is_not_arrival' | 'copy_of_remote' | 'seen_as_anonymous' | 'not_affordable' | 'no_paging'
+  | 'order_is_not_arrival'
+  | 'copy_of_remote'
+  | 'seen_as_anonymous'
+  | 'not_affordable'
+  | 'no_paging'
+  | 'places_not_read'
 
 /** Range of ids, both inclusive. */
 export type IdRange = { from_id: number; to_id: number }
@@ -125,6 +130,8 @@ type StreamState = string
 export type StreamStep = {
   /** New items and current texts of edited ones, oldest first. */
   items: Item[]
+  /** Fullnames of those with an id above the highest known one of the state; absent: their times decide what is new. */
+  arrived?: readonly string[]
   /** Fullnames of known items that were deleted or removed. */
   gone: string[]
   state: StreamState
@@ -157,6 +164,8 @@ export type StreamStep = {
 export type StreamCall = {
   /** At most this many requests. */
   requests: number
+  /** Places that monitors name. Absent: none. */
+  places?: readonly string[]
   /** Epoch ms. */
   deadline_at: number
   signal?: AbortSignal | undefined
@@ -170,6 +179,8 @@ export type StreamCall = {
 export type Reread = {
   /** Items of the range as they are now, oldest first. */
   items: Item[]
+  /** Fullnames of items that were deleted or removed; absent: not known. */
+  gone?: string[]
   /** Ids of the range that have no item. */
   unanswered: number[]
   /** The rest of the range, which was not read. Null: none. */
@@ -192,6 +203,11 @@ export type ItemStream = {
   /** A step may send this many requests, however short the interval. Absent: a few. */
   requests_min?: number
   advance(state: StreamState | null, call: StreamCall): Promise<Outcome<StreamStep>>
+  /**
+   * Goes on where a step ended, once its items are recorded: requests by id that would delay them. Called until it has
+   * sent no request. Absent: steps leave nothing.
+   */
+  settle?(state: StreamState, call: StreamCall): Promise<Outcome<StreamStep>>
   /** Reads a range again, whose ids are those of a step's report; the state does not move. */
   reread(range: IdRange, call: StreamCall): Promise<Outcome<Reread>>
 }
@@ -200,6 +216,8 @@ export type ItemStream = {
 export type SourceOptions = Omit<HttpClientOptions, 'headers' | 'verdict'> & {
   /** API key or token of the operator's account at the source; null: anonymous. */
   credential: string | null
+  /** True if the operator has set `requests_per_minute`. */
+  is_pace_set?: boolean
 }
 
 /** Result of asking a source once who it is, for `forumd source test` and doctor. */
@@ -237,6 +255,8 @@ export type Source = {
   /** Converts a node of its trees to the port's shape. */
   commentOf: Platform['commentOf']
   clock_offset_ms(): number
+  /** Requests a minute that the source allows now; absent: the configured ones. */
+  perMinute?(): number
   /** True while the source cannot be reached. */
   isDown(): boolean
   /** Requests the source's description once. */

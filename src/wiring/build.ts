@@ -4,6 +4,7 @@ import { createPool, type Pool } from '../accounts/pool.ts'
 import { createApp } from '../api/app.ts'
 import { onDeliveries } from '../api/dashboard/counters.ts'
 import { countAttempt } from '../api/metrics/counters.ts'
+import { coverageOf } from '../api/monitors/health.ts'
 import { createReadsHealth } from '../api/status.ts'
 import { type Config, defaultSource, hasMain } from '../config/schema.ts'
 import type { AccountState } from '../core/accounts/status.ts'
@@ -17,6 +18,7 @@ import { createSender } from '../delivery/sender.ts'
 import { createTester } from '../delivery/test-delivery.ts'
 import { createReads } from '../gateway/reads.ts'
 import { createWatch } from '../gateway/watch.ts'
+import { createAlarms } from '../monitor/maintenance.ts'
 import { createFilters } from '../monitor/match.ts'
 import { createMonitoring, createSchedule } from '../monitor/scheduler.ts'
 import { createStorage } from '../monitor/storage.ts'
@@ -159,7 +161,7 @@ export function assemble({
 
   const public_url = () => config.server.public_url || url()
   const links = createLinks({ ring, words, public_url })
-  const { email, send, sealSecret } = createDelivery(
+  const { email, send, sealSecret, sealCredentials } = createDelivery(
     { ...shared, ring, words },
     { guard, links, public_url, clock_offset_ms: platform.clock_offset_ms },
   )
@@ -258,6 +260,7 @@ export function assemble({
     signal,
   })
 
+  const failing = () => failing_loops().map(({ loop }) => loop)
   const readers = new AbortController()
   const endStreams = () => readers.abort()
   const { routes, drafting } = createRoutes(
@@ -279,9 +282,11 @@ export function assemble({
       requests,
       plan_of,
       sealSecret,
+      sealCredentials,
       testTarget: createTester({ db, send, clock, random, words, email }),
       mails: email !== undefined,
       storage: storageReport,
+      failing_loops: failing,
       nudgeMonitors: monitoring.nudge,
       nudgeSender,
       ended: readers.signal,
@@ -307,11 +312,12 @@ export function assemble({
     live: { tally, accounts: () => accountCounts(pool), ended: readers.signal },
     public_url,
     reads_health,
+    access_log: () => config.log.access,
     trouble() {
       if (signal.aborted) return 'stopping'
       return files.isLacking() ? 'out_of_files' : null
     },
-    failing_loops: () => failing_loops().map(({ loop }) => loop),
+    failing_loops: failing,
     storage_failing: storage.trouble,
     ends: () => endingSoon(source_ends, clock.now()),
     monitors: ({ id, plan }) => ({ used: countSlots(db, id).used, total: plan_of(plan).slots }),
@@ -330,7 +336,25 @@ export function assemble({
       feedback_days: () => config.limits.feedback_days,
       ends: source_ends,
     },
-    { monitoring, pool, operator, storage, nudgeSender, drafting },
+    {
+      monitoring,
+      checkAlarms: createAlarms({
+        db,
+        instance_id,
+        clock,
+        log,
+        clock_offset_ms: watch.clock_offset_ms,
+        isDegraded: (monitor) =>
+          coverageOf({ db, log, watch, streams }, monitor, clock.now()).coverage.status ===
+          'degraded',
+        on_pending: nudgeSender,
+      }),
+      pool,
+      operator,
+      storage,
+      nudgeSender,
+      drafting,
+    },
   )
   return {
     app,

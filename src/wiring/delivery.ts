@@ -1,9 +1,10 @@
 import type { Config } from '../config/schema.ts'
 import type { Ring } from '../core/base/secrets.ts'
+import { type Credentials, openCredentials, sealCredentials } from '../core/delivery/services.ts'
 import type { Links } from '../core/forum/links.ts'
 import type { Naming } from '../core/forum/naming.ts'
 import { createEmailSender } from '../delivery/email.ts'
-import { createSend } from '../delivery/send.ts'
+import { createSend, type SendDeps } from '../delivery/send.ts'
 import { createMailer } from '../delivery/smtp.ts'
 import type { Guard } from '../net/guard.ts'
 import { createTransport } from '../net/transport.ts'
@@ -28,6 +29,18 @@ export function receiversOf({ delivery }: Config): Receivers {
 
 /** The context that a target's sealed secret is bound to. */
 const secretPlace = (webhook_id: string) => `webhooks.secret:${webhook_id}`
+
+/** Loads the library with the first message to a broker: most daemons send none. */
+function createLazyPublisher(
+  deps: { clock: Runtime['clock']; guard: Guard } & Receivers,
+): SendDeps['publish'] {
+  let loading: Promise<SendDeps['publish']> | null = null
+  const load = async () => (await import('../net/mqtt.ts')).createMqttPublisher(deps)
+  return async (message) => {
+    const publish = await (loading ??= load())
+    return publish(message)
+  }
+}
 
 type DeliveryContext = {
   config: Config
@@ -69,10 +82,14 @@ export function createDelivery(
       clock,
       clock_offset_ms,
       openSecret: (id, sealed) => ring.unseal(secretPlace(id), sealed),
+      openCredentials: (id, sealed) => openCredentials(ring, id, sealed),
+      publish: createLazyPublisher({ clock, guard, ...receivers }),
       display,
       email,
       user_agent: config.platform.user_agent,
     }),
     sealSecret: (id: string, secret: string) => ring.seal(secretPlace(id), secret),
+    sealCredentials: (id: string, credentials: Credentials) =>
+      sealCredentials(ring, id, credentials),
   }
 }

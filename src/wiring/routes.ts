@@ -162,8 +162,8 @@ type RoutesInput = {
 }
 
 /** Dependencies of the routes that the API cannot import, and its callbacks. */
-type Parts = Pick<WebhookDeps, 'sealSecret' | 'testTarget'> &
-  Pick<OperatorRouteDeps, 'storage' | 'requests'> & {
+type Parts = Pick<WebhookDeps, 'sealSecret' | 'sealCredentials' | 'testTarget'> &
+  Pick<OperatorRouteDeps, 'storage' | 'requests' | 'failing_loops'> & {
     /** Counts what is held in memory for calls. */
     budget: ByteBudget
     guard: Guard
@@ -265,12 +265,17 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       watch: lookup,
       streams: parts.streams,
       plan_of: parts.plan_of,
-      nudge: parts.nudgeMonitors,
+      nudge() {
+        parts.nudgeMonitors()
+        // Changed quiet hours may release deliveries.
+        parts.nudgeSender()
+      },
       feed_url: (id) => atomFeedUrl({ db, links }, id),
     }),
     ...webhooks(route_context, {
       db,
       sealSecret: parts.sealSecret,
+      sealCredentials: parts.sealCredentials,
       checkTarget: createCheck(guard),
       testTarget: parts.testTarget,
       mails: parts.mails,
@@ -301,6 +306,8 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       allow_anonymous: config.pool.allow_anonymous && hasMain(config),
       storage: parts.storage,
       reads: reads_health.state,
+      failing_loops: parts.failing_loops,
+      read_price_micros: config.billing.enabled ? config.billing.price_micros.read : null,
       sources: () => operatedSources(config, parts.platform, parts.sources),
     }),
     ...preview(route_context, preview_deps),

@@ -1,6 +1,6 @@
 import type { OperatedSource } from '../api/operator/sources.ts'
 import type { SourceInfo } from '../api/reads/sources.ts'
-import type { Config } from '../config/schema.ts'
+import { type Config, SOURCE_REQUESTS_PER_MINUTE } from '../config/schema.ts'
 import { type Fault, ok, type Outcome } from '../core/base/result.ts'
 import type { WatchableSource } from '../core/filter/feeds.ts'
 import { MAIN } from '../core/forum/items.ts'
@@ -75,7 +75,8 @@ export const createSource = (
     ...deps,
     base_url,
     user_agent: user_agent || platform.user_agent,
-    requests_per_minute,
+    requests_per_minute: requests_per_minute || SOURCE_REQUESTS_PER_MINUTE,
+    is_pace_set: requests_per_minute > 0,
     timeout_ms: platform.timeout_s * 1000,
     credential: api_key === '' ? null : api_key,
     // The operator of the site gave the holder of a key access to its API.
@@ -95,7 +96,7 @@ export function connectSources(config: Config, deps: Deps): Map<string, ReadySou
       name: it.name,
       source,
       platform: toPlatform(source),
-      requests_per_minute: it.requests_per_minute,
+      requests_per_minute: it.requests_per_minute || SOURCE_REQUESTS_PER_MINUTE,
       clock: deps.clock,
     })
     const reads = readsOf(source, config, { ...deps, note })
@@ -283,7 +284,8 @@ export const operatedSources = (
     const ready = sources.get(it.name)
     return {
       ...it,
-      requests_per_minute: ready?.config.requests_per_minute ?? null,
+      requests_per_minute:
+        ready === undefined ? null : ready.config.requests_per_minute || SOURCE_REQUESTS_PER_MINUTE,
       read_fault: ready?.readFault() ?? null,
     }
   })

@@ -7,6 +7,36 @@ import { createScenarios, newcomer, register } from './dashboard-scenarios.ts'
 export function monitorStories(fixture: () => Dashboard) {
   const { asCustomer, scenario } = createScenarios(fixture)
 
+  scenario(
+    'a webhook of a service has fields for its credentials, which are not shown again',
+    async (it) => {
+      await using client = await newcomer(it, 'services')
+      await client.open('/webhooks')
+      await client.press('New webhook')
+      await client.choose('Kind', 'mqtt')
+      await client.type('User', 'ann')
+      await client.type('Password', 'house-password')
+      await client.choose('Kind', 'gotify')
+      const { origin } = new URL(it.daemon.receiver.url)
+      await client.type('URL', `${origin}/message`)
+      await client.type('Application token', ' ')
+      await client.press('Create')
+      await client.waitForText('Token is required')
+      await client.type('Application token', 'Agotify-token')
+      await client.press('Create')
+      await client.waitForText('The signing secret')
+      await client.press('I have stored it')
+      await client.waitForText('gotify')
+      await client.misses('Agotify-token')
+
+      it.daemon.receiver.answers.push({ body: JSON.stringify({ id: 1 }) })
+      await client.press('Test')
+      await client.waitForText('Test delivered.')
+      const sent = it.daemon.receiver.received.at(-1)
+      expect(sent?.headers.get('x-gotify-key')).toBe('Agotify-token')
+    },
+  )
+
   scenario('a customer creates, tests, renames, rotates and deletes a webhook', async (it) => {
     const { receiver } = it.daemon
     await using client = await newcomer(it, 'hooks')
@@ -23,8 +53,10 @@ export function monitorStories(fixture: () => Dashboard) {
     await client.press('Test')
     await client.waitForText('Test failed.')
     await client.waitForText('Nothing exists at this path')
+    receiver.answers.push({ body: 'stored as 17' })
     await client.press('Test')
     await client.waitForText('Test delivered.')
+    await client.waitForText('stored as 17')
 
     await client.press('Edit')
     await client.type('Rate limit', 'fast')
@@ -69,8 +101,8 @@ export function monitorStories(fixture: () => Dashboard) {
       await clock.advance(2 * MINUTE)
       await using client = await it.openClient()
       await client.signIn(key)
-      await client.waitForText('A webhook is paused')
-      await client.press('Show the reason and test')
+      const { host } = new URL(receiver.url)
+      await client.press(`Webhook ${host} was paused, because its receiver answered 410`)
       await client.waitForText('the receiver answered 410')
       await client.press('Test')
       await client.waitForText('Test delivered.')
@@ -80,6 +112,80 @@ export function monitorStories(fixture: () => Dashboard) {
       expect(client.strange).toEqual([])
     },
   )
+
+  scenario('a failing receiver is named until it recovers at its new address', async (it) => {
+    const { sandbox, clock, receiver, mint, call } = it.daemon
+    const key = mint('failing')
+    const send = (path: string, body: object) =>
+      call(path, { method: 'POST', body: JSON.stringify(body) }, key)
+    await using client = await it.openClient()
+    await client.signIn(key)
+    await client.open('/webhooks')
+    await client.press('New webhook')
+    await client.type('URL', receiver.url)
+    await client.type('Name', 'Back room')
+    await client.press('Create')
+    await client.press('I have stored it')
+    await client.waitForText('Active, not used yet')
+    await send('/forum/monitor/add', {
+      name: 'Crumpets',
+      filter_spec: { subforum: 'bread', include_any: ['crumpet'] },
+    })
+    await clock.advance(MINUTE)
+    receiver.answers.push({ status: 503, headers: { 'retry-after': '700' }, body: 'stocktaking' })
+    sandbox.post({ subforum: 'bread', title: 'A crumpet that waits' })
+    await clock.advance(2 * MINUTE)
+    await client.open('/webhooks')
+    await client.waitForText('Attempts are repeated.')
+    await client.waitForText('stocktaking')
+    await client.picture('webhook-retrying')
+    await client.press('1 retrying')
+    await client.waitForText('A crumpet that waits')
+    await client.waitForText('next attempt in')
+    await client.picture('deliveries-retrying')
+    await client.choose('State', 'waiting')
+    await client.waitForText('No deliveries match these filters')
+    await client.choose('State', 'retrying')
+    await client.press('A crumpet that waits')
+    await client.waitForText('It cannot be sent again: it is still pending.')
+    await client.waitForText('Next attempt')
+
+    receiver.answers.push(...Array.from({ length: 6 }, () => ({ status: 500, body: 'no shelf' })))
+    sandbox.post({ subforum: 'bread', title: 'A crumpet on a full shelf' })
+    await clock.advance(2 * MINUTE)
+
+    await client.open('/webhooks')
+    await client.waitForText('Failing')
+    await client.waitForText('The receiver answered 500.')
+    await client.waitForText('no shelf')
+    await client.waitForText('0 % of 7 attempts in 24 h succeeded')
+    await client.picture('webhook-failing')
+    await client.open('/monitors')
+    await client.waitForText('Failing')
+    await client.press('Crumpets')
+    await client.waitForText('Back room: failing.')
+    await client.misses('wh_')
+
+    await client.open('/webhooks')
+    await client.press('Edit')
+    await client.setViewport('phone', 'dark')
+    await client.picture('webhook-edit')
+    await client.setViewport('wide', 'light')
+    await client.type('URL', 'https://10.0.0.1/hook')
+    await client.press('Save')
+    await client.waitForText('public addresses only')
+    await client.type('URL', receiver.url.replace('/hook', '/shelf'))
+    await client.press('Save')
+    await client.waitForText('Test the new address.')
+    await client.waitForText('Active, not used yet')
+    sandbox.post({ subforum: 'bread', title: 'A crumpet for the new shelf' })
+    await clock.advance(2 * MINUTE)
+    await client.open('/webhooks')
+    await client.waitForText('100 % of 1 attempt in 24 h succeeded')
+
+    expect(receiver.received.at(-1)?.path).toBe('/shelf')
+    expect(client.strange).toEqual([])
+  })
 
   scenario(
     'the form previews matches while typing and shows errors beside their fields',

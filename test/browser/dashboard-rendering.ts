@@ -10,7 +10,7 @@ import { createScenarios } from './dashboard-scenarios.ts'
 type PageCheck = { name: string; path: string; text: string; press?: string; drawn?: string }
 
 const CUSTOMER: readonly PageCheck[] = [
-  { name: 'overview', path: '', text: 'Sourdough' },
+  { name: 'overview', path: '', text: 'Sourdough', drawn: '.chart canvas' },
   { name: 'monitors', path: '/monitors', text: 'Caught up' },
   { name: 'monitor', path: '/monitors/MONITOR', text: 'Feeds of this monitor' },
   { name: 'monitor-new', path: '/monitors/new', text: 'No filter yet' },
@@ -55,15 +55,16 @@ const CUSTOMER: readonly PageCheck[] = [
 ]
 
 const OPERATOR: readonly PageCheck[] = [
-  { name: 'system', path: '', text: 'Invariants checked' },
+  { name: 'system', path: '', text: 'Invariants checked', drawn: '.chart canvas' },
   { name: 'pool', path: '/pool', text: 'house_two' },
   {
     name: 'sources',
     path: '/sources',
     text: 'an item for every id',
-    press: '15 capabilities, 12 not supported',
+    press: '15 capabilities, 15 not supported',
   },
   { name: 'customers', path: '/customers', text: 'on this daemon' },
+  { name: 'customer', path: '/customers/CUSTOMER', text: 'Usage of 30 days' },
   { name: 'system-drafts', path: '/drafts', text: 'Thanks for the recipe!', press: 'Approve' },
   { name: 'system-feedback', path: '/feedback', text: 'A bell', press: 'Answer' },
 ]
@@ -107,7 +108,11 @@ export function pageTests(fixture: () => Dashboard) {
   scenario("the operator's pages are accessible", async (it) => {
     await using client = await it.openClient()
     await client.signIn(it.operator)
-    for (const page_check of OPERATOR) expect(await checkPage(client, page_check)).toEqual([])
+    const { id } = (await it.daemon.call('/account/me')).body
+    for (const page_check of OPERATOR) {
+      const path = page_check.path.replace('CUSTOMER', id)
+      expect(await checkPage(client, { ...page_check, path })).toEqual([])
+    }
     expect(client.strange).toEqual([])
   })
 

@@ -7,7 +7,9 @@ import { type Dashboard, startDashboard } from './dashboard-fixture.ts'
 import { hostileStories } from './dashboard-hostile.ts'
 import { monitorStories } from './dashboard-monitors.ts'
 import { operatorStories } from './dashboard-operator.ts'
+import { problemStories } from './dashboard-problems.ts'
 import { pageTests } from './dashboard-rendering.ts'
+import { signInStories } from './dashboard-sign-in.ts'
 import { inBrowser, TEST_MS } from './fixture.ts'
 
 // One shared daemon and browser: their start dominates the time of a scenario.
@@ -25,8 +27,10 @@ inBrowser('the dashboard', () => {
 
   pageTests(fixture)
   customerStories(fixture)
+  problemStories(fixture)
   monitorStories(fixture)
   operatorStories(fixture)
   draftStories(fixture)
   hostileStories(fixture)
+  signInStories(fixture)
 })

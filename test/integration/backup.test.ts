@@ -18,6 +18,7 @@ import { join } from 'node:path'
 
 import BetterSqlite from 'better-sqlite3'
 
+import { sealCredentials } from '../../src/core/delivery/services.ts'
 import { createLinks } from '../../src/core/forum/links.ts'
 import { createNaming } from '../../src/core/forum/naming.ts'
 import { openAccount } from '../../src/store/accounts/accounts.ts'
@@ -96,6 +97,15 @@ function filled(): Folder {
     kind: 'webhook',
     url: 'https://hooks.example.com/',
     secret: instance.ring.seal('webhooks.secret:wh_1', 'whsec_secret'),
+    created_at: 0,
+  })
+  insertWebhook(instance.db, {
+    id: 'wh_9',
+    customer_id: id,
+    kind: 'gotify',
+    url: 'https://gotify.example.com/message',
+    secret: instance.ring.seal('webhooks.secret:wh_9', 'whsec_other'),
+    credentials: sealCredentials(instance.ring, 'wh_9', { username: null, token: 'A' }),
     created_at: 0,
   })
   instance.close()
@@ -178,7 +188,7 @@ function revokedSince() {
     const revoked = now.db.query('SELECT id FROM api_keys WHERE revoked_at IS NOT NULL').all()
     const secrets = now.db
       .query<{ id: string; secret: Uint8Array }, []>(
-        'SELECT id, secret FROM webhooks WHERE deleted_at IS NULL ORDER BY id',
+        "SELECT id, secret FROM webhooks WHERE deleted_at IS NULL AND kind = 'webhook' ORDER BY id",
       )
       .all()
       .map(({ id, secret: bytes }) => [id, now.ring.unseal(`webhooks.secret:${id}`, bytes)])
@@ -423,6 +433,7 @@ test('without the secrets everything else is restored, and the values to enter a
   expect(code).toBe(0)
   expect(out).toContain('Enter again: forumd account add mule')
   expect(out).toContain('rotates its secret and enables it: wh_1')
+  expect(out).toContain('sets its token and enables it: wh_9')
 
   expect(customers(fresh.path)).toEqual(['ann'])
   const { db, ring, close } = opened(fresh.path)
@@ -430,6 +441,10 @@ test('without the secrets everything else is restored, and the values to enter a
     .query<{ active: number; secret: Uint8Array }, []>('SELECT active, secret FROM webhooks')
     .get()
   expect(row?.active).toBe(0)
+  expect(db.query("SELECT active, credentials FROM webhooks WHERE id = 'wh_9'").get()).toEqual({
+    active: 0,
+    credentials: null,
+  })
   expect(ring.unseal('webhooks.secret:wh_1', row?.secret ?? new Uint8Array())).not.toBe(
     'whsec_secret',
   )
@@ -462,6 +477,7 @@ test('links created with the lost key are reported as invalid; with the present 
   const restored = forumd(it.path, ['restore', it.backup, '--without-secrets', '--json'])
   expect(JSON.parse(restored.out).lost).toEqual({
     webhooks: [],
+    credentials: [],
     accounts: [],
     proxies: [],
     links: false,

@@ -21,7 +21,8 @@ const MINUTE = 60 * SECOND
 const snapshotShape = z.object({
   at: z.string(),
   last_minute: z.record(z.string(), z.number()),
-  pending: z.number(),
+  waiting: z.number(),
+  retrying: z.number(),
   recent: z.array(z.record(z.string(), z.string().nullable())),
   accounts: z.record(z.string(), z.number()).optional(),
 })
@@ -97,7 +98,8 @@ test('the state is sent at once, and then after each change', async () => {
       reads: 0,
       spent_usd: 0,
     },
-    pending: 0,
+    waiting: 0,
+    retrying: 0,
     recent: [],
   })
   await daemon.clock.advance(10 * SECOND)
@@ -180,7 +182,8 @@ test('a customer gets no events of another, and the operator gets all', async ()
   expect(other.snapshots()).toHaveLength(1)
   expect(other.latest()).toMatchObject({
     last_minute: { checks: 0, items_seen: 0, matches: 0, delivered: 0, reads: 0, spent_usd: 0 },
-    pending: 0,
+    waiting: 0,
+    retrying: 0,
     recent: [],
   })
   expect(other.text()).not.toMatch(/needle|mon_|dlv_/)

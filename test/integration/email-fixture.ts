@@ -9,6 +9,7 @@ import { confirmPage, unsubscribePage } from '../../src/api/webhooks/mail-consen
 import { webhooks } from '../../src/api/webhooks/routes.ts'
 import { createRing } from '../../src/core/base/secrets.ts'
 import { deliveryId, envelope } from '../../src/core/delivery/envelope.ts'
+import { openCredentials, sealCredentials } from '../../src/core/delivery/services.ts'
 import { createLinks } from '../../src/core/forum/links.ts'
 import { createNaming } from '../../src/core/forum/naming.ts'
 import { createEmailSender } from '../../src/delivery/email.ts'
@@ -113,6 +114,8 @@ export async function startReaders({ url, ca }: { url?: string; ca?: string } = 
     clock,
     clock_offset_ms: () => 0,
     openSecret: (id, sealed) => ring.unseal(`webhooks.secret:${id}`, sealed),
+    openCredentials: (id, sealed) => openCredentials(ring, id, sealed),
+    publish: () => Promise.reject(new Error('nothing but mail leaves here')),
     display: showing,
     user_agent: 'forumd/test',
     email,
@@ -142,6 +145,7 @@ export async function startReaders({ url, ca }: { url?: string; ca?: string } = 
       ...webhooks(context, {
         db,
         sealSecret: (id, secret) => ring.seal(`webhooks.secret:${id}`, secret),
+        sealCredentials: (id, credentials) => sealCredentials(ring, id, credentials),
         checkTarget: () => Promise.resolve(null),
         testTarget: createTester({ db, send, clock, random, words, email }),
         mails: true,

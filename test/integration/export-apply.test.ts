@@ -131,12 +131,66 @@ test('a dry run lists every change and writes nothing', async () => {
 
   expect(dry.code).toBe(0)
   expect(dry.out.replace(/\([a-z]+_[\w-]+\)/g, '(id)')).toBe(
-    'ann\n  + webhook ops (id)\n  + webhook team (id)\n  + monitor food (id)\n  + monitor everywhere (id)\n' +
-      '4 would be created, 0 would be changed, 0 would be removed, 0 unchanged\n',
+    `ann
+  + webhook ops (id)
+      kind: "webhook"
+      url: "https://ops.example.com/forumd"
+      active: true
+      ordered: true
+      max_per_second: 2
+  + webhook team (id)
+      kind: "slack"
+      url: "https://hooks.slack.com/…"
+      active: true
+      ordered: false
+  + monitor food (id)
+      filter_spec.subforum: ["cats","dogs"]
+      filter_spec.kind: "post"
+      filter_spec.include_any: ["food"]
+      webhooks: ["ops"]
+      active: true
+  + monitor everywhere (id)
+      filter_spec.kind: "post"
+      filter_spec.q: "bun runtime"
+      cadence_s: 120
+      active: false
+4 would be created, 0 would be changed, 0 would be removed, 0 unchanged
+`,
   )
   expect(JSON.parse(await it.exported('--json')).customers).toEqual([
     { name: 'ann', webhooks: [], monitors: [] },
   ])
+})
+
+test('a dry run shows the old and the new value of each changed field', async () => {
+  using it = await setUp()
+  await it.apply(FILE, '', TEAM)
+  const file = FILE.replace('"food"]', '"food", "bowl"]')
+    .replace('cadence_s = 120', 'cadence_s = 60')
+    .replace('webhooks = ["ops"]', 'webhooks = ["team"]')
+    .replace('max_per_second = 2', '')
+  const dry = await it.apply(file, '--dry-run', TEAM)
+
+  expect(dry.out.replace(/\([a-z]+_[\w-]+\)/g, '(id)')).toBe(`ann
+  ~ webhook ops (id)
+      max_per_second: 2 → (default)
+  ~ monitor food (id)
+      filter_spec.include_any: ["food"] → ["food","bowl"]
+      webhooks: ["ops"] → ["team"]
+  ~ monitor everywhere (id)
+      cadence_s: 120 → 60
+0 would be created, 3 would be changed, 0 would be removed, 1 unchanged
+`)
+  expect(await it.exported()).not.toContain('bowl')
+})
+
+test('a refused address comes with the lines that would allow it', async () => {
+  using it = await setUp()
+  const file = FILE.replace('https://ops.example.com', 'https://192.168.1.5')
+  const { code, err } = await it.apply(file, '', TEAM)
+
+  expect(code).toBe(2)
+  expect(err).toContain('or add to the configuration: [guard] allow_targets = ["192.168.1.5"]')
 })
 
 describe('an export', () => {
@@ -471,4 +525,136 @@ test('a running daemon picks up an apply, and signs with the secret that was sho
     /^t=(\d+),v1=([0-9a-f]+)$/.exec(headers.get('x-service-signature') ?? '') ?? []
   expect(given).toBe(createHmac('sha256', secrets[0].secret).update(`${at}.${body}`).digest('hex'))
   expect(JSON.parse(body).items).toMatchObject([{ title: 'the news' }])
+})
+
+const SERVICES = `version = 1
+[[customers]]
+name = "ann"
+[[customers.webhooks]]
+name = "phone"
+kind = "ntfy"
+url = "https://ntfy.sh/topic"
+token = "env:NTFY"
+[[customers.webhooks]]
+name = "open"
+kind = "ntfy"
+url = "https://ntfy.sh/secret-topic"
+[[customers.webhooks]]
+name = "bot"
+url = "env:BOT"
+[[customers.webhooks]]
+name = "house"
+kind = "mqtt"
+url = "mqtts://broker.example.com/forum"
+username = "ann"
+token = "env:HOUSE"
+`
+const BOT_TOKEN = '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw'
+const SERVICE_ENV = {
+  NTFY: 'tk_AgQdq7mVBoFD37zQVN29RhuMzNIz2',
+  BOT: `https://api.telegram.org/bot${BOT_TOKEN}/sendMessage?chat_id=1`,
+  HOUSE: 'house-password',
+}
+
+test('credentials of services are declared by reference; an export names variables in their place', async () => {
+  using here = await setUp()
+  using there = await setUp()
+  const names = ['phone', 'open', 'bot', 'house']
+  const created = await here.steps(SERVICES, '', SERVICE_ENV)
+  const again = await here.steps(SERVICES, '', SERVICE_ENV)
+  expect(created.summary).toEqual(names.map((name) => `create webhook ${name}`))
+  expect(again.summary).toEqual(names.map((name) => `keep webhook ${name}`))
+
+  const exported = await here.exported()
+  expect(exported).toContain('url = "https://api.telegram.org/bot***/sendMessage?chat_id=1"')
+  expect(exported).toContain('url = "mqtts://broker.example.com/forum"')
+  for (const secret of [SERVICE_ENV.NTFY, BOT_TOKEN, SERVICE_ENV.HOUSE, 'secret-topic'])
+    expect(exported).not.toContain(secret)
+  expect((await here.steps(exported)).summary).toEqual(names.map((name) => `keep webhook ${name}`))
+
+  const variables = [...exported.matchAll(/"env:((?:TOKEN|USER)_[0-9A-F]{12})"/g)].map(
+    ([, name = '']) => name,
+  )
+  expect(variables).toHaveLength(4)
+  const refused = await there.apply(exported)
+  expect(refused.err).toContain(`found "env:${variables[0]}", but that environment variable`)
+  const whole = exported.replace(
+    'name = "open"\n',
+    'name = "open"\nurl = "https://ntfy.sh/secret-topic"\n',
+  )
+  const env = Object.fromEntries(variables.map((name) => [name, BOT_TOKEN]))
+  const moved = await there.steps(whole, '', env)
+  expect(moved.summary).toEqual(names.map((name) => `create webhook ${name}`))
+  using db = new Database(there.database, { readonly: true })
+  const stored = db
+    .query('SELECT name FROM webhooks WHERE credentials IS NOT NULL ORDER BY name')
+    .all()
+  expect(stored).toEqual([{ name: 'bot' }, { name: 'house' }, { name: 'phone' }])
+})
+
+test.each([
+  [
+    'a token for a webhook',
+    'url = "https://a.example.com/"\ntoken = "x"',
+    '.token: found it beside kind webhook; it is for ntfy',
+  ],
+  [
+    'no token',
+    'kind = "gotify"\nurl = "https://g.example.com/"',
+    '.token: missing; it is required: the token of an application',
+  ],
+  [
+    'another form',
+    'kind = "ntfy"\nurl = "https://ntfy.sh/"',
+    '.url: found this url; it must be https://ntfy.sh/ and a topic',
+  ],
+  [
+    'a private broker',
+    'url = "mqtts://10.0.0.1/a"',
+    '.url: found this address; it must resolve to public',
+  ],
+])('%s is refused with its position', async (_what, lines, sentence) => {
+  using it = await setUp()
+  const { code, err } = await it.apply(
+    `version = 1\n[[customers]]\nname = "ann"\n[[customers.webhooks]]\nname = "x"\n${lines}\n`,
+  )
+  expect(code).toBe(2)
+  expect(err).toContain(`customers[0].webhooks[0]${sentence}`)
+})
+
+test('attention rules are exported without what is off, and applied with webhooks by name', async () => {
+  using it = await setUp()
+  const rules = `
+[customers.monitors.attention]
+time_zone = "Europe/Berlin"
+quiet_hours = [{ from = "22:00", to = "07:00" }]
+silent_after_h = 24
+
+[[customers.monitors.attention.targets]]
+webhook_id = "ops"
+digest = { every = "week", day = "mon", at = "08:00" }
+`
+  const file = FILE + rules
+  const first = await it.apply(file, '', TEAM)
+  expect([first.code, first.err]).toEqual([0, ''])
+  expect(
+    (await it.steps(file, '', TEAM)).summary.filter((step) => !step.startsWith('keep')),
+  ).toEqual([])
+
+  const exported = JSON.parse(await it.exported('--json'))
+  const [, monitor] = exported.customers[0].monitors
+  expect(monitor.attention).toMatchObject({
+    silent_after_h: 24,
+    targets: [{ webhook_id: 'ops', digest: { every: 'week', day: 'mon', at: '08:00' } }],
+  })
+  expect(monitor.attention).not.toHaveProperty('escalate')
+  const toml = await it.exported()
+  expect((await it.steps(toml)).summary.filter((step) => !step.startsWith('keep'))).toEqual([])
+  const changed = await it.steps(file.replace('22:00', '21:00'), '', TEAM)
+  expect(changed.summary).toContain('change monitor everywhere attention')
+
+  const wrong = await it.apply(file.replace('webhook_id = "ops"', 'webhook_id = "opps"'), '', TEAM)
+  expect(wrong.err).toContain('found "opps", and not the name of a webhook')
+  const hour = await it.apply(file.replace('"08:00"', '"8"'), '', TEAM)
+  expect(hour.err).toContain('must be a local time from 00:00 to 23:59')
 })

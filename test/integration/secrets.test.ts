@@ -349,6 +349,32 @@ json = true
   )
   // A mail that is refused, by a server that received the password.
   await responseText('/forum/monitor/webhook/create', post({ url: 'mailto:reader@forum.example' }))
+  // Gives all that it got back, as some receivers do.
+  const mirror = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch: ({ url, headers }) => new Response(`${url} ${JSON.stringify(headers)}`, { status: 500 }),
+  })
+  stack.defer(() => mirror.stop(true))
+  const at_receiver = `http://127.0.0.1:${mirror.port}`
+  const bot = invent('bot token')
+  const services = [
+    { kind: 'ntfy', url: `${at_receiver}/fails`, token: invent('ntfy token') },
+    { kind: 'telegram', url: `${at_receiver}/bot110201543:${bot}?chat_id=1` },
+    { kind: 'gotify', url: `${at_receiver}/message?token=${invent('gotify token')}` },
+    { kind: 'matrix', url: `${at_receiver}/!a:b`, token: invent('matrix token') },
+    { url: `mqtt://${invent('broker user')}:${invent('broker password')}@127.0.0.1:1/topic` },
+    { kind: 'gotify', url: `${at_receiver}/`, token: `${invent('refused token')} ` },
+    { kind: 'slack', url: `${at_receiver}/`, token: invent('misplaced token') },
+  ]
+  const statuses: number[] = []
+  for (const body of services)
+    statuses.push(await responseText('/forum/monitor/webhook/create', post(body)))
+  expect(statuses).toEqual([200, 200, 200, 200, 200, 400, 400])
+  const listed = await call('/forum/monitor/webhook/list')
+  for (const { id, kind } of JSON.parse(listed.text).webhooks as { id: string; kind: string }[])
+    if (services.some((it) => it.kind === kind) || kind === 'mqtt')
+      await responseText('/forum/monitor/webhook/test', post({ id }))
   expect(mail_server.given).toContain(`${mailer.user}:${mailer.pass}`)
 
   // The address of a feed grants access: its token is shown to its owner only, here and in the

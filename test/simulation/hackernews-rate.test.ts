@@ -17,10 +17,10 @@ const START = Date.UTC(2026, 0, 1)
 const MINUTE = 60_000
 const SHARE = 0.9
 
-/** Steps through an hour of a world. Returns the share of steps whose changes waited for two minutes and two cadences. */
+/** Steps through twenty minutes of a world. Returns the share of steps whose changes waited for two minutes and two cadences. */
 async function stepThrough(options: { meanGapMs: number; cadence_s: number; requests: number }) {
   const { meanGapMs, cadence_s, requests } = options
-  const plan = { seed: 202, contentMs: 60 * MINUTE, unruly: false, settled: true, meanGapMs }
+  const plan = { seed: 202, contentMs: 20 * MINUTE, unruly: false, settled: true, meanGapMs }
   const items = planHackerNews(plan, START)
   let now = START
   const clock = { now: () => now, mono: () => now - START, sleep: async () => {} }
@@ -52,7 +52,7 @@ async function stepThrough(options: { meanGapMs: number; cadence_s: number; requ
   let state: string | null = null
   let late = 0
   let steps = 0
-  for (let at = START; at < START + 60 * MINUTE; at += cadence_s * 1000) {
+  for (let at = START; at < START + 20 * MINUTE; at += cadence_s * 1000) {
     now = Math.max(now, at)
     const call = { requests, deadline_at: now + MINUTE, share: SHARE }
     const step = await stream.advance(state, call)

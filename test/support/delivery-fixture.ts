@@ -5,10 +5,12 @@ import { join } from 'node:path'
 import { createAllowed } from '../../src/core/base/address.ts'
 import { envelope } from '../../src/core/delivery/envelope.ts'
 import type { AttemptEvent } from '../../src/core/delivery/retry.ts'
+import type { Credentials } from '../../src/core/delivery/services.ts'
 import type { WebhookKind } from '../../src/core/delivery/target.ts'
 import { createSend } from '../../src/delivery/send.ts'
 import { createSender } from '../../src/delivery/sender.ts'
 import { createGuard } from '../../src/net/guard.ts'
+import { createMqttPublisher } from '../../src/net/mqtt.ts'
 import { createTransport } from '../../src/net/transport.ts'
 import { startLoop } from '../../src/runtime/loop.ts'
 import type { Fetch, Resolve } from '../../src/runtime/runtime.ts'
@@ -30,11 +32,14 @@ type Options = {
   resolve?: Resolve
   fetch?: Fetch
   allow_targets?: string[]
+  allow_http?: boolean
   clock_offset_ms?: number
   concurrency?: number
   per_target_concurrency?: number
   retry_delays_s?: number[]
   fraction?: () => number
+  /** Messages that a broker keeps waiting for an answer right now. */
+  held?: () => number
 }
 
 export type Delivering = Awaited<ReturnType<typeof startDelivering>>
@@ -50,7 +55,7 @@ export async function startDelivering(options: Options = {}) {
 
   // Time may move when nothing is under way but what a receiver keeps waiting.
   let out = 0
-  const holding = () => receivers.reduce((sum, it) => sum + it.holding(), 0)
+  const holding = () => receivers.reduce((sum, it) => sum + it.holding(), options.held?.() ?? 0)
   const clock = fakeClock(async () => {
     for (let quiet = 0; quiet < 5; quiet = out > holding() ? 0 : quiet + 1)
       await (out > holding() ? Bun.sleep(1) : new Promise((resolve) => setImmediate(resolve)))
@@ -71,9 +76,15 @@ export async function startDelivering(options: Options = {}) {
     clock,
     allowed: createAllowed({
       allow_targets: options.allow_targets ?? ['127.0.0.0/8'],
-      allow_http: false,
+      allow_http: options.allow_http ?? false,
     }),
     timeout_ms: 10_000,
+  })
+  const publish = createMqttPublisher({
+    clock,
+    guard,
+    timeout_ms: 10_000,
+    ca: receiver.ca,
   })
   const send = createSend({
     transport: createTransport({
@@ -86,6 +97,11 @@ export async function startDelivering(options: Options = {}) {
     clock,
     clock_offset_ms: () => options.clock_offset_ms ?? 0,
     openSecret: (_, sealed) => new TextDecoder().decode(sealed),
+    openCredentials: (_, sealed) => JSON.parse(new TextDecoder().decode(sealed)),
+    publish: (message) => {
+      out += 1
+      return publish(message).finally(() => (out -= 1))
+    },
     display: { community: 'subforum', media_hosts: [] },
     user_agent: 'forumd/test',
   })
@@ -131,13 +147,19 @@ export async function startDelivering(options: Options = {}) {
     run.db.close()
   })
 
-  function addWebhook(id = 'wh_1', url = receiver.url, kind: WebhookKind = 'webhook') {
+  function addWebhook(
+    id = 'wh_1',
+    url = receiver.url,
+    kind: WebhookKind = 'webhook',
+    credentials: Credentials | null = null,
+  ) {
     insertWebhook(run.db, {
       id,
       customer_id: CUSTOMER,
       kind,
       url,
       secret: new TextEncoder().encode(SECRET),
+      credentials: credentials && new TextEncoder().encode(JSON.stringify(credentials)),
       created_at: clock.now(),
     })
     return id

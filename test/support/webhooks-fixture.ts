@@ -4,10 +4,12 @@ import { webhooks } from '../../src/api/webhooks/routes.ts'
 import { createAllowed } from '../../src/core/base/address.ts'
 import { apiKey } from '../../src/core/base/ids.ts'
 import { createRing } from '../../src/core/base/secrets.ts'
+import { openCredentials, sealCredentials } from '../../src/core/delivery/services.ts'
 import { createNaming } from '../../src/core/forum/naming.ts'
 import { createSend } from '../../src/delivery/send.ts'
 import { createTester } from '../../src/delivery/test-delivery.ts'
 import { createCheck, createGuard } from '../../src/net/guard.ts'
+import { createMqttPublisher } from '../../src/net/mqtt.ts'
 import { createTransport } from '../../src/net/transport.ts'
 import type { Fetch } from '../../src/runtime/runtime.ts'
 import { insertCustomer } from '../../src/store/customers/customers.ts'
@@ -62,6 +64,8 @@ export async function startTargets({
     clock,
     clock_offset_ms: () => 0,
     openSecret: (id, sealed) => ring.unseal(`webhooks.secret:${id}`, sealed),
+    openCredentials: (id, sealed) => openCredentials(ring, id, sealed),
+    publish: createMqttPublisher({ clock, guard, timeout_ms: 10_000, ca: receiver.ca }),
     display: { community, media_hosts: [] },
     user_agent: 'forumd/test',
   })
@@ -77,6 +81,7 @@ export async function startTargets({
       ...webhooks(context, {
         db,
         sealSecret: (id, secret) => ring.seal(`webhooks.secret:${id}`, secret),
+        sealCredentials: (id, credentials) => sealCredentials(ring, id, credentials),
         checkTarget: createCheck(guard),
         testTarget: createTester({ db, send, clock, random, words }),
         nudge: () => void (nudges += 1),

@@ -12,6 +12,8 @@ import type { Db } from '../../store/db/connection.ts'
 import type { Keyed } from '../http/auth.ts'
 import { maybeInstant, oneOf, querySchema } from '../http/fields.ts'
 import { answers } from '../openapi/route-docs.ts'
+import { activityShape, createActivity } from './activity.ts'
+import { type Problem, problemsShape, readProblems, toProblemReport } from './problems.ts'
 
 type Deps = {
   db: Db
@@ -19,6 +21,10 @@ type Deps = {
   clock: Clock
   /** Monitors of a customer, including paused ones, and the limit of its plan. */
   monitors: (customer: { id: string; plan: string }) => { used: number; total: number }
+  /** True while the database cannot be written. */
+  storage_failing: () => boolean
+  /** Price of a read in micro-dollars; null: calls are not billed. */
+  read_price_micros: number | null
 }
 
 const PAYMENTS_MAX = 1_000
@@ -70,10 +76,72 @@ const shapes = once(() => {
   return { me, payments, usage }
 })
 
-/** Routes for the customer's own account and billing records; free. */
-export const account = ({ db, keyed, clock, monitors }: Deps) =>
-  new Elysia({ name: 'account', prefix: '/account' })
+/** Problems of the instance and of the account itself, which no row of a monitor or webhook shows. */
+function accountProblems(
+  { db, storage_failing, read_price_micros }: Deps,
+  customer_id: string,
+): Problem[] {
+  const customer = findCustomer(db, customer_id)
+  const is_poor =
+    read_price_micros !== null &&
+    customer?.unlimited === false &&
+    customer.balance_micros < read_price_micros
+  const problem = { subject: null, since: null, severity: 'error' } as const
+  return [
+    ...(storage_failing()
+      ? [
+          {
+            ...problem,
+            kind: 'storage' as const,
+            message: 'forumd cannot write to its disk: no new matches are recorded',
+            fix: 'No step of yours: the operator has to repair the disk',
+          },
+        ]
+      : []),
+    ...(is_poor
+      ? [
+          {
+            ...problem,
+            kind: 'credits_used_up' as const,
+            message: 'The credits are used up: reads are refused',
+            fix: 'Ask the operator for a top-up. Monitors and deliveries continue',
+          },
+        ]
+      : []),
+  ]
+}
+
+/** Routes for the customer's own account, its state and its billing records; free. */
+export function account(deps: Deps) {
+  const { db, keyed, clock, monitors } = deps
+  const readActivity = createActivity(deps)
+  return new Elysia({ name: 'account', prefix: '/account' })
     .use(keyed)
+    .get(
+      '/problems',
+      ({ customer: { id } }) =>
+        toProblemReport([...accountProblems(deps, id), ...readProblems(db, id, clock.now())]),
+      {
+        detail: {
+          summary: 'What does not work, and what waits for you',
+          description:
+            'Failing and paused webhooks, sources that cannot be read, late feeds, stopped monitors, used-up credits and undecided drafts, each with the next step. Cheap enough to repeat every few seconds.',
+          tags: ['Account'],
+          operationId: 'accountProblems',
+          ...answers(problemsShape),
+        },
+      },
+    )
+    .get('/activity', ({ customer: { id } }) => readActivity(id), {
+      detail: {
+        summary: 'Your last 24 hours: matches and deliveries by hour, and the newest matches',
+        description:
+          'For an overview. To receive every match, use a webhook or the items of each monitor.',
+        tags: ['Account'],
+        operationId: 'accountActivity',
+        ...answers(activityShape),
+      },
+    })
     .get(
       '/me',
       ({ customer }) => {
@@ -142,3 +210,4 @@ export const account = ({ db, keyed, clock, monitors }: Deps) =>
         },
       },
     )
+}

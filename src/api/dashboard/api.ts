@@ -16,6 +16,8 @@ type Arrival = {
 type Deps = {
   signed_in: DashboardSession
   delegation: Delegation
+  /** Receives the key of the session of a request. */
+  identified: (request: Request, key_id: string) => void
   /** Handles a request like an external one. */
   handle: (request: Request) => Promise<Response>
 }
@@ -25,13 +27,14 @@ type Deps = {
  * The call passes admission again, so limits, prices and errors equal those of the same call with
  * the key itself.
  */
-export function dashboardApi({ signed_in, delegation, handle }: Deps) {
+export function dashboardApi({ signed_in, delegation, identified, handle }: Deps) {
   async function forward(
     request: Request,
     socket: string | undefined,
     id: string,
   ): Promise<Response> {
     const holder = signed_in.require(request, socket)
+    identified(request, holder.key.id)
     const inner = innerOf(request, id)
     delegation.put(inner, holder)
     const answer = await handle(inner)

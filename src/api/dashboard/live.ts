@@ -23,7 +23,7 @@ import type { DashboardSession } from './session.ts'
 const MINUTE_MS = 60_000
 const OPEN_MAX = 10
 const RETRY_S = 5
-/** Pending deliveries are counted up to this number; the page shows no more. */
+/** Waiting and retrying deliveries are counted up to this number each; the page shows no more. */
 const PENDING_MAX = 10_000
 const TITLES_MAX = 1000
 const TITLE_MAX = 200
@@ -100,7 +100,7 @@ function createView({ db, clock, tally, accounts }: LiveDeps) {
         ...counts,
         spent_usd: toUsd(spent_micros),
       },
-      pending: countPending(db, customer_id, PENDING_MAX),
+      ...countPending(db, customer_id, PENDING_MAX),
       recent: listActivity(db, customer_id).map((it) => ({
         at: iso(it.at),
         what: it.what,

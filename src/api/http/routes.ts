@@ -147,7 +147,15 @@ export type Policy = {
 
 const OPEN: Policy = { open: true, operator: false, scope: null, limit: 'open', feature: null }
 const CLOSED: Policy = { ...OPEN, open: false, limit: 'management' }
-const OPEN_PATHS = ['/metrics', '/openapi.json', '/docs', '/unsubscribe', '/confirm', '/connect']
+const OPEN_PATHS = [
+  '/',
+  '/metrics',
+  '/openapi.json',
+  '/docs',
+  '/unsubscribe',
+  '/confirm',
+  '/connect',
+]
 /** Routes authorised by the dashboard's cookie. */
 const SIGNED_IN_PATHS = ['/dashboard/api', '/dashboard/live', '/dashboard/session']
 /** Writes whose bodies may hold images. */
@@ -199,7 +207,8 @@ export function policyOf(words: Naming, method: string, path: string): Policy {
   // A key with the scope `write` may propose a write; every key of the customer may list proposals.
   if (under(path, '/drafts')) return { ...CLOSED, scope: method === 'GET' ? null : 'write' }
   if (path === '/mcp') return { ...CLOSED, limit: 'mcp' }
-  if (path === '/account/usage') return { ...CLOSED, limit: 'dashboard' }
+  if (path === '/account/usage' || path === '/account/activity')
+    return { ...CLOSED, limit: 'dashboard' }
   if (under(path, '/account')) return { ...CLOSED, limit: 'account' }
   if (under(path, '/feedback')) return { ...CLOSED, limit: 'feedback' }
   return CLOSED

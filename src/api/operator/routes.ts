@@ -3,38 +3,31 @@ import { Elysia } from 'elysia'
 import { version } from '../../../package.json'
 import { ApiError, invalid } from '../../core/base/errors.ts'
 import { iso } from '../../core/base/time.ts'
-import { toUsd } from '../../core/limits/price.ts'
+import { bucketed, toUsd } from '../../core/limits/price.ts'
 import type { Clock } from '../../runtime/runtime.ts'
+import { findCustomer } from '../../store/customers/customers.ts'
 import { answerFeedback, listFeedback } from '../../store/customers/feedback.ts'
+import { listKeys } from '../../store/customers/keys.ts'
+import { listUsage, sumUsage } from '../../store/customers/ledger.ts'
 import type { Db } from '../../store/db/connection.ts'
-import { countSystem, listCustomerSummaries } from '../../store/maintenance/counts.ts'
+import { listWebhooks } from '../../store/delivery/webhooks.ts'
+import { countPending, countSystem, listCustomerSummaries } from '../../store/maintenance/counts.ts'
+import { lastDeliveryAt } from '../../store/monitoring/matches.ts'
+import { listMonitors } from '../../store/monitoring/monitors.ts'
+import { createActivity } from '../account/activity.ts'
 import { answerBody, listQuery, toOperator, toPage } from '../account/feedback.ts'
+import { hostOf, readProblems, toProblemReport } from '../account/problems.ts'
 import { operatorPool, type OperatorPoolDeps } from './accounts.ts'
-import { type OperatedSource, operatorSources } from './sources.ts'
+import { instanceProblems, type ProblemDeps } from './problems.ts'
+import { operatorSources } from './sources.ts'
 
 const DAY_MS = 86_400_000
 const CUSTOMERS_MAX = 1000
+const PENDING_MAX = 10_000
+const USAGE_DAYS = 30
 
-/** Report of the storage monitoring. */
-type StorageReport = () => {
-  trouble: string | null
-  free_bytes: number
-  db_bytes: number
-  wal_bytes: number
-  /** True if the reserve file exists. */
-  ballast: boolean
-  audit: {
-    at: number | null
-    breaches: readonly { invariant: string; subject: string }[]
-  }
-}
-
-export type OperatorRouteDeps = OperatorPoolDeps & {
-  storage: StorageReport
-  /** State of reads as in `/health`. */
-  reads: () => string
-  sources: () => OperatedSource[]
-}
+/** Dependencies of the operator's routes. */
+export type OperatorRouteDeps = OperatorPoolDeps & ProblemDeps
 
 /**
  * `/operator/…`, for operators' keys. It is not part of the public document, which describes the
@@ -47,10 +40,15 @@ export const operator = (deps: OperatorRouteDeps) =>
     .use(system(deps))
     .use(customersFeedback(deps))
 
-function system({ db, clock, storage, reads }: OperatorRouteDeps) {
+function system(deps: OperatorRouteDeps) {
+  const { db, clock, storage, reads } = deps
+  const readActivity = createActivity(deps)
   const started_at = clock.now()
   const started = clock.mono()
   return new Elysia({ name: 'operator house', prefix: '/operator', detail: { hide: true } })
+    .get('/problems', () => instanceProblems(deps))
+    .get('/activity', () => readActivity(null))
+    .get('/customers/:id', ({ params: { id } }) => oneCustomer(db, id, clock.now()))
     .get('/customers', () => {
       const rows = listCustomerSummaries(db, clock.now() - DAY_MS, CUSTOMERS_MAX + 1)
       return {
@@ -82,6 +80,56 @@ function system({ db, clock, storage, reads }: OperatorRouteDeps) {
         },
       }
     })
+}
+
+/** A customer with everything that is its own, without secrets: of an address the host, of a key the prefix. */
+function oneCustomer(db: Db, id: string, now: number) {
+  const customer = findCustomer(db, id)
+  if (customer === null) throw new ApiError('NOT_FOUND', { message: 'there is no such customer' })
+  const used = sumUsage(db, id)
+  return {
+    id,
+    name: customer.name,
+    plan: customer.plan,
+    created_at: iso(customer.created_at),
+    unlimited: customer.unlimited,
+    credits_remaining: toUsd(customer.balance_micros),
+    credits_used: toUsd(used.cost_micros),
+    total_requests: used.calls,
+    deliveries: countPending(db, id, PENDING_MAX),
+    report: toProblemReport(readProblems(db, id, now)),
+    usage: bucketed(listUsage(db, id, now - USAGE_DAYS * DAY_MS, now), 'day').usage,
+    keys: listKeys(db, id)
+      .filter(({ revoked_at }) => revoked_at === null)
+      .map((key) => ({
+        id: key.id,
+        name: key.name,
+        prefix: key.prefix,
+        scopes: key.scopes,
+        created_at: iso(key.created_at),
+        expires_at: iso(key.expires_at),
+        last_used_at: iso(key.last_used_at),
+      })),
+    monitors: listMonitors(db, id).map((monitor) => ({
+      id: monitor.id,
+      name: monitor.name,
+      active: monitor.active,
+      pause_reason: monitor.pause_reason,
+      cadence_s: monitor.cadence_s,
+      created_at: iso(monitor.created_at),
+      last_match_at: iso(lastDeliveryAt(db, monitor.id)),
+    })),
+    webhooks: listWebhooks(db, id).map((webhook) => ({
+      id: webhook.id,
+      name: webhook.name,
+      kind: webhook.kind,
+      host: hostOf(webhook.url),
+      active: webhook.active,
+      paused_at: iso(webhook.paused_at),
+      pause_reason: webhook.pause_reason,
+      created_at: iso(webhook.created_at),
+    })),
+  }
 }
 
 function customersFeedback({

@@ -1,10 +1,20 @@
 import { Elysia } from 'elysia'
 import * as z from 'zod'
 
-import { type AddressRefusal, REFUSALS } from '../../core/base/address.ts'
+import { type AddressRefusal, guardLines, REFUSALS } from '../../core/base/address.ts'
 import { ApiError, invalid } from '../../core/base/errors.ts'
 import { iso } from '../../core/base/time.ts'
 import type { TestReport } from '../../core/delivery/retry.ts'
+import {
+  checkCredentials,
+  type Credentials,
+  dialable,
+  isService,
+  readService,
+  SERVICE_KINDS,
+  type ServiceKind,
+  type ServiceTarget,
+} from '../../core/delivery/services.ts'
 import { toSecret } from '../../core/delivery/signature.ts'
 import {
   isChat,
@@ -15,6 +25,7 @@ import {
 } from '../../core/delivery/target.ts'
 import type { Random } from '../../runtime/runtime.ts'
 import type { Db } from '../../store/db/connection.ts'
+import { webhookHealth } from '../../store/delivery/health.ts'
 import { awaitsConfirmation } from '../../store/delivery/targets.ts'
 import {
   deleteWebhook,
@@ -29,7 +40,7 @@ import { bodySchema, idIn, type SchemaOutput } from '../http/fields.ts'
 import { atBothPaths } from '../http/routes.ts'
 import { answers, refuses } from '../openapi/route-docs.ts'
 import { countConfirmationMail, normaliseMailto } from './mail-consent.ts'
-import { absent, ids, namedBody, shapes, toWebhook } from './shapes.ts'
+import { absent, ids, namedBody, shapes, toHealth, toWebhook } from './shapes.ts'
 
 const SECRET_BYTES = 32
 const NAME_MAX = 100
@@ -46,8 +57,25 @@ const truth = (name: string) => z.boolean({ error: `${name} must be true or fals
 const nameField = () =>
   z.string({ error: NAME }).trim().min(1, NAME).max(NAME_MAX, NAME).nullable().optional()
 
+const urlField = () => z.string({ error: 'url must be text' })
+
+const CREDENTIAL_MAX = 1024
+
+const credentialField = (name: 'token' | 'username') => {
+  const error = `${name} must be text of 1 to ${CREDENTIAL_MAX} characters, or null`
+  return z.string({ error }).min(1, error).max(CREDENTIAL_MAX, error).nullable().optional()
+}
+const credentialFields = () => ({
+  token: credentialField('token').meta({
+    description: `Access token of kinds ${SERVICE_KINDS.join(', ')}; password of kind mqtt. Never shown again.`,
+  }),
+  username: credentialField('username').meta({ description: 'User of kind mqtt.' }),
+})
+
 const updateBody = bodySchema(() => ({
   ...ids(),
+  url: urlField().optional(),
+  ...credentialFields(),
   name: nameField(),
   active: truth('active'),
   max_per_second: z
@@ -64,24 +92,30 @@ const rotateBody = bodySchema(() => ({
   overlap_s: z.int({ error: OVERLAP }).min(0, OVERLAP).max(OVERLAP_MAX_S, OVERLAP).default(0),
 }))
 
-type Deps = {
-  db: Db
-  sealSecret: (webhook_id: string, secret: string) => Uint8Array
-  /** Called after pending deliveries of a target may be due at another time. */
-  nudge: () => void
-}
-
 /** Creates the secret of a webhook. */
 const newSecret = (random: Random): string => toSecret(random.bytes(SECRET_BYTES))
 
 /** Changes of an existing target: its settings, and its secret. */
-const edits = (prefix: string, context: RouteContext, { db, sealSecret, nudge }: Deps) =>
-  new Elysia({ name: `webhook edits ${prefix}` })
+const edits = (prefix: string, context: RouteContext, deps: WebhookDeps) => {
+  const { db, sealSecret, sealCredentials, nudge } = deps
+  return new Elysia({ name: `webhook edits ${prefix}` })
     .use(context.keyed)
     .post(
       '/update',
-      ({ customer, body: { id, webhook_id, ...edit } }) => {
-        const webhook = updateWebhook(db, customer.id, idIn({ id, webhook_id }, 'webhook_id'), edit)
+      async ({ customer, body: { id, webhook_id, token, username, ...edit } }) => {
+        const wanted = idIn({ id, webhook_id }, 'webhook_id')
+        const before = findWebhook(db, customer.id, wanted)
+        if (!before) throw absent()
+        const { url = before.url, credentials } =
+          edit.url === undefined || edit.url === before.url
+            ? { credentials: newCredentials(before, { token, username }) }
+            : await newAddress({ kind: before.kind, url: edit.url, token, username }, deps)
+        const sealed = credentials && sealCredentials(wanted, credentials)
+        const webhook = updateWebhook(db, customer.id, wanted, {
+          ...edit,
+          url,
+          credentials: sealed,
+        })
         if (!webhook) throw absent()
         nudge()
         return toWebhook(webhook)
@@ -89,10 +123,12 @@ const edits = (prefix: string, context: RouteContext, { db, sealSecret, nudge }:
       {
         body: updateBody,
         detail: {
-          summary: 'Update a target: name, active state, rate limit, ordering',
+          summary:
+            'Update a target: address, name, active state, rate limit, ordering, credentials',
           description:
-            'Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds.',
+            'A new url has the same kind and is checked as at creation; id and secret stay, pending deliveries go to it, and its health begins again. Send a test afterwards. The address of kind email cannot change, because its owner has agreed. Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds. token replaces the stored credentials, for kind mqtt together with username; a new url does not keep them.',
           tags: ['Monitoring'],
+          ...refuses('webhook_url_rejected', 'webhook_kind_mismatch'),
           ...answers(() => shapes().webhook),
         },
       },
@@ -122,10 +158,29 @@ const edits = (prefix: string, context: RouteContext, { db, sealSecret, nudge }:
         },
       },
     )
+}
+
+/**
+ * The new address of a target, which has the kind that the target was created with. Stored credentials are not kept: they
+ * would be sent to a host that they were not given for.
+ */
+async function newAddress(
+  given: SchemaOutput<typeof createBody> & { kind: WebhookKind },
+  deps: WebhookDeps,
+): Promise<Pick<Resolved, 'url'> & { credentials: Credentials | null }> {
+  if (given.kind === 'email')
+    throw invalid(
+      'url',
+      'url of kind email cannot change, because the owner of the address has agreed; create another webhook',
+    )
+  const { url, credentials = null } = await resolveKind(given, deps)
+  return { url, credentials }
+}
 
 export type WebhookDeps = {
   db: Db
   sealSecret: (webhook_id: string, secret: string) => Uint8Array
+  sealCredentials: (webhook_id: string, credentials: Credentials) => Uint8Array
   /** Checks if an address may be a target; null: it may. Resolves its name. */
   checkTarget: (url: string) => Promise<AddressRefusal | null>
   /** Sends a test delivery; null if the customer has no such target. */
@@ -146,6 +201,7 @@ const createBody = bodySchema(() => ({
     error: ({ input }) => (input === undefined ? 'url is required' : 'url must be text'),
   }),
   name: nameField(),
+  ...credentialFields(),
 }))
 
 /** Targets: create, list, update, rotate, test, delete, under both path prefixes of monitoring. */
@@ -162,17 +218,24 @@ const group = (prefix: string, context: RouteContext, deps: WebhookDeps) =>
         summary: 'Register a target; its secret is shown only once',
         tags: ['Monitoring'],
         description:
-          'Kind email takes mailto: and one address. It is active once its recipient has agreed on the page linked in the confirmation mail. The answer has confirmation: sent, or an error code; a test sends the mail again. An address gets at most three such mails a day.',
+          'Kind email takes mailto: and one address. It is active once its recipient has agreed on the page linked in the confirmation mail. The answer has confirmation: sent, or an error code; a test sends the mail again. An address gets at most three such mails a day. Kinds ntfy, telegram, gotify, matrix and mqtt take token, and mqtt username too; credentials within url are removed from it and stored encrypted.',
         ...refuses('webhook_url_rejected', 'webhook_kind_mismatch', 'email_not_configured'),
         ...answers(() => shapes().created),
       },
     })
     .get(
       '/list',
-      ({ customer }) => ({ webhooks: listWebhooks(deps.db, customer.id).map(toWebhook) }),
+      ({ customer }) => {
+        const health = webhookHealth(deps.db, customer.id, context.clock.now())
+        const listed = listWebhooks(deps.db, customer.id).flatMap((it) => {
+          const of_target = health.get(it.id)
+          return of_target === undefined ? [] : { ...toWebhook(it), health: toHealth(of_target) }
+        })
+        return { webhooks: listed }
+      },
       {
         detail: {
-          summary: 'Your targets, without their secrets',
+          summary: 'Your targets and their health, without their secrets',
           tags: ['Monitoring'],
           ...answers(() => shapes().list),
         },
@@ -227,7 +290,7 @@ async function create(
   body: SchemaOutput<typeof createBody>,
 ) {
   const { db, sealSecret } = deps
-  const { kind, url, inferred_from } = await resolveKind(body, deps)
+  const { kind, url, inferred_from, credentials = null } = await resolveKind(body, deps)
   if (listWebhooks(db, customer_id).length >= WEBHOOKS_MAX)
     throw invalid(
       'url',
@@ -246,6 +309,7 @@ async function create(
     kind,
     url,
     secret: sealSecret(id, secret),
+    credentials: credentials && deps.sealCredentials(id, credentials),
     created_at: clock.now(),
     name: body.name ?? null,
     awaits_confirmation: email,
@@ -258,15 +322,27 @@ async function create(
   return { ...answer, confirmation: report?.reason ?? 'sent' }
 }
 
+type Resolved = {
+  kind: WebhookKind
+  url: string
+  inferred_from: string | null
+  credentials?: Credentials | null
+}
+
 /** Kind of a new target, after its address was validated. */
 async function resolveKind(
-  { kind, url }: SchemaOutput<typeof createBody>,
-  { checkTarget, mails }: WebhookDeps,
-): Promise<{ kind: WebhookKind; url: string; inferred_from: string | null }> {
+  body: SchemaOutput<typeof createBody>,
+  deps: WebhookDeps,
+): Promise<Resolved> {
+  const { kind, url } = body
   const parsed = URL.parse(url)
   const of_url = parsed && kindOfUrl(parsed)
+  const named = kind ?? of_url ?? 'webhook'
+  if (isService(named)) return resolveService(named, body, deps)
+  refuseCredentials(named, body)
   if (kind === 'email' || (kind === undefined && of_url === 'email')) {
-    if (mails === true) return { kind: 'email', url: normaliseMailto(url), inferred_from: null }
+    if (deps.mails === true)
+      return { kind: 'email', url: normaliseMailto(url), inferred_from: null }
     throw new ApiError('email_not_configured', {
       field: kind === undefined ? 'url' : 'kind',
       message:
@@ -274,13 +350,7 @@ async function resolveKind(
     })
   }
 
-  const refusal = await checkTarget(url)
-  if (refusal)
-    throw new ApiError('webhook_url_rejected', {
-      field: 'url',
-      message: `url ${REFUSALS[refusal]}`,
-      extra: { reason: refusal },
-    })
+  await checkAddress(url, deps)
   if (kind !== undefined && kind !== of_url)
     throw new ApiError('webhook_kind_mismatch', {
       field: 'kind',
@@ -292,4 +362,66 @@ async function resolveKind(
     url,
     inferred_from: is_inferred ? new URL(url).hostname : null,
   }
+}
+
+/** Address and credentials of a service, after they were validated. */
+async function resolveService(
+  kind: ServiceKind,
+  { kind: given, url: text, token, username }: SchemaOutput<typeof createBody>,
+  deps: WebhookDeps,
+): Promise<Resolved> {
+  const { url, credentials } = accepted(readService(kind, text, { token, username }))
+  await checkAddress(dialable(url), deps, kind === 'mqtt' ? 'mqtts://' : 'https://')
+  const inferred_from = given === undefined ? new URL(url).hostname : null
+  return { kind, url, credentials, inferred_from }
+}
+
+function accepted(read: ServiceTarget): Extract<ServiceTarget, { ok: true }> {
+  if (read.ok) return read
+  if (read.field !== 'url') throw invalid(read.field, read.message)
+  throw new ApiError('webhook_url_rejected', {
+    field: 'url',
+    message: read.message,
+    extra: { reason: 'malformed' },
+  })
+}
+
+/** The credentials that an edit sets; undefined: none. */
+function newCredentials(
+  { kind, url }: { kind: WebhookKind; url: string },
+  given: { token?: string | null | undefined; username?: string | null | undefined },
+): Credentials | null | undefined {
+  if (!isService(kind)) refuseCredentials(kind, given)
+  else if (given.token !== undefined || given.username !== undefined)
+    return accepted(checkCredentials(kind, url, given)).credentials
+  return undefined
+}
+
+function refuseCredentials(
+  kind: WebhookKind,
+  { token, username }: { token?: string | null | undefined; username?: string | null | undefined },
+): void {
+  for (const [field, value] of Object.entries({ token, username }))
+    if (value != null)
+      throw invalid(field, `${field} is for kinds ${SERVICE_KINDS.join(', ')}, and this is ${kind}`)
+}
+
+async function checkAddress(
+  address: string,
+  { checkTarget }: WebhookDeps,
+  scheme = 'https://',
+): Promise<void> {
+  const refusal = await checkTarget(address)
+  if (refusal === null) return
+  const lines = guardLines(address, refusal)
+  throw new ApiError('webhook_url_rejected', {
+    field: 'url',
+    message: `url ${REFUSALS[refusal].replace('https://', scheme)}`,
+    extra: {
+      reason: refusal,
+      ...(lines && {
+        hint: `the operator of this service can allow it by these lines of its configuration:\n${lines.join('\n')}`,
+      }),
+    },
+  })
 }

@@ -1,6 +1,7 @@
 import { appendFileSync, readFileSync } from 'node:fs'
 
 import { parseConfig } from '../../config/load.ts'
+import { SOURCE_REQUESTS_PER_MINUTE } from '../../config/schema.ts'
 import type { Fault } from '../../core/base/result.ts'
 import { daysUntil, endWarning } from '../../core/limits/ends-at.ts'
 import { command, CommandRefusal, EXIT, JSON_OPTION, UsageError } from '../command.ts'
@@ -29,7 +30,7 @@ export const sourceList = command({
         name,
         kind,
         address: base_url || null,
-        requests_per_minute,
+        requests_per_minute: requests_per_minute || SOURCE_REQUESTS_PER_MINUTE,
         api_key: api_key !== '',
         ends_at: ends_at || null,
       }),

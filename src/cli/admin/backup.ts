@@ -29,7 +29,7 @@ async function replaces(file: string, instance_id: string, database: string): Pr
 
 export const backup = command({
   name: 'backup',
-  summary: 'copies the database to a file, also beside a running daemon',
+  summary: 'copies the database to a file, daemon running or not',
   operands: ['FILE'],
   options: { json: JSON_OPTION },
   examples: ['forumd backup /mnt/backups/forumd-2027-01-31.sqlite'],
@@ -201,11 +201,12 @@ const ENDED = [
 ]
 
 /** One instruction for each secret that the restore could not open. */
-function toEnter({ webhooks, accounts, proxies, links }: LostSecrets): string[] {
+function toEnter({ webhooks, credentials, accounts, proxies, links }: LostSecrets): string[] {
   return [
     ...proxies.map((name) => `Enter again: forumd proxy add ${name}`),
     ...accounts.map((name) => `Enter again: forumd account add ${name}`),
     ...webhooks.map((id) => `Disabled until its customer rotates its secret and enables it: ${id}`),
+    ...credentials.map((id) => `Disabled until its customer sets its token and enables it: ${id}`),
     ...(links ? ENDED : []),
   ]
 }

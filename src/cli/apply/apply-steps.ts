@@ -1,4 +1,5 @@
 import { hasMain } from '../../config/schema.ts'
+import { sealCredentials } from '../../core/delivery/services.ts'
 import { toSecret } from '../../core/delivery/signature.ts'
 import { placesOf } from '../../core/filter/feeds.ts'
 import { beginningAt, effectiveCadence } from '../../core/limits/plan.ts'
@@ -41,7 +42,7 @@ function writeWebhook({ db, ring, now, random }: OpenInstance, step: WebhookStep
   const { customer_id, id, name } = step
   switch (step.action) {
     case 'create': {
-      const { kind, url, edit } = step
+      const { kind, url, credentials, edit } = step
       const secret = toSecret(random.bytes(SECRET_BYTES))
       insertWebhook(db, {
         id,
@@ -49,6 +50,7 @@ function writeWebhook({ db, ring, now, random }: OpenInstance, step: WebhookStep
         kind,
         url,
         secret: ring.seal(`webhooks.secret:${id}`, secret),
+        credentials: credentials && sealCredentials(ring, id, credentials),
         created_at: now,
         awaits_confirmation: kind === 'email',
       })

@@ -3,7 +3,9 @@ import * as z from 'zod'
 import { ConfigError, parseToml, refusalsOf, toProblem } from '../../config/load.ts'
 import { type ConfigPath, findPositions } from '../../config/positions.ts'
 import type { RefusedValue } from '../../config/references.ts'
-import { isChat, WEBHOOK_KINDS } from '../../core/delivery/target.ts'
+import { type Attention, attentionSchema } from '../../core/delivery/attention.ts'
+import { isSecretAddress } from '../../core/delivery/services.ts'
+import { WEBHOOK_KINDS } from '../../core/delivery/target.ts'
 import { decodeFilterSpec, renderFilterSpec } from '../../core/filter/parse.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import type { Plan } from '../../core/limits/plan.ts'
@@ -50,6 +52,8 @@ const webhook = table({
     .enum(WEBHOOK_KINDS, { error: `one of ${WEBHOOK_KINDS.join(', ')}, or nothing` })
     .optional(),
   url: printedText('an address', 2048).optional(),
+  username: printedText('a user name', 1024).optional(),
+  token: printedText('a token or a password', 1024).optional(),
   active: flag(true),
   ordered: flag(false),
   max_per_second: z
@@ -71,6 +75,8 @@ const monitor = table({
     .optional(),
   webhooks: list(printedText('the name or the id of a webhook', 120), 100).optional(),
   active: flag(true),
+  // Its targets name webhooks as `webhooks` does.
+  attention: attentionSchema().optional(),
 })
 
 /** Customers with their webhooks and monitors, as a file declares them; an omitted field has its default. */
@@ -124,9 +130,9 @@ const withoutHint = (refused: RefusedValue): RefusedValue =>
 
 function allowedAt(path: ConfigPath): string {
   if (path.includes('monitors'))
-    return 'allowed: id, name, filter_spec, cadence_s, webhooks, active'
+    return 'allowed: id, name, filter_spec, cadence_s, webhooks, active, attention'
   if (path.includes('webhooks'))
-    return 'allowed: id, name, kind, url, active, ordered, max_per_second'
+    return 'allowed: id, name, kind, url, username, token, active, ordered, max_per_second'
   return path.length > 1 ? 'allowed: name, webhooks, monitors' : 'allowed: version, customers'
 }
 
@@ -151,7 +157,8 @@ export function toDocument(all: readonly CurrentState[], words: Naming) {
           id: it.id,
           ...(it.name !== null && { name: it.name }),
           kind: it.kind,
-          ...(!isSecret(it) && { url: it.url }),
+          ...(!isSecretAddress(it) && { url: it.url }),
+          ...(it.has_credentials && references(it)),
           ...(!it.active && { active: false }),
           ...(it.ordered && { ordered: true }),
           ...(it.max_per_second !== null && { max_per_second: it.max_per_second }),
@@ -162,6 +169,7 @@ export function toDocument(all: readonly CurrentState[], words: Naming) {
           ...(it.requested_cadence_s !== null && { cadence_s: it.requested_cadence_s }),
           ...(it.webhook_ids !== null && { webhooks: it.webhook_ids.map(referenceOf) }),
           ...(!it.active && { active: false }),
+          ...(it.attention !== null && { attention: bareRules(it.attention, referenceOf) }),
           filter_spec: renderFilterSpec(decodeFilterSpec(it.filter_spec), words),
         })),
       }
@@ -169,9 +177,39 @@ export function toDocument(all: readonly CurrentState[], words: Naming) {
   }
 }
 
-/** True for addresses that grant access: incoming webhooks of chat services, and addresses with a query. */
-const isSecret = ({ kind, url }: Pick<SetWebhook, 'kind' | 'url'>): boolean =>
-  isChat(kind) || url.includes('?')
+/**
+ * Names of variables in place of stored credentials, so that another installation asks for them rather than going
+ * without. Here they are not read.
+ */
+function references({ id: webhook_id, kind }: SetWebhook) {
+  const end = webhook_id.slice(-12).toUpperCase()
+  return { ...(kind === 'mqtt' && { username: `env:USER_${end}` }), token: `env:TOKEN_${end}` }
+}
+
+/** Declared attention rules with the ids of their webhooks, in the same order. */
+export const withIds = (
+  attention: DeclaredMonitor['attention'],
+  ids: readonly string[],
+): Attention | null =>
+  attention === undefined
+    ? null
+    : {
+        ...attention,
+        targets: attention.targets.map((it, at) => ({
+          ...it,
+          webhook_id: ids[at] ?? it.webhook_id,
+        })),
+      }
+
+/** Attention rules without the fields that are off, which TOML could not express, with references to webhooks. */
+function bareRules(stored: string, referenceOf: (id: string) => string): object {
+  const rules: unknown = JSON.parse(stored, (key: string, value: unknown) => {
+    if (key === 'webhook_id' && typeof value === 'string') return referenceOf(value)
+    const is_off = value === null || value === false || (Array.isArray(value) && value.length === 0)
+    return is_off ? undefined : value
+  })
+  return Object(rules)
+}
 
 /** References to webhooks: the name where it is unique, else the id. */
 function referencing(webhooks: readonly SetWebhook[]): (id: string) => string {

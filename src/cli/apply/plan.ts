@@ -1,23 +1,31 @@
 import { readFileSync } from 'node:fs'
 
 import { type RefusedValue, resolveReferences } from '../../config/references.ts'
-import { type Allowed, judgeAddresses, parseTarget, REFUSALS } from '../../core/base/address.ts'
 import { ApiError } from '../../core/base/errors.ts'
-import {
-  KIND_FORMS,
-  kindOfUrl,
-  MAILTO_FORM,
-  parseMailto,
-  type WebhookKind,
-} from '../../core/delivery/target.ts'
+import { encodeAttention } from '../../core/delivery/attention.ts'
+import type { Credentials } from '../../core/delivery/services.ts'
+import type { WebhookKind } from '../../core/delivery/target.ts'
 import { checkSources, placesOf, type WatchableSource } from '../../core/filter/feeds.ts'
 import { decodeFilterSpec, encodeFilterSpec, parseFilterSpec } from '../../core/filter/parse.ts'
 import type { FilterSpec } from '../../core/filter/spec.ts'
 import type { Naming } from '../../core/forum/naming.ts'
-import type { SetWebhook, WebhookChange } from '../../store/delivery/webhooks.ts'
+import type { WebhookChange } from '../../store/delivery/webhooks.ts'
 import type { Monitor } from '../../store/monitoring/monitors.ts'
 import type { CommandContext } from '../command.ts'
-import type { CurrentState, DeclaredMonitor, DeclaredWebhook } from './document.ts'
+import {
+  type CurrentState,
+  type DeclaredMonitor,
+  type DeclaredWebhook,
+  withIds,
+} from './document.ts'
+import { type AddressRules, settleTarget } from './target.ts'
+import {
+  changesOf,
+  type FieldChange,
+  type MonitorSet,
+  monitorValues,
+  webhookValues,
+} from './values.ts'
 
 type About = { customer_id: string; id: string; name: string | null }
 
@@ -30,7 +38,7 @@ type Step = WebhookStep | MonitorStep
 export function urlFrom(
   text: string,
   env: CommandContext['env'],
-): ReturnType<PlanContext['readUrl']> {
+): ReturnType<AddressRules['readUrl']> {
   const { value, refused } = resolveReferences(
     { url: text },
     {
@@ -42,40 +50,46 @@ export function urlFrom(
   return refused[0] ?? String(value['url'])
 }
 
-/** Declared state of a monitor. */
-type MonitorSet = Pick<
-  Monitor,
-  'name' | 'filter_spec' | 'requested_cadence_s' | 'webhook_ids' | 'active'
->
-
 /** Step for one webhook. */
 export type WebhookStep = { what: 'webhook' } & (
   | Untouched
-  | (About & { action: 'create'; kind: WebhookKind; url: string; edit: WebhookChange })
-  | (About & { action: 'change'; fields: string[]; edit: WebhookChange })
+  | (About & {
+      action: 'create'
+      kind: WebhookKind
+      url: string
+      credentials: Credentials | null
+      edit: WebhookChange
+      changes: FieldChange[]
+    })
+  | (About & {
+      action: 'change'
+      fields: string[]
+      edit: WebhookChange
+      changes: FieldChange[]
+    })
 )
 
 /** Step for one monitor. */
 export type MonitorStep = { what: 'monitor' } & (
   | Untouched
-  | (About & { action: 'create'; spec: FilterSpec; set: MonitorSet })
-  | (About & { action: 'change'; fields: string[]; spec: FilterSpec; set: MonitorSet })
+  | (About & { action: 'create'; spec: FilterSpec; set: MonitorSet; changes: FieldChange[] })
+  | (About & {
+      action: 'change'
+      fields: string[]
+      spec: FilterSpec
+      set: MonitorSet
+      changes: FieldChange[]
+    })
 )
 
 /** The steps for one customer, webhooks before the monitors that name them. */
 export type CustomerPlan = { customer: string; steps: Step[] }
 
 /** Dependencies of a plan, beside the file and the current state. */
-export type PlanContext = {
+export type PlanContext = AddressRules & {
   words: Naming
   /** Configured sources beside main that can be monitored, by name. */
   sources: ReadonlyMap<string, WatchableSource>
-  /** Rules for addresses of targets. */
-  allowed: Allowed
-  /** True when targets of kind email are possible. */
-  mails: boolean
-  /** Resolves a reference such as `env:NAME` to an address; returns an address unchanged. */
-  readUrl: (text: string) => string | { found: string; allowed: string }
   isTaken: (what: 'webhooks' | 'monitors', id: string) => boolean
   /** True for a pattern that is not too expensive on text made against it. */
   affords: (pattern: string, case_sensitive: boolean) => boolean
@@ -150,6 +164,9 @@ export function planMonitors(
     if (spec !== null && isSitewide(spec)) added.sitewide_used += by
   }
 
+  const nameOf = (id: string) => webhooks.find((it) => it.id === id)?.name ?? id
+  const values = (set: MonitorSet) => monitorValues(set, planning.words, nameOf)
+
   for (const [index, it] of declared.entries()) {
     const at = [...path, index]
     const found = match(it)
@@ -161,6 +178,11 @@ export function planMonitors(
     if (before !== null) meant.add(before.id)
     const spec = readSpec(it.filter_spec, planning, problems, at)
     const webhook_ids = resolve(it.webhooks, webhooks, problems, [...at, 'webhooks'])
+    // One by one, because a repeated name counts once.
+    const own_ids = (it.attention?.targets ?? []).flatMap(
+      ({ webhook_id }) =>
+        resolve([webhook_id], webhooks, problems, [...at, 'attention', 'targets']) ?? [],
+    )
     if (spec === null || webhook_ids === undefined) continue
     const filter_spec = encodeFilterSpec(spec)
     if (filter_spec !== before?.filter_spec) checkPatterns(spec, planning, problems, at)
@@ -170,12 +192,13 @@ export function planMonitors(
       requested_cadence_s: it.cadence_s ?? null,
       webhook_ids,
       active: it.active,
+      attention: encodeAttention(withIds(it.attention, own_ids)),
     }
     const id = before?.id ?? it.id ?? planning.newId('mon')
     const about = { customer_id: customer.id, id, name: set.name, what: 'monitor' as const }
     if (before === null) {
       take(spec, 1)
-      steps.push({ ...about, action: 'create', spec, set })
+      steps.push({ ...about, action: 'create', spec, set, changes: changesOf(null, values(set)) })
       continue
     }
     added.sitewide_used += Number(isSitewide(spec)) - Number(wasSitewide(before))
@@ -183,7 +206,14 @@ export function planMonitors(
     steps.push(
       fields.length === 0
         ? { ...about, action: 'keep' }
-        : { ...about, action: 'change', fields, spec, set },
+        : {
+            ...about,
+            action: 'change',
+            fields,
+            spec,
+            set,
+            changes: changesOf(values(before), values(set)),
+          },
     )
   }
   for (const it of monitors.filter(({ id }) => !meant.has(id))) {
@@ -208,6 +238,7 @@ const FIELDS = {
   requested_cadence_s: 'cadence_s',
   webhook_ids: 'webhooks',
   active: 'active',
+  attention: 'attention',
 } as const
 
 function changedFields(before: Monitor, set: MonitorSet): string[] {
@@ -307,12 +338,14 @@ export function planWebhooks(
     const id = before?.id ?? it.id ?? planning.newId('wh')
     const about = { customer_id: customer.id, id, name }
     references.push({ id, name, index })
-    const url = settleUrl(it, before, planning, (field, why, allowed) =>
+    const url = settleTarget(it, before, planning, (field, why, allowed) =>
       problems.add([...at, field], why, allowed),
     )
     if (url === null) continue
     if (before === null) {
-      steps.push({ ...about, what: 'webhook', action: 'create', ...url, edit })
+      const has_credentials = url.credentials !== null
+      const changes = changesOf(null, webhookValues({ ...edit, ...url, has_credentials }))
+      steps.push({ ...about, what: 'webhook', action: 'create', ...url, edit, changes })
       continue
     }
     const fields = Object.entries(edit).flatMap(([field, value]) =>
@@ -321,7 +354,17 @@ export function planWebhooks(
     steps.push(
       fields.length === 0
         ? { ...about, what: 'webhook', action: 'keep' }
-        : { ...about, what: 'webhook', action: 'change', fields, edit },
+        : {
+            ...about,
+            what: 'webhook',
+            action: 'change',
+            fields,
+            edit,
+            changes: changesOf(
+              webhookValues(before),
+              webhookValues({ ...edit, ...url, has_credentials: before.has_credentials }),
+            ),
+          },
     )
   }
   for (const { id, name } of webhooks.filter(
@@ -332,84 +375,6 @@ export function planWebhooks(
     if (!planning.prune) references.push({ id, name, index: null })
   }
   return { steps, references }
-}
-
-type Refuse = (field: 'url' | 'kind', why: string, allowed: string) => void
-
-/** The address and kind of a declared webhook; null when one of them is invalid. */
-function settleUrl(
-  { url: text, kind }: DeclaredWebhook,
-  before: SetWebhook | null,
-  { readUrl, allowed, mails }: PlanContext,
-  refuse: Refuse,
-): { url: string; kind: WebhookKind } | null {
-  if (before !== null && kind !== undefined && kind !== before.kind) {
-    refuse('kind', `found "${kind}", but its kind is ${before.kind}`, ANOTHER)
-    return null
-  }
-  if (text === undefined) {
-    if (before !== null) return { url: before.url, kind: before.kind }
-    refuse(
-      'url',
-      'missing',
-      'needed: its address, or "env:NAME" or "file:/path" to keep it out of the file',
-    )
-    return null
-  }
-  const url = readUrl(text)
-  if (typeof url !== 'string') {
-    // An existing webhook keeps its address, so its reference need not resolve on this machine.
-    if (before !== null) return { url: before.url, kind: before.kind }
-    refuse('url', url.found, url.allowed)
-    return null
-  }
-  if (before !== null) {
-    if (before.url === url || before.url === canonical(url))
-      return { url: before.url, kind: before.kind }
-    refuse('url', 'found an address that differs from its current one', ANOTHER)
-    return null
-  }
-  return settleNew(url, kind, { allowed, mails }, refuse)
-}
-
-const ANOTHER =
-  'allowed: its current value; to change it, declare a new webhook without this id and with another name'
-
-const canonical = (url: string): string => {
-  const address = parseMailto(url)
-  return address === null ? url : `mailto:${address}`
-}
-
-function settleNew(
-  url: string,
-  kind: WebhookKind | undefined,
-  { allowed, mails }: Pick<PlanContext, 'allowed' | 'mails'>,
-  refuse: Refuse,
-): { url: string; kind: WebhookKind } | null {
-  if (/^mailto:/i.test(url)) {
-    if (kind !== undefined && kind !== 'email')
-      refuse('kind', `found "${kind}"`, `it takes ${KIND_FORMS[kind]}`)
-    else if (parseMailto(url) === null) refuse('url', 'found this address', `it ${MAILTO_FORM}`)
-    else if (!mails) refuse('url', 'found a mail address', 'needed: [smtp] in the configuration')
-    else return { url: canonical(url), kind: 'email' }
-    return null
-  }
-  const parsed = parseTarget(url, allowed)
-  if (!parsed.ok) {
-    refuse('url', 'found this address', `it ${REFUSALS[parsed.refusal]}`)
-    return null
-  }
-  const { literal } = parsed.target
-  // A host name is checked at every delivery, by the addresses that it resolves to.
-  const refusal = literal === null ? null : judgeAddresses(parsed.target, [literal], allowed)
-  if (refusal !== null) {
-    refuse('url', 'found this address', `it ${REFUSALS[refusal]}`)
-    return null
-  }
-  const of_url = kindOfUrl(parsed.target.url)
-  if (kind === undefined || kind === of_url) return { url, kind: of_url }
-  refuse('kind', `found "${kind}"`, `it takes ${KIND_FORMS[kind]}`)
-  return null
 }
 
 /** Path in a document: keys and list indexes from the root. */

@@ -6,6 +6,8 @@ export type Attempt =
   | { kind: 'answered'; status: number; accepted: boolean; retry_after_s: number | null }
   /** Reply of a mail server. `refused`: it permanently rejects this mail for this recipient. */
   | { kind: 'mailed'; code: number; accepted: boolean; refused: boolean }
+  /** Reason code of a broker (MQTT 5). `refused`: it will refuse the same message again. */
+  | { kind: 'published'; code: number; accepted: boolean; refused: boolean }
   | { kind: 'failed'; error: AttemptError }
 
 /**
@@ -29,6 +31,7 @@ export type DeliveryError =
   | AttemptError
   | `http_${number}`
   | `smtp_${number}`
+  | `mqtt_${number}`
   | 'webhook_paused'
   | 'webhook_deleted'
   | 'interrupted_repeatedly'
@@ -79,7 +82,8 @@ export function judgeAttempt(
   const error = errorOf(attempt)
   if (attempt.kind === 'answered' && isFinal(attempt.status))
     return { status: 'failed', error, gone: attempt.status === GONE }
-  if (attempt.kind === 'mailed' && attempt.refused) return { status: 'failed', error, gone: false }
+  if ((attempt.kind === 'mailed' || attempt.kind === 'published') && attempt.refused)
+    return { status: 'failed', error, gone: false }
 
   const delay_s = schedule.retry_delays_s[failures + 1]
   if (delay_s === undefined) return { status: 'dead', error }
@@ -99,6 +103,7 @@ const isFinal = (status: number): boolean =>
 function errorOf(attempt: Attempt): DeliveryError {
   if (attempt.kind === 'failed') return attempt.error
   if (attempt.kind === 'mailed') return `smtp_${attempt.code}`
+  if (attempt.kind === 'published') return `mqtt_${attempt.code}`
   return isSuccess(attempt.status) ? 'bad_answer' : `http_${attempt.status}`
 }
 
@@ -127,7 +132,7 @@ export function retryAfter(header: string | null, now: number): number | null {
   return Number.isNaN(at) ? null : Math.max(0, Math.ceil((at - now) / 1000))
 }
 
-/** Result of a target test. Contains neither the receiver's text nor its address. */
+/** Result of a target test. Does not contain the receiver's address. */
 export type TestReport = {
   ok: boolean
   status_code: number | null
@@ -139,6 +144,8 @@ export type TestReport = {
   hint: string | null
   /** Result as a sentence. */
   detail: string
+  /** The beginning of the receiver's response, redacted; null without one. */
+  body_start: string | null
 }
 
 const HINTS: Record<string, string> = {
@@ -163,6 +170,8 @@ const HINTS: Record<string, string> = {
   http_410:
     'the receiver reports that it is gone permanently; in a real delivery this pauses the webhook',
   http_413: 'configure the receiver to accept bodies of up to 256 KiB',
+  mqtt_134: 'the broker does not accept the user and the password',
+  mqtt_135: 'the broker does not let this user connect, or publish to this topic',
   http_429: 'the receiver limits its request rate; a real delivery would be retried later',
 }
 
@@ -177,7 +186,12 @@ const DETAILS: Record<string, string> = {
 }
 
 /** Describes the single attempt of a test. */
-export function toReport(attempt: Attempt, delivery_id: string, duration_ms: number): TestReport {
+export function toReport(
+  attempt: Attempt,
+  delivery_id: string,
+  duration_ms: number,
+  body_start: string | null = null,
+): TestReport {
   const verdict = judgeAttempt(attempt, 0, { retry_delays_s: [0], jitter: 0 }, 0)
   const status_code = codeOf(attempt)
   const reason = verdict.status === 'delivered' ? null : verdict.error
@@ -191,13 +205,21 @@ export function toReport(attempt: Attempt, delivery_id: string, duration_ms: num
     detail:
       status_code === null
         ? (DETAILS[reason ?? ''] ?? 'the response is not valid HTTP')
-        : `the ${attempt.kind === 'mailed' ? 'mail server' : 'receiver'} answered ${status_code}${reason === 'bad_answer' ? ', but without the expected body' : ''}`,
+        : `the ${PARTIES[attempt.kind]} answered ${status_code}${reason === 'bad_answer' ? ', but without the expected body' : ''}`,
+    body_start,
   }
+}
+
+const PARTIES: Record<Attempt['kind'], string> = {
+  answered: 'receiver',
+  mailed: 'mail server',
+  published: 'broker',
+  failed: 'receiver',
 }
 
 function codeOf(attempt: Attempt): number | null {
   if (attempt.kind === 'failed') return null
-  return attempt.kind === 'mailed' ? attempt.code : attempt.status
+  return attempt.kind === 'answered' ? attempt.status : attempt.code
 }
 
 function hintFor(attempt: Attempt, status: number | null): string {
@@ -205,6 +227,10 @@ function hintFor(attempt: Attempt, status: number | null): string {
     return attempt.refused
       ? 'check that the address exists and accepts mail'
       : 'the mail server temporarily rejects the mail; a real delivery would be retried later'
+  if (attempt.kind === 'published')
+    return attempt.refused
+      ? 'check user, password and the right to publish to this topic'
+      : 'the broker temporarily rejects the message; a real delivery would be retried later'
   if (status !== null && isRedirect(status))
     return 'redirects are not followed; register the address that this one redirects to'
   if (status !== null && status >= 500) return 'the receiver failed; check its log'

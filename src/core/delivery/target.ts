@@ -1,6 +1,19 @@
 /** Kinds of targets. */
-export const WEBHOOK_KINDS = ['webhook', 'slack', 'discord', 'email'] as const
-/** Format of a target: our own signed body, the body of a chat service, or a mail. */
+export const WEBHOOK_KINDS = [
+  'webhook',
+  'slack',
+  'discord',
+  'email',
+  'ntfy',
+  'telegram',
+  'gotify',
+  'matrix',
+  'mqtt',
+] as const
+/**
+ * Format of a target: our own signed body, the body of a chat or push service, a mail, or our own
+ * body published at a broker.
+ */
 export type WebhookKind = (typeof WEBHOOK_KINDS)[number]
 
 /**
@@ -22,6 +35,8 @@ export const isChat = (kind: WebhookKind): kind is ChatKind => kind in CHATS
 /** Kind of target by scheme, host and path of its address. */
 export function kindOfUrl(url: URL): WebhookKind {
   if (url.protocol === 'mailto:') return 'email'
+  if (url.protocol === 'mqtts:' || url.protocol === 'mqtt:') return 'mqtt'
+  if (url.hostname === 'api.telegram.org' && url.pathname.startsWith('/bot')) return 'telegram'
   const isAt = ({ hosts, path }: { hosts: readonly string[]; path: string }) =>
     hosts.includes(url.hostname) && url.pathname.startsWith(path)
   return WEBHOOK_KINDS.find((kind) => isChat(kind) && isAt(CHATS[kind])) ?? 'webhook'
@@ -34,6 +49,12 @@ export const KIND_FORMS: Record<WebhookKind, string> = {
   slack: formOf(CHATS.slack),
   discord: formOf(CHATS.discord),
   email: 'mailto:ann@example.com',
+  ntfy: 'https://ntfy.sh/ and a topic of 1 to 64 letters, digits, _ or -',
+  telegram:
+    'https://api.telegram.org/bot<token>/sendMessage?chat_id=<chat>, optionally with message_thread_id',
+  gotify: 'https://gotify.example.com/message',
+  matrix: 'https://matrix.example.com/!room:example.com, by the id of the room and not its alias',
+  mqtt: 'mqtts://broker.example.com:8883/topic, without wildcards',
 }
 
 function formOf({ hosts: [host], path }: (typeof CHATS)[ChatKind]): string {

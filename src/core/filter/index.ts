@@ -1,4 +1,4 @@
-import type { Item } from '../forum/items.ts'
+import { type Item, placesOfItem } from '../forum/items.ts'
 import { DIRECT_VERDICTS, type Verdicts } from '../pattern/verdicts.ts'
 import { compileFilter, type ItemPredicate } from './compile.ts'
 import { anyOf, requiredQuery } from './feeds.ts'
@@ -369,6 +369,6 @@ function namesIn({ thread, author, subforum }: FilterSpec): string[] {
 
 const namesOf = (item: Item): string[] => [
   `author ${item.author.toLowerCase()}`,
-  `place ${item.subforum.toLowerCase()}`,
+  ...placesOfItem(item).map((it) => `place ${it}`),
   ...(item.kind === 'comment' ? [`thread ${item.post_id}`] : []),
 ]

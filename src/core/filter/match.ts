@@ -1,4 +1,4 @@
-import { type Item, MAIN } from '../forum/items.ts'
+import { type Item, MAIN, MORE_PLACES, placesOfItem } from '../forum/items.ts'
 import type { PostType } from './fields.ts'
 import type { Query, Term } from './query.ts'
 import { ALL_SOURCES, type FilterSpec } from './spec.ts'
@@ -189,8 +189,12 @@ export function aboutOf(spec: FilterSpec): Criterion[] {
   const sources_given = source.length > 0 && !source.includes(ALL_SOURCES)
   add('source', sources_given, (it) => source.includes(sourceOf(it)), sourceOf)
   add('kind', spec.kind !== 'both', isOneOf([spec.kind], kindOf), kindOf)
-  oneOf('subforum', spec.subforum, placeOf)
-  noneOf('exclude_subforums', spec.exclude_subforums, placeOf)
+  const { subforum, exclude_subforums: others } = spec
+  add('subforum', subforum.length > 0, isWithin(subforum), displayPlaces)
+  const isUnwanted = isWithin(others)
+  // An item whose places are not all known comes again when they are.
+  const isOutside = (it: Item) => it[MORE_PLACES] !== null && !isUnwanted(it)
+  add('exclude_subforums', others.length > 0, isOutside, displayPlaces)
   oneOf('thread', spec.thread, (it) => (it.kind === 'comment' ? it.post_id : null))
   oneOf('author', spec.author, authorOf)
   noneOf('exclude_authors', spec.exclude_authors, authorOf)
@@ -244,7 +248,12 @@ const isAmong =
     return value !== null && names.has(value)
   }
 
-const placeOf = (item: Item): string => item.subforum.toLowerCase()
+function isWithin(list: string[]): Criterion['met'] {
+  const names = new Set(list.map((it) => normalise(it)))
+  return (item) => placesOfItem(item).some((place) => names.has(place))
+}
+
+const displayPlaces = (item: Item): string => placesOfItem(item).join(', ')
 
 const sourceOf = (item: Item): string => item.source ?? MAIN
 

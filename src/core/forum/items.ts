@@ -3,6 +3,11 @@
  * objects to them; apart from {@link Node}, those objects stay inside the adapters.
  */
 
+/**
+ * Key of the places of an item beside its subforum, such as its tags; answers leave it out. Null: they are not known yet.
+ */
+export const MORE_PLACES = Symbol('places')
+
 /** Fields of a row about its author. */
 export type AuthorInfo = { fullname: string | null; flair: string | null; premium: boolean | null }
 
@@ -216,6 +221,7 @@ export type ItemLiveness = 'live' | 'deleted' | 'removed' | 'not_found'
  */
 export type Item = ((Post & { kind: 'post' }) | (Comment & { kind: 'comment' })) & {
   source?: string
+  [MORE_PLACES]?: readonly string[] | null
 }
 
 /** Name of the source of `[platform]`. */
@@ -238,3 +244,7 @@ export function ofItemKey(key: string): { source: string; name: string } {
  * `left_out` counts further rows that the requester may not see.
  */
 export type Page<T> = { rows: T[]; after: string | null; left_out?: number }
+
+/** All places of an item in lower case, its subforum first. */
+export const placesOfItem = ({ subforum, [MORE_PLACES]: more }: Item): string[] =>
+  [subforum, ...(more ?? [])].map((it) => it.toLowerCase())

@@ -52,9 +52,12 @@ const CLOCKS_AGREE_MS = 1500
  * match items created a second before it, and misses none created after it.
  */
 export function beginningAt(now: number, ahead_ms: number): number {
-  const sure_ms = Math.abs(ahead_ms) > CLOCKS_AGREE_MS ? ahead_ms - 500 : 0
-  return Math.floor((now + sure_ms) / 1000) * 1000
+  return Math.floor((now + beginningAhead(ahead_ms)) / 1000) * 1000
 }
+
+/** Lead of the item clock at the start of a monitor, if the clocks differ by more than can be measured. */
+export const beginningAhead = (ahead_ms: number): number =>
+  Math.abs(ahead_ms) > CLOCKS_AGREE_MS ? ahead_ms - 500 : 0
 
 /**
  * True for an item after the start of the monitor. Times are whole seconds, so within the second of

@@ -36,7 +36,7 @@ export type FeedFacts = {
 /** Ids of a stream, both inclusive. */
 export type Ids = { from_id: number; to_id: number }
 
-/** A feed of all items of a source, which its ids verify. Instants by the clock of the source; null: no step yet. */
+/** A feed of all items of a source, which its ids verify. Instants by our clock; null: no step yet. */
 export type StreamFacts = {
   proof: string | null
   verified_from: number | null
@@ -51,6 +51,8 @@ export type StreamFacts = {
   fault: string | null
   interval_s: number
   changes: ChangesWaiting | null
+  /** All ids of items since then were read again at `at`, and what had come late or had changed was matched. */
+  reread: { since: number; at: number } | null
 }
 
 /** Items that were named as changed and not read since. Epoch ms by our clock, of the first one named; null: none. Dropped: not to be read. */
@@ -74,6 +76,8 @@ export type StreamColumns = {
   partial: string | null
   /** JSON of `ChangesWaiting`; null: the source names no changes. */
   changes: string | null
+  reread_since: number | null
+  reread_done_at: number | null
 }
 
 /** A stored feed, with the start of a monitor on it by the item clock. */
@@ -115,6 +119,10 @@ export const feedFacts = (it: StoredFeed, created_at: number, offset_ms: number)
           fault: it.last_fault,
           interval_s: it.interval_s,
           changes: toChanges(it.changes),
+          reread:
+            it.reread_since === null || it.reread_done_at === null
+              ? null
+              : { since: it.reread_since, at: it.reread_done_at },
         }
       : null,
 })

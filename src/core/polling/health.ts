@@ -139,6 +139,7 @@ export type SourceCoverage = Pick<Coverage, 'status' | 'reason'> & {
   lag_ids: number
   /** Seconds since the instant up to which everything was read; null: nothing yet. */
   lag_s: number | null
+  reread: StreamFacts['reread']
   missing: MissingIds
   open: OpenIds[]
   open_truncated: boolean
@@ -146,18 +147,13 @@ export type SourceCoverage = Pick<Coverage, 'status' | 'reason'> & {
   changes: ChangesWaiting | null
 }
 
-/** Judges one source. `now`: by our clock, which that of its items is `ahead_ms` ahead of. */
+/** Judges one source. */
 export function judgeSource(
   source: string,
   stream: StreamFacts,
-  {
-    missing,
-    open,
-    now,
-    ahead_ms,
-  }: { missing: MissingIds; open: readonly OpenIds[]; now: number; ahead_ms: number },
+  { missing, open, now }: { missing: MissingIds; open: readonly OpenIds[]; now: number },
 ): SourceCoverage {
-  const { proof, proven, behind, verified_until, changes } = stream
+  const { proof, proven, behind, verified_until, changes, reread } = stream
   const is_cut = open.some(({ reason }) => reason === 'skipped')
   const state = judgeStreams([stream], now) ?? {
     status: is_cut ? ('degraded' as const) : ('complete' as const),
@@ -170,10 +166,8 @@ export function judgeSource(
     proven,
     behind,
     lag_ids: behind === null ? 0 : behind.to_id - behind.from_id + 1,
-    lag_s:
-      verified_until === null
-        ? null
-        : Math.max(0, Math.round((now + ahead_ms - verified_until) / 1000)),
+    lag_s: verified_until === null ? null : Math.max(0, Math.round((now - verified_until) / 1000)),
+    reread,
     missing,
     open: open.slice(0, OPEN_MAX),
     open_truncated: open.length > OPEN_MAX,

@@ -27,20 +27,58 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 export const titleOf = (item: Item): string =>
   textOf(item.title) || textOf(item.link_title) || ellipsize(textOf(item.body), 80) || item.id
 
+/** Characters of an excerpt before its first term. */
+const LEAD = 60
+
+/** The start of a text, or the part around its first term. */
+function excerptOf(text: string, terms: RegExp | null): string {
+  const at = terms === null ? -1 : text.search(terms)
+  // Never cuts a surrogate pair: a space comes before the part.
+  const from = at < EXCERPT_MAX - LEAD ? 0 : text.lastIndexOf(' ', at - LEAD) + 1
+  return (from > 0 ? '… ' : '') + ellipsize(text.slice(from), EXCERPT_MAX)
+}
+
+/** An expression for any of these terms as whole words; null: none. */
+const termsOf = (terms: readonly string[]): RegExp | null =>
+  terms.length === 0
+    ? null
+    : new RegExp(
+        `(?<![\\p{L}\\p{N}])(${terms.map((it) => it.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')).join('|')})(?![\\p{L}\\p{N}])`,
+        'iu',
+      )
+
+/** A text with its terms marked. */
+function Marked({ text, terms }: { text: string; terms: RegExp | null }) {
+  if (terms === null) return <>{text}</>
+  // Split by a group: the odd parts are the terms.
+  return (
+    <>
+      {text
+        .split(new RegExp(terms, 'giu'))
+        .map((part, at) => (at % 2 === 1 ? <mark key={at}>{part}</mark> : part))}
+    </>
+  )
+}
+
 /** A post or comment. Platform content is rendered as plain text only. */
 export function ItemView({ item }: { item: Item }) {
   const { words } = useCurrentUser()
   const excerpt = textOf(item.body) || textOf(item.text)
   const place = textOf(item[words.community])
   const terms = item.enrichment?.relevance.matched_terms ?? []
+  const marked = termsOf(terms)
   return (
     <article class="item">
       <h3>
         <Outward url={item.url} own>
-          {ellipsize(titleOf(item), TITLE_MAX)}
+          <Marked text={ellipsize(titleOf(item), TITLE_MAX)} terms={marked} />
         </Outward>
       </h3>
-      {excerpt !== '' && <p class="excerpt">{ellipsize(excerpt, EXCERPT_MAX)}</p>}
+      {excerpt !== '' && (
+        <p class="excerpt">
+          <Marked text={excerptOf(excerpt, marked)} terms={marked} />
+        </p>
+      )}
       <p class="quiet small-text facts">
         {place !== '' && <span>{place}</span>}
         {textOf(item.author) !== '' && <span>by {textOf(item.author)}</span>}

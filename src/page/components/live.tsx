@@ -6,29 +6,64 @@ import { DeliveryBadge } from './base/badge.tsx'
 import { EmptyState } from './base/notice.tsx'
 import { Time } from './base/time.tsx'
 
-type TilesProps = { snapshot: Snapshot | null; more?: readonly (readonly [string, string])[] }
+/** A figure, the list that it counts, and its tone. */
+export type Tile = { title: string; figure: string; to?: string; tone?: 'warn' | 'bad' | null }
 
-/** The counters of the last minute. */
-export function Tiles({ snapshot, more = [] }: TilesProps) {
+/** Figures with links to their lists. */
+export const Tiles = ({ tiles, busy = false }: { tiles: readonly Tile[]; busy?: boolean }) => (
+  <dl class="tiles" aria-busy={busy}>
+    {tiles.map(({ title, figure, to, tone }) => (
+      <div key={title} class={tone ?? ''}>
+        <dt>{title}</dt>
+        <dd>{to === undefined ? figure : <Link to={to}>{figure}</Link>}</dd>
+      </div>
+    ))}
+  </dl>
+)
+
+const customers = (having: string) =>
+  dashboardPath('customers') + (having === '' ? '' : `?having=${having}`)
+
+/** The counters of the last minute, and the deliveries that are to be sent. */
+export function LiveTiles({ snapshot, more = [] }: { snapshot: Snapshot | null; more?: Tile[] }) {
+  const of_customer = useCurrentUser().role === 'customer'
   const minute = snapshot?.last_minute
-  const tiles: [string, string][] = [
-    ['Checks', count(minute?.checks)],
-    ['Items seen', count(minute?.items_seen)],
-    ['Matches', count(minute?.matches)],
-    ['Delivered', count(minute?.delivered)],
-    ['Failed', count(minute?.failed)],
-    ['Reads', count(minute?.reads)],
-    ['Spent', usd(minute?.spent_usd)],
-  ]
+  const deliveries = (status: string, having = '') =>
+    of_customer ? `${dashboardPath('deliveries')}?status=${status}` : customers(having)
+  const polls = dashboardPath(of_customer ? 'monitors' : 'sources')
+  const usage = of_customer ? dashboardPath('usage') : customers('')
+  const failed = minute?.failed ?? 0
+  const retrying = snapshot?.retrying ?? 0
   return (
-    <dl class="tiles" aria-busy={snapshot === null}>
-      {[...tiles, ...more].map(([title, figure]) => (
-        <div key={title}>
-          <dt>{title}</dt>
-          <dd>{figure}</dd>
-        </div>
-      ))}
-    </dl>
+    <Tiles
+      busy={snapshot === null}
+      tiles={[
+        { title: 'Checks', figure: count(minute?.checks), to: polls },
+        { title: 'Items seen', figure: count(minute?.items_seen), to: polls },
+        { title: 'Matches', figure: count(minute?.matches), to: deliveries('') },
+        { title: 'Delivered', figure: count(minute?.delivered), to: deliveries('delivered') },
+        {
+          title: 'Failed',
+          figure: count(minute?.failed),
+          to: deliveries('dead'),
+          tone: failed > 0 ? 'bad' : null,
+        },
+        {
+          title: 'Waiting',
+          figure: count(snapshot?.waiting),
+          to: deliveries('pending', 'waiting'),
+        },
+        {
+          title: 'Retrying',
+          figure: count(snapshot?.retrying),
+          to: deliveries('pending', 'retrying'),
+          tone: retrying > 0 ? 'warn' : null,
+        },
+        { title: 'Reads', figure: count(minute?.reads), to: usage },
+        { title: 'Spent', figure: usd(minute?.spent_usd), to: usage },
+        ...more,
+      ]}
+    />
   )
 }
 

@@ -19,6 +19,7 @@ const COVERAGE: { [code: string]: string } = {
   seen_as_anonymous: 'A source answered as if forumd had no key, which hides items.',
   not_affordable: 'A source has more items than its requests a minute can read.',
   no_paging: 'A source lists its newest items only.',
+  places_not_read: 'The tags of some new items could not be read yet.',
   never_polled: 'never polled',
   stalled: 'not polled for three times its interval',
   unregistered: 'not registered for polling: an internal error',
@@ -63,6 +64,17 @@ const PAUSES: { [code: string]: string } = {
   gone: 'the receiver answered 410 Gone',
 }
 
+const REFUSALS: { [code: string]: string } = {
+  pending: 'it is still pending',
+  no_webhook: 'it has no webhook',
+  webhook_deleted: 'its webhook was deleted',
+  webhook_disabled: 'its webhook is switched off',
+  webhook_paused: 'its webhook is paused: test it to resume it',
+  unconfirmed: 'the recipient has not confirmed the address',
+  unsubscribed: 'the recipient has unsubscribed from this monitor',
+  content_erased: 'its content is past its retention and was erased',
+}
+
 const SUPPRESSIONS: { [code: string]: string } = {
   stale_item: 'no longer fresh when it was first seen',
   delivery_ceiling: "over the plan's daily ceiling",
@@ -75,6 +87,8 @@ export const coverageReason = (code: string): string => COVERAGE[code] ?? words(
 export const gapReason = (code: string): string => GAPS[code] ?? words(code)
 /** Text for the reason why a webhook is paused. */
 export const pauseReason = (code: string): string => PAUSES[code] ?? words(code)
+/** Text for the reason why a delivery cannot be sent again. */
+export const redeliverRefusal = (code: string): string => REFUSALS[code] ?? words(code)
 /** Text for the reason why a match was suppressed. */
 export const suppression = (code: string): string => SUPPRESSIONS[code] ?? words(code)
 
@@ -84,6 +98,8 @@ export function errorReason(code: string): string {
   if (status?.startsWith('3'))
     return `the receiver answered ${status}: redirects are not followed, register the address it points to`
   if (status) return `the receiver answered ${status}`
+  const broker = /^mqtt_(\d+)$/.exec(code)?.[1]
+  if (broker) return `the broker answered ${broker}`
   const mail = /^smtp_(\d+)$/.exec(code)?.[1]
   return mail ? `the mail server answered ${mail}` : (ERRORS[code] ?? words(code))
 }

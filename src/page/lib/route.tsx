@@ -36,6 +36,14 @@ export function go(path: string, { replace = false } = {}): void {
   dispatchEvent(new Event(MOVED))
 }
 
+/** Takes the token of a sign-in link out of the address, so that neither the history nor a copy of it has it; null: none. */
+export function takeSignInLink(): string | null {
+  if (location.pathname !== dashboardPath('sign-in')) return null
+  const [, token = null] = /^#([\w-]{22})$/.exec(location.hash) ?? []
+  if (token !== null) history.replaceState(null, '', location.pathname)
+  return token
+}
+
 /** The current route, updated on navigation. */
 export function useRoute(): PageRoute {
   const [place, setPlace] = useState(currentRoute)
@@ -57,7 +65,8 @@ type LinkProps = { to: string; class?: string; current?: boolean; children: Comp
 export function Link({ to, current = false, children, ...rest }: LinkProps) {
   function follow(event: TargetedMouseEvent<HTMLAnchorElement>) {
     const elsewhere = event.ctrlKey || event.metaKey || event.shiftKey || event.altKey
-    if (elsewhere || event.button !== 0 || event.defaultPrevented) return
+    // A part of the same page: the browser scrolls to it.
+    if (to.startsWith('#') || elsewhere || event.button !== 0 || event.defaultPrevented) return
     event.preventDefault()
     go(to)
     scrollTo(0, 0)

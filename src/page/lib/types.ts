@@ -51,6 +51,7 @@ type Payload = {
   grouped: boolean
   items: Item[]
   suppressed?: { reason: string; [figure: string]: string | number }
+  alarm?: { title: string; message: string }
 }
 
 /** A delivery with its typed payload. */
@@ -69,6 +70,18 @@ export type TestReport = ResponseBody<'/forum/monitor/webhook/test', 'post'>
 export type Me = ResponseBody<'/account/me'>
 export type Payment = ResponseBody<'/account/payments'>['payments'][number]
 export type Usage = ResponseBody<'/account/usage'>
+
+type AnyReport = ResponseBody<'/account/problems'>
+export type Problem = AnyReport['problems'][number] & {
+  /** The customer that it concerns, which only operators see. */
+  customer?: { id: string; name: string }
+}
+export type ProblemReport = Omit<AnyReport, 'problems'> & { problems: Problem[] }
+
+type AnyActivity = ResponseBody<'/account/activity'>
+export type Activity = Omit<AnyActivity, 'newest'> & {
+  newest: (Omit<AnyActivity['newest'][number], 'item'> & { item: Item })[]
+}
 
 type AnyFeedback = ResponseBody<'/feedback'>
 export type Feedback = AnyFeedback['feedback'][number] & Owned
@@ -117,7 +130,8 @@ export type Snapshot = {
     reads: number
     spent_usd: number
   }
-  pending: number
+  waiting: number
+  retrying: number
   recent: Recent[]
   accounts?: { usable: number; cooling: number; needs_login: number }
 }
@@ -184,8 +198,54 @@ export type Customer = {
   credits_remaining: number
   unlimited: boolean
   created_at: string
+  keys: number
   monitors: number
+  monitors_paused: number
+  webhooks: number
+  webhooks_paused: number
+  waiting: number
+  retrying: number
   requests_24h: number
+}
+
+/** A customer with everything that is its own, for operators. */
+export type CustomerInFull = Pick<
+  Customer,
+  'id' | 'name' | 'plan' | 'created_at' | 'unlimited' | 'credits_remaining'
+> & {
+  credits_used: number
+  total_requests: number
+  deliveries: { waiting: number; retrying: number }
+  report: ProblemReport
+  usage: Usage['usage']
+  keys: {
+    id: string
+    name: string | null
+    prefix: string
+    scopes: string[]
+    created_at: string
+    expires_at: string | null
+    last_used_at: string | null
+  }[]
+  monitors: {
+    id: string
+    name: string | null
+    active: boolean
+    pause_reason: string | null
+    cadence_s: number
+    created_at: string
+    last_match_at: string | null
+  }[]
+  webhooks: {
+    id: string
+    name: string | null
+    kind: string
+    host: string
+    active: boolean
+    paused_at: string | null
+    pause_reason: string | null
+    created_at: string
+  }[]
 }
 
 /** The state of the daemon, for operators. */

@@ -1,7 +1,9 @@
+import { ActivityView } from '../components/activity.tsx'
 import { Icon } from '../components/base/icon.tsx'
-import { ErrorNotice, Skeleton } from '../components/base/notice.tsx'
+import { ErrorNotice } from '../components/base/notice.tsx'
 import { PageLayout } from '../components/layout.tsx'
-import { Events, Tiles } from '../components/live.tsx'
+import { Events, LiveTiles, Tiles } from '../components/live.tsx'
+import { ProblemBanner } from '../components/problems.tsx'
 import { useCurrentUser, useLive } from '../hooks/contexts.ts'
 import { useQuery } from '../hooks/use-query.ts'
 import { count, usd } from '../lib/format.ts'
@@ -10,7 +12,7 @@ import type { Me, MonitorList, Webhook } from '../lib/types.ts'
 
 const ACCOUNT_MS = 30_000
 
-/** Recent activity and account figures. */
+/** Is it working, what came in, and what needs its customer. */
 export function Overview() {
   const { customer, monitor_path } = useCurrentUser()
   const { snapshot } = useLive()
@@ -19,7 +21,8 @@ export function Overview() {
   const webhooks = useQuery<{ webhooks: Webhook[] }>(`${monitor_path}/webhook/list`, {
     fresh_ms: ACCOUNT_MS,
   })
-  const paused = webhooks.value?.webhooks.filter((it) => it.paused_at !== null) ?? []
+  // A match without a delivery is among the newest matches.
+  const deliveries = snapshot?.recent.filter(({ what }) => what !== 'match') ?? []
   const none = monitors.value?.monitors.length === 0
   return (
     <PageLayout
@@ -27,49 +30,48 @@ export function Overview() {
       lead={<>Monitors, deliveries and usage of {customer?.name ?? 'this account'}.</>}
     >
       <ErrorNotice failure={me.failure ?? monitors.failure} again={me.again} />
-      {paused.length > 0 && (
-        <div class="notice warn" role="status">
-          <p>
-            {paused.length === 1 ? 'A webhook is' : `${paused.length} webhooks are`} paused and
-            receives no deliveries.{' '}
-            <Link to={dashboardPath('webhooks')}>Show the reason and test</Link>
-          </p>
-        </div>
-      )}
+      <ProblemBanner path="/account/problems" />
       {none && webhooks.value && <FirstSteps hooks={webhooks.value.webhooks.length} />}
+      <ActivityView path="/account/activity" linked />
       <section aria-labelledby="now">
         <h2 id="now">The last minute</h2>
-        <Tiles snapshot={snapshot} more={[['Pending deliveries', count(snapshot?.pending)]]} />
+        <LiveTiles snapshot={snapshot} />
       </section>
       <section aria-labelledby="stand">
         <h2 id="stand">Your account</h2>
-        <dl class="tiles">
-          <div>
-            <dt>Credit left</dt>
-            <dd>{usd(me.value?.credits_remaining)}</dd>
-          </div>
-          <div>
-            <dt>Spent so far</dt>
-            <dd>{usd(me.value?.credits_used)}</dd>
-          </div>
-          <div>
-            <dt>Calls so far</dt>
-            <dd>{count(me.value?.total_requests)}</dd>
-          </div>
-          <div>
-            <dt>Monitors</dt>
-            <dd>
-              {me.value
+        <Tiles
+          tiles={[
+            {
+              title: 'Credit left',
+              figure: usd(me.value?.credits_remaining),
+              to: dashboardPath('usage'),
+            },
+            {
+              title: 'Spent so far',
+              figure: usd(me.value?.credits_used),
+              to: dashboardPath('usage'),
+            },
+            {
+              title: 'Calls so far',
+              figure: count(me.value?.total_requests),
+              to: dashboardPath('usage'),
+            },
+            {
+              title: 'Monitors',
+              figure: me.value
                 ? `${count(me.value.monitors.used)} of ${count(me.value.monitors.total)}`
-                : '–'}
-            </dd>
-          </div>
-        </dl>
+                : '–',
+              to: dashboardPath('monitors'),
+            },
+          ]}
+        />
       </section>
-      <section aria-labelledby="recent">
-        <h2 id="recent">Recent events</h2>
-        {snapshot === null ? <Skeleton /> : <Events recent={snapshot.recent} />}
-      </section>
+      {deliveries.length > 0 && (
+        <section aria-labelledby="recent">
+          <h2 id="recent">Recent deliveries</h2>
+          <Events recent={deliveries} />
+        </section>
+      )}
     </PageLayout>
   )
 }

@@ -1,13 +1,16 @@
+import { ActivityView } from '../components/activity.tsx'
 import { Badge } from '../components/base/badge.tsx'
 import { Facts } from '../components/base/facts.tsx'
-import { ErrorNotice, Notice, Skeleton } from '../components/base/notice.tsx'
+import { ErrorNotice, Skeleton } from '../components/base/notice.tsx'
 import { Time } from '../components/base/time.tsx'
 import { PageLayout } from '../components/layout.tsx'
-import { Events, Tiles } from '../components/live.tsx'
+import { Events, LiveTiles, Tiles } from '../components/live.tsx'
+import { ProblemBanner } from '../components/problems.tsx'
 import { useLive } from '../hooks/contexts.ts'
 import { useQuery } from '../hooks/use-query.ts'
 import { bytes, count, words as inWords } from '../lib/format.ts'
 import type { Tone } from '../lib/monitor-status.ts'
+import { dashboardPath } from '../lib/route.tsx'
 import type { SystemInfo as System } from '../lib/types.ts'
 
 const REFRESH_MS = 30_000
@@ -17,18 +20,31 @@ export function SystemPage() {
   const { snapshot } = useLive()
   const overview = useQuery<System>('/operator/overview', { every_ms: REFRESH_MS })
   const accounts = snapshot?.accounts
+  const pool = dashboardPath('pool')
+  const deliveries = snapshot?.recent.filter(({ what }) => what !== 'match') ?? []
   return (
     <PageLayout title="Overview" lead="State of the daemon, for all customers and accounts.">
       <ErrorNotice failure={overview.failure} again={overview.again} />
+      <ProblemBanner path="/operator/problems" operator />
+      <ActivityView path="/operator/activity" linked={false} />
       <section aria-labelledby="now">
         <h2 id="now">The last minute</h2>
-        <Tiles
+        <LiveTiles
           snapshot={snapshot}
           more={[
-            ['Pending deliveries', count(snapshot?.pending)],
-            ['Accounts usable', count(accounts?.usable)],
-            ['Accounts cooling', count(accounts?.cooling)],
-            ['Accounts needing login', count(accounts?.needs_login)],
+            { title: 'Accounts usable', figure: count(accounts?.usable), to: pool },
+            {
+              title: 'Accounts cooling',
+              figure: count(accounts?.cooling),
+              to: pool,
+              tone: (accounts?.cooling ?? 0) > 0 ? 'warn' : null,
+            },
+            {
+              title: 'Accounts needing login',
+              figure: count(accounts?.needs_login),
+              to: pool,
+              tone: (accounts?.needs_login ?? 0) > 0 ? 'bad' : null,
+            },
           ]}
         />
       </section>
@@ -38,41 +54,43 @@ export function SystemPage() {
         {overview.value && <SystemFacts system={overview.value} />}
       </section>
       <section aria-labelledby="recent">
-        <h2 id="recent">Recent events</h2>
-        {snapshot === null ? <Skeleton /> : <Events recent={snapshot.recent} />}
+        <h2 id="recent">Recent deliveries</h2>
+        {snapshot === null ? <Skeleton /> : <Events recent={deliveries} />}
       </section>
     </PageLayout>
   )
 }
 
-/** Failures first, then counts, storage and the invariant check. */
+/** Lists of the operator by the name of a count; those of customers show who has them. */
+const LISTS: { [count: string]: string } = {
+  streams: dashboardPath('sources'),
+  feedback_new: dashboardPath('feedback'),
+  monitors_paused: `${dashboardPath('customers')}?having=monitors_paused`,
+  webhooks_paused: `${dashboardPath('customers')}?having=webhooks_paused`,
+  waiting: `${dashboardPath('customers')}?having=waiting`,
+  retrying: `${dashboardPath('customers')}?having=retrying`,
+}
+
+/** Counts, storage and the invariant check. */
 function SystemFacts({ system }: { system: System }) {
   const { version, started_at, reads, counts, storage, auditor } = system
   return (
     <>
-      {storage.trouble !== null && (
-        <Notice tone="bad">Storage failure: {inWords(storage.trouble).toLowerCase()}.</Notice>
-      )}
-      {auditor.findings.length > 0 && (
-        <Notice tone="bad">
-          <p>Violated invariants; the log has details:</p>
-          <ul>
-            {auditor.findings.map((it) => (
-              <li key={`${it.invariant} ${it.subject}`}>
-                {inWords(it.invariant)}: {it.subject}
-              </li>
-            ))}
-          </ul>
-        </Notice>
-      )}
-      <dl class="tiles">
-        {Object.entries(counts).map(([name, n]) => (
-          <div key={name}>
-            <dt>{inWords(name)}</dt>
-            <dd>{count(n)}</dd>
-          </div>
-        ))}
-      </dl>
+      <Tiles
+        tiles={Object.entries(counts).map(([name, n]) => ({
+          title: name === 'streams' ? 'Feeds' : inWords(name),
+          figure: count(n),
+          to: LISTS[name] ?? dashboardPath('customers'),
+          tone:
+            n === 0
+              ? null
+              : name === 'retrying'
+                ? 'warn'
+                : name === 'webhooks_paused'
+                  ? 'bad'
+                  : null,
+        }))}
+      />
       <Facts
         rows={[
           ['Version', version],

@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto'
-
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import type { Comment, Community, Item, Post } from '../../core/forum/items.ts'
 import type { HttpCall } from '../http.ts'
@@ -21,7 +19,6 @@ import {
   itemNameOf,
   itemOf,
   livenessOf,
-  type NativePost,
   tagToCommunity,
   toComment,
   toCommunity,
@@ -29,8 +26,16 @@ import {
   topicsOf,
   toUser,
 } from './readers.ts'
-import { createSiteClient, LIST_PAGES_MAX, type NumberedPage, pages, type Paging } from './site.ts'
-import { createPostStream, type StreamRow } from './stream.ts'
+import {
+  createSiteClient,
+  digestOf,
+  LIST_PAGES_MAX,
+  type NumberedPage,
+  pages,
+  type Paging,
+} from './site.ts'
+import { createPostStream, type StreamPage, type StreamRow } from './stream.ts'
+import { createTopicTags } from './tags.ts'
 import { createTopicReads } from './topics.ts'
 
 /** Part of a site that a list covers. */
@@ -55,6 +60,11 @@ export function createDiscourse(options: SourceOptions): Source {
   const { base_url, http, site } = client
   const topics = createTopicReads(client)
   const { credential } = options
+  const stream = createPostStream({
+    clock: options.clock,
+    tags: createTopicTags(client, options),
+    page: readPostPage,
+  })
 
   async function placeOf(name: string | undefined, call: HttpCall): Promise<Outcome<Place>> {
     if (name === undefined || name.toLowerCase() === 'all') return ok({ kind: 'all' })
@@ -315,6 +325,28 @@ export function createDiscourse(options: SourceOptions): Source {
     })
   }
 
+  /** A page of the site's list of posts. */
+  async function readPostPage(before: number | null, call: HttpCall): Promise<Outcome<StreamPage>> {
+    const seen = await client.observe(
+      `/posts.json${before === null ? '' : `?before=${before}`}`,
+      call,
+    )
+    if (!seen.ok) return seen
+    const posts = fieldsOf(seen.value.value)['latest_posts']
+    if (!Array.isArray(posts)) return fail({ kind: 'unreadable', path: '$.latest_posts' })
+    const found = await client.natives(rowsOf(posts), call)
+    if (!found.ok) return found
+    const { as_of, anonymous } = seen.value
+    const ids = rowsOf(posts).flatMap((row) => numberAt(row, 'id') ?? [])
+    const rows = found.value.map((it): StreamRow => ({
+      id: it.id,
+      name: itemNameOf(it),
+      digest: digestOf(it),
+      item: livenessOf(it) === 'live' ? itemOf(it, site) : null,
+    }))
+    return ok({ rows, ids, as_of, anonymous })
+  }
+
   const acts = discourseActs(client, topics)
   return {
     kind: 'discourse',
@@ -324,29 +356,8 @@ export function createDiscourse(options: SourceOptions): Source {
     authorization: keyAuthorization(base_url),
     reads: withUnsupported(reads),
     commentOf: fromNode,
-    stream: createPostStream({
-      clock: options.clock,
-      async page(before, call) {
-        const seen = await client.observe(
-          `/posts.json${before === null ? '' : `?before=${before}`}`,
-          call,
-        )
-        if (!seen.ok) return seen
-        const posts = fieldsOf(seen.value.value)['latest_posts']
-        if (!Array.isArray(posts)) return fail({ kind: 'unreadable', path: '$.latest_posts' })
-        const found = await client.natives(rowsOf(posts), call)
-        if (!found.ok) return found
-        const { as_of, anonymous } = seen.value
-        const ids = rowsOf(posts).flatMap((row) => numberAt(row, 'id') ?? [])
-        const rows = found.value.map((it): StreamRow => ({
-          id: it.id,
-          name: itemNameOf(it),
-          digest: digestOf(it),
-          item: livenessOf(it) === 'live' ? itemOf(it, site) : null,
-        }))
-        return ok({ rows, ids, as_of, anonymous })
-      },
-    }),
+    stream,
+    partialFor: stream.partialFor,
     place_examples: ['support', 'support/bugs', 'tag:release'],
     isPlace: (place) => place.length <= PLACE_MAX && PLACE.test(place),
     targetOf({ origin, pathname }) {
@@ -431,19 +442,3 @@ function placeTerm(place: Place): string | null {
   if (place.kind === 'all') return null
   return place.kind === 'tag' ? `tags:${place.tag}` : `category:${place.it.id}`
 }
-
-/** Changes with an edit; other changes of a row move `updated_at` too. */
-const digestOf = ({ topic_id, row }: NativePost): string =>
-  createHash('sha256')
-    .update(
-      JSON.stringify([
-        topic_id,
-        row['version'],
-        row['raw'] ?? row['cooked'],
-        row['topic_title'],
-        row['category_id'],
-        row['username'],
-      ]),
-    )
-    .digest('base64url')
-    .slice(0, 8)

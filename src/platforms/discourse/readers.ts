@@ -1,11 +1,12 @@
-import type {
-  Comment,
-  Community,
-  Item,
-  ItemLiveness,
-  Moderator,
-  Post,
-  User,
+import {
+  type Comment,
+  type Community,
+  type Item,
+  type ItemLiveness,
+  type Moderator,
+  MORE_PLACES,
+  type Post,
+  type User,
 } from '../../core/forum/items.ts'
 import {
   DELETED_AUTHOR,
@@ -18,6 +19,7 @@ import {
   textAt,
   toMarkdown,
 } from '../items.ts'
+import { placesIn } from './tags.ts'
 
 type Row = Record<string, unknown>
 
@@ -286,7 +288,7 @@ function topicToPost(
   site: SiteFacts,
   { author, text, likes }: { author?: string | undefined; text: string; likes?: number | null },
 ): Post {
-  return makePost({
+  const post = makePost({
     id: String(id),
     title: titleOf(row, 'title') ?? plainText(textAt(row, 'fancy_title') ?? ''),
     author: author ?? DELETED_AUTHOR,
@@ -300,6 +302,7 @@ function topicToPost(
     ...stateOf(row),
     created_ms: msAt(row, 'created_at'),
   })
+  return Object.assign(post, { [MORE_PLACES]: placesIn(row) })
 }
 
 /** Actions of the lists of a user that are items. */

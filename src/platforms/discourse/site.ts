@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import { createHttpClient, type HttpAnswer, type HttpCall, retrySeconds } from '../http.ts'
 import { fieldsOf, numberAt, rowsOf, textAt } from '../items.ts'
@@ -146,6 +148,22 @@ export function createSiteClient(options: SourceOptions) {
 }
 
 export type SiteClient = ReturnType<typeof createSiteClient>
+
+/** Changes with an edit; other changes of a row move `updated_at` too. */
+export const digestOf = ({ topic_id, row }: NativePost): string =>
+  createHash('sha256')
+    .update(
+      JSON.stringify([
+        topic_id,
+        row['version'],
+        row['raw'] ?? row['cooked'],
+        row['topic_title'],
+        row['category_id'],
+        row['username'],
+      ]),
+    )
+    .digest('base64url')
+    .slice(0, 8)
 
 function put<K, V>(map: Map<K, V>, key: K, value: V, max: number): void {
   map.delete(key)

@@ -1,7 +1,8 @@
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
-import type { Item } from '../../core/forum/items.ts'
+import { type Item, MORE_PLACES } from '../../core/forum/items.ts'
 import type { HttpCall } from '../http.ts'
-import type { IdRange, ItemStream, StreamCall, StreamStep } from '../source.ts'
+import type { IdRange, ItemStream, PartialReason, StreamCall, StreamStep } from '../source.ts'
+import { isTag, type TopicTags } from './tags.ts'
 
 /** A row of the site's list of posts. */
 export type StreamRow = {
@@ -14,7 +15,7 @@ export type StreamRow = {
 }
 
 /** A page of the list, in any order. */
-type StreamPage = {
+export type StreamPage = {
   rows: StreamRow[]
   /** Ids of all rows, of those too that are neither post nor comment. */
   ids: number[]
@@ -28,6 +29,7 @@ type StreamPage = {
 export type PostReader = {
   clock: { now(): number }
   page(before: number | null, call: HttpCall): Promise<Outcome<StreamPage>>
+  tags: TopicTags
 }
 
 /**
@@ -52,7 +54,13 @@ type State = {
   floor: number
   tail_at: number
   read_until: number
+  /** A monitor names a tag. */
+  tagged: boolean
+  /** Posts of topics whose tags could not be read yet. */
+  untagged: Untagged[]
 }
+
+type Untagged = [id: number, topic_id: number, since: number]
 
 const WINDOW = 50
 const TAIL_IDS = 200
@@ -61,6 +69,9 @@ const TAIL_EVERY_MS = 10 * 60_000
 const OVERLAP_IDS = 20
 const SEEN_MAX = 400
 const HOLES_MAX = 20
+const UNTAGGED_MAX = 1000
+/** A topic that its readers may not see for so long is read with its posts, once they are shown again. */
+const UNTAGGED_MS = 10 * 60_000
 /** An answer for readers without a key may be this old; a row is gone only if two answers say so. */
 const CACHE_MS = 60_000
 /** A post that a moderator approves, recovers or shows again has the id that it had. */
@@ -71,11 +82,41 @@ const RELISTED_MS = 24 * 3_600_000
  * with an id in the range that was visible to the reader when its page was read.
  * https://docs.discourse.org/#tag/Posts/operation/listPosts
  */
-export function createPostStream(reader: PostReader): ItemStream {
-  const { clock } = reader
+export function createPostStream(
+  reader: PostReader,
+): ItemStream & { partialFor(place: string): PartialReason | null } {
+  const { clock, tags } = reader
+  /** Null: no step has read the state since the start. */
+  let untagged: Untagged[] | null = null
+  /** Those of ranges that were read again between two steps. */
+  const reread_untagged = new Map<number, Untagged>()
+
+  /** Reads the tags of the topics of what was found, and gives posts that waited for them. */
+  async function readTags(
+    state: State,
+    walk: Walk,
+    { call, now }: { call: HttpCall; now: number },
+  ): Promise<void> {
+    const bounds = { ...walk.requests_of, call }
+    for (const it of reread_untagged.values()) state.untagged.push(it)
+    reread_untagged.clear()
+    const waiting = state.untagged.map(([, topic_id]) => topic_id)
+    await tags.learn([...walk.topics().values(), ...waiting], bounds)
+    const known = state.untagged.filter(([, topic_id]) => tags.placesOf(topic_id) !== null)
+    const again = await walk.again(known.map(([id]) => id))
+    await tags.refresh(bounds)
+    const rest = state.untagged.filter(
+      ([id, , since]) => !again.has(id) && now - since < UNTAGGED_MS,
+    )
+    const ids = new Set(rest.map(([id]) => id))
+    for (const [id, topic_id] of walk.topics())
+      if (tags.placesOf(topic_id) === null && !ids.has(id)) rest.push([id, topic_id, now])
+    state.untagged = rest
+  }
 
   async function advance(text: string | null, bounds: StreamCall): Promise<Outcome<StreamStep>> {
-    const call = { deadline_at: bounds.deadline_at, signal: bounds.signal, use: 'poll' } as const
+    const { deadline_at, signal, share } = bounds
+    const call = { deadline_at, signal, share, use: 'poll' } as const
     const now = clock.now()
     const state = read(text)
     const walk = createWalk(reader, call, bounds.requests, state)
@@ -83,6 +124,7 @@ export function createPostStream(reader: PostReader): ItemStream {
     if (newest === null)
       return fail(walk.fault() ?? { kind: 'throttled', retry_after_s: 1, not_requested: true })
     const { ids, as_of } = newest
+    const before = state.top
     const hi = Math.max(...ids)
     const lo = Math.min(...ids)
     if (ids.length > 0 && !newest.anonymous) {
@@ -101,13 +143,21 @@ export function createPostStream(reader: PostReader): ItemStream {
       if (state.holes.length === 0) await readTail(state, walk, { low, now })
       if (state.holes.length === 0) state.read_until = Math.max(state.read_until, as_of)
     } else if (newest.anonymous) walk.deliverUnproven(newest)
-    trim(state)
+    const names_tag = bounds.places?.some(isTag) === true
+    // The first monitor of a tag may be younger than the newest posts, whose tags were not read.
+    if (names_tag && !state.tagged && before !== null) walk.include(newest)
+    state.tagged = names_tag
+    if (names_tag) await readTags(state, walk, { call, now })
+    else state.untagged = []
+    const skipped = trim(state)
+    ;({ untagged } = state)
 
     const { first, top, holes } = state
     const [lowest] = holes
     const head = lowest === undefined ? top : lowest.from_id - 1
     return ok({
-      items: walk.items(),
+      items: walk.items(names_tag ? tags.placesOf : null),
+      arrived: before === null ? [] : walk.above(before),
       gone: walk.gone(),
       state: JSON.stringify(state),
       proven: head === null || head < first ? null : { from_id: first, to_id: head },
@@ -115,7 +165,7 @@ export function createPostStream(reader: PostReader): ItemStream {
         lowest === undefined
           ? null
           : { from_id: lowest.from_id, to_id: holes.at(-1)?.to_id ?? lowest.to_id },
-      skipped: [],
+      skipped,
       // An id without a row is no post: one of another list, or a write that was undone.
       unanswered: [],
       answered: [],
@@ -129,15 +179,29 @@ export function createPostStream(reader: PostReader): ItemStream {
     proof: 'keyset',
     relisted_ms: RELISTED_MS,
     advance,
+    partialFor: (place) =>
+      isTag(place) && (untagged === null || untagged.length > 0 || reread_untagged.size > 0)
+        ? 'places_not_read'
+        : null,
     async reread(range, bounds) {
-      const call = { deadline_at: bounds.deadline_at, signal: bounds.signal, use: 'poll' } as const
+      const { deadline_at, signal, share } = bounds
+      const call = { deadline_at, signal, share, use: 'poll' } as const
       const state: State = { ...read(null), holes: [{ ...range }] }
       const walk = createWalk(reader, call, bounds.requests, state)
       await walk.down(range)
       const fault = walk.fault()
-      if (fault !== null && walk.items().length === 0) return fail(fault)
+      const names_tag = bounds.places?.some(isTag) === true
+      if (names_tag && fault === null) {
+        await tags.learn(walk.topics().values(), { ...walk.requests_of, call })
+        for (const [id, topic_id] of walk.topics())
+          if (tags.placesOf(topic_id) === null && reread_untagged.size < UNTAGGED_MAX)
+            reread_untagged.set(id, [id, topic_id, clock.now()])
+      }
+      const items = walk.items(names_tag ? tags.placesOf : null)
+      if (fault !== null && items.length === 0) return fail(fault)
       return ok({
-        items: walk.items(),
+        items,
+        gone: walk.gone(),
         unanswered: [],
         behind: state.holes[0] ?? null,
         requests: walk.requests(),
@@ -167,6 +231,8 @@ function createWalk(reader: PostReader, call: HttpCall, requests_max: number, st
   const found = new Map<number, StreamRow>()
   const gone = new Set<string>()
   const seen = new Map(state.seen.map((it) => [it[0], it]))
+  /** Known posts that are given again. */
+  const wanted = new Set<number>()
   let sent = 0
   let fault: Fault | null = null
   let anonymous = false
@@ -232,7 +298,7 @@ function createWalk(reader: PostReader, call: HttpCall, requests_max: number, st
         continue
       }
       const is_edited = known !== undefined && known[2] !== digest
-      if ((is_new && known?.[2] !== digest) || is_edited) found.set(id, row)
+      if ((is_new && known?.[2] !== digest) || is_edited || wanted.has(id)) found.set(id, row)
       seen.set(id, [id, topicIn(name), digest, 0])
     }
     for (const [id, [, topic_id, digest, missing_since]] of seen) {
@@ -244,10 +310,19 @@ function createWalk(reader: PostReader, call: HttpCall, requests_max: number, st
         seen.delete(id)
       }
     }
+    for (const id of wanted) if (id >= covered.from_id && id <= covered.to_id) wanted.delete(id)
     if (covered.from_id < state.floor && covered.to_id >= state.floor - 1)
       state.floor = covered.from_id
     state.holes = without(state.holes, covered)
     state.seen = [...seen.values()]
+  }
+
+  /** Reads posts, which are given even if they are known. Returns the ids whose pages were read. */
+  async function again(ids: readonly number[]): Promise<ReadonlySet<number>> {
+    for (const id of ids) if (!found.has(id)) wanted.add(id)
+    for (const id of ids.toSorted((a, b) => b - a))
+      if (wanted.has(id)) await down({ from_id: id, to_id: id })
+    return new Set(ids.filter((id) => !wanted.has(id)))
   }
 
   return {
@@ -255,6 +330,17 @@ function createWalk(reader: PostReader, call: HttpCall, requests_max: number, st
     page,
     down,
     accept,
+    again,
+    requests_of: { left, sent: () => void (sent += 1) },
+    /** Gives all posts of a page, even if they are known. */
+    include({ rows }: StreamPage): void {
+      for (const row of rows) if (row.item !== null) found.set(row.id, row)
+    },
+    /** Topics of what was found, by the id of the post. */
+    topics: (): ReadonlyMap<number, number> =>
+      new Map([...found].flatMap(([id, { item }]) => (item === null ? [] : [[id, topicOf(item)]]))),
+    /** Names of what was found above an id. */
+    above: (top: number) => [...found.values()].flatMap(({ id, name }) => (id > top ? [name] : [])),
     /** Delivers rows of an answer that proves nothing. */
     deliverUnproven({ rows }: StreamPage): void {
       for (const row of rows) {
@@ -267,13 +353,19 @@ function createWalk(reader: PostReader, call: HttpCall, requests_max: number, st
     requests: () => sent,
     fault: () => fault,
     anonymous: () => anonymous,
-    items: () =>
+    /** `placesOf`: places of topics beside their category; null: they are of no interest. */
+    items: (placesOf: TopicTags['placesOf'] | null) =>
       [...found.values()]
         .toSorted((a, b) => a.id - b.id)
-        .flatMap(({ item }) => (item === null ? [] : [item])),
+        .flatMap(({ item }) => {
+          if (item === null) return []
+          return [placesOf === null ? item : { ...item, [MORE_PLACES]: placesOf(topicOf(item)) }]
+        }),
     gone: () => [...gone],
   }
 }
+
+const topicOf = (item: Item): number => Number(item.kind === 'post' ? item.id : item.post_id)
 
 const topicIn = (name: string): number => (name.startsWith('t3_') ? Number(name.slice(3)) : 0)
 
@@ -286,8 +378,11 @@ const without = (ranges: readonly IdRange[], covered: IdRange): IdRange[] =>
     ].filter((it) => it.from_id <= it.to_id),
   )
 
-/** Bounds the state. Joined holes are read again between; forgotten rows are of an age that rests. */
-function trim(state: State): void {
+/**
+ * Bounds the state, and returns posts that no longer wait for their tags. Joined holes are read again between; forgotten
+ * rows are of an age that rests.
+ */
+function trim(state: State): IdRange[] {
   while (state.holes.length > HOLES_MAX) {
     const [low, next, ...rest] = state.holes
     if (low === undefined || next === undefined) break
@@ -297,14 +392,13 @@ function trim(state: State): void {
   const dropped = seen.slice(0, -SEEN_MAX).at(-1)
   if (dropped !== undefined) state.floor = Math.max(state.floor, dropped[0] + 1)
   state.seen = seen.filter(([id]) => id >= state.floor)
+  const excess = state.untagged.slice(UNTAGGED_MAX).map(([id]) => id)
+  state.untagged = state.untagged.slice(0, UNTAGGED_MAX)
+  return excess.length === 0 ? [] : [{ from_id: Math.min(...excess), to_id: Math.max(...excess) }]
 }
 
 function read(text: string | null): State {
-  if (text !== null) {
-    const state: State = JSON.parse(text)
-    return state
-  }
-  return {
+  const state: State = {
     generation: null,
     first: 1,
     top: null,
@@ -313,5 +407,10 @@ function read(text: string | null): State {
     floor: Number.MAX_SAFE_INTEGER,
     tail_at: 0,
     read_until: 0,
+    tagged: false,
+    untagged: [],
   }
+  if (text === null) return state
+  const stored: Partial<State> = JSON.parse(text)
+  return { ...state, ...stored }
 }

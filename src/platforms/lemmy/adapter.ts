@@ -375,6 +375,7 @@ export function createLemmy(
       return { post_id, comment_id: comment_id ?? null }
     },
     clock_offset_ms: api.client.clock_offset_ms,
+    perMinute: api.perMinute,
     isDown: api.client.isDown,
     async probe(call) {
       const server = await api.server(call)
@@ -383,6 +384,7 @@ export function createLemmy(
       const notes = [`API: ${dialect.base}`]
       if (site.message_per_minute !== null)
         notes.push(`reads allowed a minute: ${Math.round(site.message_per_minute)}`)
+      notes.push(`requests a minute, at most: ${Math.round(api.perMinute())}`)
       if (site.is_private) notes.push('the instance is private: it answers its own accounts only')
       if (dialect.is_wrapper) notes.push('partial API: comments beyond the newest 50 are not read')
       return ok({ title: site.title, version: site.version, notes })

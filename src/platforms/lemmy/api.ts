@@ -28,7 +28,7 @@ export const PAGE_MAX = 50
 const DEPTH_MAX = 50
 /** The description is requested again after this time: an update may bring another API. */
 const SITE_MS = 24 * 3_600_000
-/** Share of the announced limit of reads that a reader uses. */
+/** Share of the announced limit of reads that a reader uses, unless the operator has set another number. */
 const SHARE = 0.1
 const RATE_PAUSE_S = 60
 
@@ -40,6 +40,7 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     verdict,
     ...(credential !== null && { headers: () => ({ authorization: `Bearer ${credential}` }) }),
   })
+  let per_minute = options.requests_per_minute
   let found: { server: Server; at: number } | null = null
   let finding: Promise<Outcome<Server>> | null = null
 
@@ -53,8 +54,12 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
         const is_wrapper = dialect.generation === 'v3' && /^[1-9]/.test(site.version ?? '')
         const cursors = is_wrapper ? new Set<string>() : dialect.cursors
         const known: Server = { dialect: { ...dialect, is_wrapper, cursors }, site }
-        if (site.message_per_minute !== null)
-          client.limit(Math.max(1, site.message_per_minute * SHARE))
+        if (site.message_per_minute !== null) {
+          const share = options.is_pace_set === true ? 1 : SHARE
+          const allowed = Math.max(1, site.message_per_minute * share)
+          client.limit(allowed)
+          per_minute = Math.min(options.requests_per_minute, allowed)
+        }
         found = { server: known, at: clock.now() }
         return ok(known)
       }
@@ -181,7 +186,17 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
       : ok({ community_id })
   }
 
-  return { client, server, get, list, byId, commentsUnder, placeById }
+  return {
+    client,
+    server,
+    get,
+    list,
+    byId,
+    commentsUnder,
+    placeById,
+    /** Requests a minute that may be sent, as far as the server's limit is known. */
+    perMinute: () => per_minute,
+  }
 }
 
 /** Meaning of the API's error codes; null: by the status. Login codes are answers for their caller. */

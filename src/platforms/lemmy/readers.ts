@@ -363,17 +363,25 @@ export function toSite(value: unknown): SiteInfo | null {
 }
 
 /** A removal or restoration of the moderation log; `is_restored` null: not stated. */
-export type ModAction = { id: number; fullname: string; is_restored: boolean | null }
+export type ModAction = {
+  id: number
+  /** Epoch ms; null: not stated. */
+  at: number | null
+  fullname: string
+  is_restored: boolean | null
+}
 
-/** Removals and restorations in an answer of the moderation log. */
+/** Removals and restorations in an answer of the moderation log, newest first where it states times. */
 export function modActionsOf(value: unknown): ModAction[] {
   const body = fieldsOf(value)
   const actions: ModAction[] = []
   const add = (entry: Row, prefix: string, target: unknown, restored: unknown) => {
     const id = numberAt(entry, 'id')
+    const at = timeOf(firstText(entry, 'published_at', 'when_'))
     if (id !== null && typeof target === 'number')
       actions.push({
         id,
+        at: Number.isNaN(at) ? null : at,
         fullname: `${prefix}_${target}`,
         is_restored: typeof restored === 'boolean' ? restored : null,
       })
@@ -392,5 +400,5 @@ export function modActionsOf(value: unknown): ModAction[] {
     const target = entry[`target_${kind}_id`] ?? fieldsOf(row[`target_${kind}`])['id']
     add(entry, kind === 'post' ? 't3' : 't1', target, entry['is_revert'])
   }
-  return actions
+  return actions.toSorted((a, b) => (b.at ?? 0) - (a.at ?? 0))
 }

@@ -6,8 +6,11 @@ type Row = Record<string, unknown>
 /** The two series of ids. */
 export type SeriesName = 'post' | 'comment'
 
-/** An id that no reader could see: since when (epoch s), and the number of times it was requested again. */
-export type Hole = [id: number, since_s: number, tries: number]
+/**
+ * An id that no reader could see: since when (epoch s), the number of ages at which it was requested, and how long
+ * before (s) everything was read. A negative number, -1 less it: the id has an item, which is removed or deleted.
+ */
+export type Hole = [id: number, since_s: number, tries: number, lag_s: number]
 /** A row of the newest pages: its edit (epoch s, 0: none, -1: hidden) and its creation (epoch s). */
 export type Known = [id: number, version: number, created_s: number]
 
@@ -17,29 +20,44 @@ export type Series = {
   /** Every id up to this one was read, or is a hole. */
   last: number
   bound: number
+  /** The bound when the last step began: higher ids have arrived since the step before. */
+  floor: number
   /** Ranges above `last` that were read. */
   ahead: [from: number, to: number][]
   holes: Hole[]
   rows: Known[]
   /** Epoch ms: everything visible that was created before was read, but for young holes. */
   read_until: number
-  /** The bound of an earlier step that was not reached yet, and its time. */
-  target: [bound: number, at: number] | null
+  /** An id that was not reached yet, and the time that is proven with it. */
+  target: [id: number, at: number] | null
   skipped_at: number
+  /** Epoch ms of the last list, less its age in a cache. */
+  listed_at: number
+  /** The id after the newest: `due` has to be requested for the proof, `spare` if requests are left. */
+  next: 'due' | 'spare' | 'known'
+  /** Posts that left the list since the step before. */
+  vanished: number[]
 }
 /** Position in both series, as the state of the stream. */
 export type State = {
   post: Series
   comment: Series
   /** Newest entries of the moderation log, by the prefix of their target. */
-  modlog: { t3: number; t1: number; at: number }
+  modlog: { t3: number; t1: number; at: number; until: number }
+  /** Requests that monitors may send, at an instant (epoch ms); negative after a step that had to send more. */
+  budget: { tokens: number; at: number }
+  /** True after the first requests by id that followed a step: the others need a positive budget. */
+  is_settled: boolean
 }
 
 /** Ids of comments are reported from here on: posts and comments have two series of ids. */
 export const COMMENT_BASE = 1_000_000_000_000
 
+/** Requests of the first step. */
+const TOKENS_FIRST = 3
 const ROWS_MAX = 150
 const AHEAD_MAX = 300
+const HOLES_MAX = 1000
 /** More unread ids than this are left behind, and reported. */
 const BACKLOG_MAX = { post: 5000, comment: 1000 }
 /** Number that is added to the ids of a series where they are reported. */
@@ -55,14 +73,24 @@ export function newState(now: number): State {
     first: 0,
     last: 0,
     bound: 0,
+    floor: 0,
     ahead: [],
     holes: [],
     rows: [],
     read_until: now,
     target: null,
     skipped_at: 0,
+    listed_at: now,
+    next: 'known',
+    vanished: [],
   })
-  return { post: series(), comment: series(), modlog: { t3: 0, t1: 0, at: 0 } }
+  return {
+    post: series(),
+    comment: series(),
+    modlog: { t3: 0, t1: 0, at: 0, until: 0 },
+    budget: { tokens: TOKENS_FIRST, at: now },
+    is_settled: true,
+  }
 }
 
 /** Starts a series at the present end. */
@@ -70,6 +98,7 @@ export function begin(series: Series, views: Row[], kind: SeriesName): void {
   series.last = Math.max(0, ...views.map((view) => idOf(kind, view)))
   series.bound = series.last
   series.first = series.last + 1
+  series.floor = series.last
   keepRows(series, views, kind)
 }
 
@@ -92,7 +121,7 @@ export const isReadAhead = ({ ahead }: Series, id: number): boolean =>
   ahead.some(([from, to]) => id >= from && id <= to)
 
 /** Joins ranges that touch; the highest beyond the bound are dropped, and read again. */
-export function toRanges(ranges: [number, number][]): [number, number][] {
+function toRanges(ranges: [number, number][]): [number, number][] {
   const joined: [number, number][] = []
   for (const [from, to] of ranges.toSorted((a, b) => a[0] - b[0])) {
     const before = joined.at(-1)
@@ -102,8 +131,128 @@ export function toRanges(ranges: [number, number][]): [number, number][] {
   return joined.slice(0, AHEAD_MAX)
 }
 
-/** Unread ids of a series: those that the next step reads, and those that it goes on behind. */
+/** Ages in seconds at which an item that is removed or deleted is requested again: its return is found soon. */
+const HIDDEN_AGES_S = [
+  0, 10, 20, 35, 60, 100, 170, 290, 480, 600, 1200, 2400, 4800, 9600, 19_200, 43_200, 86_400,
+]
+/** The same for ids without an item. Most of them never get one: an insert that fails has taken its id. */
+const ABSENT_AGES_S = [0, 20, 60, 110, 200, 600]
+/** Age after which an id without an item is reported as missing. */
+const PATIENCE_S = 600
+/** So much later than planned, an id that has a hidden item holds back the time up to which all was read. */
+const OVERDUE_S = 30
+
+/** The hole of an id without a visible item. `was_read`: it had one, so that its return brings nothing new. */
+export function holeOf(
+  { read_until }: Series,
+  id: number,
+  now: number,
+  { is_hidden, was_read = false }: { is_hidden: boolean; was_read?: boolean },
+): Hole {
+  const lag_s = Math.max(0, seconds(now) - seconds(read_until))
+  const tries = was_read ? HIDDEN_AGES_S.indexOf(PATIENCE_S) : 1
+  return [id, seconds(now), tries, is_hidden ? -1 - lag_s : lag_s]
+}
+
+const isHidden = ([, , , lag_s]: Hole): boolean => lag_s < 0
+const agesOf = (hole: Hole): readonly number[] => (isHidden(hole) ? HIDDEN_AGES_S : ABSENT_AGES_S)
+const ageAt = (hole: Hole): number => agesOf(hole)[hole[2]] ?? Infinity
+const dueAt = (hole: Hole): number => hole[1] + ageAt(hole)
+
+/** Holes that are to be requested again, those of the fewest requests first. `is_late`: past the patience. */
+export const dueHoles = ({ holes }: Series, now: number, is_late: boolean): Hole[] =>
+  holes
+    .filter((it) => dueAt(it) <= seconds(now) && ageAt(it) > PATIENCE_S === is_late)
+    .toSorted((a, b) => a[2] - b[2] || b[1] - a[1])
+
+/** Takes out the ids without an item for which no request was left in time. */
+export function takeForgotten(series: Series, now: number): number[] {
+  const isForgotten = (it: Hole) => !isHidden(it) && seconds(now) - it[1] > 2 * PATIENCE_S
+  const ids = series.holes.filter(isForgotten).map(([id]) => id)
+  if (ids.length > 0) series.holes = series.holes.filter((it) => !isForgotten(it))
+  return ids
+}
+
+/** A hole after another request that found no visible item; `unanswered`: its patience is over; null: it is given up. */
+export function olderHole(
+  hole: Hole,
+  answer: 'hidden' | 'absent',
+  now: number,
+): Hole | 'unanswered' | null {
+  const [id, since_s, tries, lag_s] = hole
+  const age_s = seconds(now) - since_s
+  if (answer === 'absent' && lag_s >= 0 && age_s >= PATIENCE_S) return 'unanswered'
+  if (answer === 'hidden' && lag_s >= 0) return [id, since_s, 1, -1 - lag_s]
+  const ages = agesOf(hole)
+  const passed = Math.max(tries + 1, ages.filter((it) => it <= age_s).length)
+  return passed >= ages.length ? null : [id, since_s, passed, lag_s]
+}
+
+/** Epoch ms before which everything was read, for all that holes may hide. */
+export function heldAt({ holes }: Series, now: number): number {
+  const held = holes.filter((it) => !isHidden(it) || seconds(now) - dueAt(it) > OVERDUE_S)
+  return Math.min(
+    Infinity,
+    ...held.map(([, since_s, , lag_s]) => (since_s - (lag_s < 0 ? -1 - lag_s : lag_s)) * 1000),
+  )
+}
+
+/** Keeps the youngest holes; the ids without an item among the others are reported. */
+export function boundHoles(series: Series): number[] {
+  const holes = series.holes.toSorted((a, b) => b[1] - a[1])
+  series.holes = holes.slice(0, HOLES_MAX)
+  return holes
+    .slice(HOLES_MAX)
+    .filter((it) => !isHidden(it))
+    .map(([id]) => id)
+}
+
+/** Notes ids that were read or are holes, and moves the end up to which all are. */
+export function markRead(series: Series, ids: Iterable<number>): void {
+  const above = [...ids].filter((id) => id > series.last)
+  const ranges = toRanges([...series.ahead, ...above.map((id): [number, number] => [id, id])])
+  while (ranges[0] !== undefined && ranges[0][0] <= series.last + 1)
+    series.last = Math.max(series.last, ranges.shift()?.[1] ?? 0)
+  series.ahead = ranges
+  series.bound = Math.max(series.bound, series.last)
+  const { target, last, read_until } = series
+  if (target === null || last < target[0]) return
+  series.read_until = Math.max(read_until, target[1])
+  series.target = null
+}
+
+/** Ids up to the bound that were neither read nor requested, lowest first; at most `count`. */
+export function missingIds(series: Series, count: number): number[] {
+  const ids: number[] = []
+  for (let id = series.last + 1; id <= series.bound && ids.length < count; id++)
+    if (!isReadAhead(series, id)) ids.push(id)
+  return ids
+}
+
+/**
+ * Notes a list of the newest rows. Ids are given in the order of arrival: all that arrived before a new row of this
+ * server was written has a lower id than it.
+ */
+export function noteListed(series: Series, views: readonly Row[], kind: SeriesName, at: number) {
+  const written = views.flatMap((view): [number, number][] => {
+    const id = idOf(kind, view)
+    const object = fieldsOf(view[kind])
+    const created = createdOf(object)
+    const is_new = id > series.last && !isReadAhead(series, id) && object['local'] !== false
+    return is_new && created >= series.read_until ? [[id, Math.min(created, at)]] : []
+  })
+  const newest = written.toSorted((a, b) => b[1] - a[1])[0]
+  series.listed_at = at
+  series.next = newest === undefined ? 'due' : 'spare'
+  series.target ??= newest ?? null
+}
+
+/** Unread ids of a series: those that the next requests read, and those that it goes on behind. */
 type Unread = { behind: IdRange | null; skipped: IdRange[] }
+
+/** Range of the ids of a series that were not read yet; null: none. */
+export const unreadOf = ({ last, bound }: Series, kind: SeriesName): IdRange | null =>
+  last === bound ? null : { from_id: baseOf(kind) + last + 1, to_id: baseOf(kind) + bound }
 
 /** Unread ids of a series. Where there are too many, or none can be requested, it goes on behind them. */
 export function leftBehind(
@@ -113,9 +262,9 @@ export function leftBehind(
   can_ask: boolean,
 ): Unread {
   const { last, bound, ahead } = series
-  if (last === bound) return { behind: null, skipped: [] }
+  const behind = unreadOf(series, kind)
+  if (behind === null) return { behind: null, skipped: [] }
   const base = baseOf(kind)
-  const behind: IdRange = { from_id: base + last + 1, to_id: base + bound }
   if (can_ask && bound - last <= BACKLOG_MAX[kind]) return { behind, skipped: [] }
   series.last = bound
   series.ahead = []
@@ -130,16 +279,4 @@ export function leftBehind(
     return from > to ? [] : [{ from_id: base + from, to_id: base + to }]
   })
   return { behind: null, skipped }
-}
-
-/** Moves the time up to which everything was read. */
-export function prove(series: Series, at: number): void {
-  if (series.last === series.bound) {
-    series.read_until = Math.max(series.read_until, at)
-    series.target = null
-  } else if (series.target === null) series.target = [series.bound, at]
-  else if (series.last >= series.target[0]) {
-    series.read_until = Math.max(series.read_until, series.target[1])
-    series.target = [series.bound, at]
-  }
 }

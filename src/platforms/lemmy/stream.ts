@@ -1,45 +1,63 @@
-import { type Fault, ok, type Outcome } from '../../core/base/result.ts'
-import type { Item } from '../../core/forum/items.ts'
-import type { HttpCall } from '../http.ts'
-import { fieldsOf, numberAt } from '../items.ts'
+import { fail, ok, type Outcome } from '../../core/base/result.ts'
 import type { IdRange, ItemStream, PartialReason, StreamCall, StreamStep } from '../source.ts'
-import { type Api, PAGE_MAX } from './api.ts'
-import { livenessOf, modActionsOf, toItem } from './readers.ts'
+import type { Api } from './api.ts'
+import type { Dialect } from './readers.ts'
 import {
   baseOf,
   begin,
+  boundHoles,
   COMMENT_BASE,
-  type Hole,
+  dueHoles,
+  heldAt,
+  holeOf,
   isReadAhead,
   keepRows,
   leftBehind,
+  markRead,
+  missingIds,
   newState,
-  prove,
+  noteListed,
+  olderHole,
   seconds,
   type Series,
   type SeriesName,
   type State,
+  takeForgotten,
   toKnown,
-  toRanges,
+  unreadOf,
 } from './series.ts'
+import { type Asked, createStep, type StepPage, type StepReads } from './step.ts'
 
 type Row = Record<string, unknown>
 
-/** Seconds after which an id without an item is requested again. After the second it is a hole. */
-const RETRIES_S = [30, 600, 3600, 86_400]
-const YOUNG_TRIES = 2
-const HOLES_MAX = 1000
-const PAGES_MAX = 8
+const KINDS = ['post', 'comment'] as const
+const PAGES_MAX = 20
+/** Rows at the end of a page; if none of them is new, the next page has hardly a new one. */
+const PAGE_TAIL = 10
 /** So long after ids were left behind, the stream is not complete. */
 const SKIP_MS = 3_600_000
-const MODLOG_EVERY_MS = 300_000
+const MODLOG_EVERY_MS = 60_000
 const VANISHED_MAX = 5
 const AT_ONCE = 4
+/** Share of the requests a minute that monitors use; reads have the rest. */
+const SHARE = 0.75
+/** Requests by id that follow a step, even if its lists have used up the budget. */
+const SETTLE_MIN = 2
+/** Requests by id whose items are recorded together. */
+const SETTLE_MAX = 8
+/** Requests that holes leave for the ids that the next lists will lack. */
+const RESERVE = 3
+/** The time up to which everything was read may be so old before steps are delayed for its proof. */
+const PROOF_MS = 60_000
+/** A step waits for its budget if that takes longer. */
+const WAIT_MIN_MS = 500
 
 /**
  * The stream of posts and comments by the server's own ids: the newest pages for most of them, one
  * request for each id between that no page had. Neither series is dense, and no list is in the order
  * of arrival: posts of other servers arrive late, under their own date and a new id.
+ *
+ * A step reads the lists only, so that their items are matched at once. The requests by id follow it.
  */
 export function createStream({
   clock,
@@ -50,14 +68,29 @@ export function createStream({
   api: Api
   site_url: string
 }): ItemStream {
+  /** Adds the requests that monitors may send since the last time. */
+  function refill({ budget }: State, now: number, requests: number): void {
+    const gained = (Math.max(0, now - budget.at) / 60_000) * SHARE * api.perMinute()
+    budget.tokens = Math.min(requests, budget.tokens + gained)
+    budget.at = now
+  }
+
   async function advance(text: string | null, bounds: StreamCall): Promise<Outcome<StreamStep>> {
     const call = { deadline_at: bounds.deadline_at, signal: bounds.signal, use: 'poll' } as const
     const server = await api.server(call)
     if (!server.ok) return server
     const { dialect } = server.value
-    const step = createStep(api, site_url, call, bounds.requests)
     const began = clock.now()
     const state: State = text === null ? newState(began) : JSON.parse(text)
+    refill(state, began, bounds.requests)
+    const wait_ms = (-state.budget.tokens / (SHARE * api.perMinute())) * 60_000
+    if (wait_ms > WAIT_MIN_MS)
+      return fail({
+        kind: 'throttled',
+        retry_after_s: Math.ceil(wait_ms / 1000),
+        not_requested: true,
+      })
+    const step = createStep(api, site_url, call, bounds.requests)
     const params = { type_: dialect.word('All'), sort: dialect.word('New') }
 
     const heads = {
@@ -65,45 +98,82 @@ export function createStream({
       comment: await step.page('comment', params, null),
     }
     if (heads.post === null) return { ok: false, fault: step.fault() ?? { kind: 'timeout' } }
-    if (text === null) {
-      for (const kind of ['post', 'comment'] as const)
-        begin(state[kind], heads[kind]?.views ?? [], kind)
-      await readModlog(state, step, began, true)
-      return ok(
-        result(state, step, began, { behind: null, skipped: [], unanswered: [], partial: null }),
-      )
-    }
-
-    const unanswered: number[] = []
     const skipped: IdRange[] = []
     let behind: IdRange | null = null
     let partial: PartialReason | null = null
-    for (const kind of ['post', 'comment'] as const) {
+    for (const kind of KINDS) {
       const head = heads[kind]
       if (head === null) continue
       const series = state[kind]
+      const at = began - head.age_ms
       if (series.first === 0) {
         begin(series, head.views, kind)
-        series.read_until = began - head.age_ms
+        series.read_until = text === null ? began : at
         continue
       }
+      const is_late = series.last < series.bound
+      series.floor = series.bound
       // A list of comments without pages and ids is all that a partial API has.
-      const can_ask = kind === 'post' || !dialect.is_wrapper
-      await retryHoles(series, kind, step, began, unanswered)
-      await readPages(series, kind, head, params, step, !dialect.is_wrapper)
-      if (kind === 'post') await findVanished(series, step, began)
-      const singles = step.singles()
-      await walk(series, kind, step, began, can_ask)
+      const can_ask = canAsk(kind, dialect)
+      await readPages(series, kind, { head, at, now: began, can_ask }, params, step)
+      if (kind === 'post') series.vanished = vanishedOf(series, step)
       const unread = leftBehind(series, kind, began, can_ask)
-      behind ??= unread.behind
       skipped.push(...unread.skipped)
+      if (!can_ask) series.read_until = Math.max(series.read_until, at)
+      // Ids that this step has found are requested next.
+      if (is_late || !can_ask) behind ??= unread.behind
       if (began - series.skipped_at < SKIP_MS) partial ??= can_ask ? 'not_affordable' : 'no_paging'
-      else if (unread.behind !== null && step.singles() === singles)
-        partial ??= 'order_is_not_arrival'
-      prove(series, began - head.age_ms)
+      else if (is_late && unread.behind !== null) partial ??= 'order_is_not_arrival'
     }
+    if (text === null) await readModlog(state, step, began, true)
+    state.is_settled = false
+    return ok(result(state, step, began, { behind, skipped, unanswered: [], partial }))
+  }
+
+  async function settle(text: string, bounds: StreamCall): Promise<Outcome<StreamStep>> {
+    const call = { deadline_at: bounds.deadline_at, signal: bounds.signal, use: 'poll' } as const
+    const server = await api.server(call)
+    if (!server.ok) return server
+    const { dialect } = server.value
+    const began = clock.now()
+    const state: State = JSON.parse(text)
+    refill(state, began, bounds.requests)
+    const affordable = Math.floor(state.budget.tokens)
+    const most = Math.max(state.is_settled ? 0 : SETTLE_MIN, affordable)
+    state.is_settled = true
+    const step = createStep(api, site_url, call, Math.min(SETTLE_MAX, most), () =>
+      api.client.wait_ms(),
+    )
+    /** Is one more request within the budget, so that it delays no step? */
+    const canSpare = () => step.requests() < affordable
+    const unanswered: number[] = []
+    const kinds = KINDS.filter((kind) => state[kind].first !== 0 && canAsk(kind, dialect))
+    for (const kind of kinds) await walk(state[kind], kind, step, began)
     await readModlog(state, step, began, false)
-    return ok(result(state, step, began, { behind, skipped, unanswered, partial }))
+    const retries = Math.max(SETTLE_MIN, affordable - RESERVE)
+    for (const kind of kinds) {
+      unanswered.push(...takeForgotten(state[kind], began).map((id) => baseOf(kind) + id))
+      await retryHoles(state[kind], kind, step, began, unanswered, retries)
+    }
+    for (const kind of kinds)
+      if (canSpare() || began - state[kind].read_until > PROOF_MS)
+        await readNext(state[kind], kind, step, began, 'due')
+    if (canSpare()) await readVanished(state.post, step, began)
+    for (const kind of kinds)
+      if (canSpare()) await readNext(state[kind], kind, step, began, 'spare')
+    for (const kind of kinds)
+      await retryHoles(state[kind], kind, step, began, unanswered, affordable, true)
+    const fault = step.fault()
+    if (fault !== null && step.answered().length === 0) return { ok: false, fault }
+    let behind: IdRange | null = null
+    let partial: PartialReason | null = null
+    for (const kind of KINDS) {
+      const can_ask = canAsk(kind, dialect)
+      if (can_ask) behind ??= unreadOf(state[kind], kind)
+      if (began - state[kind].skipped_at < SKIP_MS)
+        partial ??= can_ask ? 'not_affordable' : 'no_paging'
+    }
+    return ok(result(state, step, began, { behind, skipped: [], unanswered, partial }))
   }
 
   return {
@@ -111,6 +181,7 @@ export function createStream({
     // Hidden ids are requested again, and the moderation log names those that are shown again.
     relisted_ms: 0,
     advance,
+    settle,
     async reread(range, bounds) {
       const kind = range.from_id > COMMENT_BASE ? 'comment' : 'post'
       const base = baseOf(kind)
@@ -136,278 +207,205 @@ export function createStream({
   }
 }
 
-type Step = ReturnType<typeof createStep>
-/** State of an id: `absent` is one that no reader can see, for a reason that the API does not state. */
-type Asked = 'live' | 'hidden' | 'absent'
-type StepPage = { views: Row[]; after: string | null; age_ms: number }
+/** Can the ids of a series be requested? A partial API has only those of posts. */
+const canAsk = (kind: SeriesName, { is_wrapper }: Dialect): boolean =>
+  kind === 'post' || !is_wrapper
 
-/** Reads within a number of requests. */
-function createStep(api: Api, site_url: string, call: HttpCall, requests_max: number) {
-  const items = new Map<string, Item>()
-  const gone = new Set<string>()
-  /** Read in this step, by kind and id. */
-  const seen = { post: new Set<number>(), comment: new Set<number>() }
-  const answered = new Set<number>()
-  let sent = 0
-  let singles = 0
-  let fault: Fault | null = null
+type ListBounds = { head: StepPage; at: number; now: number; can_ask: boolean }
 
-  /** Takes a row that was read; false for one that its readers cannot see. */
-  function take(kind: SeriesName, view: Row): boolean {
-    const object = fieldsOf(view[kind])
-    const id = numberAt(object, 'id') ?? 0
-    const name = nameOf(kind, id)
-    answered.add(baseOf(kind) + id)
-    if (livenessOf(object) !== 'live') {
-      items.delete(name)
-      gone.add(name)
-      return false
-    }
-    const item = toItem(view, site_url)
-    gone.delete(name)
-    if (item !== null) items.set(name, item)
-    return true
-  }
-
-  return {
-    seen,
-    take,
-    left: () => (fault === null ? Math.max(0, requests_max - sent) : 0),
-    requests: () => sent,
-    singles: () => singles,
-    fault: () => fault,
-    items: () =>
-      [...items.values()].toSorted(
-        (a, b) => a.created_utc - b.created_utc || Number(a.id) - Number(b.id),
-      ),
-    gone: () => [...gone],
-    answered: () => [...answered],
-    goneIs: (kind: SeriesName, id: number) => void gone.add(nameOf(kind, id)),
-    /** A page of the newest; null if it was not read. A cursor that has failed ends the pages only. */
-    async page(
-      kind: SeriesName,
-      params: Record<string, string>,
-      after: string | null,
-    ): Promise<StepPage | null> {
-      if (fault !== null || sent >= requests_max) return null
-      sent += 1
-      const paging = { limit: PAGE_MAX, after }
-      const page = await api.list(kind, `/${kind}/list`, params, paging, call)
-      if (page.ok) return page.value
-      if (after === null || !['rejected', 'not_found'].includes(page.fault.kind)) fault = page.fault
-      return null
-    },
-    /** Requests one id; null if it was not answered. */
-    async ask(kind: SeriesName, id: number): Promise<Asked | null> {
-      if (fault !== null || sent >= requests_max) return null
-      sent += 1
-      singles += 1
-      const answer = await api.byId(kind, id, call)
-      if (!answer.ok) {
-        fault = answer.fault
-        return null
-      }
-      if (answer.value === null) return 'absent'
-      seen[kind].add(id)
-      return take(kind, answer.value) ? 'live' : 'hidden'
-    },
-    /** Entries of the moderation log; null if it was not read. A log that is not public is left. */
-    async modlog() {
-      if (fault !== null || sent >= requests_max) return null
-      sent += 1
-      const answer = await api.get('/modlog', { limit: PAGE_MAX }, call)
-      return answer.ok ? modActionsOf(answer.value) : null
-    },
-  }
-}
-
-const nameOf = (kind: SeriesName, id: number): string => `${kind === 'post' ? 't3' : 't1'}_${id}`
 /** Takes the rows of the newest pages: new ones, edited ones, those that were hidden or restored. */
 async function readPages(
   series: Series,
   kind: SeriesName,
-  head: StepPage,
+  { head, at, now, can_ask }: ListBounds,
   params: Record<string, string>,
-  step: Step,
-  has_pages: boolean,
+  step: StepReads,
 ): Promise<void> {
   const known = new Map(series.rows.map((row) => [row[0], row]))
   const views: Row[] = []
   let page: StepPage | null = head
   for (let count = 1; page !== null; count++) {
-    let news = 0
+    const isNew = (view: Row): boolean => {
+      const [id] = toKnown(view, kind)
+      return id > series.last && !isReadAhead(series, id)
+    }
+    const news = page.views.slice(-PAGE_TAIL).filter(isNew).length
     for (const view of page.views) {
-      const row = toKnown(view, kind)
-      const [id, version] = row
+      const [id, version] = toKnown(view, kind)
       views.push(view)
       step.seen[kind].add(id)
       series.bound = Math.max(series.bound, id)
-      if (id > series.last && !isReadAhead(series, id)) news += 1
-      if (id >= series.first && known.get(id)?.[1] !== version) {
-        step.take(kind, view)
-        if (version !== -1) series.holes = series.holes.filter(([hole]) => hole !== id)
-      }
+      if (id < series.first || known.get(id)?.[1] === version) continue
+      step.take(kind, view)
+      const is_hidden = version === -1
+      // One that was hidden before it was read may be restored; one that was read has matched.
+      if (is_hidden && (known.has(id) || !can_ask)) continue
+      series.holes = series.holes.filter(([hole]) => hole !== id)
+      if (is_hidden) series.holes.push(holeOf(series, id, now, { is_hidden }))
     }
-    const is_whole = missing(series, kind, step).length === 0
-    const has_next = has_pages && page.after !== null && count < PAGES_MAX
-    if (news === 0 || is_whole || !has_next || step.left() <= 1) break
+    const has_next = can_ask && page.after !== null && count < PAGES_MAX && step.left() > 1
+    if (news === 0 || !has_next || isWhole(series, kind, step)) break
     page = await step.page(kind, params, page.after)
   }
+  noteListed(series, views, kind, at)
+  markRead(series, step.seen[kind])
   keepRows(series, views, kind)
 }
 
-/** Ids up to the bound that were neither read nor requested. */
-function missing(series: Series, kind: SeriesName, step: Step): number[] {
-  const ids: number[] = []
-  for (let id = series.last + 1; id <= series.bound && ids.length <= PAGE_MAX; id++)
-    if (!step.seen[kind].has(id) && !isReadAhead(series, id)) ids.push(id)
-  return ids
+/** True if no id up to the bound is unread. */
+function isWhole(series: Series, kind: SeriesName, step: StepReads): boolean {
+  for (let id = series.last + 1; id <= series.bound; id++)
+    if (!step.seen[kind].has(id) && !isReadAhead(series, id)) return false
+  return true
 }
 
-/** Requests the ids that no page had, then the one after the newest, until the requests are used up. */
-async function walk(
-  series: Series,
-  kind: SeriesName,
-  step: Step,
-  now: number,
-  can_ask: boolean,
-): Promise<void> {
-  const settle = () => {
-    while (
-      series.last < series.bound &&
-      (step.seen[kind].has(series.last + 1) || isReadAhead(series, series.last + 1))
-    )
-      series.last += 1
-  }
-  settle()
-  if (!can_ask) return
-  while (series.last < series.bound) {
-    const ids = missing(series, kind, step).slice(0, Math.min(AT_ONCE, step.left()))
-    if (ids.length === 0) break
+/** Requests the ids that no page had. */
+async function walk(series: Series, kind: SeriesName, step: StepReads, now: number): Promise<void> {
+  for (;;) {
+    const ids = missingIds(series, Math.min(AT_ONCE, step.left()))
+    if (ids.length === 0) return
     const answers = await Promise.all(ids.map((id) => step.ask(kind, id)))
     for (const [index, answer] of answers.entries()) {
       const id = ids[index] ?? 0
-      if (answer === null) continue
-      step.seen[kind].add(id)
       // A hidden item may be restored; one that no reader can see may be late.
-      if (answer !== 'live')
-        series.holes.push([id, seconds(now), answer === 'absent' ? 0 : YOUNG_TRIES])
+      if (answer !== null) note(series, id, answer, now)
     }
-    settle()
+    markRead(
+      series,
+      ids.filter((_, index) => answers[index] !== null),
+    )
   }
-  // A post of another server may be the newest by its id and too old for the pages.
-  while (series.last === series.bound && step.left() > 0) {
-    const answer = await step.ask(kind, series.bound + 1)
-    if (answer === null || answer === 'absent') break
-    series.bound += 1
-    if (answer === 'hidden') series.holes.push([series.bound, seconds(now), YOUNG_TRIES])
-    series.last = series.bound
-  }
-  const above = [...step.seen[kind]].filter((id) => id > series.last)
-  series.ahead = toRanges([
-    ...series.ahead.filter(([, to]) => to > series.last),
-    ...above.map((id): [number, number] => [id, id]),
-  ])
 }
 
-/** Requests holes again that are due, youngest first. */
+function note(series: Series, id: number, answer: Asked, now: number): void {
+  series.holes = series.holes.filter(([hole]) => hole !== id)
+  if (answer !== 'live')
+    series.holes.push(holeOf(series, id, now, { is_hidden: answer === 'hidden' }))
+}
+
+/** Requests the id after the newest: a post of another server may be too old for the pages. */
+async function readNext(
+  series: Series,
+  kind: SeriesName,
+  step: StepReads,
+  now: number,
+  which: Series['next'],
+): Promise<void> {
+  while (series.next === which && series.last === series.bound && step.left() > 0) {
+    const answer = await step.ask(kind, series.bound + 1)
+    if (answer === null) return
+    if (answer === 'absent') {
+      series.next = 'known'
+      series.read_until = Math.max(series.read_until, series.listed_at)
+      return
+    }
+    note(series, series.bound + 1, answer, now)
+    markRead(series, [series.bound + 1])
+  }
+}
+
+/** Requests holes again that are due, until the step has sent `requests_max`. */
 async function retryHoles(
   series: Series,
   kind: SeriesName,
-  step: Step,
+  step: StepReads,
   now: number,
   unanswered: number[],
+  requests_max: number,
+  is_late = false,
 ): Promise<void> {
-  const kept: Hole[] = []
-  const age_s = (hole: Hole) => seconds(now) - hole[1]
-  for (const hole of series.holes.toSorted((a, b) => b[1] - a[1])) {
-    const [id, since_s, tries] = hole
-    const answer = age_s(hole) < (RETRIES_S[tries] ?? Infinity) ? null : await step.ask(kind, id)
-    if (answer === null) {
-      kept.push(hole)
-      continue
-    }
-    if (answer === 'live') continue
-    const passed = RETRIES_S.filter((it) => it <= age_s(hole)).length
-    if (answer === 'absent' && tries < YOUNG_TRIES && passed >= YOUNG_TRIES)
-      unanswered.push(baseOf(kind) + id)
-    const next = answer === 'hidden' ? Math.max(passed, YOUNG_TRIES) : passed
-    if (next < RETRIES_S.length) kept.push([id, since_s, next])
+  for (const hole of dueHoles(series, now, is_late)) {
+    if (step.left() === 0 || step.requests() >= requests_max) return
+    const [id] = hole
+    const answer = await step.ask(kind, id)
+    if (answer === null) return
+    series.holes = series.holes.filter((it) => it[0] !== id)
+    const older = answer === 'live' ? null : olderHole(hole, answer, now)
+    if (older === 'unanswered') unanswered.push(baseOf(kind) + id)
+    else if (older !== null) series.holes.push(older)
   }
-  series.holes = kept
 }
 
-/** Posts leave the list when they are removed: those of the last pages that are missing are requested. */
-async function findVanished(series: Series, step: Step, now: number): Promise<void> {
+/** Posts that left the list since the step before, as they do when they are removed. */
+function vanishedOf(series: Series, step: StepReads): number[] {
   const listed = series.rows.filter(([id]) => step.seen.post.has(id))
   // Featured posts stand above the order, so the oldest tenth of the rows says nothing.
   const oldest = listed.map(([, , created]) => created).toSorted((a, b) => a - b)
   const floor = oldest[Math.floor(oldest.length / 10)] ?? Infinity
-  const vanished = series.rows.filter(
-    ([id, version, created]) =>
-      id >= series.first && version !== -1 && created > floor && !step.seen.post.has(id),
-  )
-  for (const row of vanished.slice(0, VANISHED_MAX)) {
-    const answer = await step.ask('post', row[0])
-    if (answer === null || answer === 'live') continue
-    step.goneIs('post', row[0])
-    row[1] = -1
-    series.holes.push([row[0], seconds(now), YOUNG_TRIES])
+  return series.rows
+    .filter(
+      ([id, version, created]) =>
+        id >= series.first && version !== -1 && created > floor && !step.seen.post.has(id),
+    )
+    .slice(0, VANISHED_MAX)
+    .map(([id]) => id)
+}
+
+async function readVanished(series: Series, step: StepReads, now: number): Promise<void> {
+  for (const id of series.vanished) {
+    if (step.left() === 0) return
+    const answer = await step.ask('post', id)
+    if (answer === null) return
+    series.vanished = series.vanished.filter((it) => it !== id)
+    if (answer === 'live') continue
+    step.goneIs('post', id)
+    const row = series.rows.find((it) => it[0] === id)
+    if (row !== undefined) row[1] = -1
+    series.holes = series.holes.filter(([hole]) => hole !== id)
+    series.holes.push(holeOf(series, id, now, { is_hidden: true, was_read: true }))
   }
 }
 
 /** Reads removals and restorations since the last time, where the log is public. */
 async function readModlog(
-  { post, comment, modlog }: State,
-  step: Step,
+  state: State,
+  step: StepReads,
   now: number,
   is_first: boolean,
 ): Promise<void> {
+  const { modlog } = state
   if (now - modlog.at < MODLOG_EVERY_MS || step.left() === 0) return
   const actions = await step.modlog()
   if (step.fault() === null) modlog.at = now
   const before = { ...modlog }
-  for (const { id, fullname, is_restored } of actions ?? []) {
+  // Oldest first: of the entries of one item the last one holds.
+  for (const { id, at, fullname, is_restored } of (actions ?? []).toReversed()) {
     const prefix = fullname.startsWith('t3') ? 't3' : 't1'
-    const [kind, series]: [SeriesName, Series] =
-      prefix === 't3' ? ['post', post] : ['comment', comment]
+    const kind = prefix === 't3' ? 'post' : 'comment'
+    const series = state[kind]
     const target = Number(fullname.slice(3))
-    const is_known = target >= series.first && target <= series.last
-    if (!is_first && id > before[prefix] && is_known) {
-      if (is_restored === false && !step.seen[kind].has(target)) step.goneIs(kind, target)
-      else if (!step.seen[kind].has(target)) {
-        const answer = await step.ask(kind, target)
-        // Entries that were not answered are read by the next step.
-        if (answer === null) {
-          modlog.t3 = before.t3
-          modlog.t1 = before.t1
-          modlog.at = 0
-          return
-        }
-        if (answer === 'live') series.holes = series.holes.filter(([hole]) => hole !== target)
-      }
-    }
+    const is_known = target >= series.first && target <= series.bound
+    const is_new = at === null ? id > before[prefix] : at > before.until
     modlog[prefix] = Math.max(modlog[prefix], id)
+    modlog.until = Math.max(modlog.until, at ?? 0)
+    if (is_first || !is_new || !is_known) continue
+    if (is_restored === false) {
+      step.goneIs(kind, target)
+      continue
+    }
+    // It is requested at once; the end of the log of a removal is that of its item.
+    const hole = series.holes.find((it) => it[0] === target)
+    const lag_s = hole?.[3] ?? -1
+    series.holes = series.holes.filter((it) => it[0] !== target)
+    series.holes.push([target, seconds(now), 0, Math.min(-1, lag_s)])
   }
 }
 
 function result(
   state: State,
-  step: Step,
+  step: StepReads,
   now: number,
   found: Pick<StreamStep, 'behind' | 'skipped' | 'unanswered' | 'partial'>,
 ): StreamStep {
   const { post, comment } = state
-  for (const kind of ['post', 'comment'] as const) {
-    const holes = state[kind].holes.toSorted((a, b) => b[1] - a[1])
-    state[kind].holes = holes.slice(0, HOLES_MAX)
-    for (const [id, , tries] of holes.slice(HOLES_MAX))
-      if (tries < YOUNG_TRIES) found.unanswered.push(baseOf(kind) + id)
-  }
-  const young = [...post.holes, ...comment.holes].filter(([, , tries]) => tries < YOUNG_TRIES)
+  for (const kind of KINDS)
+    found.unanswered.push(...boundHoles(state[kind]).map((id) => baseOf(kind) + id))
+  state.budget.tokens -= step.requests()
+  const items = step.items()
   return {
     ...found,
-    items: step.items(),
+    items,
+    arrived: items.filter(({ kind, id }) => Number(id) > state[kind].floor).map(({ name }) => name),
     gone: step.gone(),
     answered: step.answered(),
     state: JSON.stringify(state),
@@ -416,7 +414,8 @@ function result(
       now,
       post.read_until,
       comment.read_until,
-      ...young.map(([, since_s]) => since_s * 1000),
+      heldAt(post, now),
+      heldAt(comment, now),
     ),
     requests: step.requests(),
   }

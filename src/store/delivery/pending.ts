@@ -9,6 +9,9 @@ export const pendingDeliveries = (columns: string): string =>
   `(SELECT ${columns} FROM deliveries INDEXED BY deliveries_due WHERE status = 'pending' AND lease IS NULL
     UNION ALL SELECT ${columns} FROM deliveries INDEXED BY deliveries_leased WHERE lease IS NOT NULL)`
 
+/** SQL condition of the index on deliveries that failed in this round and wait for another attempt. */
+export const RETRYING = "status = 'pending' AND retry_index > 0"
+
 /** Deliveries that were to be sent and have ended, with or without an attempt. */
 type EndedDeliveries = { status: 'delivered' | 'failed' | 'dead'; kind: WebhookKind; count: number }
 

@@ -151,6 +151,8 @@ export type Addressee = {
   kind: WebhookKind
   url: string
   secret: Uint8Array
+  /** Credentials at a push service or broker. */
+  credentials?: Uint8Array | null
   /** The secret before the last rotation, which signs too until `old_secret_until`. */
   old_secret?: Uint8Array | null
   old_secret_until?: number | null
@@ -160,7 +162,7 @@ export type Addressee = {
 export function findAddressee(db: Db, customer_id: string, id: string): Addressee | null {
   return db
     .query<Addressee, [{ id: string; customer_id: string }]>(
-      `SELECT id AS webhook_id, kind, url, secret, old_secret, old_secret_until FROM webhooks
+      `SELECT id AS webhook_id, kind, url, secret, credentials, old_secret, old_secret_until FROM webhooks
         WHERE id = $id AND customer_id = $customer_id AND deleted_at IS NULL`,
     )
     .get({ id, customer_id })

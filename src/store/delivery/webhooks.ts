@@ -35,7 +35,17 @@ function orderWaiting(db: Db, id: string, ordered: boolean): void {
 export function resumeWebhook(db: Db, id: string): void {
   db.query(
     `UPDATE webhooks SET paused_at = NULL, pause_reason = NULL,
-            failing_since = NULL, failing_days = 0, failing_day = NULL WHERE id = $id`,
+            failing_since = NULL, failing_days = 0, failing_day = NULL, refused_since = NULL WHERE id = $id`,
+  ).run({ id })
+}
+
+/** Forgets the attempts at a target's former address; a paused target stays paused. */
+function forgetAttempts(db: Db, id: string): void {
+  clearFailures(db, id)
+  db.query('DELETE FROM webhook_hours WHERE webhook_id = $id').run({ id })
+  db.query(
+    `UPDATE webhooks SET last_success_at = NULL, refused_since = NULL, last_failure_at = NULL, last_failure_row = NULL, last_failure_n = NULL
+      WHERE id = $id`,
   ).run({ id })
 }
 
@@ -107,20 +117,24 @@ export type Webhook = {
   max_per_second: number | null
   /** True when each monitor's deliveries are sent one after another. */
   ordered: boolean
+  /** True if credentials at a push service or broker are stored. */
+  has_credentials: boolean
 }
 
-type Row = Omit<Webhook, 'active' | 'ordered'> & { active: number; ordered: number }
+type Flag = 'active' | 'ordered' | 'has_credentials'
+type Row = Omit<Webhook, Flag> & Record<Flag, number>
 
 // An unconfirmed target counts as switched off, regardless of its setting.
 const COLUMNS =
-  'id, kind, url, created_at, active AND NOT awaits_confirmation AS active, paused_at, pause_reason, name, max_per_second, ordered'
+  'id, kind, url, created_at, active AND NOT awaits_confirmation AS active, paused_at, pause_reason, name, max_per_second, ordered, credentials IS NOT NULL AS has_credentials'
 const fromRow = (row: Row): Webhook => ({
   ...row,
   active: row.active === 1,
   ordered: row.ordered === 1,
+  has_credentials: row.has_credentials === 1,
 })
 
-/** Inserts a target. `secret` is sealed. */
+/** Inserts a target. `secret` and `credentials` are sealed. */
 export function insertWebhook(
   db: Db,
   webhook: {
@@ -129,6 +143,7 @@ export function insertWebhook(
     kind: WebhookKind
     url: string
     secret: Uint8Array
+    credentials?: Uint8Array | null
     created_at: number
     name?: string | null
     /** True: nothing is sent until the reader confirms. */
@@ -136,10 +151,11 @@ export function insertWebhook(
   },
 ): void {
   db.query(
-    `INSERT INTO webhooks (id, customer_id, kind, url, secret, created_at, name, awaits_confirmation)
-     VALUES ($id, $customer_id, $kind, $url, $secret, $created_at, $name, $awaits_confirmation)`,
+    `INSERT INTO webhooks (id, customer_id, kind, url, secret, credentials, created_at, name, awaits_confirmation)
+     VALUES ($id, $customer_id, $kind, $url, $secret, $credentials, $created_at, $name, $awaits_confirmation)`,
   ).run({
     ...webhook,
+    credentials: webhook.credentials ?? null,
     name: webhook.name ?? null,
     awaits_confirmation: webhook.awaits_confirmation ? 1 : 0,
   })
@@ -158,10 +174,14 @@ export function findWebhook(db: Db, customer_id: string, id: string): Webhook | 
 
 /** Editable fields of a target; absent ones stay unchanged. */
 export type WebhookChange = {
+  /** An address of the same kind, validated. */
+  url?: string | undefined
   name?: string | null | undefined
   active?: boolean | undefined
   max_per_second?: number | null | undefined
   ordered?: boolean | undefined
+  /** Sealed; null removes them. */
+  credentials?: Uint8Array | null | undefined
 }
 
 /**
@@ -177,12 +197,18 @@ export function updateWebhook(
   return transact(db, () => {
     const before = findWebhook(db, customer_id, id)
     if (before === null) return null
-    const { name = before.name, max_per_second = before.max_per_second } = edit
+    const { name = before.name, max_per_second = before.max_per_second, url = before.url } = edit
     const { active = before.active, ordered = before.ordered } = edit
     db.query(
-      `UPDATE webhooks SET name = $name, active = coalesce($active, active), max_per_second = $max_per_second, ordered = $ordered
+      `UPDATE webhooks SET url = $url, name = $name, active = coalesce($active, active), max_per_second = $max_per_second, ordered = $ordered
         WHERE id = $id`,
-    ).run({ id, name, active: edit.active ?? null, max_per_second, ordered: ordered ? 1 : 0 })
+    ).run({ id, url, name, active: edit.active ?? null, max_per_second, ordered: ordered ? 1 : 0 })
+    if (url !== before.url) forgetAttempts(db, id)
+    if (edit.credentials !== undefined)
+      db.query('UPDATE webhooks SET credentials = $credentials WHERE id = $id').run({
+        id,
+        credentials: edit.credentials,
+      })
     if (before.ordered !== ordered) orderWaiting(db, id, ordered)
     if (before.active && !active) failWaiting(db, id, 'webhook_paused')
     return findWebhook(db, customer_id, id)
@@ -269,19 +295,26 @@ export type SetWebhook = {
   active: boolean
   ordered: boolean
   max_per_second: number | null
+  has_credentials: boolean
 }
 
-type SetWebhookRow = Omit<SetWebhook, 'active' | 'ordered'> & { active: number; ordered: number }
+type SetWebhookRow = Omit<SetWebhook, Flag> & Record<Flag, number>
 
 /** A customer's targets as configured, oldest first. */
 export function listSetWebhooks(db: Db, customer_id: string): SetWebhook[] {
   return db
     .query<SetWebhookRow, [{ customer_id: string }]>(
-      `SELECT id, name, kind, url, active, ordered, max_per_second FROM webhooks
+      `SELECT id, name, kind, url, active, ordered, max_per_second,
+              credentials IS NOT NULL AS has_credentials FROM webhooks
         WHERE customer_id = $customer_id AND deleted_at IS NULL ORDER BY created_at, id`,
     )
     .all({ customer_id })
-    .map((row) => ({ ...row, active: row.active === 1, ordered: row.ordered === 1 }))
+    .map((row) => ({
+      ...row,
+      active: row.active === 1,
+      ordered: row.ordered === 1,
+      has_credentials: row.has_credentials === 1,
+    }))
 }
 
 /** True when an id is in use by any customer; removed rows keep their id too. */

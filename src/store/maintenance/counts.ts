@@ -1,6 +1,6 @@
 import { type Db, schemaVersion } from '../db/connection.ts'
 import { unpackBody } from '../delivery/deliveries.ts'
-import { pendingDeliveries } from '../delivery/pending.ts'
+import { pendingDeliveries, RETRYING } from '../delivery/pending.ts'
 
 /** Longest backlog that is counted exactly. */
 const PENDING_MAX = 10_000
@@ -64,16 +64,25 @@ export function countMatches(db: Db, customer_id: CustomerScope, since: number):
   return row?.n ?? 0
 }
 
-/** Waiting and leased deliveries, counted up to `max`. */
-export function countPending(db: Db, customer_id: CustomerScope, max: number): number {
-  const mine = 'WHERE webhook_id IN (SELECT id FROM webhooks WHERE customer_id = $whose)'
-  const row = db
-    .query<{ n: number }, [{ max: number; whose?: string }]>(
-      `SELECT count(*) AS n FROM (
-         SELECT 1 FROM ${pendingDeliveries('webhook_id')} ${customer_id === null ? '' : mine} LIMIT $max)`,
-    )
-    .get(customer_id === null ? { max } : { max, whose: customer_id })
-  return row?.n ?? 0
+/** Deliveries before their first attempt, and those that failed and are tried again. */
+export type PendingCounts = { waiting: number; retrying: number }
+
+/** Waiting and retrying deliveries, each counted up to `max`. */
+export function countPending(db: Db, customer_id: CustomerScope, max: number): PendingCounts {
+  const mine =
+    customer_id === null
+      ? ''
+      : 'webhook_id IN (SELECT id FROM webhooks WHERE customer_id = $whose) AND'
+  const count = (from: string, limit: number) =>
+    db
+      .query<{ n: number }, [{ limit: number; whose?: string }]>(
+        `SELECT count(*) AS n FROM (SELECT 1 FROM ${from} LIMIT $limit)`,
+      )
+      .get(customer_id === null ? { limit } : { limit, whose: customer_id })?.n ?? 0
+  const retrying = count(`deliveries INDEXED BY deliveries_retrying WHERE ${mine} ${RETRYING}`, max)
+  // The index of pending deliveries does not tell one from the other.
+  const pending = count(`${pendingDeliveries('webhook_id')} WHERE ${mine} 1`, max + retrying)
+  return { waiting: pending - retrying, retrying }
 }
 
 /** A recent event. `body`: the matched item as it is sent; null where there is none. */
@@ -184,6 +193,70 @@ export function bodyOf(
   return row?.body ?? null
 }
 
+const HOUR_MS = 3_600_000
+
+/** Matches, successful and failed deliveries of one hour; `at`: its start, epoch ms. */
+export type ActivityHour = { at: number; matches: number; delivered: number; failed: number }
+
+/**
+ * Counts the hour that starts at `at`: items matched, each once per monitor; deliveries that arrived in it; deliveries
+ * created in it that failed for good.
+ */
+export function countHour(db: Db, customer_id: CustomerScope, at: number): ActivityHour {
+  const mine =
+    customer_id === null
+      ? ''
+      : 'AND monitor_id IN (SELECT id FROM monitors WHERE customer_id = $whose)'
+  const by_monitor =
+    customer_id === null
+      ? 'monitor_id IN (SELECT id FROM monitors)'
+      : 'monitor_id IN (SELECT id FROM monitors WHERE customer_id = $whose)'
+  const row = db
+    .query<ActivityHour, [{ at: number; until: number; whose?: string }]>(
+      `SELECT $at AS at,
+              (SELECT count(*) FROM matches WHERE matched_at >= $at AND matched_at < $until ${mine}) AS matches,
+              (SELECT count(*) FROM deliveries INDEXED BY deliveries_delivered
+                WHERE ${by_monitor} AND delivered_at >= $at AND delivered_at < $until) AS delivered,
+              (SELECT count(*) FROM deliveries INDEXED BY deliveries_undelivered
+                WHERE ${by_monitor} AND created_at >= $at AND created_at < $until
+                      AND status IN ('dead', 'failed')) AS failed`,
+    )
+    .get({ at, until: at + HOUR_MS, ...(customer_id !== null && { whose: customer_id }) })
+  return row ?? { at, matches: 0, delivered: 0, failed: 0 }
+}
+
+/** A recent match as the pull API returns it, with its monitor. `matched_at`: epoch ms. */
+export type RecentMatch = {
+  monitor_id: string
+  monitor_name: string | null
+  matched_at: number
+  body: Uint8Array
+}
+
+/** The newest matches, at most `limit`; several items that matched together are one. */
+export function listRecentMatches(
+  db: Db,
+  customer_id: CustomerScope,
+  limit: number,
+): RecentMatch[] {
+  const rows =
+    customer_id === null
+      ? '(SELECT rowid AS row, monitor_id, matched_at FROM match_bodies)'
+      : `(SELECT b.rowid AS row, b.monitor_id, b.matched_at
+            FROM (SELECT id FROM monitors WHERE customer_id = $whose AND last_match_at IS NOT NULL
+                   ORDER BY last_match_at DESC LIMIT $limit) m
+            JOIN match_bodies b ON b.monitor_id = m.id
+             AND b.seq > (SELECT max(seq) FROM match_bodies WHERE monitor_id = m.id) - $limit)`
+  return db
+    .query<RecentMatch, [{ limit: number; whose?: string }]>(
+      `SELECT r.monitor_id, m.name AS monitor_name, r.matched_at, b.body
+         FROM (SELECT * FROM ${rows} ORDER BY matched_at DESC, row DESC LIMIT $limit) r
+         JOIN match_bodies b ON b.rowid = r.row JOIN monitors m ON m.id = r.monitor_id
+        ORDER BY r.matched_at DESC, r.row DESC`,
+    )
+    .all(customer_id === null ? { limit } : { limit, whose: customer_id })
+}
+
 /** The customer of a delivery; null when there is none of this id. */
 export function customerOfDelivery(db: Db, id: string): string | null {
   return (
@@ -206,15 +279,16 @@ export type SystemCounts = {
   webhooks: number
   webhooks_paused: number
   streams: number
-  /** Capped at 100,000. */
-  pending: number
+  /** Each capped at 100,000. */
+  waiting: number
+  retrying: number
   feedback_new: number
 }
 
 /** Counts the current rows. Each count is one index step or reads a table that stays small. */
 export function countSystem(db: Db): SystemCounts & { schema: number } {
   const counts = db
-    .query<SystemCounts, []>(
+    .query<Omit<SystemCounts, keyof PendingCounts>, []>(
       `SELECT (SELECT count(*) FROM customers WHERE removed_at IS NULL) AS customers,
               (SELECT count(*) FROM api_keys WHERE revoked_at IS NULL) AS keys,
               (SELECT count(*) FROM monitors WHERE removed_at IS NULL) AS monitors,
@@ -222,12 +296,13 @@ export function countSystem(db: Db): SystemCounts & { schema: number } {
               (SELECT count(*) FROM webhooks WHERE deleted_at IS NULL) AS webhooks,
               (SELECT count(*) FROM webhooks WHERE deleted_at IS NULL AND paused_at IS NOT NULL) AS webhooks_paused,
               (SELECT count(*) FROM feeds WHERE next_check_at IS NOT NULL) AS streams,
-              (SELECT count(*) FROM (SELECT 1 FROM ${pendingDeliveries('row')} LIMIT ${PENDING_TOTAL_MAX})) AS pending,
               (SELECT count(*) FROM feedback WHERE status = 'new') AS feedback_new`,
     )
     .get()
   if (counts === null) throw new Error('a count returned no row')
-  return { ...counts, schema: schemaVersion(db) }
+  const { feedback_new, ...resources } = counts
+  const pending = countPending(db, null, PENDING_TOTAL_MAX)
+  return { ...resources, ...pending, feedback_new, schema: schemaVersion(db) }
 }
 
 /** A customer as its operator sees it. Money is micro-dollars, instants are epoch ms. */
@@ -238,20 +313,36 @@ export type CustomerSummary = {
   balance_micros: number
   unlimited: number
   created_at: number
+  keys: number
   monitors: number
+  monitors_paused: number
+  webhooks: number
+  webhooks_paused: number
+  /** Deliveries, each up to 1,000. */
+  waiting: number
+  retrying: number
   /** Metered calls in the hours that begin since the given instant. */
   requests: number
 }
 
+const PENDING_OF_CUSTOMER_MAX = 1000
+
 /** Customers, oldest first, with their resources and their calls since an instant; at most `limit`. */
 export function listCustomerSummaries(db: Db, since: number, limit: number): CustomerSummary[] {
   return db
-    .query<CustomerSummary, [{ since: number; limit: number }]>(
+    .query<Omit<CustomerSummary, keyof PendingCounts>, [{ since: number; limit: number }]>(
       `SELECT c.id, c.name, c.plan, c.balance_micros, c.unlimited, c.created_at,
+              (SELECT count(*) FROM api_keys k WHERE k.customer_id = c.id AND k.revoked_at IS NULL) AS keys,
               (SELECT count(*) FROM monitors m WHERE m.customer_id = c.id AND m.removed_at IS NULL) AS monitors,
+              (SELECT count(*) FROM monitors m
+                WHERE m.customer_id = c.id AND m.removed_at IS NULL AND m.active = 0) AS monitors_paused,
+              (SELECT count(*) FROM webhooks w WHERE w.customer_id = c.id AND w.deleted_at IS NULL) AS webhooks,
+              (SELECT count(*) FROM webhooks w
+                WHERE w.customer_id = c.id AND w.deleted_at IS NULL AND w.paused_at IS NOT NULL) AS webhooks_paused,
               (SELECT coalesce(sum(calls), 0) FROM usage_hours u
                 WHERE u.customer_id = c.id AND u.hour_at > $since) AS requests
          FROM customers c WHERE c.removed_at IS NULL ORDER BY c.created_at, c.id LIMIT $limit`,
     )
     .all({ since, limit })
+    .map((row) => ({ ...row, ...countPending(db, row.id, PENDING_OF_CUSTOMER_MAX) }))
 }

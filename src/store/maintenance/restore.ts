@@ -63,6 +63,8 @@ export type Restored = {
  */
 export type LostSecrets = {
   webhooks: string[]
+  /** Webhooks without the credentials that they had. */
+  credentials: string[]
   accounts: string[]
   proxies: string[]
   links: boolean
@@ -237,7 +239,7 @@ function prepare(
   const lost =
     without_secrets && !sealed_here
       ? forgetSecrets(db, ring, random)
-      : { webhooks: [], accounts: [], proxies: [], links: false }
+      : { webhooks: [], credentials: [], accounts: [], proxies: [], links: false }
   const now = clock.now()
   transact(db, () => {
     db.query('UPDATE instance SET key_fingerprint = ?').run(ring.fingerprint)
@@ -343,18 +345,21 @@ function forgetSecrets(db: Db, ring: Ring, random: World['random']): LostSecrets
         .all()
         .map(({ name }) => name)
     const targets = db
-      .query<{ id: string; customer_id: string; kind: string }, []>(
-        'SELECT id, customer_id, kind FROM webhooks WHERE deleted_at IS NULL ORDER BY id',
+      .query<{ id: string; customer_id: string; kind: string; sealed: number }, []>(
+        `SELECT id, customer_id, kind, credentials IS NOT NULL AS sealed
+           FROM webhooks WHERE deleted_at IS NULL ORDER BY id`,
       )
       .all()
-    for (const { id, customer_id, kind } of targets) {
+    for (const { id, customer_id, kind, sealed } of targets) {
       const secret = ring.seal(`webhooks.secret:${id}`, toSecret(random.bytes(KEY_BYTES)))
       rotateSecret(db, customer_id, { id, secret, until: null })
-      // Chats and mail are not signed.
-      if (kind === 'webhook') updateWebhook(db, customer_id, id, { active: false })
+      // Chats and mail are not signed, and have no credentials.
+      if (kind === 'webhook' || sealed === 1)
+        updateWebhook(db, customer_id, id, { active: false, credentials: null })
     }
     const lost = {
       webhooks: targets.filter(({ kind }) => kind === 'webhook').map(({ id }) => id),
+      credentials: targets.filter(({ sealed }) => sealed === 1).map(({ id }) => id),
       accounts: names('accounts'),
       proxies: names('proxies'),
       links: true,

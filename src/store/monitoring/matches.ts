@@ -109,12 +109,12 @@ export function countDeliveries(
   return { ...ended_counts, ...suppressed_counts }
 }
 
-/** Creation of a monitor's newest delivery of any status; null when it has none. */
+/** Creation of the newest delivery of a match of a monitor, of any status; null when it has none. */
 export function lastDeliveryAt(db: Db, monitor_id: string): number | null {
   return (
     db
       .query<{ created_at: number }, [{ monitor_id: string }]>(
-        'SELECT created_at FROM deliveries WHERE monitor_id = $monitor_id ORDER BY created_at DESC LIMIT 1',
+        'SELECT created_at FROM deliveries WHERE monitor_id = $monitor_id AND event IS NULL ORDER BY created_at DESC LIMIT 1',
       )
       .get({ monitor_id })?.created_at ?? null
   )
@@ -239,13 +239,15 @@ export type SeenItem = {
   seq: number
   first_seen_at: number
   found_by: FoundBy
+  /** Digest of its place and text as they were matched last; null: not kept. */
+  digest: string | null
 }
 
 /** The items that a feed has shown before. */
 export function listSeen(db: Db, feed_id: number, item_ids: readonly string[]): SeenItem[] {
   return db
     .query<SeenItem, [{ feed_id: number; ids: string }]>(
-      `SELECT item_id, seq, first_seen_at, found_by FROM feed_items
+      `SELECT item_id, seq, first_seen_at, found_by, digest FROM feed_items
         WHERE feed_id = $feed_id AND item_id IN (SELECT value FROM json_each($ids))`,
     )
     .all({ feed_id, ids: JSON.stringify(item_ids) })
@@ -283,16 +285,27 @@ export function insertSeen(
     created_at: number
     first_seen_at: number
     found_by: FoundBy
+    digest?: string
   },
 ): boolean {
   return (
     db
       .query(
-        `INSERT OR IGNORE INTO feed_items (feed_id, item_id, seq, created_at, first_seen_at, found_by)
-         VALUES ($feed_id, $item_id, $seq, $created_at, $first_seen_at, $found_by)`,
+        `INSERT OR IGNORE INTO feed_items (feed_id, item_id, seq, created_at, first_seen_at, found_by, digest)
+         VALUES ($feed_id, $item_id, $seq, $created_at, $first_seen_at, $found_by, $digest)`,
       )
-      .run(row).changes === 1
+      .run({ digest: null, ...row }).changes === 1
   )
+}
+
+/** Records that a known item was matched in another form. */
+export function markChanged(
+  db: Db,
+  row: { feed_id: number; item_id: string; digest: string },
+): void {
+  db.query(
+    'UPDATE feed_items SET digest = $digest WHERE feed_id = $feed_id AND item_id = $item_id',
+  ).run(row)
 }
 
 /** Records that a feed now lists items that only other feeds had shown. */

@@ -1,5 +1,5 @@
-import type { Ids } from '../../core/polling/coverage.ts'
 import { feedKey, nextPollAt } from '../../core/polling/feed.ts'
+import type { Pass, Recent } from '../../core/polling/reread.ts'
 import type { Db } from '../db/connection.ts'
 import {
   attachFeeds,
@@ -12,7 +12,7 @@ import {
   updateFeedPace,
 } from './feeds.ts'
 
-/** Position of a stream. Instants by the clock of its source. */
+/** Position of a stream. Instants by our clock. */
 export type StreamPosition = {
   /** JSON of the source's adapter. */
   state: string
@@ -53,16 +53,6 @@ export function advanceStream(db: Db, feed_id: number, position: StreamPosition)
   ).run({ feed_id, ...position })
 }
 
-/** A pass over recent ids for items that were listed late. */
-type Pass = { rereads: number; reread_at: number | null; rest: Ids | null }
-
-/** The highest proven ids of the last day, and the present pass over them. */
-type Recent = Pass & {
-  heads: [at: number, id: number][]
-  proven_from: number | null
-  proven_to: number | null
-}
-
 /** State of a stream's passes over its recent ids; null before its first step. */
 export function findRecent(db: Db, feed_id: number): Recent | null {
   type Row = Omit<Recent, 'heads' | 'rest'> & {
@@ -72,7 +62,7 @@ export function findRecent(db: Db, feed_id: number): Recent | null {
   }
   const row = db
     .query<Row, [{ feed_id: number }]>(
-      `SELECT heads, proven_from, proven_to, rereads, reread_at, reread_from, reread_to
+      `SELECT heads, proven_from, proven_to, rereads, reread_at, reread_from, reread_to, reread_depth
          FROM feed_streams WHERE feed_id = $feed_id`,
     )
     .get({ feed_id })
@@ -84,7 +74,7 @@ export function findRecent(db: Db, feed_id: number): Recent | null {
   return { ...rest, heads: marks, rest: left }
 }
 
-const HEAD_EVERY_MS = 30 * 60_000
+const HEAD_EVERY_MS = 10 * 60_000
 
 /** Notes the highest proven id of a stream for passes that go back at most `depth_ms`. */
 export function markHead(db: Db, feed_id: number, now: number, depth_ms: number): void {
@@ -101,18 +91,48 @@ export function markHead(db: Db, feed_id: number, now: number, depth_ms: number)
 }
 
 /** Stores the state of the present pass. */
-export function writePass(db: Db, feed_id: number, { rereads, reread_at, rest }: Pass): void {
+export function writePass(
+  db: Db,
+  feed_id: number,
+  { rereads, reread_at, rest, reread_depth }: Pass,
+): void {
   db.query(
-    `UPDATE feed_streams SET rereads = $rereads, reread_at = $reread_at, reread_from = $from_id, reread_to = $to_id
+    `UPDATE feed_streams SET rereads = $rereads, reread_at = $reread_at, reread_from = $from_id, reread_to = $to_id,
+            reread_depth = $reread_depth
       WHERE feed_id = $feed_id`,
   ).run({
     feed_id,
     rereads,
     reread_at,
+    reread_depth,
     from_id: rest?.from_id ?? null,
     to_id: rest?.to_id ?? null,
   })
 }
+
+const REREAD_KEPT_MS = 86_400_000
+
+/** Records that a pass is finished. A pass that went back less far replaces one of a day ago only. */
+export function finishPass(db: Db, feed_id: number, now: number): void {
+  db.query(
+    `UPDATE feed_streams SET reread_since = coalesce(reread_depth, verified_from), reread_done_at = $now
+      WHERE feed_id = $feed_id
+        AND (reread_done_at IS NULL OR reread_done_at < $now - $kept OR coalesce(reread_depth, verified_from) <= reread_since)`,
+  ).run({ feed_id, now, kept: REREAD_KEPT_MS })
+}
+
+/** Places that the active monitors of a feed name, those too that they leave out. */
+export const listWatchedPlaces = (db: Db, feed_id: number): string[] =>
+  db
+    .query<{ place: string }, [{ feed_id: number }]>(
+      `SELECT DISTINCT p.value AS place
+         FROM monitor_feeds f JOIN monitors m ON m.id = f.monitor_id AND m.active = 1 AND m.removed_at IS NULL,
+              json_each(json_array(m.filter_spec -> '$.subforum', m.filter_spec -> '$.exclude_subforums')) l,
+              json_each(l.value) p
+        WHERE f.feed_id = $feed_id AND l.type = 'array'`,
+    )
+    .all({ feed_id })
+    .map(({ place }) => place)
 
 /** Due time of the next stream that no step reads now; Infinity when there is none. */
 export function nextStreamDueAt(db: Db, in_progress: ReadonlySet<number> = new Set()): number {
@@ -199,7 +219,8 @@ export type SourceFeeds = {
   open_gaps: number
 }
 
-const FEED_SOURCE = `iif(f.kind = 'stream', f.place, 'main')`
+/** SQL for the source of a row `f` of feeds. */
+export const FEED_SOURCE = `iif(f.kind = 'stream', f.place, 'main')`
 
 /** State of the watched feeds by source, and the newest fault among those that fail now. */
 export function listSourceFeeds(

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 
 import { fail, type Fault, ok } from '../../../src/core/base/result.ts'
-import type { Item } from '../../../src/core/forum/items.ts'
+import { type Item, MORE_PLACES } from '../../../src/core/forum/items.ts'
 import type { StreamSource, StreamSources } from '../../../src/gateway/streams.ts'
 import { listMonitorFeeds } from '../../../src/store/monitoring/monitors.ts'
 import { limitWrites } from '../../simulation/disk.ts'
@@ -13,6 +13,7 @@ const S = 1000
 function createSource(name: string) {
   const items = new Map<number, Item | null>()
   const steps: (string | null)[] = []
+  const places: (readonly string[])[] = []
   const rereads: { from_id: number; to_id: number }[] = []
   const script = {
     most: Infinity,
@@ -24,6 +25,8 @@ function createSource(name: string) {
     missing: new Set<number>(),
     rereads: 0,
     relisted_ms: 0,
+    behind_ms: 0,
+    arrived: [] as string[],
     again: [] as number[],
     partial: null as 'order_is_not_arrival' | null,
     hold: null as Promise<void> | null,
@@ -36,8 +39,11 @@ function createSource(name: string) {
     isPlace: () => true,
     partialFor: () => null,
     ahead_ms: () => 0,
-    async step(state) {
+    behind_ms: () => script.behind_ms,
+    ours: (at) => at + script.behind_ms,
+    async step(state, call) {
       steps.push(state)
+      places.push(call.places)
       await script.hold
       if (script.fault !== null) return fail(script.fault)
       const last = state === null ? max : Number(state)
@@ -45,6 +51,7 @@ function createSource(name: string) {
       const ids = Array.from({ length: to - last }, (_, n) => last + 1 + n)
       return ok({
         items: [...script.again, ...ids].flatMap((id) => items.get(id) ?? []),
+        arrived: script.arrived,
         gone: script.gone,
         state: String(to),
         proven: { from_id: 11, to_id: to },
@@ -80,6 +87,7 @@ function createSource(name: string) {
   return {
     source,
     steps,
+    places,
     rereads,
     script,
     put(title: string, created_at: number, fields: Partial<Item> = {}): number {
@@ -131,6 +139,37 @@ test('a stream starts at the present end, and its items match once', async () =>
   expect(a.steps.slice(1)).toEqual(['11', '12', '13'])
   expect(owned.titles()).toEqual(['one', 'two'])
   expect(facts(owned)).toMatchObject({ key: 'stream:a', proof: 'dense', behind_to: null })
+})
+
+test('ids that a step leaves are read after its items were matched, until nothing is left', async () => {
+  const { fixture, site } = startWith('a')
+  await using owned = fixture
+  const a = site('a')
+  owned.monitor('mon_1', { source: 'a' })
+  await owned.pollDue()
+  const found: string[][] = []
+  const left = [post(901, 'later', START + S), post(902, 'last', START + S)]
+  a.source.settle = async (state) => {
+    found.push(owned.titles())
+    const item = left.shift()
+    if (item === undefined) return ok(null)
+    return ok({
+      items: [{ ...item, source: 'a' }],
+      gone: [],
+      state,
+      proven: { from_id: 11, to_id: 11 },
+      behind: null,
+      skipped: [],
+      unanswered: [],
+      answered: [],
+      verified_until: START,
+      partial: null,
+      requests: 1,
+    })
+  }
+  a.put('listed', START + S)
+  await owned.check()
+  expect(found).toEqual([['listed'], ['listed', 'later'], ['listed', 'later', 'last']])
 })
 
 test('monitors of one source share its feed', async () => {
@@ -367,6 +406,9 @@ test('recent ids are read again in passes of growing depth where items are liste
   const froms = a.rereads.map(({ from_id }) => from_id)
   expect(froms[0]).toBeGreaterThan(known)
   expect(Math.min(...froms)).toBe(11)
+  // The deepest pass of the day counts, not the last one.
+  expect(froms.at(-1)).toBeGreaterThan(11)
+  expect(owned.one('SELECT reread_since FROM feed_streams')).toEqual({ reread_since: START + 10 })
   // An hour late: it is stored, and not sent.
   expect(owned.db.query('SELECT item_id FROM matches ORDER BY item_id').values().flat()).toEqual(
     [hidden, known].map((id) => `a/t3_${id.toString(36)}`),
@@ -536,4 +578,98 @@ test('an item that is gone is no candidate any more', async () => {
   await owned.check()
 
   expect(waiting()).toEqual(['a/t3_c'])
+})
+
+test('the newest ids are read again every half minute, between passes over older ones', async () => {
+  const { fixture, site } = startWith('a')
+  await using owned = fixture
+  const a = site('a')
+  a.script.relisted_ms = 24 * 3_600_000
+  owned.monitor('mon_1', { source: 'a', q: 'kettle' })
+  await owned.pollDue()
+  for (let n = 0; n < 600; n++) a.put('a teapot', START + S)
+  await owned.check()
+  a.script.rereads = 10_000
+  await owned.check()
+  const top = 610
+  expect(a.rereads).toEqual([
+    { from_id: top - 499, to_id: top },
+    { from_id: 11, to_id: top },
+  ])
+  expect(owned.one('SELECT reread_since, reread_done_at FROM feed_streams')).toEqual({
+    reread_since: START + 10,
+    reread_done_at: owned.clock.now(),
+  })
+  a.rereads.length = 0
+  // A pass that is cut goes on with the next step, in turns.
+  owned.pass(5 * 60 * S)
+  a.script.rereads = 4
+  await owned.check()
+  a.script.rereads = 4
+  await owned.check()
+  expect(a.rereads.map(({ from_id }) => from_id)).toEqual([top - 499, 11])
+})
+
+test('an item that changed without a word is matched when it is read again', async () => {
+  const { fixture, site } = startWith('a')
+  await using owned = fixture
+  const a = site('a')
+  a.script.relisted_ms = 24 * 3_600_000
+  owned.monitor('mon_1', { source: 'a', subforum: 'moved' })
+  await owned.pollDue()
+  const ids = ['one', 'two', 'three'].map((title) => a.put(title, START + S))
+  await owned.check()
+  expect(owned.titles()).toEqual([])
+  const [one = 0, two = 0, three = 0] = ids
+  a.change(one, { subforum: 'moved' })
+  a.change(two, { upvotes: 99 })
+  a.change(three, { [MORE_PLACES]: ['Moved'] })
+  a.script.rereads = 1000
+  await owned.check()
+  expect(owned.titles()).toEqual(['one', 'three'])
+  // An edited filter concerns new items only.
+  owned.db.run(
+    `UPDATE monitors SET filter_spec = json_set(filter_spec, '$.subforum', json('["cats"]')), updated_at = updated_at + 1`,
+  )
+  owned.pass(60 * S)
+  await owned.check()
+  expect(owned.titles()).toEqual(['one', 'three'])
+})
+
+test('ids decide what is new where times are those of another site or of a slow clock', async () => {
+  const { fixture, site } = startWith('a')
+  await using owned = fixture
+  const a = site('a')
+  owned.monitor('mon_1', { source: 'a' })
+  await owned.pollDue()
+  const [federated, late] = ['federated', 'late'].map((title) => a.put(title, START - 3600 * S))
+  a.script.arrived = [`t3_${federated?.toString(36)}`]
+  await owned.check()
+  expect(late).toBeGreaterThan(Number(federated))
+  expect(matchesOf(owned)).toEqual([`a/t3_${federated?.toString(36)}`])
+
+  a.script.arrived = []
+  a.put('before', START - 101 * S)
+  const slow = a.put('by a clock that is behind', START - 90 * S)
+  a.script.behind_ms = 100 * S
+  await owned.check()
+  expect(matchesOf(owned).at(-1)).toBe(`a/t3_${slow.toString(36)}`)
+  expect(matchesOf(owned)).toHaveLength(2)
+  const { verified_until, verified_from } = facts(owned) ?? {}
+  expect(verified_until).toBe(START + slow + 100 * S)
+  expect(verified_from).toBe(START + 10)
+})
+
+const matchesOf = ({ db }: MonitorFixture) =>
+  db.query('SELECT item_id FROM matches ORDER BY item_id').values().flat()
+
+test('a step is given the places that its active monitors name', async () => {
+  const { fixture, site } = startWith('a')
+  await using owned = fixture
+  owned.monitor('mon_1', { source: 'a', subforum: ['tag:x', 'cats'] })
+  owned.monitor('mon_2', { source: 'a', q: 'kettle', exclude_subforums: ['dogs'] })
+  owned.monitor('mon_3', { source: 'a', subforum: 'birds' })
+  owned.db.run("UPDATE monitors SET active = 0 WHERE id = 'mon_3'")
+  await owned.pollDue()
+  expect(site('a').places.at(-1)?.toSorted()).toEqual(['cats', 'dogs', 'tag:x'])
 })

@@ -125,7 +125,8 @@ test.each([500, 503, 429])(
     await using site = createFixture(() =>
       is_down ? new Response('', { status }) : new Response(DEFAULT_RULES),
     )
-    expect(await site.get('/posts.json', 'read')).toBe('unavailable')
+    const why = status === 429 ? 'throttled' : 'unavailable'
+    expect(await site.get('/posts.json', 'read')).toBe(why)
     expect(new Set(site.paths)).toEqual(new Set(['/robots.txt']))
     is_down = false
     expect(await site.get('/posts.json')).toBe('ok')
@@ -170,4 +171,15 @@ test('two sources at one host share its pace, the lower of theirs, and its pause
   for (let n = 0; n < 9; n++) await site.get('/posts.json', 'poll', n % 2 === 0 ? fast : slow)
   expect(Math.min(fast.wait_ms(), slow.wait_ms())).toBeGreaterThan(500)
   expect(Math.abs(fast.wait_ms() - slow.wait_ms())).toBeLessThan(50)
+})
+
+test('a limit that is stated for robots.txt holds for every request', async () => {
+  await using site = createFixture(
+    () => new Response('', { status: 429, headers: { 'retry-after': '200' } }),
+  )
+  for (let n = 0; n < 5; n++) expect(await site.get('/posts.json')).toBe('throttled')
+  expect(site.paths).toEqual(['/robots.txt'])
+  site.skip(200_000)
+  await site.get('/posts.json')
+  expect(site.paths).toHaveLength(2)
 })

@@ -10,7 +10,8 @@ export const Badge = ({ tone, children }: { tone: Tone; children: ComponentChild
 /** The tone of each delivery state and event. */
 const DELIVERY_TONES: { [status: string]: Tone } = {
   delivered: 'good',
-  pending: 'plain',
+  waiting: 'plain',
+  retrying: 'warn',
   failed: 'bad',
   dead: 'bad',
   suppressed: 'warn',
@@ -18,7 +19,8 @@ const DELIVERY_TONES: { [status: string]: Tone } = {
   paused: 'warn',
 }
 
-/** The state of a delivery, or the type of an event. */
-export const DeliveryBadge = ({ status }: { status: string }) => (
-  <Badge tone={DELIVERY_TONES[status] ?? 'plain'}>{status}</Badge>
-)
+/** The state of a delivery, or the type of an event. A pending delivery that failed before is retrying, else waiting. */
+export function DeliveryBadge({ status }: { status: string }) {
+  const word = status === 'pending' ? 'waiting' : status
+  return <Badge tone={DELIVERY_TONES[word] ?? 'plain'}>{word}</Badge>
+}

@@ -10,28 +10,29 @@ import { useCurrentUser } from '../../hooks/contexts.ts'
 import { useAction } from '../../hooks/use-action.ts'
 import { postJson } from '../../lib/api.ts'
 import type { SecretRotated, Webhook, WebhookCreated } from '../../lib/types.ts'
+import { guessKind, KIND_NAMES, ServiceFields, typedCredentials, urlHint } from './services.tsx'
 
-const NAMES: Record<Webhook['kind'], string> = {
-  webhook: 'webhook',
-  slack: 'Slack',
-  discord: 'Discord',
-  email: 'email',
-}
-const KINDS = [['', 'detect from the URL'] as const, ...Object.entries(NAMES)]
+const KINDS = [['', 'detect from the URL'] as const, ...Object.entries(KIND_NAMES)]
 
 /** Creates a webhook and shows its secret once. */
 export function WebhookNewDialog({ close, again }: { close: () => void; again: () => void }) {
   const { monitor_path } = useCurrentUser()
   const [url, setUrl] = useState('')
   const [kind, setKind] = useState<string>('')
+  const [name, setName] = useState('')
+  const [typed, setTyped] = useState({ token: '', username: '' })
   const [webhook, setWebhook] = useState<WebhookCreated | null>(null)
   const action = useAction()
+  const guessed = guessKind(url)
+  const effective = kind === '' ? (guessed ?? '') : kind
 
   async function create() {
     const answer = await action.run(() =>
       postJson<WebhookCreated>(`${monitor_path}/webhook/create`, {
         url: url.trim(),
         ...(kind !== '' && { kind }),
+        ...(name.trim() !== '' && { name: name.trim() }),
+        ...typedCredentials(effective, typed),
       }),
     )
     if (!answer.ok) return
@@ -40,7 +41,13 @@ export function WebhookNewDialog({ close, again }: { close: () => void; again: (
   }
 
   if (webhook !== null) return <WebhookCreatedDialog webhook={webhook} close={close} />
-  const { errorOf, rest } = assignErrors(action.failure, ['url', 'kind'])
+  const { errorOf, rest } = assignErrors(action.failure, [
+    'url',
+    'kind',
+    'name',
+    'token',
+    'username',
+  ])
   return (
     <FormDialog
       title="New webhook"
@@ -53,7 +60,10 @@ export function WebhookNewDialog({ close, again }: { close: () => void; again: (
     >
       <TextField
         label="URL"
-        hint="An https:// URL of your own, a Slack or Discord webhook URL, or mailto:you@example.com"
+        hint={
+          urlHint(effective) ??
+          'An https:// URL of your own, a Slack or Discord webhook URL, or mailto:you@example.com'
+        }
         error={errorOf('url')}
         inputMode="url"
         value={url}
@@ -63,16 +73,29 @@ export function WebhookNewDialog({ close, again }: { close: () => void; again: (
       />
       <Field
         label="Kind"
-        hint={guess(url) && kind === '' ? `Detected: ${guess(url)}.` : undefined}
+        hint={guessed && kind === '' ? `Detected: ${KIND_NAMES[guessed]}.` : undefined}
         error={errorOf('kind')}
       >
         {(attributes) => (
           <Choice<string> {...attributes} value={kind} options={KINDS} change={setKind} />
         )}
       </Field>
+      <NameField value={name} error={errorOf('name')} change={setName} />
+      <ServiceFields kind={effective} typed={typed} change={setTyped} errorOf={errorOf} />
     </FormDialog>
   )
 }
+
+type NameFieldProps = { value: string; error: string | null; change: (name: string) => void }
+
+const NameField = (props: NameFieldProps) => (
+  <TextField
+    {...props}
+    label="Name"
+    hint="Optional. Shown in place of the address."
+    maxLength={100}
+  />
+)
 
 function WebhookCreatedDialog({ webhook, close }: { webhook: WebhookCreated; close: () => void }) {
   const signed = webhook.kind === 'webhook'
@@ -102,46 +125,47 @@ function WebhookCreatedDialog({ webhook, close }: { webhook: WebhookCreated; clo
   )
 }
 
-/** The kind that the daemon will probably detect from a URL; null: unknown. */
-function guess(url: string): string | null {
-  if (/^mailto:/i.test(url.trim())) return 'email'
-  const host = URL.parse(url.trim())?.hostname ?? ''
-  if (host === 'hooks.slack.com') return 'Slack'
-  if (host === 'discord.com' || host.endsWith('.discord.com') || host === 'discordapp.com')
-    return 'Discord'
-  return host === '' ? null : 'webhook'
-}
-
 type WebhookEditDialogProps = { webhook: Webhook; close: () => void; again: () => void }
 
-/** Edits a webhook: name, active, rate limit, ordering. */
+/** Edits a webhook: address, name, active, rate limit, ordering. */
 export function WebhookEditDialog({ webhook, close, again }: WebhookEditDialogProps) {
   const { monitor_path } = useCurrentUser()
+  const [url, setUrl] = useState(webhook.url)
   const [name, setName] = useState(webhook.name ?? '')
   const [active, setActive] = useState(webhook.active)
   const [pace, setPace] = useState(String(webhook.max_per_second ?? ''))
   const [ordered, setOrdered] = useState(webhook.ordered)
+  const [typed, setTyped] = useState({ token: '', username: '' })
   const action = useAction()
   const paceText = pace.trim()
+  const moved = url.trim() !== webhook.url
 
   async function save() {
     const answer = await action.run(() =>
       postJson(`${monitor_path}/webhook/update`, {
         id: webhook.id,
+        ...(moved && { url: url.trim() }),
         name: name.trim() === '' ? null : name.trim(),
         // Sent only if changed: an email webhook that awaits confirmation keeps its state.
         ...(active !== webhook.active && { active }),
         max_per_second:
           paceText === '' ? null : /^\d+(\.\d+)?$/.test(paceText) ? Number(paceText) : paceText,
         ordered,
+        ...typedCredentials(webhook.kind, typed),
       }),
     )
     if (!answer.ok) return
-    notify('Saved.')
+    notify(moved ? 'Saved. Test the new address.' : 'Saved.')
     close()
     again()
   }
-  const { errorOf, rest } = assignErrors(action.failure, ['name', 'max_per_second'])
+  const { errorOf, rest } = assignErrors(action.failure, [
+    'url',
+    'name',
+    'max_per_second',
+    'token',
+    'username',
+  ])
   return (
     <FormDialog
       title="Edit webhook"
@@ -151,14 +175,19 @@ export function WebhookEditDialog({ webhook, close, again }: WebhookEditDialogPr
       submit={save}
       close={close}
     >
-      <TextField
-        label="Name"
-        hint="Optional. A label for your own use."
-        error={errorOf('name')}
-        value={name}
-        maxLength={100}
-        change={setName}
-      />
+      {webhook.kind !== 'email' && (
+        <TextField
+          label="URL"
+          hint={`An address of the same kind, ${KIND_NAMES[webhook.kind]}.${webhook.has_credentials ? ' A new URL needs the token or password again.' : ' The signing secret stays.'}`}
+          error={errorOf('url')}
+          inputMode="url"
+          value={url}
+          spellcheck={false}
+          autocapitalize="none"
+          change={setUrl}
+        />
+      )}
+      <NameField value={name} error={errorOf('name')} change={setName} />
       <TextField
         label="Rate limit"
         hint="Deliveries per second, such as 0.5. Empty: no limit."
@@ -167,6 +196,7 @@ export function WebhookEditDialog({ webhook, close, again }: WebhookEditDialogPr
         value={pace}
         change={setPace}
       />
+      <ServiceFields kind={webhook.kind} typed={typed} change={setTyped} errorOf={errorOf} stored />
       <Checkbox label="Active" checked={active} change={setActive} />
       <Checkbox
         label="Ordered: one delivery at a time, in the order of each monitor"

@@ -73,11 +73,13 @@ CREATE TABLE usage_hours (
 
 -- secret is sealed. Deleted targets keep their row, because old deliveries name them. awaits_confirmation 1: the
 -- reader has not confirmed yet, and receives only the confirmation mail. max_per_second and ordered are settings of
--- the receiver. old_secret is the one before the last rotation, which signs too until old_secret_until.
+-- the receiver. old_secret is the one before the last rotation, which signs too until old_secret_until. credentials:
+-- sealed token or user and password at a push service or broker, whose url has none. refused_since: the first failed
+-- attempt since the last success or test. last_failure_row, last_failure_n: the attempt that failed last.
 CREATE TABLE webhooks (
   id              TEXT    PRIMARY KEY,
   customer_id     TEXT    NOT NULL REFERENCES customers (id),
-  kind            TEXT    NOT NULL CHECK (kind IN ('webhook', 'slack', 'discord', 'email')),
+  kind            TEXT    NOT NULL CHECK (kind IN ('webhook', 'slack', 'discord', 'email', 'ntfy', 'telegram', 'gotify', 'matrix', 'mqtt')),
   url             TEXT    NOT NULL,
   secret          BLOB    NOT NULL,
   created_at      INTEGER NOT NULL,
@@ -94,9 +96,25 @@ CREATE TABLE webhooks (
   ordered         INTEGER NOT NULL DEFAULT 0 CHECK (ordered IN (0, 1)),
   old_secret      BLOB,
   old_secret_until INTEGER CHECK ((old_secret IS NULL) = (old_secret_until IS NULL)),
+  credentials     BLOB,
+  last_success_at INTEGER,
+  refused_since   INTEGER,
+  last_failure_at INTEGER,
+  last_failure_row INTEGER,
+  last_failure_n  INTEGER,
   CHECK ((paused_at IS NULL) = (pause_reason IS NULL))
 ) STRICT;
 CREATE INDEX webhooks_customer ON webhooks (customer_id) WHERE deleted_at IS NULL;
+
+-- Attempts by their outcome. hour = floor(ms / 3600000). Counted as they end, because a day may have a million of them;
+-- hours that are over a day old are deleted with the next attempt.
+CREATE TABLE webhook_hours (
+  webhook_id      TEXT    NOT NULL REFERENCES webhooks (id),
+  hour            INTEGER NOT NULL,
+  succeeded       INTEGER NOT NULL DEFAULT 0,
+  failed          INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (webhook_id, hour)
+) STRICT, WITHOUT ROWID;
 
 -- The confirmation mails of the last day. address is compared: in lower case, without a tag. Each row counts toward the
 -- daily limits of its address, its customer and the process.
@@ -110,7 +128,7 @@ CREATE INDEX confirmation_mails_sent ON confirmation_mails (sent_at);
 
 -- webhook_ids null: every active webhook of the customer. '[]': none. cadence_s is the promised cadence,
 -- requested_cadence_s the requested one. baseline_item_id: the fullname after which the monitor begins, when one was
--- given.
+-- given. attention: JSON of quiet hours, digests and alarms; null: matches are sent at once.
 CREATE TABLE monitors (
   id              TEXT    PRIMARY KEY,
   customer_id     TEXT    NOT NULL REFERENCES customers (id),
@@ -126,8 +144,10 @@ CREATE TABLE monitors (
   created_at      INTEGER NOT NULL,
   updated_at      INTEGER NOT NULL,
   last_match_at   INTEGER,
-  removed_at      INTEGER
+  removed_at      INTEGER,
+  attention       TEXT
 ) STRICT;
+CREATE INDEX monitors_attention ON monitors (id) WHERE attention IS NOT NULL AND removed_at IS NULL;
 CREATE INDEX monitors_customer ON monitors (customer_id) WHERE removed_at IS NULL;
 
 -- Feeds polled with one request. anchor_ids: the ids of the newest rows of its last complete poll; epoch: when that ended, in
@@ -216,6 +236,9 @@ CREATE TABLE feed_streams (
   reread_at       INTEGER,
   reread_from     INTEGER,
   reread_to       INTEGER,
+  reread_depth    INTEGER,
+  reread_since    INTEGER,
+  reread_done_at  INTEGER,
   CHECK ((reread_from IS NULL) = (reread_to IS NULL)),
   CHECK ((proven_from IS NULL) = (proven_to IS NULL)),
   CHECK ((behind_from IS NULL) = (behind_to IS NULL))
@@ -241,6 +264,7 @@ CREATE INDEX monitor_feeds_feed ON monitor_feeds (feed_id);
 CREATE INDEX monitor_feeds_first ON monitor_feeds (feed_id) WHERE active_from_seq = -1;
 
 -- item_id here and in the tables below: the fullname of an item of main; of another source its name, a slash, the fullname.
+-- digest changes with the place and the text of the item; NULL: not kept.
 CREATE TABLE feed_items (
   feed_id         INTEGER NOT NULL REFERENCES feeds (id),
   item_id         TEXT    NOT NULL,
@@ -248,6 +272,7 @@ CREATE TABLE feed_items (
   created_at      INTEGER NOT NULL,
   first_seen_at   INTEGER NOT NULL,
   found_by        TEXT    NOT NULL DEFAULT 'poll' CHECK (found_by IN ('poll', 'audit', 'other_feed')),
+  digest          TEXT,
   PRIMARY KEY (feed_id, item_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX feed_items_created ON feed_items (feed_id, created_at);
@@ -312,7 +337,8 @@ CREATE TABLE matches (
 -- For the invariants, which check recent matches without reading all.
 CREATE INDEX matches_at ON matches (matched_at);
 
--- Matches that wait to be sent together. webhook_id null: for the pull API. Frozen into a delivery at close_at.
+-- Matches that wait to be sent together. webhook_id null: for the pull API. Frozen into a delivery at close_at. digest 1:
+-- close_at is a time of the monitor's digest, not the end of a window.
 CREATE TABLE bundles (
   id              INTEGER PRIMARY KEY,
   customer_id     TEXT    NOT NULL REFERENCES customers (id),
@@ -321,7 +347,8 @@ CREATE TABLE bundles (
   opened_at       INTEGER NOT NULL,
   close_at        INTEGER NOT NULL,
   items           INTEGER NOT NULL DEFAULT 0,
-  bytes           INTEGER NOT NULL DEFAULT 0
+  bytes           INTEGER NOT NULL DEFAULT 0,
+  digest          INTEGER NOT NULL DEFAULT 0 CHECK (digest IN (0, 1))
 ) STRICT;
 CREATE INDEX bundles_close ON bundles (close_at);
 CREATE INDEX bundles_monitor ON bundles (monitor_id, webhook_id);
@@ -334,6 +361,20 @@ CREATE TABLE bundle_items (
   body            TEXT    NOT NULL,
   PRIMARY KEY (bundle_id, item_id)
 ) STRICT, WITHOUT ROWID;
+
+-- Alarms of monitors, open until ended_at; one of a kind at a time. next_repeat_at null: not repeated, or acknowledged.
+CREATE TABLE alarms (
+  id              INTEGER PRIMARY KEY,
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  kind            TEXT    NOT NULL CHECK (kind IN ('silent', 'degraded')),
+  opened_at       INTEGER NOT NULL,
+  repeats         INTEGER NOT NULL DEFAULT 0,
+  next_repeat_at  INTEGER,
+  acknowledged_at INTEGER,
+  ended_at        INTEGER
+) STRICT;
+CREATE UNIQUE INDEX alarms_open ON alarms (monitor_id, kind) WHERE ended_at IS NULL;
+CREATE INDEX alarms_ended ON alarms (ended_at) WHERE ended_at IS NOT NULL;
 
 -- Items that match except for a threshold they may still reach. They are rechecked until until_at (platform clock).
 -- rechecked_at: last recheck.
@@ -352,6 +393,7 @@ CREATE TABLE candidates (
 CREATE INDEX candidates_rechecked ON candidates (rechecked_at);
 
 -- row: the key used by other tables, because ids are hashes. in_order 1: waits for a target with ordered deliveries.
+-- held_until: end of the quiet hours for which it waits. event: null for matches.
 CREATE TABLE deliveries (
   row             INTEGER PRIMARY KEY,
   id              TEXT    NOT NULL UNIQUE,
@@ -370,6 +412,8 @@ CREATE TABLE deliveries (
   last_error      TEXT,
   created_at      INTEGER NOT NULL,
   delivered_at    INTEGER,
+  held_until      INTEGER,
+  event           TEXT    CHECK (event IN ('monitor.alarm', 'monitor.alarm_ended')),
   CHECK ((status = 'delivered') = (delivered_at IS NOT NULL)),
   CHECK ((status = 'pending') = (next_attempt_at IS NOT NULL)),
   CHECK (lease IS NULL OR status = 'pending')
@@ -377,9 +421,12 @@ CREATE TABLE deliveries (
 -- By target first, so that each target's next row is one step away, however many others wait.
 CREATE INDEX deliveries_due ON deliveries (webhook_id, next_attempt_at) WHERE status = 'pending' AND lease IS NULL;
 CREATE INDEX deliveries_leased ON deliveries (lease) WHERE lease IS NOT NULL;
+-- Deliveries that have failed and are tried again: what a failing receiver is recognised by.
+CREATE INDEX deliveries_retrying ON deliveries (webhook_id, created_at) WHERE status = 'pending' AND retry_index > 0;
 -- Listed newest first, but indexed oldest first: inserting at the front makes SQLite shift its pages again and again.
 CREATE INDEX deliveries_customer ON deliveries (customer_id, created_at, id);
 CREATE INDEX deliveries_monitor ON deliveries (monitor_id, created_at, id);
+CREATE INDEX deliveries_webhook ON deliveries (webhook_id, created_at, id, monitor_id);
 -- The oldest waiting delivery of each monitor, for targets with ordered deliveries.
 CREATE INDEX deliveries_in_order ON deliveries (webhook_id, monitor_id, created_at, id) WHERE in_order = 1 AND status = 'pending';
 -- Health counts deliveries by the day on which they ended, not on which they were created.
@@ -533,6 +580,15 @@ CREATE TABLE web_sessions (
 CREATE INDEX web_sessions_key ON web_sessions (key_id, last_used_at);
 CREATE INDEX web_sessions_used ON web_sessions (last_used_at);
 
+-- One-time links that sign a browser in as a key. A link is deleted by its use.
+CREATE TABLE sign_in_links (
+  hash            BLOB    PRIMARY KEY,
+  key_id          TEXT    NOT NULL REFERENCES api_keys (id),
+  expires_at      INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sign_in_links_key ON sign_in_links (key_id, expires_at);
+CREATE INDEX sign_in_links_end ON sign_in_links (expires_at);
+
 -- Feedback of customers and the operator's answers. Ids are in creation order: they are the cursor of the list.
 CREATE TABLE feedback (
   id              TEXT    PRIMARY KEY,
@@ -621,11 +677,11 @@ CREATE TRIGGER audit_webhook_created AFTER INSERT ON webhooks BEGIN
   INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'webhook.created', NEW.id,
     json_object('customer_id', NEW.customer_id, 'target', NEW.kind));
 END;
-CREATE TRIGGER audit_webhook_changed AFTER UPDATE OF url, secret, active, paused_at, max_per_second, ordered, deleted_at ON webhooks
-WHEN (NEW.url, NEW.secret, NEW.active, NEW.paused_at, NEW.max_per_second, NEW.ordered, NEW.deleted_at) IS NOT
-     (OLD.url, OLD.secret, OLD.active, OLD.paused_at, OLD.max_per_second, OLD.ordered, OLD.deleted_at) BEGIN
+CREATE TRIGGER audit_webhook_changed AFTER UPDATE OF url, secret, credentials, active, paused_at, max_per_second, ordered, deleted_at ON webhooks
+WHEN (NEW.url, NEW.secret, NEW.credentials, NEW.active, NEW.paused_at, NEW.max_per_second, NEW.ordered, NEW.deleted_at) IS NOT
+     (OLD.url, OLD.secret, OLD.credentials, OLD.active, OLD.paused_at, OLD.max_per_second, OLD.ordered, OLD.deleted_at) BEGIN
   INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'webhook.changed', NEW.id,
-    json_object('new_secret', NEW.secret IS NOT OLD.secret, 'new_url', NEW.url IS NOT OLD.url, 'active', NEW.active,
+    json_object('new_secret', NEW.secret IS NOT OLD.secret OR NEW.credentials IS NOT OLD.credentials, 'new_url', NEW.url IS NOT OLD.url, 'active', NEW.active,
       'paused_at', NEW.paused_at, 'max_per_second', NEW.max_per_second, 'ordered', NEW.ordered, 'deleted_at', NEW.deleted_at));
 END;
 
@@ -676,5 +732,5 @@ CREATE TRIGGER audit_proxy_removed AFTER DELETE ON proxies BEGIN
 END;
 
 -- Missed deliveries are queried by status, and may be a handful among a million delivered ones.
-CREATE INDEX deliveries_missed ON deliveries (customer_id, status, created_at, id, monitor_id)
+CREATE INDEX deliveries_missed ON deliveries (customer_id, status, created_at, id, monitor_id, webhook_id)
   WHERE status IN ('failed', 'dead', 'suppressed');

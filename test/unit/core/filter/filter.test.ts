@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { ApiError } from '../../../../src/core/base/errors.ts'
 import { compileFilter } from '../../../../src/core/filter/compile.ts'
 import { placesOf, searchExpressions } from '../../../../src/core/filter/feeds.ts'
+import { createMatcher } from '../../../../src/core/filter/index.ts'
 import {
   decodeFilterSpec,
   encodeFilterSpec,
@@ -11,7 +12,7 @@ import {
   renderFilterSpec,
 } from '../../../../src/core/filter/parse.ts'
 import type { Query } from '../../../../src/core/filter/query.ts'
-import type { Item } from '../../../../src/core/forum/items.ts'
+import { type Item, MORE_PLACES } from '../../../../src/core/forum/items.ts'
 import { createNaming } from '../../../../src/core/forum/naming.ts'
 import { commentOf, postOf } from '../../../support/items.ts'
 
@@ -418,5 +419,36 @@ describe('places', () => {
     expect(others).toEqual([])
     expect(only?.place.length).toBeLessThanOrEqual(512)
     expect(only?.place.length).toBeGreaterThan(450)
+  })
+})
+
+describe('an item in several places', () => {
+  const source = 'a'
+  const tagged = {
+    ...postOf({ subforum: 'Support' }),
+    source,
+    [MORE_PLACES]: ['tag:Urgent', 'tag:howto'],
+  }
+  const unknown = { ...tagged, [MORE_PLACES]: null }
+
+  test.each(['support', 'tag:urgent', 'TAG:HOWTO'])('is in %s', (subforum) => {
+    expect(match({ source, subforum }, tagged)).toEqual([])
+    const matcher = createMatcher(() => parse({ source, subforum }))
+    matcher.set('m', 0, parse({ source, subforum }))
+    expect(matcher.match(tagged)).toHaveLength(1)
+    expect(match({ source, kind: 'post', exclude_subforums: [subforum] }, tagged)).toBeNull()
+  })
+
+  test('is not in another one', () => {
+    expect(match({ source, subforum: 'tag:release' }, tagged)).toBeNull()
+  })
+
+  test('that are not known yet is in its own, and outside of none', () => {
+    expect(match({ source, subforum: 'support' }, unknown)).toEqual([])
+    expect(match({ source, subforum: 'tag:urgent' }, unknown)).toBeNull()
+    const outside = { source, include_any: ['a'], match: 'substring', exclude_subforums: ['tag:x'] }
+    const named = { ...unknown, title: 'a' }
+    expect(match(outside, named)).toBeNull()
+    expect(match(outside, { ...named, [MORE_PLACES]: [] })).toEqual(['a'])
   })
 })

@@ -307,6 +307,8 @@ describe('a stored feed', () => {
     behind_to: null,
     partial: null,
     changes: null,
+    reread_since: null,
+    reread_done_at: null,
   }
 
   test('covers a monitor from its start on the platform clock, converted to ours', () => {
@@ -541,6 +543,7 @@ describe('streams', () => {
         fault: null,
         interval_s: 60,
         changes: null,
+        reread: null,
         ...fields,
       },
     })

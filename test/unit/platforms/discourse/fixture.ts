@@ -154,8 +154,8 @@ export function startForum({
       })
       forum.last_id = Math.max(forum.last_id, id)
     },
-    async step(state: string | null, requests = 50) {
-      const outcome = await stream.advance(state, { requests, ...deadline() })
+    async step(state: string | null, requests = 50, places: string[] = []) {
+      const outcome = await stream.advance(state, { requests, places, ...deadline() })
       if (!outcome.ok) throw new Error(JSON.stringify(outcome.fault))
       return outcome.value
     },

@@ -65,6 +65,19 @@ describe.each(GENERATIONS)('the list of the %s generation', (generation) => {
     expect(rest.verified_until).toBe(it.forum.now)
   })
 
+  test('items above the head have arrived, and those below it came late', async () => {
+    await using it = startForum({ generation })
+    for (const id of range(1, 80)) it.put(id)
+    it.forum.hidden.add(70)
+    const { state, ...first } = await it.step(null)
+    expect(first.arrived).toEqual([])
+    it.forum.hidden.delete(70)
+    it.put(81)
+    const next = await it.step(state)
+    expect(idsOf(next)).toEqual([70, 81])
+    expect(next.arrived).toEqual(['t1_81'])
+  })
+
   test('a range that was left behind can be read again', async () => {
     await using it = startForum({ generation })
     for (const id of range(1, 400)) it.put(id)

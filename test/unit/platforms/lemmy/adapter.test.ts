@@ -209,13 +209,27 @@ describe('a PieFed server', () => {
 })
 
 test('the announced limit of reads lowers the pace to a tenth of it', async () => {
-  await using fixture = createServer('v4')
+  await using fixture = createServer('v4', { is_pace_set: false })
   fixture.world.message_max = 180
   const { reads } = fixture.source
   // Ten may be sent at once.
   for (let count = 0; count < 13; count++) await reads.postsById(['1'], callOf(fixture))
   expect(fixture.slowed_ms()).toBeGreaterThan((3 * 60_000) / 18 - 1000)
   expect(fixture.slowed_ms()).toBeLessThan((5 * 60_000) / 18)
+})
+
+test.each([
+  ['up to the announced limit', 90, 90],
+  ['not beyond it', 600, 180],
+])('the pace that the operator sets holds, %s', async (_, requests_per_minute, used) => {
+  await using fixture = createServer('v4', { requests_per_minute })
+  fixture.world.message_max = 180
+  const { reads, perMinute } = fixture.source
+  for (let count = 0; count < 10 + used; count++) await reads.postsById(['1'], callOf(fixture))
+  expect(perMinute?.()).toBe(used)
+  // All but the ten that may be sent at once.
+  expect(fixture.slowed_ms()).toBeGreaterThan(58_000)
+  expect(fixture.slowed_ms()).toBeLessThan(62_000)
 })
 
 test.each([
@@ -279,14 +293,14 @@ test('a link to a post of this server leads to it', async () => {
 })
 
 test('the probe names the API and the limit', async () => {
-  await using fixture = createServer('v3')
+  await using fixture = createServer('v3', { is_pace_set: false })
   fixture.world.message_max = 180
   expect(await fixture.source.probe({ requests: 5, ...fixture.call() })).toEqual({
     ok: true,
     value: {
       title: 'A server',
       version: '0.19.13',
-      notes: ['API: /api/v3', 'reads allowed a minute: 180'],
+      notes: ['API: /api/v3', 'reads allowed a minute: 180', 'requests a minute, at most: 18'],
     },
   })
 })

@@ -1,6 +1,7 @@
 import { createEgress } from '../../../../src/net/egress.ts'
 import { createLemmy } from '../../../../src/platforms/lemmy/adapter.ts'
 import { type Api, createApi } from '../../../../src/platforms/lemmy/api.ts'
+import type { StreamStep } from '../../../../src/platforms/source.ts'
 import { realClock } from '../../../../src/runtime/runtime.ts'
 
 export const S = 1000
@@ -26,7 +27,10 @@ const json = (value: unknown, status = 200) => Response.json(value, { status })
 type ModEntry = { id: number; kind: 'post' | 'comment'; target: number; restored: boolean }
 
 /** A small server of the platform on the loopback, with the API of one generation. */
-export function createServer(generation: 'v3' | 'v4' | 'piefed') {
+export function createServer(
+  generation: 'v3' | 'v4' | 'piefed',
+  { requests_per_minute = 600_000, is_pace_set = true } = {},
+) {
   const v4 = generation === 'v4'
   const base = { v3: '/api/v3', v4: '/api/v4', piefed: '/api/alpha' }[generation]
   const world = {
@@ -75,6 +79,7 @@ export function createServer(generation: 'v3' | 'v4' | 'piefed') {
         creator_id: 7,
         removed: it.is_removed === true,
         deleted: false,
+        local: it.is_local !== false,
         nsfw: false,
         ...times(it),
         ...(v4 && counters),
@@ -227,7 +232,8 @@ export function createServer(generation: 'v3' | 'v4' | 'piefed') {
     random: { fraction: () => 0.5 },
     base_url: `http://127.0.0.1:${server.port}`,
     user_agent: 'forumd-test/1.0',
-    requests_per_minute: 600_000,
+    requests_per_minute,
+    is_pace_set,
     timeout_ms: 5000,
     credential: null,
   }
@@ -244,18 +250,38 @@ export function createServer(generation: 'v3' | 'v4' | 'piefed') {
       ;(kind === 'post' ? world.posts : world.comments).set(id, entry)
     },
     call: () => ({ deadline_at: clock.now() + 10 * MINUTE }),
-    async step(state: string | null, requests = 100) {
+    /** One step with the requests by id that follow it, or without them. */
+    async step(state: string | null, requests = 100, { settles = true } = {}): Promise<StreamStep> {
       const { stream } = source
-      const outcome = await stream?.advance(state, {
-        requests,
-        deadline_at: clock.now() + 10 * MINUTE,
-      })
+      const call = () => ({ requests, deadline_at: clock.now() + 10 * MINUTE })
+      const outcome = await stream?.advance(state, call())
       if (!outcome?.ok) throw new Error(outcome?.fault.kind ?? 'no stream')
-      return outcome.value
+      let sum = outcome.value
+      if (!settles) return sum
+      for (;;) {
+        const more = await stream?.settle?.(sum.state, call())
+        if (!more?.ok || more.value.requests === 0) return sum
+        sum = joined(sum, more.value)
+      }
     },
     async [Symbol.asyncDispose]() {
       egress.close()
       await server.stop(true)
     },
+  }
+}
+
+/** Two parts of a step as one. */
+function joined(a: StreamStep, b: StreamStep): StreamStep {
+  const back = new Set(b.items.map(({ name }) => name))
+  return {
+    ...b,
+    items: [...a.items, ...b.items].toSorted((x, y) => x.created_utc - y.created_utc),
+    arrived: [...(a.arrived ?? []), ...(b.arrived ?? [])],
+    gone: [...a.gone.filter((name) => !back.has(name)), ...b.gone],
+    skipped: [...a.skipped, ...b.skipped],
+    unanswered: [...a.unanswered, ...b.unanswered],
+    answered: [...a.answered, ...b.answered],
+    requests: a.requests + b.requests,
   }
 }

@@ -58,6 +58,22 @@ describe.each(['v3', 'v4', 'piefed'] as const)('%s', (generation) => {
     expect(namesOf(next)).toEqual(['t3_101', 't3_102'])
   })
 
+  test('posts that arrive under an old date are new by their ids, restored ones are not', async () => {
+    await using fixture = await begun(generation)
+    const { world, put, step, state } = fixture
+    put('post', 101, { is_unlisted: true, is_absent: true })
+    put('post', 102)
+    const first = await step(state)
+    expect(first.arrived).toEqual(['t3_102'])
+    world.now += 30 * S
+    put('post', 101, { is_unlisted: true, published: T0 - HOUR })
+    put('post', 103, { is_unlisted: true, published: T0 - HOUR })
+    put('post', 104)
+    const next = await step(first.state)
+    expect(namesOf(next).toSorted()).toEqual(['t3_101', 't3_103', 't3_104'])
+    expect([...(next.arrived ?? [])].toSorted()).toEqual(['t3_103', 't3_104'])
+  })
+
   test('the newest id is read although its date is old', async () => {
     await using fixture = await begun(generation)
     const { world, put, step, state } = fixture
@@ -71,17 +87,18 @@ describe.each(['v3', 'v4', 'piefed'] as const)('%s', (generation) => {
     const { world, put, step, state } = fixture
     put('post', 101, { is_absent: true })
     put('post', 102)
-    const asked = world.now
     const next = await step(state)
+    // Its item was created after the step before.
     expect(next).toMatchObject({
       proven: { from_id: 101, to_id: 102 },
       unanswered: [],
-      verified_until: asked,
+      verified_until: T0,
     })
 
-    world.now += 10 * S
+    world.now += 5 * S
     const young = await step(next.state)
-    expect(young).toMatchObject({ items: [], verified_until: asked })
+    expect(young).toMatchObject({ items: [], verified_until: T0 })
+    expect(world.requests.filter((it) => it.includes('/post?id=101'))).toHaveLength(1)
 
     world.now += MINUTE
     put('post', 101)
@@ -104,7 +121,7 @@ describe.each(['v3', 'v4', 'piefed'] as const)('%s', (generation) => {
     expect(world.requests.filter((it) => it.includes('/post?id=101'))).toHaveLength(1)
   })
 
-  test('a hole is reported once after 10 minutes, and requested again after an hour and a day', async () => {
+  test('an id without an item is requested again with growing waits, and reported after 10 minutes', async () => {
     await using fixture = await begun(generation)
     const { world, put, step } = fixture
     put('comment', 501, { is_absent: true })
@@ -113,16 +130,111 @@ describe.each(['v3', 'v4', 'piefed'] as const)('%s', (generation) => {
     const unanswered: number[] = []
     const asked: number[] = []
     const began = world.now
-    for (let minute = 0; minute <= 26 * 60; minute += 5) {
-      world.now = began + minute * MINUTE
+    for (let at_s = 0; at_s <= 900; at_s += 5) {
+      world.now = began + at_s * S
       world.requests.length = 0
       const next = await step(state)
-      if (world.requests.some((it) => it.includes('/comment?id=501'))) asked.push(minute)
+      if (world.requests.some((it) => it.includes('/comment?id=501'))) asked.push(at_s)
       unanswered.push(...next.unanswered)
       state = next.state
     }
     expect(unanswered).toEqual([COMMENT_BASE + 501])
-    expect(asked).toEqual([0, 5, 10, 60, 24 * 60])
+    // Past the patience, it is the gap that is read again.
+    expect(asked).toEqual([0, 20, 60, 110, 200, 600])
+  })
+
+  test('a comment that was listed as removed is read when it is restored, though it has left the list', async () => {
+    await using fixture = await begun(generation)
+    const { world, put, step, state } = fixture
+    put('comment', 501, { is_removed: true })
+    const hidden = await step(state)
+    expect(hidden).toMatchObject({ items: [], unanswered: [], verified_until: world.now })
+    const began = world.now
+    world.now += 41 * S
+    put('comment', 501, { is_unlisted: true, published: began, text: 'restored' })
+    const early = await step(hidden.state)
+    const names = [...namesOf(early)]
+    let { state: next } = early
+    for (let n = 0; n < 8; n++) {
+      world.now += 5 * S
+      const later = await step(next)
+      names.push(...namesOf(later))
+      next = later.state
+    }
+    expect(names).toEqual(['t1_501'])
+  })
+
+  test('a restoration in the moderation log is read within a minute', async () => {
+    await using fixture = await begun(generation)
+    const { world, put, step, state } = fixture
+    put('comment', 501, { is_removed: true })
+    let next = await step(state)
+    world.now += 2 * HOUR
+    next = await step(next.state)
+    world.now += MINUTE
+    put('comment', 501, { is_unlisted: true, text: 'restored' })
+    world.modlog = [{ id: 7, kind: 'comment', target: 501, restored: true }]
+    expect(namesOf(await step(next.state))).toEqual(['t1_501'])
+  })
+
+  test.each([
+    ['this', true, 30 * S],
+    ['another', false, 0],
+  ])('the time of a new post of %s server', async (_, is_local, proven_ms) => {
+    await using fixture = await begun(generation)
+    const { put, step, state } = fixture
+    put('comment', 501)
+    put('post', 101, { is_local })
+    // All that arrived before a post was written here has a lower id; elsewhere it may be from before or after.
+    const listed = await step(state, 100, { settles: false })
+    expect(listed.verified_until).toBe(T0 + proven_ms)
+  })
+
+  test('a step reads the lists only, and the ids that they lack follow it', async () => {
+    await using fixture = await begun(generation)
+    const { world, put, step, state } = fixture
+    put('post', 101, { published: T0 - HOUR, is_unlisted: true })
+    put('post', 102)
+    world.requests.length = 0
+    const listed = await step(state, 100, { settles: false })
+    expect(namesOf(listed)).toEqual(['t3_102'])
+    expect(world.requests.every((it) => it.includes('/list'))).toBe(true)
+    // An id that was found just now is no backlog; it is not proven either.
+    expect(listed).toMatchObject({ behind: null, requests: 2, verified_until: T0 })
+    const settled = await fixture.source.stream?.settle?.(listed.state, {
+      requests: 100,
+      ...fixture.call(),
+    })
+    expect(settled).toMatchObject({
+      ok: true,
+      value: { items: [{ name: 't3_101' }], behind: null },
+    })
+  })
+
+  test('steps and what follows them keep to three quarters of the requests a minute', async () => {
+    await using fixture = createServer(generation, { requests_per_minute: 40 })
+    const { world, put, source } = fixture
+    put('post', 100)
+    put('comment', 500)
+    let { state } = await fixture.step(null)
+    let id = 101
+    world.requests.length = 0
+    for (let at_s = 0; at_s <= 600; at_s += 3) {
+      world.now = T0 + at_s * S - fixture.slowed_ms()
+      put('post', ++id, { is_unlisted: id % 2 === 0 })
+      const bounds = { requests: 10, ...fixture.call() }
+      const listed = await source.stream?.advance(state, bounds)
+      if (!listed?.ok) continue
+      state = listed.value.state
+      for (let n = 0; n < 9; n++) {
+        const more = await source.stream?.settle?.(state, bounds)
+        if (!more?.ok || more.value.requests === 0) break
+        state = more.value.state
+      }
+    }
+    // Ten minutes at 30 a minute, and those of the first step.
+    expect(world.requests.length).toBeLessThanOrEqual(310)
+    expect(world.requests.length).toBeGreaterThan(250)
   })
 
   test('a removed post is gone, and is read again when a moderator restores it', async () => {
@@ -163,7 +275,7 @@ describe.each(['v3', 'v4', 'piefed'] as const)('%s', (generation) => {
     put('post', 101, { is_unlisted: true })
     put('post', 102)
     const seen = await step(state)
-    expect(namesOf(seen)).toEqual(['t3_101', 't3_102'])
+    expect(namesOf(seen).toSorted()).toEqual(['t3_101', 't3_102'])
     world.now += 6 * MINUTE
     world.modlog = [{ id: 9, kind: 'post', target: 101, restored: false }]
     expect((await step(seen.state)).gone).toEqual(['t3_101'])
@@ -206,6 +318,7 @@ describe.each(['v3', 'v4', 'piefed'] as const)('%s', (generation) => {
     expect(part.behind).toEqual({ from_id: 109, to_id: 120 })
     expect(part.partial).toBeNull()
     expect(part.verified_until).toBeLessThan(world.now)
+    world.now += 30 * S
     const rest = await step(part.state)
     expect(rest.behind).toBeNull()
     const all = new Set([...namesOf(part), ...namesOf(rest)])
@@ -215,10 +328,12 @@ describe.each(['v3', 'v4', 'piefed'] as const)('%s', (generation) => {
 
   test('pages without a single request prove nothing', async () => {
     await using fixture = await begun(generation)
-    const { put, step, state } = fixture
+    const { world, put, step, state } = fixture
     put('post', 101, { is_unlisted: true })
     put('post', 102)
-    expect(await step(state, 2)).toMatchObject({
+    const first = await step(state, 2, { settles: false })
+    world.now += 30 * S
+    expect(await step(first.state, 2, { settles: false })).toMatchObject({
       partial: 'order_is_not_arrival',
       behind: { from_id: 101, to_id: 102 },
     })
@@ -332,7 +447,7 @@ test('a partial API has no ids of comments: what its page does not have is not p
   expect(whole).toMatchObject({ items: [{ name: 't1_501' }], partial: null })
   put('comment', 502, { is_unlisted: true })
   put('comment', 503)
-  expect(await step(whole.state)).toMatchObject({
+  expect(await step(whole.state, 100, { settles: false })).toMatchObject({
     partial: 'no_paging',
     behind: { from_id: COMMENT_BASE + 502, to_id: COMMENT_BASE + 503 },
   })

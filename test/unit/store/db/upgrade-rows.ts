@@ -29,7 +29,7 @@ const ROWS: Readonly<Record<number, string>> = {
       VALUES (1, 'posts:cats', 'posts', 'cats', 60, 60, '["t3_a","t3_b"]', 900, 7, 3000, 2000, NULL, 0.25, 1000),
              (2, 'search:bun', 'search', 'bun', 120, 120, '[]', NULL, 1, NULL, NULL, 'throttled', NULL, 1000);
     INSERT INTO monitor_feeds VALUES ('mon_1', 1, 1000, 3), ('mon_2', 2, 1000, -1);
-    INSERT INTO feed_items VALUES (1, 't3_a', 1, 800, 1100, 'poll'), (1, 't3_b', 2, 900, 1100, 'audit');
+    INSERT INTO feed_items VALUES (1, 't3_a', 1, 800, 1100, 'poll', NULL), (1, 't3_b', 2, 900, 1100, 'audit', 'd');
     INSERT INTO checks VALUES (1, 1, 1900, 2000, 'boot-1', NULL, 2, 1), (2, 1, 2900, 3000, 'boot-1', 'poll_overflow', 100, 10);
     INSERT INTO gaps (id, feed_id, check_id, reason, from_at, until_at, missed_estimate, anchor_ids, recorded_at, closed_at)
       VALUES (1, 1, 2, 'poll_overflow', 2000, NULL, 5, '["t3_b"]', 3000, NULL), (2, 1, 2, 'error', 1, 2, NULL, '[]', 3000, 3500);
@@ -57,7 +57,7 @@ const ROWS: Readonly<Record<number, string>> = {
     INSERT INTO unsubscribed VALUES ('wh_2', 'mon_1', 1500);
     INSERT INTO confirmation_mails VALUES (1, 'cus_1', 'reader@example.com', 1000);
     UPDATE webhooks SET awaits_confirmation = 1 WHERE id = 'wh_2';
-    UPDATE webhooks SET name = 'ops', max_per_second = 0.5, ordered = 1, old_secret = x'09', old_secret_until = 8000 WHERE id = 'wh_1';
+    UPDATE webhooks SET name = 'ops', max_per_second = 0.5, ordered = 1, old_secret = x'09', old_secret_until = 8000, credentials = x'0a' WHERE id = 'wh_1';
     UPDATE attempts SET round = 2, headers = '{}', body_start = 'no' WHERE delivery_row = 2;
     UPDATE instance SET key_fingerprint = 'abc';
     INSERT INTO poll_batches (id, kind, anchor_ids, checkpoint_at, epoch) VALUES (1, 'posts', '["t3_a"]', 900, 2);
@@ -65,13 +65,16 @@ const ROWS: Readonly<Record<number, string>> = {
     INSERT INTO feed_hours VALUES (1, 400000, 12);
     INSERT INTO feeds (id, key, kind, place, requested_interval_s, interval_s, next_check_at, last_check_at, created_at)
       VALUES (3, 'stream:hn', 'stream', 'hn', 60, 60, 3000, 2000, 1000);
-    INSERT INTO feed_streams VALUES (3, '{"last":5}', 'dense', 3, 5, 6, 9, NULL, '{"waiting":0,"oldest_at":null,"dropped_24h":0}', 1000, 2000, '[[1000,5]]', 1, 1500, 3, 4);
-    INSERT INTO bundles VALUES (1, 'cus_1', 'mon_1', 'wh_1', 1000, 5000, 1, 2);
+    INSERT INTO feed_streams VALUES (3, '{"last":5}', 'dense', 3, 5, 6, 9, NULL, '{"waiting":0,"oldest_at":null,"dropped_24h":0}', 1000, 2000, '[[1000,5]]', 1, 1500, 3, 4, 900, 800, 1500);
+    INSERT INTO bundles VALUES (1, 'cus_1', 'mon_1', 'wh_1', 1000, 5000, 1, 2, 0);
+    INSERT INTO alarms VALUES (1, 'mon_1', 'silent', 1000, 2, 4000, NULL, NULL);
     INSERT INTO bundle_items VALUES (1, 't3_z', 1000, '{}');
     INSERT INTO candidates VALUES ('mon_2', 't3_y', 2, '{"id":"y"}', 10, NULL, 1000, 9000, 1000);
     INSERT INTO audit (at, kind, subject, detail) VALUES (1000, 'config.changed', 'config', '{}');
     UPDATE instance SET packed_to = 1, blanked_to = 0, backup_at = 3000;
+    INSERT INTO webhook_hours VALUES ('wh_1', 472222, 3, 1);
     INSERT INTO web_sessions VALUES (x'0102', 'key_1', 1000, 2000);
+    INSERT INTO sign_in_links VALUES (x'0102', 'key_1', 9000);
     INSERT INTO feedback VALUES ('fb_1', 'cus_1', 'bug', 'a title', 'details', NULL, NULL, 'new', NULL, 1000, 1000);
     INSERT INTO drafts VALUES ('drf_1', 'cus_1', 'key_1', 'vote', '{"id":"t3_a","direction":"up"}', 'meta', 'done', 'main', '{"success":true}', 1000, 9000, 2000),
       ('drf_2', 'cus_1', 'key_1', 'comment', '{"text":"so"}', NULL, 'waiting', NULL, NULL, 1000, 9000, NULL);`,

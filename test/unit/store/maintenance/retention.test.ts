@@ -19,7 +19,7 @@ function createDb(count: number): Db {
           SELECT s, 0, at, 'b', 0, 1 FROM at`)
   db.run(`INSERT INTO gaps (feed_id, check_id, reason, recorded_at, missed_estimate)
           SELECT feed_id, id, 'x', ended_at, 1 FROM checks`)
-  db.run(`${rows} INSERT INTO feed_items SELECT s, 't3_' || n, n, at, 0, 'poll' FROM at`)
+  db.run(`${rows} INSERT INTO feed_items SELECT s, 't3_' || n, n, at, 0, 'poll', NULL FROM at`)
   db.run(`${rows} INSERT INTO match_bodies SELECT 'mon_1', n + 1, x'00', at FROM at WHERE s = 1`)
   return db
 }

@@ -1,0 +1,342 @@
+import * as z from 'zod'
+
+import { once } from '../../core/base/lazy.ts'
+import { iso } from '../../core/base/time.ts'
+import { MAIN } from '../../core/forum/items.ts'
+import {
+  countWaiting,
+  type FeedGroup,
+  listFeedStates,
+  listStoppedMonitors,
+  listTroubledTargets,
+  RETRYING_MAX,
+  type TargetFacts,
+  type Waiting,
+} from '../../store/customers/problems.ts'
+import type { Db } from '../../store/db/connection.ts'
+
+/** Severities, worst first: it does not work, it works in part, it waits for a person. */
+const SEVERITIES = ['error', 'warning', 'info'] as const
+
+/** Kinds of problems; the last ones are reported to operators only. */
+const PROBLEM_KINDS = [
+  'storage',
+  'source_unreachable',
+  'feed_behind',
+  'webhook_failing',
+  'webhook_retrying',
+  'webhook_paused',
+  'webhook_off',
+  'webhook_unconfirmed',
+  'monitor_stopped',
+  'monitors_paused',
+  'daily_ceiling',
+  'credits_used_up',
+  'drafts_waiting',
+  'reads_degraded',
+  'access_ends',
+  'account_unusable',
+  'proxy_failing',
+  'invariant_violated',
+  'loop_failing',
+  'feedback_new',
+] as const
+
+/** One thing that does not work or waits for a person. */
+export type Problem = {
+  kind: (typeof PROBLEM_KINDS)[number]
+  severity: (typeof SEVERITIES)[number]
+  /** Id and name of the object; null: no single one. */
+  subject: { id: string | null; name: string } | null
+  /** The customer that it concerns, for operators. */
+  customer?: { id: string; name: string }
+  since: string | null
+  message: string
+  fix: string
+}
+
+/** Problems of one scope, as the banner of the dashboard shows them. */
+export type ProblemReport = {
+  status: 'ok' | 'warning' | 'error'
+  problems: Problem[]
+  truncated: boolean
+}
+
+/** Problems in an answer. */
+const PROBLEMS_MAX = 100
+/** Objects of one kind that are read. */
+const KIND_MAX = 50
+
+/** Shape of an answer, for the OpenAPI document. */
+export const problemsShape = once(() =>
+  z.object({
+    status: z.enum(['ok', 'warning', 'error']).meta({
+      description: 'The worst severity; ok: no problem but of severity info.',
+    }),
+    problems: z
+      .array(
+        z.object({
+          kind: z.enum(PROBLEM_KINDS).meta({ description: 'Kind of the problem, for programs.' }),
+          severity: z.enum(SEVERITIES).meta({
+            description:
+              'error: it does not work. warning: it works in part, or is tried again. info: it waits for you.',
+          }),
+          subject: z
+            .object({ id: z.string().nullable(), name: z.string() })
+            .nullable()
+            .meta({ description: 'Id and name of the object; null: no single one.' }),
+          since: z.iso.datetime().nullable().meta({ description: 'Start; null: not known.' }),
+          message: z.string().meta({ description: 'The problem, as a sentence.' }),
+          fix: z.string().meta({ description: 'The next step, as a sentence.' }),
+        }),
+      )
+      .meta({ description: `Worst first; at most ${PROBLEMS_MAX}.` }),
+    truncated: z.boolean().meta({ description: 'True if there are further problems.' }),
+  }),
+)
+
+/** Sorts problems, worst and oldest first, and judges their total. */
+export function toProblemReport(problems: readonly Problem[]): ProblemReport {
+  const sorted = problems.toSorted(
+    (a, b) =>
+      SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) ||
+      (a.since ?? '9').localeCompare(b.since ?? '9'),
+  )
+  const worst = sorted[0]?.severity ?? 'info'
+  return {
+    status: worst === 'info' ? 'ok' : worst,
+    problems: sorted.slice(0, PROBLEMS_MAX),
+    truncated: sorted.length > PROBLEMS_MAX,
+  }
+}
+
+/** The reader of a message: a customer, or the operator of the instance. */
+type Audience = 'customer' | 'operator'
+
+const many = (n: number, one: string, more = `${one}s`) => `${n} ${n === 1 ? one : more}`
+
+/** Reads what does not work for a customer; null: for all, in words for the operator. */
+export function readProblems(db: Db, customer_id: string | null, now: number): Problem[] {
+  const audience: Audience = customer_id === null ? 'operator' : 'customer'
+  const owned = (problem: Problem, { customer_id: id, customer: name }: Owner): Problem =>
+    audience === 'operator' ? { ...problem, customer: { id, name } } : problem
+  return [
+    ...sourceProblems(listFeedStates(db, customer_id, now), audience, now),
+    ...listTroubledTargets(db, customer_id, KIND_MAX).flatMap((it) => {
+      const problem = targetProblem(it, audience)
+      return problem === null ? [] : [owned(problem, it)]
+    }),
+    ...listStoppedMonitors(db, customer_id, KIND_MAX).map((it) =>
+      owned(
+        {
+          kind: 'monitor_stopped',
+          severity: 'error',
+          subject: { id: it.id, name: it.name ?? it.id },
+          since: iso(it.since),
+          message: `Monitor ${it.name ?? it.id}${ownerOf(it, audience)} was stopped, because its patterns took too long`,
+          fix: 'Simplify its patterns, then resume it',
+        },
+        it,
+      ),
+    ),
+    ...waitingProblems(countWaiting(db, customer_id, now), audience),
+  ]
+}
+
+type Owner = { customer_id: string; customer: string }
+
+const ownerOf = ({ customer }: Owner, audience: Audience): string =>
+  audience === 'operator' ? ` of ${customer}` : ''
+
+/** Host of a target's address, or its mail address: the path may be a secret. */
+export const hostOf = (url: string): string =>
+  url.startsWith('mailto:') || !URL.canParse(url) ? url.replace(/^mailto:/, '') : new URL(url).host
+
+/** The state of a target, worst first: a paused one is not reported as failing too. */
+function targetProblem(target: TargetFacts, audience: Audience): Problem | null {
+  const { id, name, url, retrying, last_error } = target
+  // The path of an address may be a secret.
+  const called = name ?? hostOf(url)
+  const webhook = `Webhook ${called}${ownerOf(target, audience)}`
+  const of = (
+    rest: Pick<Problem, 'kind' | 'severity' | 'message' | 'fix'> & { at: number | null },
+  ) => {
+    const { at, ...problem } = rest
+    return { ...problem, subject: { id, name: called }, since: iso(at) }
+  }
+  const error = last_error === null ? '' : ` (${last_error})`
+  const count = retrying >= RETRYING_MAX ? `${RETRYING_MAX} or more` : String(retrying)
+  const repair = 'Repair the receiver and test the webhook'
+  if (target.paused_at !== null)
+    return of({
+      kind: 'webhook_paused',
+      severity: 'error',
+      at: target.paused_at,
+      message:
+        target.pause_reason === 'gone'
+          ? `${webhook} was paused, because its receiver answered 410`
+          : `${webhook} was paused, because every delivery failed for a week`,
+      fix: `${repair}: a successful test resumes it`,
+    })
+  if (target.active === 0)
+    return audience === 'operator'
+      ? null
+      : of({
+          kind: 'webhook_off',
+          severity: 'info',
+          at: null,
+          message: `${webhook} is switched off`,
+          fix: 'Switch it on to receive deliveries',
+        })
+  if (target.awaits_confirmation === 1)
+    return audience === 'operator'
+      ? null
+      : of({
+          kind: 'webhook_unconfirmed',
+          severity: 'warning',
+          at: null,
+          message: `${webhook} receives nothing until its reader confirms`,
+          fix: 'Open the link in the confirmation mail',
+        })
+  if (target.failing_since !== null)
+    return of({
+      kind: 'webhook_failing',
+      severity: 'error',
+      at: target.failing_since,
+      message: `${webhook} is failing: deliveries were given up after their last attempt${error}`,
+      fix: `${repair}, then send the failed deliveries again`,
+    })
+  return of({
+    kind: 'webhook_retrying',
+    severity: 'warning',
+    at: target.retrying_since,
+    message: `${webhook} is failing: ${count} ${retrying === 1 ? 'delivery is' : 'deliveries are'} tried again${error}`,
+    fix: repair,
+  })
+}
+
+/** Reasons of a cut poll that reached its source. */
+const READ_IN_PART = [
+  'poll_overflow',
+  'listing_exhausted',
+  'page_restart',
+  'empty_listing',
+  'emptied',
+]
+
+const FAULTS: Readonly<Record<string, { text: string; customer?: string; operator: string }>> = {
+  unavailable: {
+    text: 'it could not be reached, or failed',
+    operator: 'Check its status and the network of this machine',
+  },
+  timeout: {
+    text: 'it did not answer in time',
+    operator: 'Check its status and the network of this machine',
+  },
+  throttled: {
+    text: 'it limits the rate of requests',
+    operator: 'Add an account, or watch less often',
+  },
+  blocked: {
+    text: 'it showed a block page or a human check',
+    operator: 'Ask its owner for access: forumd does not work around it',
+  },
+  login_required: {
+    text: 'it requires a sign-in',
+    operator: 'Sign the account in: forumd account login NAME',
+  },
+  forbidden: {
+    text: 'it refused the request',
+    customer: 'Check that the places of the filter are public',
+    operator:
+      'Check that the places of its monitors are public, and that the account may read them',
+  },
+  not_found: {
+    text: 'it has nothing at this address',
+    customer: 'Check the places of the filter for spelling',
+    operator: 'Check its address and the places of its monitors',
+  },
+  proxy: { text: 'the proxy to it failed', operator: 'Test the proxy: forumd proxy test' },
+}
+
+const RETRIED = 'forumd tries again at every poll'
+
+/** Sources that cannot be read, and feeds that are late. */
+function sourceProblems(states: readonly FeedGroup[], audience: Audience, now: number): Problem[] {
+  const total = new Map<string, number>()
+  for (const { source, feeds } of states) total.set(source, (total.get(source) ?? 0) + feeds)
+  return states.flatMap((state): Problem[] => {
+    const { source, fault, feeds, monitors, ok_at, interval_s } = state
+    const name = source === MAIN ? 'The platform' : `Source ${source}`
+    const all = feeds === total.get(source)
+    const of = (rest: Omit<Problem, 'subject'>): Problem[] => [
+      { ...rest, subject: { id: source === MAIN ? null : source, name: source } },
+    ]
+    if (fault !== null && !READ_IN_PART.includes(fault)) {
+      const known = FAULTS[fault]
+      const text = known?.text ?? `the answer was not usable: ${fault.replaceAll('_', ' ')}`
+      const share = all ? '' : `, for ${many(feeds, 'feed')} of ${many(monitors, 'monitor')}`
+      const fix =
+        audience === 'operator'
+          ? `${known?.operator ?? 'See the log'}; ${RETRIED}`
+          : (known?.customer ?? `No step of yours: ${RETRIED}, from where it stopped`)
+      return of({
+        kind: 'source_unreachable',
+        // A single failed poll is not an outage yet.
+        severity: all && now - ok_at > 2 * interval_s * 1000 ? 'error' : 'warning',
+        since: iso(ok_at),
+        message: `${name} cannot be read${share}: ${text}`,
+        fix,
+      })
+    }
+    const late = state.stalled > 0 ? state.stalled : state.behind
+    if (late === 0) return []
+    return of({
+      kind: 'feed_behind',
+      severity: 'warning',
+      since: iso(state.stalled > 0 ? state.stalled_since : state.behind_since),
+      message:
+        state.stalled > 0
+          ? `${name} is polled too seldom: ${many(late, 'feed is', 'feeds are')} overdue`
+          : `${name} has items that were not read yet`,
+      fix:
+        audience === 'operator'
+          ? 'Raise its requests a minute, or watch less often'
+          : 'No step of yours: nothing is lost, and matches arrive later',
+    })
+  })
+}
+
+function waitingProblems(waiting: Waiting, audience: Audience): Problem[] {
+  const { monitors_paused, monitors_at_ceiling, drafts, drafts_since } = waiting
+  const of = (present: number, problem: Omit<Problem, 'subject'>): Problem[] =>
+    present > 0 ? [{ ...problem, subject: null }] : []
+  return [
+    ...(audience === 'operator'
+      ? []
+      : of(monitors_paused, {
+          kind: 'monitors_paused',
+          severity: 'info',
+          since: null,
+          message: `${many(monitors_paused, 'monitor is', 'monitors are')} paused`,
+          fix: 'Resume them to receive matches',
+        })),
+    ...of(monitors_at_ceiling, {
+      kind: 'daily_ceiling',
+      severity: 'warning',
+      since: null,
+      message: `${many(monitors_at_ceiling, 'monitor has', 'monitors have')} reached the daily ceiling of deliveries: further matches of today are not delivered`,
+      fix:
+        audience === 'operator'
+          ? 'Raise daily_deliveries of the plan'
+          : 'Narrow the filters, or ask the operator for a larger plan',
+    }),
+    ...of(drafts, {
+      kind: 'drafts_waiting',
+      severity: 'info',
+      since: iso(drafts_since),
+      message: `${many(drafts, 'draft waits', 'drafts wait')} for a decision`,
+      fix: 'Approve or decline',
+    }),
+  ]
+}

@@ -1,0 +1,216 @@
+import { iso } from '../../core/base/time.ts'
+import { MAIN } from '../../core/forum/items.ts'
+import { daysUntil, endWarning } from '../../core/limits/ends-at.ts'
+import type { Clock } from '../../runtime/runtime.ts'
+import { listAccounts } from '../../store/accounts/accounts.ts'
+import { listProxies } from '../../store/accounts/proxies.ts'
+import { listWithoutCredit } from '../../store/customers/problems.ts'
+import type { Db } from '../../store/db/connection.ts'
+import { judgeDisk } from '../../store/maintenance/disk.ts'
+import {
+  type Problem,
+  type ProblemReport,
+  readProblems,
+  toProblemReport,
+} from '../account/problems.ts'
+import type { OperatedSource } from './sources.ts'
+
+/** Objects of one kind that are read. */
+const KIND_MAX = 50
+
+/** Report of the storage monitoring. */
+type StorageReport = () => {
+  trouble: string | null
+  free_bytes: number
+  /** Null where the file system has no such limit. */
+  free_files: number | null
+  db_bytes: number
+  wal_bytes: number
+  /** True if the reserve file exists. */
+  ballast: boolean
+  audit: {
+    at: number | null
+    breaches: readonly { invariant: string; subject: string }[]
+  }
+}
+
+/** Sources of the state of the instance. */
+export type ProblemDeps = {
+  db: Db
+  clock: Clock
+  storage: StorageReport
+  /** State of reads as in `/health`. */
+  reads: () => string
+  sources: () => OperatedSource[]
+  /** Names of the loops that fail repeatedly. */
+  failing_loops: () => string[]
+  /** Price of a read in micro-dollars; null: calls are not billed. */
+  read_price_micros: number | null
+}
+
+const severe = (kind: Problem['kind'], message: string, fix: string): Problem => ({
+  kind,
+  severity: 'error',
+  subject: null,
+  since: null,
+  message,
+  fix,
+})
+const mild = (...text: Parameters<typeof severe>): Problem => ({
+  ...severe(...text),
+  severity: 'warning',
+})
+
+/** Reads the problems of the whole instance. */
+export function instanceProblems(deps: ProblemDeps): ProblemReport {
+  const { db, clock } = deps
+  const now = clock.now()
+  const found = readProblems(db, null, now)
+  return toProblemReport([
+    ...storageProblems(deps),
+    ...found,
+    ...sourceProblems(deps, new Set(found.map(({ subject }) => subject?.name ?? '')), now),
+    ...poolProblems(db),
+    ...creditProblems(deps),
+    ...feedbackProblems(db),
+  ])
+}
+
+function storageProblems({ storage, reads, failing_loops }: ProblemDeps): Problem[] {
+  const report = storage()
+  const short = judgeDisk(report, { db_bytes: report.db_bytes, elapsed_ms: 0 })
+  return [
+    ...(report.trouble === null
+      ? []
+      : [
+          severe(
+            'storage',
+            `The database cannot be written: ${report.trouble.replaceAll('_', ' ')}`,
+            'Make room on the disk, or repair it; forumd continues by itself',
+          ),
+        ]),
+    ...(report.trouble === null && short !== null
+      ? [
+          mild(
+            'storage',
+            short === 'bytes' ? 'Little disk space is left' : 'Few files are left on the disk',
+            'Make room before the disk is full: forumd then stops recording matches',
+          ),
+        ]
+      : []),
+    ...failing_loops().map((loop) =>
+      severe('loop_failing', `The ${loop} loop fails repeatedly`, 'See the log for its error'),
+    ),
+    ...report.audit.breaches
+      .slice(0, KIND_MAX)
+      .map(({ invariant, subject }) =>
+        severe(
+          'invariant_violated',
+          `An invariant is violated: ${invariant.replaceAll('_', ' ')}, ${subject}`,
+          'See the log, and report it as a fault of forumd',
+        ),
+      ),
+    ...(reads() === 'degraded'
+      ? [
+          mild(
+            'reads_degraded',
+            'Reads of callers fail, or no account can be used for them',
+            'See the accounts of the pool and the sources',
+          ),
+        ]
+      : []),
+  ]
+}
+
+/** Sources whose access ends, and unreachable ones that `reported` does not name. */
+function sourceProblems(
+  { sources }: ProblemDeps,
+  reported: ReadonlySet<string>,
+  now: number,
+): Problem[] {
+  return sources().flatMap(({ name, reachable, ends_at }) => {
+    const subject = { id: name === MAIN ? null : name, name }
+    const called = name === MAIN ? 'The platform' : `Source ${name}`
+    const warning = ends_at === null ? null : endWarning(ends_at, now)
+    const days = ends_at === null ? 0 : daysUntil(ends_at, now)
+    const end = (text: string) => ({
+      ...(warning === 'over' ? severe : mild)(
+        'access_ends',
+        text,
+        'Renew the access, then set ends_at',
+      ),
+      subject,
+    })
+    return [
+      ...(reachable || reported.has(name)
+        ? []
+        : [
+            {
+              ...severe(
+                'source_unreachable',
+                `${called} cannot be reached`,
+                'Check its status and the network of this machine',
+              ),
+              subject,
+            },
+          ]),
+      ...(warning === null
+        ? []
+        : [
+            end(
+              warning === 'over'
+                ? `Access to ${called.toLowerCase()} ended on ${ends_at}`
+                : `Access to ${called.toLowerCase()} ends on ${ends_at}, in ${days} ${days === 1 ? 'day' : 'days'}`,
+            ),
+          ]),
+    ]
+  })
+}
+
+const ACCOUNT_STATES: Readonly<Record<string, (name: string) => [string, string]>> = {
+  needs_login: (name) => ['needs a new login', `On the host: forumd account login ${name}`],
+  suspended: () => ['is suspended by the platform', 'Its owner has to settle that there'],
+  locked: () => ['is locked by the platform', 'Its owner has to unlock it there'],
+}
+
+function poolProblems(db: Db): Problem[] {
+  const accounts = listAccounts(db).flatMap(({ id, name, state, state_since }): Problem[] => {
+    const [what, fix] = ACCOUNT_STATES[state]?.(name) ?? []
+    if (what === undefined || fix === undefined) return []
+    const problem = severe('account_unusable', `Account ${name} ${what}`, fix)
+    return [{ ...problem, subject: { id, name }, since: iso(state_since) }]
+  })
+  const proxies = listProxies(db).flatMap(({ id, name, last_error }): Problem[] => {
+    if (last_error === null) return []
+    const fix = `On the host: forumd proxy test ${name}`
+    const problem = severe('proxy_failing', `Proxy ${name} fails: ${last_error}`, fix)
+    return [{ ...problem, subject: { id, name } }]
+  })
+  return [...accounts.slice(0, KIND_MAX), ...proxies.slice(0, KIND_MAX)]
+}
+
+function creditProblems({ db, read_price_micros }: ProblemDeps): Problem[] {
+  if (read_price_micros === null) return []
+  return listWithoutCredit(db, read_price_micros, KIND_MAX).map(({ id, name }) => ({
+    ...mild(
+      'credits_used_up',
+      `The credits of customer ${name} are used up: its reads are refused`,
+      `On the host: forumd credit add ${name} USD`,
+    ),
+    subject: { id, name },
+    customer: { id, name },
+  }))
+}
+
+function feedbackProblems(db: Db): Problem[] {
+  const row = db
+    .query<{ n: number; since: number | null }, []>(
+      "SELECT count(*) AS n, min(created_at) AS since FROM feedback WHERE status = 'new'",
+    )
+    .get()
+  if (!row || row.n === 0) return []
+  const { n, since } = row
+  const text = n === 1 ? 'A feedback of a customer is' : `${n} feedbacks of customers are`
+  const problem = mild('feedback_new', `${text} not answered`, 'Read and answer it')
+  return [{ ...problem, severity: 'info', since: iso(since) }]
+}

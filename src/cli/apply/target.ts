@@ -1,0 +1,172 @@
+import {
+  type AddressRefusal,
+  type Allowed,
+  guardLines,
+  judgeAddresses,
+  parseTarget,
+  REFUSALS,
+} from '../../core/base/address.ts'
+import {
+  type Credentials,
+  dialable,
+  type GivenCredentials,
+  isService,
+  readAddress,
+  readService,
+  SERVICE_KINDS,
+} from '../../core/delivery/services.ts'
+import {
+  KIND_FORMS,
+  kindOfUrl,
+  MAILTO_FORM,
+  parseMailto,
+  type WebhookKind,
+} from '../../core/delivery/target.ts'
+import type { SetWebhook } from '../../store/delivery/webhooks.ts'
+import type { DeclaredWebhook } from './document.ts'
+
+/** Rules for addresses, and the reader of references. */
+export type AddressRules = {
+  allowed: Allowed
+  /** True when targets of kind email are possible. */
+  mails: boolean
+  /** Resolves a reference such as `env:NAME`; returns any other text unchanged. */
+  readUrl: (text: string) => string | { found: string; allowed: string }
+}
+
+type Refuse = (field: 'url' | 'kind' | 'token' | 'username', why: string, allowed: string) => void
+
+/** Address, kind and credentials of a target. */
+type Settled = { url: string; kind: WebhookKind; credentials: Credentials | null }
+
+/**
+ * The address, kind and credentials of a declared webhook; null when one of them is invalid. An existing webhook keeps
+ * its credentials, which cannot be compared with a file that names them by reference.
+ */
+export function settleTarget(
+  { url: text, kind, ...given }: DeclaredWebhook,
+  before: SetWebhook | null,
+  { readUrl, allowed, mails }: AddressRules,
+  refuse: Refuse,
+): Settled | null {
+  if (before !== null && kind !== undefined && kind !== before.kind) {
+    refuse('kind', `found "${kind}", but its kind is ${before.kind}`, ANOTHER)
+    return null
+  }
+  if (text === undefined) {
+    if (before !== null) return kept(before)
+    refuse(
+      'url',
+      'missing',
+      'needed: its address, or "env:NAME" or "file:/path" to keep it out of the file',
+    )
+    return null
+  }
+  const url = readUrl(text)
+  if (typeof url !== 'string') {
+    // An existing webhook keeps its address, so its reference need not resolve on this machine.
+    if (before !== null) return kept(before)
+    refuse('url', url.found, url.allowed)
+    return null
+  }
+  if (before !== null) {
+    if (before.url === url || before.url === canonical(url, before.kind)) return kept(before)
+    refuse('url', 'found an address that differs from its current one', ANOTHER)
+    return null
+  }
+  const credentials = readCredentials(given, readUrl, refuse)
+  return credentials && settleNew(url, kind, credentials, { allowed, mails }, refuse)
+}
+
+const kept = ({ url, kind }: SetWebhook): Settled => ({ url, kind, credentials: null })
+
+/** The credentials of a new webhook, with resolved references; null when one does not resolve. */
+function readCredentials(
+  { username, token }: Pick<DeclaredWebhook, 'username' | 'token'>,
+  readUrl: AddressRules['readUrl'],
+  refuse: Refuse,
+): GivenCredentials | null {
+  const given: GivenCredentials = {}
+  for (const [field, text] of [
+    ['username', username],
+    ['token', token],
+  ] as const) {
+    if (text === undefined) continue
+    const value = readUrl(text)
+    if (typeof value !== 'string') {
+      refuse(field, value.found, value.allowed)
+      return null
+    }
+    given[field] = value
+  }
+  return given
+}
+
+const ANOTHER =
+  'allowed: its current value; to change it, declare a new webhook without this id and with another name'
+
+const canonical = (url: string, kind: WebhookKind): string => {
+  if (isService(kind)) return readAddress(kind, url)?.url ?? url
+  const address = parseMailto(url)
+  return address === null ? url : `mailto:${address}`
+}
+
+function settleNew(
+  text: string,
+  kind: WebhookKind | undefined,
+  given: GivenCredentials,
+  { allowed, mails }: Pick<AddressRules, 'allowed' | 'mails'>,
+  refuse: Refuse,
+): Settled | null {
+  const named = URL.parse(text)
+  const wanted = kind ?? (named === null ? 'webhook' : kindOfUrl(named))
+  const read = isService(wanted) ? readService(wanted, text, given) : null
+  if (read?.ok === false) {
+    const is_given = read.field === 'url' || given[read.field] !== undefined
+    refuse(
+      read.field,
+      is_given ? `found this ${read.field}` : 'missing',
+      `it ${read.message.replace(/^\w+ /, '')}`,
+    )
+    return null
+  }
+  const [unused] = read === null ? Object.keys(given) : []
+  if (unused === 'token' || unused === 'username') {
+    refuse(unused, `found it beside kind ${wanted}`, `it is for ${SERVICE_KINDS.join(', ')}`)
+    return null
+  }
+  const url = read?.url ?? text
+  const credentials = read?.credentials ?? null
+  if (/^mailto:/i.test(url)) {
+    if (kind !== undefined && kind !== 'email')
+      refuse('kind', `found "${kind}"`, `it takes ${KIND_FORMS[kind]}`)
+    else if (parseMailto(url) === null) refuse('url', 'found this address', `it ${MAILTO_FORM}`)
+    else if (!mails) refuse('url', 'found a mail address', 'needed: [smtp] in the configuration')
+    else return { url: canonical(url, 'email'), kind: 'email', credentials }
+    return null
+  }
+  const parsed = parseTarget(dialable(url), allowed)
+  if (!parsed.ok) {
+    refuse('url', 'found this address', refusalOf(dialable(url), parsed.refusal))
+    return null
+  }
+  const { literal } = parsed.target
+  // A host name is checked at every delivery, by the addresses that it resolves to.
+  const refusal = literal === null ? null : judgeAddresses(parsed.target, [literal], allowed)
+  if (refusal !== null) {
+    refuse('url', 'found this address', refusalOf(dialable(url), refusal))
+    return null
+  }
+  if (isService(wanted)) return { url, kind: wanted, credentials }
+  const of_url = kindOfUrl(parsed.target.url)
+  if (kind === undefined || kind === of_url) return { url, kind: of_url, credentials }
+  refuse('kind', `found "${kind}"`, `it takes ${KIND_FORMS[kind]}`)
+  return null
+}
+
+/** The reason of a refusal, and the lines of the configuration that would allow the address. */
+function refusalOf(url: string, refusal: AddressRefusal): string {
+  const lines = guardLines(url, refusal)
+  const reason = `it ${REFUSALS[refusal]}`
+  return lines === null ? reason : `${reason}; or add to the configuration: ${lines.join(' ')}`
+}

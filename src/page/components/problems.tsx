@@ -1,0 +1,119 @@
+import { useQuery } from '../hooks/use-query.ts'
+import { many } from '../lib/format.ts'
+import type { Tone } from '../lib/monitor-status.ts'
+import { dashboardPath, Link } from '../lib/route.tsx'
+import type { Problem, ProblemReport } from '../lib/types.ts'
+import { Badge } from './base/badge.tsx'
+import { ErrorNotice, sentence, Skeleton } from './base/notice.tsx'
+import { Time } from './base/time.tsx'
+
+const REFRESH_MS = 15_000
+
+const TONES: { [severity: string]: readonly [Tone, string] } = {
+  error: ['bad', 'Failing'],
+  warning: ['warn', 'Warning'],
+  info: ['quiet', 'To do'],
+}
+
+/** Pages of a customer where a problem is shown and solved. */
+const OF_CUSTOMER: { [kind: string]: (subject: string) => string } = {
+  source_unreachable: () => dashboardPath('monitors'),
+  feed_behind: () => dashboardPath('monitors'),
+  webhook_failing: () => dashboardPath('webhooks'),
+  webhook_retrying: () => dashboardPath('webhooks'),
+  webhook_paused: () => dashboardPath('webhooks'),
+  webhook_off: () => dashboardPath('webhooks'),
+  webhook_unconfirmed: () => dashboardPath('webhooks'),
+  monitor_stopped: (id) => dashboardPath('monitors', id),
+  monitors_paused: () => dashboardPath('monitors'),
+  daily_ceiling: () => `${dashboardPath('deliveries')}?status=suppressed`,
+  credits_used_up: () => dashboardPath('usage'),
+  drafts_waiting: () => dashboardPath('drafts'),
+}
+
+/** The same for operators, where the problem is not that of one customer. */
+const OF_OPERATOR: { [kind: string]: string } = {
+  source_unreachable: 'sources',
+  feed_behind: 'sources',
+  access_ends: 'sources',
+  reads_degraded: 'sources',
+  account_unusable: 'pool',
+  proxy_failing: 'pool',
+  daily_ceiling: 'customers',
+  drafts_waiting: 'drafts',
+  feedback_new: 'feedback',
+}
+
+/** The page of a customer where a problem is shown and solved. */
+const customerPath = ({ kind, subject }: Problem): string =>
+  OF_CUSTOMER[kind]?.(subject?.id ?? '') ?? dashboardPath()
+
+/** The page of the operator where a problem is shown. */
+export function operatorPath({ kind, customer }: Problem): string {
+  if (customer) return dashboardPath('customers', customer.id)
+  const page = OF_OPERATOR[kind]
+  return page === undefined ? dashboardPath() : dashboardPath(page)
+}
+
+/** The state in one sentence, and each problem as one linked line with its fix. */
+export function ProblemBanner({ path, operator = false }: { path: string; operator?: boolean }) {
+  const { value, failure, again } = useQuery<ProblemReport>(path, { every_ms: REFRESH_MS })
+  if (value === undefined)
+    return failure === null ? (
+      <Skeleton rows={1} label="Checking" />
+    ) : (
+      <ErrorNotice failure={failure} again={again} />
+    )
+  return <ProblemList report={value} pathOf={operator ? operatorPath : customerPath} />
+}
+
+type ProblemListProps = { report: ProblemReport; pathOf: (problem: Problem) => string }
+
+/** The problems of an answer. */
+export function ProblemList({ report, pathOf }: ProblemListProps) {
+  const { status, problems, truncated } = report
+  const [tone] = TONES[status] ?? ['good']
+  return (
+    <section class={`status-banner ${tone}`} aria-labelledby="state">
+      <div role="status">
+        <h2 id="state">{summaryOf(report)}</h2>
+      </div>
+      {problems.length > 0 && (
+        <ul class="problems">
+          {problems.map((it) => (
+            <li key={`${it.kind} ${it.subject?.id ?? it.subject?.name} ${it.message}`}>
+              <ProblemLine problem={it} path={pathOf(it)} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {truncated && <p class="quiet">There are more; these are the worst.</p>}
+    </section>
+  )
+}
+
+function summaryOf({ status, problems }: ProblemReport): string {
+  if (status === 'ok') return 'All good'
+  const count = problems.filter(({ severity }) => severity !== 'info').length
+  return `${many(count, 'thing needs', 'things need')} attention`
+}
+
+function ProblemLine({ problem, path }: { problem: Problem; path: string }) {
+  const { severity, since, message, fix } = problem
+  const [tone, word] = TONES[severity] ?? ['plain', severity]
+  return (
+    <>
+      <Badge tone={tone}>{word}</Badge>
+      <span class="problem">
+        <Link to={path}>{message}</Link>
+        {since !== null && (
+          <span class="quiet">
+            {' '}
+            (began <Time at={since} />)
+          </span>
+        )}
+        <span class="block small-text">{sentence(fix)}</span>
+      </span>
+    </>
+  )
+}

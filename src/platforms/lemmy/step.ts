@@ -1,0 +1,106 @@
+import type { Fault } from '../../core/base/result.ts'
+import type { Item } from '../../core/forum/items.ts'
+import type { HttpCall } from '../http.ts'
+import { fieldsOf, numberAt } from '../items.ts'
+import { type Api, PAGE_MAX } from './api.ts'
+import { livenessOf, modActionsOf, toItem } from './readers.ts'
+import { baseOf, type SeriesName } from './series.ts'
+
+type Row = Record<string, unknown>
+
+/** Reads of one step, and what they have found. */
+export type StepReads = ReturnType<typeof createStep>
+/** State of an id: `absent` is one that no reader can see, for a reason that the API does not state. */
+export type Asked = 'live' | 'hidden' | 'absent'
+/** A page of the newest rows. */
+export type StepPage = { views: Row[]; after: string | null; age_ms: number }
+
+/** Reads within a number of requests. `wait_ms`: after the first one, no request is sent that has to wait. */
+export function createStep(
+  api: Api,
+  site_url: string,
+  call: HttpCall,
+  requests_max: number,
+  wait_ms: () => number = () => 0,
+) {
+  const items = new Map<string, Item>()
+  const gone = new Set<string>()
+  /** Read in this step, by kind and id. */
+  const seen = { post: new Set<number>(), comment: new Set<number>() }
+  const answered = new Set<number>()
+  let sent = 0
+  let fault: Fault | null = null
+
+  function left(): number {
+    if (fault !== null || (sent > 0 && wait_ms() > 0)) return 0
+    return Math.max(0, requests_max - sent)
+  }
+
+  /** Takes a row that was read; false for one that its readers cannot see. */
+  function take(kind: SeriesName, view: Row): boolean {
+    const object = fieldsOf(view[kind])
+    const id = numberAt(object, 'id') ?? 0
+    const name = nameOf(kind, id)
+    answered.add(baseOf(kind) + id)
+    if (livenessOf(object) !== 'live') {
+      items.delete(name)
+      gone.add(name)
+      return false
+    }
+    const item = toItem(view, site_url)
+    gone.delete(name)
+    if (item !== null) items.set(name, item)
+    return true
+  }
+
+  return {
+    seen,
+    take,
+    left,
+    requests: () => sent,
+    fault: () => fault,
+    items: () =>
+      [...items.values()].toSorted(
+        (a, b) => a.created_utc - b.created_utc || Number(a.id) - Number(b.id),
+      ),
+    gone: () => [...gone],
+    answered: () => [...answered],
+    goneIs: (kind: SeriesName, id: number) => void gone.add(nameOf(kind, id)),
+    /** A page of the newest; null if it was not read. A cursor that has failed ends the pages only. */
+    async page(
+      kind: SeriesName,
+      params: Record<string, string>,
+      after: string | null,
+    ): Promise<StepPage | null> {
+      if (fault !== null || sent >= requests_max) return null
+      sent += 1
+      const paging = { limit: PAGE_MAX, after }
+      const page = await api.list(kind, `/${kind}/list`, params, paging, call)
+      if (page.ok) return page.value
+      if (after === null || !['rejected', 'not_found'].includes(page.fault.kind)) fault = page.fault
+      return null
+    },
+    /** Requests one id; null if it was not answered. */
+    async ask(kind: SeriesName, id: number): Promise<Asked | null> {
+      if (fault !== null || sent >= requests_max) return null
+      sent += 1
+      const answer = await api.byId(kind, id, call)
+      if (!answer.ok) {
+        fault = answer.fault
+        return null
+      }
+      if (answer.value === null) return 'absent'
+      seen[kind].add(id)
+      return take(kind, answer.value) ? 'live' : 'hidden'
+    },
+    /** Entries of the moderation log; null if it was not read. A log that is not public is left. */
+    async modlog() {
+      if (fault !== null || sent >= requests_max) return null
+      sent += 1
+      const answer = await api.get('/modlog', { limit: PAGE_MAX }, call)
+      return answer.ok ? modActionsOf(answer.value) : null
+    },
+  }
+}
+
+const nameOf = (kind: SeriesName, id: number): string => `${kind === 'post' ? 't3' : 't1'}_${id}`

@@ -1,0 +1,278 @@
+import { expect, test } from 'bun:test'
+
+import { readProblems, toProblemReport } from '../../../../src/api/account/problems.ts'
+import { type Db, openDb } from '../../../../src/store/db/connection.ts'
+import { countHour, countPending } from '../../../../src/store/maintenance/counts.ts'
+import { putTarget } from '../../../support/target-row.ts'
+
+const NOW = Date.parse('2026-01-01T12:00:00Z')
+const MINUTE = 60_000
+
+function open(): Db {
+  const db = openDb(':memory:', { create: true })
+  putTarget(db)
+  return db
+}
+
+/** A feed of mon_1, polled a minute ago, with these columns. */
+function putFeed(
+  db: Db,
+  {
+    id = 1,
+    kind = 'posts',
+    place = 'coffee',
+    fault = null,
+    checked_at = NOW - MINUTE,
+  }: {
+    id?: number
+    kind?: string
+    place?: string
+    fault?: string | null
+    checked_at?: number
+  } = {},
+): void {
+  db.run(
+    `INSERT INTO feeds (id, key, kind, place, requested_interval_s, interval_s, next_check_at, last_check_at, last_fault, created_at)
+     VALUES (?, ?, ?, ?, 60, 60, ?, ?, ?, 0)`,
+    [id, `${kind}:${place}`, kind, place, NOW, checked_at, fault],
+  )
+  db.run("INSERT INTO monitor_feeds VALUES ('mon_1', ?, 0, 0)", [id])
+}
+
+function putDelivery(
+  db: Db,
+  it: {
+    id: string
+    status: 'pending' | 'dead' | 'delivered'
+    retry_index?: number
+    created_at?: number
+    delivered_at?: number
+  },
+): void {
+  const { id, status, retry_index = 0, created_at = NOW - MINUTE } = it
+  db.run(
+    `INSERT INTO deliveries (id, customer_id, monitor_id, webhook_id, status, retry_index, attempts, next_attempt_at,
+                             last_error, created_at, delivered_at)
+     VALUES (?, 'cus_1', 'mon_1', 'wh_1', ?, ?, ?, ?, ?, ?, ?)`,
+    [
+      id,
+      status,
+      retry_index,
+      retry_index,
+      status === 'pending' ? NOW + MINUTE : null,
+      retry_index > 0 ? 'http_503' : null,
+      created_at,
+      it.delivered_at ?? null,
+    ],
+  )
+}
+
+const reportOf = (db: Db, customer_id: string | null = 'cus_1') =>
+  toProblemReport(readProblems(db, customer_id, NOW))
+
+test('an account in which everything works has no problem', () => {
+  using db = open()
+  putFeed(db)
+  putDelivery(db, { id: 'd1', status: 'pending' })
+
+  expect(reportOf(db)).toEqual({ status: 'ok', problems: [], truncated: false })
+})
+
+test.each([
+  ['UPDATE webhooks SET failing_since = 5', 'error', 'webhook_failing'],
+  ["UPDATE webhooks SET paused_at = 5, pause_reason = 'gone'", 'error', 'webhook_paused'],
+  [
+    "UPDATE webhooks SET failing_since = 4, paused_at = 5, pause_reason = 'failing'",
+    'error',
+    'webhook_paused',
+  ],
+  ['UPDATE webhooks SET awaits_confirmation = 1', 'warning', 'webhook_unconfirmed'],
+  ['UPDATE webhooks SET active = 0', 'ok', 'webhook_off'],
+  ["UPDATE monitors SET active = 0, pause_reason = 'filter_too_slow'", 'error', 'monitor_stopped'],
+  ['UPDATE monitors SET active = 0', 'ok', 'monitors_paused'],
+  [
+    `INSERT INTO monitor_days VALUES ('mon_1', ${Math.floor(NOW / 86_400_000)}, 9, 1)`,
+    'warning',
+    'daily_ceiling',
+  ],
+])('after %s the status is %s, by one problem %s', (sql, status, kind) => {
+  using db = open()
+  db.run(sql)
+  const { status: judged, problems } = reportOf(db)
+
+  expect({ status: judged, kinds: problems.map((it): string => it.kind).join() }).toEqual({
+    status: expect.stringMatching(status),
+    kinds: kind,
+  })
+})
+
+test('a target with retrying deliveries is a warning with their number, their error and the oldest', () => {
+  using db = open()
+  putDelivery(db, { id: 'd1', status: 'pending', retry_index: 1, created_at: NOW - 2 * MINUTE })
+  putDelivery(db, { id: 'd2', status: 'pending', retry_index: 2 })
+  putDelivery(db, { id: 'd3', status: 'pending' })
+
+  expect(reportOf(db)).toEqual({
+    status: 'warning',
+    problems: [
+      {
+        kind: 'webhook_retrying',
+        severity: 'warning',
+        subject: { id: 'wh_1', name: 'hooks.example.com' },
+        since: '2026-01-01T11:58:00.000Z',
+        message: 'Webhook hooks.example.com is failing: 2 deliveries are tried again (http_503)',
+        fix: 'Repair the receiver and test the webhook',
+      },
+    ],
+    truncated: false,
+  })
+  expect(countPending(db, 'cus_1', 100)).toEqual({ waiting: 1, retrying: 2 })
+  expect(countPending(db, null, 1)).toEqual({ waiting: 1, retrying: 1 })
+})
+
+test('the operator reads of whom a webhook is; another customer reads nothing of it', () => {
+  using db = open()
+  db.run("INSERT INTO customers VALUES ('cus_2', 'bob', 'entry', 0, 0, 0, NULL)")
+  db.run("UPDATE webhooks SET failing_since = 5, url = 'https://h.example/secret'")
+  const of_all = reportOf(db, null)
+
+  expect(of_all.problems).toMatchObject([
+    { subject: { id: 'wh_1', name: 'h.example' }, customer: { id: 'cus_1', name: 'ann' } },
+  ])
+  expect(JSON.stringify(of_all)).not.toContain('secret')
+  expect(reportOf(db, 'cus_2').problems).toEqual([])
+})
+
+test.each([
+  ['unavailable:503', NOW - MINUTE, 'warning'],
+  ['unavailable:503', NOW - 3 * MINUTE, 'error'],
+  ['timeout', NOW - 3 * MINUTE, 'error'],
+  ['poll_overflow', NOW - MINUTE, null],
+])(
+  'a fault %s of the only feed, last read at %i, is a problem: %j',
+  (fault, checked_at, severity) => {
+    using db = open()
+    putFeed(db, { fault, checked_at })
+
+    expect(reportOf(db).problems.map((it) => [it.kind, it.severity, it.since])).toEqual(
+      severity === null
+        ? []
+        : [['source_unreachable', severity, new Date(checked_at).toISOString()]],
+    )
+  },
+)
+
+test('a source of which one feed can be read is a warning; each source is one problem', () => {
+  using db = open()
+  const checked_at = NOW - 5 * MINUTE
+  putFeed(db, { id: 1, place: 'coffee', fault: 'not_found', checked_at })
+  putFeed(db, { id: 2, place: 'tea' })
+  putFeed(db, { id: 3, kind: 'stream', place: 'hn', fault: 'blocked', checked_at })
+
+  expect(reportOf(db).problems.map((it) => [it.severity, it.subject, it.message])).toEqual([
+    [
+      'error',
+      { id: 'hn', name: 'hn' },
+      'Source hn cannot be read: it showed a block page or a human check',
+    ],
+    [
+      'warning',
+      { id: null, name: 'main' },
+      'The platform cannot be read, for 1 feed of 1 monitor: it has nothing at this address',
+    ],
+  ])
+})
+
+test('a feed without a poll for three intervals is late', () => {
+  using db = open()
+  putFeed(db, { checked_at: NOW - 3 * MINUTE })
+  expect(reportOf(db).problems).toEqual([])
+  db.run('UPDATE feeds SET last_check_at = last_check_at - 1')
+
+  expect(reportOf(db).problems).toMatchObject([
+    { kind: 'feed_behind', severity: 'warning', since: '2026-01-01T11:56:59.999Z' },
+  ])
+})
+
+test('a stream with unread items older than a quarter of an hour is behind', () => {
+  using db = open()
+  putFeed(db, { kind: 'stream', place: 'hn' })
+  db.run(
+    `INSERT INTO feed_streams (feed_id, state, proof, behind_from, behind_to, verified_from, verified_until)
+     VALUES (1, '{}', 'dense', 5, 9, 0, ?)`,
+    [NOW - 15 * MINUTE],
+  )
+  expect(reportOf(db).problems).toEqual([])
+  db.run('UPDATE feed_streams SET verified_until = verified_until - 1')
+
+  expect(reportOf(db).problems).toMatchObject([
+    { kind: 'feed_behind', message: 'Source hn has items that were not read yet' },
+  ])
+})
+
+test('at most a hundred problems are returned, the worst first', () => {
+  const problem = { kind: 'storage', subject: null, since: null, message: '', fix: '' } as const
+  const many = Array.from({ length: 100 }, () => ({ ...problem, severity: 'info' as const }))
+  const { status, problems, truncated } = toProblemReport([
+    ...many,
+    { ...problem, severity: 'warning' },
+  ])
+
+  expect([status, problems.length, problems[0]?.severity, truncated]).toEqual([
+    'warning',
+    100,
+    'warning',
+    true,
+  ])
+})
+
+test('an hour counts its matches, what arrived in it, and what failed of it', () => {
+  using db = open()
+  const at = NOW - 60 * MINUTE
+  for (const [item, matched_at] of [
+    ['t3_a', at],
+    ['t3_b', NOW - 1],
+    ['t3_c', at - 1],
+    ['t3_d', NOW],
+  ] as const)
+    db.run("INSERT INTO matches VALUES ('mon_1', ?, 1, ?)", [item, matched_at])
+  putDelivery(db, { id: 'd1', status: 'delivered', created_at: at - 9, delivered_at: at })
+  putDelivery(db, { id: 'd2', status: 'delivered', created_at: at, delivered_at: NOW })
+  putDelivery(db, { id: 'd3', status: 'dead', created_at: NOW - 1 })
+
+  const counted = { at, matches: 2, delivered: 1, failed: 1 }
+  expect(countHour(db, 'cus_1', at)).toEqual(counted)
+  expect(countHour(db, null, at)).toEqual(counted)
+  expect(countHour(db, 'cus_2', at)).toEqual({ at, matches: 0, delivered: 0, failed: 0 })
+})
+
+/** SQLite's steps for all queries of `work`. */
+function plansOf(work: (db: Db) => void): string[] {
+  using db = openDb(':memory:', { create: true })
+  const statements = new Set<string>()
+  const query = db.query.bind(db)
+  Object.assign(db, { query: (sql: string) => (statements.add(sql), query(sql)) })
+  work(db)
+  return [...statements].flatMap((sql) =>
+    query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`)
+      .all()
+      .map(({ detail }) => detail),
+  )
+}
+
+test.each(['cus_1', null])('no query for %j scans deliveries or matches', (customer_id) => {
+  const plans = plansOf((db) => {
+    readProblems(db, customer_id, NOW)
+    countHour(db, customer_id, NOW)
+    countPending(db, customer_id, 10)
+  })
+  // The index of retrying deliveries has only what fails now.
+  const scans = plans.filter(
+    (it) =>
+      /^SCAN (?:deliveries|d|matches)\b/.test(it) &&
+      !/INDEX deliveries_(?:retrying|due|leased)/.test(it),
+  )
+
+  expect(plans.some((it) => it.includes('deliveries_retrying'))).toBe(true)
+  expect(scans).toEqual([])
+})
