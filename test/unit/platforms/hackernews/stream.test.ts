@@ -497,10 +497,11 @@ test('the highest id is requested every five seconds at most, and the list of ch
   expect(api.updates_read).toBe(2)
 })
 
+const story = (id: number) =>
+  ({ id: String(id), title: `story ${id}`, url: null, author: 'ann', place: 'story' }) as const
+
 test('the stories of the latest items are known after a restart', async () => {
   const stories = createStories()
-  const story = (id: number) =>
-    ({ id: String(id), title: `story ${id}`, url: null, author: 'ann', place: 'story' }) as const
   for (let id = 1; id <= 3000; id++) stories.add(10_000 + id, story(id % 300))
   const stored = stories.stored()
   expect(stored.under.length).toBeLessThanOrEqual(1000)

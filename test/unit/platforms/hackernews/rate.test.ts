@@ -1,17 +1,17 @@
 import { expect, test } from 'bun:test'
 
-import { ok } from '../../src/core/base/result.ts'
+import { ok } from '../../../../src/core/base/result.ts'
 import {
   isPost,
   livenessOf,
   storyOf,
   toItem,
   toPost,
-} from '../../src/platforms/hackernews/readers.ts'
-import { createStories } from '../../src/platforms/hackernews/stories.ts'
-import { createStream } from '../../src/platforms/hackernews/stream.ts'
-import { createPace } from '../../src/platforms/pace.ts'
-import { answerHackerNews, planHackerNews } from '../world/sources/ids/hackernews.ts'
+} from '../../../../src/platforms/hackernews/readers.ts'
+import { createStories } from '../../../../src/platforms/hackernews/stories.ts'
+import { createStream } from '../../../../src/platforms/hackernews/stream.ts'
+import { createPace } from '../../../../src/platforms/pace.ts'
+import { answerHackerNews, planHackerNews } from '../../../world/sources/ids/hackernews.ts'
 
 const START = Date.UTC(2026, 0, 1)
 const MINUTE = 60_000
