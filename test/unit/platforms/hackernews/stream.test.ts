@@ -22,6 +22,7 @@ function createApi() {
     left: 60,
     updates_read: 0,
     max_read: 0,
+    restored: [] as unknown[],
   }
   const story = { id: '1', title: 'a story', url: null, author: 'ann', place: 'story' } as const
   const stream = createStream({
@@ -47,8 +48,8 @@ function createApi() {
         }
         return ok({ story, is_known: true })
       },
-      stored: () => ({ stories: [], under: [] }),
-      restore() {},
+      stored: () => ({ stories: [story], under: [[1, 0]] }),
+      restore: (stored) => void api.restored.push(stored),
     },
     left: () => api.left,
     requests_per_minute: 60,
@@ -495,6 +496,13 @@ test('the highest id is requested every five seconds at most, and the list of ch
   }
   expect(api.max_read).toBe(13)
   expect(api.updates_read).toBe(2)
+})
+
+test('the first step of a process takes the stories of the one before', async () => {
+  const { state } = await createApi().step(null)
+  const { api, step } = createApi()
+  await step((await step(state)).state)
+  expect(api.restored).toMatchObject([{ stories: [{ title: 'a story' }], under: [[1, 0]] }])
 })
 
 const story = (id: number) =>
