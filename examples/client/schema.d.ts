@@ -1639,6 +1639,13 @@ export interface components {
       message?: string
       /** @description Name of the invalid field. */
       field?: string
+      /** @description Every invalid field, if there are several. The first is the one in field. */
+      errors?: {
+        /** @description Name of the invalid field. */
+        field: string
+        /** @description Sentence that names what is allowed. */
+        message: string
+      }[]
       /**
        * Format: int64
        * @description Seconds.
