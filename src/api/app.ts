@@ -22,6 +22,7 @@ import {
   createFailedAuth,
   createHolders,
   createKeyed,
+  createOperators,
 } from './http/auth.ts'
 import { bodyMax, createReadJson, takesNoBody } from './http/body.ts'
 import { errors } from './http/errors.ts'
@@ -107,6 +108,7 @@ const ALL_ON: Features = { login: true, comment: true, vote: true, dm: true, pro
 export function createApp(deps: AppDeps) {
   const { db, clock, random, log, words, billing, metrics } = deps
   const holders = createHolders()
+  const operators = createOperators()
   const keyed = createKeyed(holders)
   const groupCommit = createGroupCommit(db)
   const faults = createPlatformFaults({ clock, log })
@@ -149,6 +151,7 @@ export function createApp(deps: AppDeps) {
     delegation,
     site,
     holders,
+    operators,
     in_flight,
     pacers,
     failed_auth,
@@ -223,7 +226,9 @@ export function createApp(deps: AppDeps) {
     const signed_in = createDashboardSession(session_deps)
     app
       .use(webSession(session_deps, signed_in))
-      .use(dashboardApi({ signed_in, delegation, handle: (request) => app.handle(request) }))
+      .use(
+        dashboardApi({ signed_in, delegation, peerOf, handle: (request) => app.handle(request) }),
+      )
       .use(dashboardPage(deps.page))
     if (deps.live) app.use(dashboardLive({ ...deps.live, db, clock, signed_in, in_flight }))
   }
@@ -250,6 +255,7 @@ export function createApp(deps: AppDeps) {
   const context = {
     words,
     keyed,
+    operatorOf: operators.of,
     meter,
     faults,
     internal,

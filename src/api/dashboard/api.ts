@@ -2,6 +2,7 @@ import { Elysia, type HTTPHeaders } from 'elysia'
 
 import { ApiError } from '../../core/base/errors.ts'
 import type { Delegation } from '../http/auth.ts'
+import type { PeerOf } from '../http/request-origin.ts'
 import { requestPath } from '../http/routes.ts'
 import type { DashboardSession } from './session.ts'
 
@@ -16,6 +17,7 @@ type Arrival = {
 type Deps = {
   signed_in: DashboardSession
   delegation: Delegation
+  peerOf: PeerOf
   /** Handles a request like an external one. */
   handle: (request: Request) => Promise<Response>
 }
@@ -25,7 +27,7 @@ type Deps = {
  * The call passes admission again, so limits, prices and errors equal those of the same call with
  * the key itself.
  */
-export function dashboardApi({ signed_in, delegation, handle }: Deps) {
+export function dashboardApi({ signed_in, delegation, peerOf, handle }: Deps) {
   async function forward(
     request: Request,
     socket: string | undefined,
@@ -33,7 +35,7 @@ export function dashboardApi({ signed_in, delegation, handle }: Deps) {
   ): Promise<Response> {
     const holder = signed_in.require(request, socket)
     const inner = innerOf(request, id)
-    delegation.put(inner, holder)
+    delegation.put(inner, { ...holder, address: peerOf(request, socket).address })
     const answer = await handle(inner)
     // No other origin may read an answer of the dashboard.
     const shared = [...answer.headers.keys()].filter((name) => name.startsWith('access-control-'))
