@@ -7,6 +7,7 @@ import { draftStories } from './dashboard-drafts.ts'
 import { type Dashboard, startDashboard } from './dashboard-fixture.ts'
 import { hostileStories } from './dashboard-hostile.ts'
 import { monitorStories } from './dashboard-monitors.ts'
+import { operatorActionStories } from './dashboard-operator-actions.ts'
 import { operatorStories } from './dashboard-operator.ts'
 import { pageTests } from './dashboard-rendering.ts'
 import { inBrowser, TEST_MS } from './fixture.ts'
@@ -29,6 +30,7 @@ inBrowser('the dashboard', () => {
   attentionStories(fixture)
   monitorStories(fixture)
   operatorStories(fixture)
+  operatorActionStories(fixture)
   draftStories(fixture)
   hostileStories(fixture)
 })

@@ -141,7 +141,7 @@ export function createHolders(): Holders {
 }
 
 /** Holder that an internal request acts for, and the address of the external one; absent: unknown. */
-export type Delegated = KeyHolder & { address?: string }
+type Delegated = KeyHolder & { address?: string }
 
 /** Maps internal requests to the holder they act for. */
 export type Delegation = {
@@ -150,7 +150,7 @@ export type Delegation = {
 }
 
 /** The operator of a call: the key and the address of the caller. */
-export type Acting = { key: Key; address: string }
+type Acting = { key: Key; address: string }
 
 /** Operators of the calls in flight. Weak: an entry is freed with its request. */
 export type Operators = {

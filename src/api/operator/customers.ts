@@ -88,6 +88,15 @@ const keyBody = bodySchema(() => ({
     .optional(),
 }))
 
+const toRow = ({ id, name, plan, balance_micros, unlimited, created_at }: Customer) => ({
+  id,
+  name,
+  plan,
+  credits_remaining: toUsd(balance_micros),
+  unlimited,
+  created_at: iso(created_at),
+})
+
 /**
  * Routes with which an operator creates customers and keys, adds credits and changes plans, as the
  * command line does. Each change is recorded with its operator in the same transaction.
@@ -108,15 +117,6 @@ export function customerActions(
     if (customer) return customer
     throw new ApiError('NOT_FOUND', { message: 'there is no such customer' })
   }
-
-  const toRow = ({ id, name, plan, balance_micros, unlimited, created_at }: Customer) => ({
-    id,
-    name,
-    plan,
-    credits_remaining: toUsd(balance_micros),
-    unlimited,
-    created_at: iso(created_at),
-  })
 
   function expiryOf(text: string | null | undefined): number | null {
     if (text === null || text === undefined) return null

@@ -4,16 +4,15 @@ import { type Db, transact } from '../db/connection.ts'
 export const ACTIONS_KEEP_MS = 400 * 86_400_000
 
 /** Kinds of actions of an operator through the API or the dashboard. */
-export const ACTIONS = [
-  'customer.created',
-  'plan.changed',
-  'credits.added',
-  'key.created',
-  'key.revoked',
-  'account.added',
-  'account.paused',
-  'account.resumed',
-] as const
+type ActionKind =
+  | 'customer.created'
+  | 'plan.changed'
+  | 'credits.added'
+  | 'key.created'
+  | 'key.revoked'
+  | 'account.added'
+  | 'account.paused'
+  | 'account.resumed'
 
 /** An action of an operator, with the key and the address that it came from. Epoch milliseconds. */
 export type OperatorAction = {
@@ -24,7 +23,7 @@ export type OperatorAction = {
   key_name: string | null
   key_prefix: string
   address: string
-  action: (typeof ACTIONS)[number]
+  action: ActionKind
   /** Id and name of the object that was changed. */
   subject: string
   subject_name: string | null
