@@ -18,11 +18,11 @@ import { createActivity } from '../account/activity.ts'
 import { hostOf, readProblems, toAttention } from '../account/attention.ts'
 import { answerBody, listQuery, toOperator, toPage } from '../account/feedback.ts'
 import type { RouteContext } from '../context.ts'
-import { accountAdd, type AccountAddDeps } from './account-add.ts'
 import { operatorPool, type OperatorPoolDeps } from './accounts.ts'
 import { auditList, createRecorder } from './actions.ts'
 import { type AttentionDeps, instanceAttention } from './attention.ts'
 import { type CustomerActionDeps, customerActions } from './customers.ts'
+import { jarUpload, type JarUploadDeps } from './jar-upload.ts'
 import { operatorSources } from './sources.ts'
 
 const DAY_MS = 86_400_000
@@ -34,7 +34,7 @@ const USAGE_DAYS = 30
 export type OperatorRouteDeps = OperatorPoolDeps &
   AttentionDeps &
   CustomerActionDeps &
-  AccountAddDeps &
+  JarUploadDeps &
   Pick<RouteContext, 'operatorOf'>
 
 /**
@@ -45,7 +45,7 @@ export function operator(deps: OperatorRouteDeps) {
   const record = createRecorder(deps)
   return new Elysia({ name: 'operator' })
     .use(operatorPool(deps, record))
-    .use(accountAdd(deps, record))
+    .use(jarUpload(deps, record))
     .use(customerActions(deps, record, deps.operatorOf))
     .use(auditList(deps.db))
     .use(operatorSources(deps))

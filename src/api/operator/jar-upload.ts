@@ -33,7 +33,7 @@ type SessionCheck = {
   }>
 }
 
-export type AccountAddDeps = Pick<OperatorPoolDeps, 'db' | 'ring' | 'pool'> & {
+export type JarUploadDeps = Pick<OperatorPoolDeps, 'db' | 'ring' | 'pool'> & {
   clock: Clock
   random: Random
   /** Null: there is no platform to which accounts belong. */
@@ -64,8 +64,8 @@ const SESSION: AccountSecrets = { kind: 'session', password: null, totp_secret: 
  * `POST /operator/accounts`: adds an account by the cookies of its owner's browser, as
  * `forumd account add --jar` does. The answer never repeats a part of the cookies.
  */
-export function accountAdd(
-  { db, ring, pool, clock, random, session_check }: AccountAddDeps,
+export function jarUpload(
+  { db, ring, pool, clock, random, session_check }: JarUploadDeps,
   record: RecordAction,
 ) {
   function proxyNamed(name: string | null) {
