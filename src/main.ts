@@ -1,7 +1,7 @@
 import { fstatSync } from 'node:fs'
 import { isatty } from 'node:tty'
 
-import { readHidden } from './cli/account/credentials.ts'
+import { readHidden, readLine } from './cli/account/credentials.ts'
 import { EXIT, type ProcessContext, UsageError } from './cli/command.ts'
 import { explainError } from './cli/failures.ts'
 import { openStandardOut } from './cli/output.ts'
@@ -44,6 +44,7 @@ const context: ProcessContext = {
   // Read from the system: creating the stream takes a millisecond, and few commands read it.
   stdinIsTerminal: isatty(0),
   promptSecret: (question) => readHidden(question, process.stdin, process.stderr),
+  ask: (question) => readLine(question, process.stdin, process.stderr),
   stopped,
   onReload,
   factories: {

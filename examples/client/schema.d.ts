@@ -41,7 +41,7 @@ export interface paths {
     patch?: never
     trace?: never
   }
-  '/account/attention': {
+  '/account/problems': {
     parameters: {
       query?: never
       header?: never
@@ -52,7 +52,7 @@ export interface paths {
      * What does not work, and what waits for you
      * @description Failing and paused webhooks, sources that cannot be read, late feeds, stopped monitors, used-up credits and undecided drafts, each with the next step. Cheap enough to repeat every few seconds. Takes any key. Counts towards the rate limit of `account`.
      */
-    get: operations['accountAttention']
+    get: operations['accountProblems']
     put?: never
     post?: never
     delete?: never
@@ -1205,6 +1205,26 @@ export interface paths {
     patch?: never
     trace?: never
   }
+  '/forum/monitor/acknowledge': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    get?: never
+    put?: never
+    /**
+     * Acknowledge the open alarms of a monitor
+     * @description Ends their repeats; an alarm stays open until its condition is over, which is then delivered too. acknowledged counts the alarms that were not acknowledged before. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     */
+    post: operations['postForumMonitorAcknowledge']
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
   '/forum/monitor/health': {
     parameters: {
       query?: never
@@ -1235,8 +1255,8 @@ export interface paths {
     get?: never
     put?: never
     /**
-     * Update a target: name, active state, rate limit, ordering, credentials
-     * @description Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds. token replaces the stored credentials, for kind mqtt together with username. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * Update a target: address, name, active state, rate limit, ordering, credentials
+     * @description A new url has the same kind and is checked as at creation; id and secret stay, pending deliveries go to it, and its health begins again. Send a test afterwards. The address of kind email cannot change, because its owner has agreed. Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds. token replaces the stored credentials, for kind mqtt together with username; a new url does not keep them. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorWebhookUpdate']
     delete?: never
@@ -1293,7 +1313,7 @@ export interface paths {
       cookie?: never
     }
     /**
-     * Your targets, without their secrets
+     * Your targets and their health, without their secrets
      * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     get: operations['getForumMonitorWebhookList']
@@ -1434,7 +1454,7 @@ export interface paths {
     }
     /**
      * Deliveries and their outcomes, newest first
-     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Filters combine. q finds an id by its beginning, such as dlv_8fK2, or text in the items; one call reads at most 1000 deliveries for it, so that a page may have fewer rows than limit. Pass next_before as before for the next page. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     get: operations['getForumMonitorDeliveries']
     put?: never
@@ -1817,7 +1837,7 @@ export interface operations {
       }
     }
   }
-  accountAttention: {
+  accountProblems: {
     parameters: {
       query?: never
       header?: never
@@ -18438,6 +18458,122 @@ export interface operations {
           name?: string | null
           /** Format: int64 */
           cadence_s?: number
+          /** @description Quiet hours, digests and alarms. Replaces all rules at once; null removes them. */
+          attention?: {
+            /**
+             * @description IANA time zone of all hours beside it.
+             * @default UTC
+             */
+            time_zone?: string
+            /**
+             * @description Nothing is sent then; what is due waits for their end.
+             * @default []
+             */
+            quiet_hours?: {
+              from: string
+              /** @description Not later than from: on the next day. */
+              to: string
+              /**
+               * @description Days on which it begins; default: every day.
+               * @default [
+               *       "mon",
+               *       "tue",
+               *       "wed",
+               *       "thu",
+               *       "fri",
+               *       "sat",
+               *       "sun"
+               *     ]
+               */
+              days?: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun')[]
+            }[]
+            /**
+             * @description Matches are collected and sent at this hour; null: each at once.
+             * @default null
+             */
+            digest?: {
+              /** @enum {string} */
+              every: 'day' | 'week'
+              at: string
+              /**
+               * @description Day of a weekly digest; null: every is day.
+               * @default null
+               */
+              day?: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun') | null
+            } | null
+            /**
+             * @description Webhooks with a time zone, quiet hours and digest of their own instead of those above.
+             * @default []
+             */
+            targets?: {
+              webhook_id: string
+              /**
+               * @description Null: that of the monitor.
+               * @default null
+               */
+              time_zone?: string | null
+              /**
+               * @description Nothing is sent then; what is due waits for their end.
+               * @default []
+               */
+              quiet_hours?: {
+                from: string
+                /** @description Not later than from: on the next day. */
+                to: string
+                /**
+                 * @description Days on which it begins; default: every day.
+                 * @default [
+                 *       "mon",
+                 *       "tue",
+                 *       "wed",
+                 *       "thu",
+                 *       "fri",
+                 *       "sat",
+                 *       "sun"
+                 *     ]
+                 */
+                days?: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun')[]
+              }[]
+              /**
+               * @description Matches are collected and sent at this hour; null: each at once.
+               * @default null
+               */
+              digest?: {
+                /** @enum {string} */
+                every: 'day' | 'week'
+                at: string
+                /**
+                 * @description Day of a weekly digest; null: every is day.
+                 * @default null
+                 */
+                day?: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun') | null
+              } | null
+            }[]
+            /**
+             * @description Hours without a match after which an alarm is sent; null: never.
+             * @default null
+             */
+            silent_after_h?: number | null
+            /**
+             * @description Send an alarm when coverage in health becomes degraded.
+             * @default false
+             */
+            alarm_on_degraded?: boolean
+            /**
+             * @description Repeat an alarm at this interval until it is acknowledged or over; null: send it once.
+             * @default null
+             */
+            escalate?: {
+              /** Format: int64 */
+              every_min: number
+              /**
+               * Format: int64
+               * @description Repeats of one alarm at most.
+               * @default 10
+               */
+              max?: number
+            } | null
+          } | null
           baseline_item_id?: string
         }
       }
@@ -18477,6 +18613,7 @@ export interface operations {
            *       "created_at": "2026-01-31T11:56:00.000Z",
            *       "updated_at": "2026-01-31T11:56:00.000Z",
            *       "last_match_at": null,
+           *       "attention": null,
            *       "feed_url": "https://api.example.com/forum/monitor/feed/mon_0199a000-0000-7000-8000-000000000001~1~wTcG9f0mSnNhaROSN4gIICXvtvsCIX4OVga5ABPFuHM",
            *       "streams": [
            *         {
@@ -18518,6 +18655,122 @@ export interface operations {
             /** Format: date-time */
             updated_at: string
             last_match_at: string | null
+            /** @description Quiet hours, digests and alarms, with all defaults; null: none. */
+            attention: {
+              /**
+               * @description IANA time zone of all hours beside it.
+               * @default UTC
+               */
+              time_zone: string
+              /**
+               * @description Nothing is sent then; what is due waits for their end.
+               * @default []
+               */
+              quiet_hours: {
+                from: string
+                /** @description Not later than from: on the next day. */
+                to: string
+                /**
+                 * @description Days on which it begins; default: every day.
+                 * @default [
+                 *       "mon",
+                 *       "tue",
+                 *       "wed",
+                 *       "thu",
+                 *       "fri",
+                 *       "sat",
+                 *       "sun"
+                 *     ]
+                 */
+                days: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun')[]
+              }[]
+              /**
+               * @description Matches are collected and sent at this hour; null: each at once.
+               * @default null
+               */
+              digest: {
+                /** @enum {string} */
+                every: 'day' | 'week'
+                at: string
+                /**
+                 * @description Day of a weekly digest; null: every is day.
+                 * @default null
+                 */
+                day: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun') | null
+              } | null
+              /**
+               * @description Webhooks with a time zone, quiet hours and digest of their own instead of those above.
+               * @default []
+               */
+              targets: {
+                webhook_id: string
+                /**
+                 * @description Null: that of the monitor.
+                 * @default null
+                 */
+                time_zone: string | null
+                /**
+                 * @description Nothing is sent then; what is due waits for their end.
+                 * @default []
+                 */
+                quiet_hours: {
+                  from: string
+                  /** @description Not later than from: on the next day. */
+                  to: string
+                  /**
+                   * @description Days on which it begins; default: every day.
+                   * @default [
+                   *       "mon",
+                   *       "tue",
+                   *       "wed",
+                   *       "thu",
+                   *       "fri",
+                   *       "sat",
+                   *       "sun"
+                   *     ]
+                   */
+                  days: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun')[]
+                }[]
+                /**
+                 * @description Matches are collected and sent at this hour; null: each at once.
+                 * @default null
+                 */
+                digest: {
+                  /** @enum {string} */
+                  every: 'day' | 'week'
+                  at: string
+                  /**
+                   * @description Day of a weekly digest; null: every is day.
+                   * @default null
+                   */
+                  day: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun') | null
+                } | null
+              }[]
+              /**
+               * @description Hours without a match after which an alarm is sent; null: never.
+               * @default null
+               */
+              silent_after_h: number | null
+              /**
+               * @description Send an alarm when coverage in health becomes degraded.
+               * @default false
+               */
+              alarm_on_degraded: boolean
+              /**
+               * @description Repeat an alarm at this interval until it is acknowledged or over; null: send it once.
+               * @default null
+               */
+              escalate: {
+                /** Format: int64 */
+                every_min: number
+                /**
+                 * Format: int64
+                 * @description Repeats of one alarm at most.
+                 * @default 10
+                 */
+                max: number
+              } | null
+            } | null
             /** @description Matches as Atom; anyone with this address can read them. */
             feed_url: string
             streams: ({
@@ -18749,6 +19002,7 @@ export interface operations {
            *           "created_at": "2026-01-31T11:56:00.000Z",
            *           "updated_at": "2026-01-31T11:56:00.000Z",
            *           "last_match_at": "2026-01-31T11:58:38.000Z",
+           *           "attention": null,
            *           "feed_url": "https://api.example.com/forum/monitor/feed/mon_0199a000-0000-7000-8000-000000000001~1~wTcG9f0mSnNhaROSN4gIICXvtvsCIX4OVga5ABPFuHM",
            *           "streams": [
            *             {
@@ -18800,6 +19054,122 @@ export interface operations {
               /** Format: date-time */
               updated_at: string
               last_match_at: string | null
+              /** @description Quiet hours, digests and alarms, with all defaults; null: none. */
+              attention: {
+                /**
+                 * @description IANA time zone of all hours beside it.
+                 * @default UTC
+                 */
+                time_zone: string
+                /**
+                 * @description Nothing is sent then; what is due waits for their end.
+                 * @default []
+                 */
+                quiet_hours: {
+                  from: string
+                  /** @description Not later than from: on the next day. */
+                  to: string
+                  /**
+                   * @description Days on which it begins; default: every day.
+                   * @default [
+                   *       "mon",
+                   *       "tue",
+                   *       "wed",
+                   *       "thu",
+                   *       "fri",
+                   *       "sat",
+                   *       "sun"
+                   *     ]
+                   */
+                  days: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun')[]
+                }[]
+                /**
+                 * @description Matches are collected and sent at this hour; null: each at once.
+                 * @default null
+                 */
+                digest: {
+                  /** @enum {string} */
+                  every: 'day' | 'week'
+                  at: string
+                  /**
+                   * @description Day of a weekly digest; null: every is day.
+                   * @default null
+                   */
+                  day: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun') | null
+                } | null
+                /**
+                 * @description Webhooks with a time zone, quiet hours and digest of their own instead of those above.
+                 * @default []
+                 */
+                targets: {
+                  webhook_id: string
+                  /**
+                   * @description Null: that of the monitor.
+                   * @default null
+                   */
+                  time_zone: string | null
+                  /**
+                   * @description Nothing is sent then; what is due waits for their end.
+                   * @default []
+                   */
+                  quiet_hours: {
+                    from: string
+                    /** @description Not later than from: on the next day. */
+                    to: string
+                    /**
+                     * @description Days on which it begins; default: every day.
+                     * @default [
+                     *       "mon",
+                     *       "tue",
+                     *       "wed",
+                     *       "thu",
+                     *       "fri",
+                     *       "sat",
+                     *       "sun"
+                     *     ]
+                     */
+                    days: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun')[]
+                  }[]
+                  /**
+                   * @description Matches are collected and sent at this hour; null: each at once.
+                   * @default null
+                   */
+                  digest: {
+                    /** @enum {string} */
+                    every: 'day' | 'week'
+                    at: string
+                    /**
+                     * @description Day of a weekly digest; null: every is day.
+                     * @default null
+                     */
+                    day: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun') | null
+                  } | null
+                }[]
+                /**
+                 * @description Hours without a match after which an alarm is sent; null: never.
+                 * @default null
+                 */
+                silent_after_h: number | null
+                /**
+                 * @description Send an alarm when coverage in health becomes degraded.
+                 * @default false
+                 */
+                alarm_on_degraded: boolean
+                /**
+                 * @description Repeat an alarm at this interval until it is acknowledged or over; null: send it once.
+                 * @default null
+                 */
+                escalate: {
+                  /** Format: int64 */
+                  every_min: number
+                  /**
+                   * Format: int64
+                   * @description Repeats of one alarm at most.
+                   * @default 10
+                   */
+                  max: number
+                } | null
+              } | null
               /** @description Matches as Atom; anyone with this address can read them. */
               feed_url: string
               streams: ({
@@ -19178,6 +19548,122 @@ export interface operations {
           name?: string | null
           /** Format: int64 */
           cadence_s?: number
+          /** @description Quiet hours, digests and alarms. Replaces all rules at once; null removes them. */
+          attention?: {
+            /**
+             * @description IANA time zone of all hours beside it.
+             * @default UTC
+             */
+            time_zone?: string
+            /**
+             * @description Nothing is sent then; what is due waits for their end.
+             * @default []
+             */
+            quiet_hours?: {
+              from: string
+              /** @description Not later than from: on the next day. */
+              to: string
+              /**
+               * @description Days on which it begins; default: every day.
+               * @default [
+               *       "mon",
+               *       "tue",
+               *       "wed",
+               *       "thu",
+               *       "fri",
+               *       "sat",
+               *       "sun"
+               *     ]
+               */
+              days?: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun')[]
+            }[]
+            /**
+             * @description Matches are collected and sent at this hour; null: each at once.
+             * @default null
+             */
+            digest?: {
+              /** @enum {string} */
+              every: 'day' | 'week'
+              at: string
+              /**
+               * @description Day of a weekly digest; null: every is day.
+               * @default null
+               */
+              day?: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun') | null
+            } | null
+            /**
+             * @description Webhooks with a time zone, quiet hours and digest of their own instead of those above.
+             * @default []
+             */
+            targets?: {
+              webhook_id: string
+              /**
+               * @description Null: that of the monitor.
+               * @default null
+               */
+              time_zone?: string | null
+              /**
+               * @description Nothing is sent then; what is due waits for their end.
+               * @default []
+               */
+              quiet_hours?: {
+                from: string
+                /** @description Not later than from: on the next day. */
+                to: string
+                /**
+                 * @description Days on which it begins; default: every day.
+                 * @default [
+                 *       "mon",
+                 *       "tue",
+                 *       "wed",
+                 *       "thu",
+                 *       "fri",
+                 *       "sat",
+                 *       "sun"
+                 *     ]
+                 */
+                days?: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun')[]
+              }[]
+              /**
+               * @description Matches are collected and sent at this hour; null: each at once.
+               * @default null
+               */
+              digest?: {
+                /** @enum {string} */
+                every: 'day' | 'week'
+                at: string
+                /**
+                 * @description Day of a weekly digest; null: every is day.
+                 * @default null
+                 */
+                day?: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun') | null
+              } | null
+            }[]
+            /**
+             * @description Hours without a match after which an alarm is sent; null: never.
+             * @default null
+             */
+            silent_after_h?: number | null
+            /**
+             * @description Send an alarm when coverage in health becomes degraded.
+             * @default false
+             */
+            alarm_on_degraded?: boolean
+            /**
+             * @description Repeat an alarm at this interval until it is acknowledged or over; null: send it once.
+             * @default null
+             */
+            escalate?: {
+              /** Format: int64 */
+              every_min: number
+              /**
+               * Format: int64
+               * @description Repeats of one alarm at most.
+               * @default 10
+               */
+              max?: number
+            } | null
+          } | null
         }
       }
     }
@@ -19216,6 +19702,7 @@ export interface operations {
            *       "created_at": "2026-01-31T11:56:00.000Z",
            *       "updated_at": "2026-01-31T11:58:43.000Z",
            *       "last_match_at": null,
+           *       "attention": null,
            *       "feed_url": "https://api.example.com/forum/monitor/feed/mon_0199a000-0000-7000-8000-000000000001~1~wTcG9f0mSnNhaROSN4gIICXvtvsCIX4OVga5ABPFuHM",
            *       "streams": [
            *         {
@@ -19257,6 +19744,122 @@ export interface operations {
             /** Format: date-time */
             updated_at: string
             last_match_at: string | null
+            /** @description Quiet hours, digests and alarms, with all defaults; null: none. */
+            attention: {
+              /**
+               * @description IANA time zone of all hours beside it.
+               * @default UTC
+               */
+              time_zone: string
+              /**
+               * @description Nothing is sent then; what is due waits for their end.
+               * @default []
+               */
+              quiet_hours: {
+                from: string
+                /** @description Not later than from: on the next day. */
+                to: string
+                /**
+                 * @description Days on which it begins; default: every day.
+                 * @default [
+                 *       "mon",
+                 *       "tue",
+                 *       "wed",
+                 *       "thu",
+                 *       "fri",
+                 *       "sat",
+                 *       "sun"
+                 *     ]
+                 */
+                days: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun')[]
+              }[]
+              /**
+               * @description Matches are collected and sent at this hour; null: each at once.
+               * @default null
+               */
+              digest: {
+                /** @enum {string} */
+                every: 'day' | 'week'
+                at: string
+                /**
+                 * @description Day of a weekly digest; null: every is day.
+                 * @default null
+                 */
+                day: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun') | null
+              } | null
+              /**
+               * @description Webhooks with a time zone, quiet hours and digest of their own instead of those above.
+               * @default []
+               */
+              targets: {
+                webhook_id: string
+                /**
+                 * @description Null: that of the monitor.
+                 * @default null
+                 */
+                time_zone: string | null
+                /**
+                 * @description Nothing is sent then; what is due waits for their end.
+                 * @default []
+                 */
+                quiet_hours: {
+                  from: string
+                  /** @description Not later than from: on the next day. */
+                  to: string
+                  /**
+                   * @description Days on which it begins; default: every day.
+                   * @default [
+                   *       "mon",
+                   *       "tue",
+                   *       "wed",
+                   *       "thu",
+                   *       "fri",
+                   *       "sat",
+                   *       "sun"
+                   *     ]
+                   */
+                  days: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun')[]
+                }[]
+                /**
+                 * @description Matches are collected and sent at this hour; null: each at once.
+                 * @default null
+                 */
+                digest: {
+                  /** @enum {string} */
+                  every: 'day' | 'week'
+                  at: string
+                  /**
+                   * @description Day of a weekly digest; null: every is day.
+                   * @default null
+                   */
+                  day: ('mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun') | null
+                } | null
+              }[]
+              /**
+               * @description Hours without a match after which an alarm is sent; null: never.
+               * @default null
+               */
+              silent_after_h: number | null
+              /**
+               * @description Send an alarm when coverage in health becomes degraded.
+               * @default false
+               */
+              alarm_on_degraded: boolean
+              /**
+               * @description Repeat an alarm at this interval until it is acknowledged or over; null: send it once.
+               * @default null
+               */
+              escalate: {
+                /** Format: int64 */
+                every_min: number
+                /**
+                 * Format: int64
+                 * @description Repeats of one alarm at most.
+                 * @default 10
+                 */
+                max: number
+              } | null
+            } | null
             /** @description Matches as Atom; anyone with this address can read them. */
             feed_url: string
             streams: ({
@@ -19627,6 +20230,188 @@ export interface operations {
       }
     }
   }
+  postForumMonitorAcknowledge: {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "id": "mon_0199a000-0000-7000-8000-000000000001"
+         *     }
+         */
+        'application/json': {
+          id?: string
+          monitor_id?: string
+        }
+      }
+    }
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "id": "mon_0199a000-0000-7000-8000-000000000001",
+           *       "acknowledged": 1
+           *     }
+           */
+          'application/json': {
+            id: string
+            /** Format: int64 */
+            acknowledged: number
+          }
+        }
+      }
+      /** @description INVALID_REQUEST */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "q is required",
+           *       "code": "INVALID_REQUEST"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description NOT_FOUND */
+      404: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_FOUND",
+           *       "code": "NOT_FOUND"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description BODY_TOO_LARGE */
+      413: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "BODY_TOO_LARGE",
+           *       "code": "BODY_TOO_LARGE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description storage_unavailable, overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "storage_unavailable",
+           *       "code": "storage_unavailable"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
   getForumMonitorHealth: {
     parameters: {
       query: {
@@ -19652,6 +20437,7 @@ export interface operations {
            *       "id": "mon_0199a000-0000-7000-8000-000000000001",
            *       "active": true,
            *       "pause_reason": null,
+           *       "alarms": [],
            *       "daily_delivery_ceiling": 10000,
            *       "delivered_24h": 1,
            *       "failed_24h": 0,
@@ -19904,6 +20690,25 @@ export interface operations {
             } & {
               [key: string]: unknown
             }
+            /** @description Alarms that are not over. */
+            alarms: {
+              /**
+               * @description silent: no match for silent_after_h. degraded: coverage_24h is degraded.
+               * @enum {string}
+               */
+              kind: 'silent' | 'degraded'
+              /** Format: date-time */
+              since: string
+              /** Format: int64 */
+              repeats: number
+              /**
+               * Format: date-time
+               * @description Null: it is not repeated any more.
+               */
+              next_repeat_at: string | null
+              /** Format: date-time */
+              acknowledged_at: string | null
+            }[]
           } & {
             [key: string]: unknown
           }
@@ -20050,6 +20855,7 @@ export interface operations {
         'application/json': {
           id?: string
           webhook_id?: string
+          url?: string
           /** @description Access token of kinds ntfy, telegram, gotify, matrix, mqtt; password of kind mqtt. Never shown again. */
           token?: string | null
           /** @description User of kind mqtt. */
@@ -20111,7 +20917,7 @@ export interface operations {
           }
         }
       }
-      /** @description INVALID_REQUEST */
+      /** @description INVALID_REQUEST, webhook_url_rejected, webhook_kind_mismatch */
       400: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -20700,7 +21506,79 @@ export interface operations {
            *           "pause_reason": null,
            *           "name": null,
            *           "max_per_second": null,
-           *           "ordered": false
+           *           "ordered": false,
+           *           "health": {
+           *             "state": "good",
+           *             "failing_since": null,
+           *             "success_rate_24h": 0.5,
+           *             "succeeded_24h": 1,
+           *             "failed_24h": 1,
+           *             "last_success_at": "2026-01-31T11:58:43.000Z",
+           *             "last_failure": {
+           *               "at": "2026-01-31T11:58:38.000Z",
+           *               "delivery_id": "dlv_DNIMOUN-WuxB2A7gBKgs1i",
+           *               "reason": "http_503",
+           *               "status_code": 503,
+           *               "body_start": "out of workers"
+           *             },
+           *             "waiting": 0,
+           *             "retrying": 0,
+           *             "next_attempt_at": null,
+           *             "hours": {
+           *               "succeeded": [
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 1
+           *               ],
+           *               "failed": [
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 0,
+           *                 1
+           *               ]
+           *             }
+           *           }
            *         }
            *       ]
            *     }
@@ -20730,6 +21608,53 @@ export interface operations {
               ordered: boolean
               /** @description Kinds ntfy, telegram, gotify, matrix, mqtt only: true if a token or password is stored. */
               has_credentials?: boolean
+              health: {
+                /**
+                 * @description unused: no attempt yet. good: the last attempt succeeded. retrying: attempts fail and are repeated. failing: a delivery failed or was dead-lettered since the last success. paused: see pause_reason. off: disabled, or not confirmed.
+                 * @enum {string}
+                 */
+                state: 'unused' | 'good' | 'retrying' | 'failing' | 'paused' | 'off'
+                /** @description The first failed attempt since the last success or successful test. */
+                failing_since: string | null
+                /** @description Share of attempts that succeeded, 0 to 1; null without attempts. */
+                success_rate_24h: number | null
+                /**
+                 * Format: int64
+                 * @description Attempts; tests are not counted.
+                 */
+                succeeded_24h: number
+                /**
+                 * Format: int64
+                 * @description Attempts, including those that are repeated.
+                 */
+                failed_24h: number
+                last_success_at: string | null
+                last_failure: {
+                  at: string
+                  delivery_id: string | null
+                  /** @description A last_error code. */
+                  reason: string | null
+                  status_code: number | null
+                  /** @description The beginning of the receiver's response, redacted. */
+                  body_start: string | null
+                } | null
+                /**
+                 * Format: int64
+                 * @description Pending deliveries without a failed attempt; counted up to 1000 with retrying.
+                 */
+                waiting: number
+                /**
+                 * Format: int64
+                 * @description Pending deliveries with a failed attempt.
+                 */
+                retrying: number
+                next_attempt_at: string | null
+                /** @description Attempts by hour, oldest first; the last is the present hour. */
+                hours: {
+                  succeeded: number[]
+                  failed: number[]
+                }
+              }
             }[]
           }
         }
@@ -20861,7 +21786,8 @@ export interface operations {
            *       "duration_ms": 87,
            *       "reason": null,
            *       "hint": null,
-           *       "detail": "the receiver answered 200"
+           *       "detail": "the receiver answered 200",
+           *       "body_start": "ok"
            *     }
            */
           'application/json': {
@@ -20875,6 +21801,8 @@ export interface operations {
             reason: string | null
             hint: string | null
             detail: string
+            /** @description The beginning of the receiver's response, redacted; null without one. */
+            body_start: string | null
           }
         }
       }
@@ -21859,11 +22787,19 @@ export interface operations {
       query?: {
         /** @description The id of a monitor, including a removed one; absent: the deliveries of all. */
         id?: string
+        /** @description The id of a webhook, including a deleted one; absent: the deliveries to all. */
+        webhook_id?: string
         /** @description Only deliveries of this status. */
         status?: 'pending' | 'delivered' | 'failed' | 'dead' | 'suppressed'
+        /** @description true: only pending deliveries with a failed attempt; false: only those without. */
+        retrying?: boolean
+        /** @description The first 8 or more characters of a delivery id, or text in the items, in upper or lower case. */
+        q?: string
+        /** @description Only deliveries created at this time or later. */
+        since?: string
         /** @description Maximum number of rows. */
         limit?: number
-        /** @description Only deliveries created before this; the created_at of the last one leads to the next page. */
+        /** @description Only deliveries created before this; next_before of the last answer leads to the next page. */
         before?: string
       }
       header?: never
@@ -21890,8 +22826,12 @@ export interface operations {
            *           "last_error": "http_503",
            *           "created_at": "2026-01-31T11:58:38.000Z",
            *           "delivered_at": "2026-01-31T11:58:43.000Z",
+           *           "held_until": null,
            *           "monitor_id": "mon_0199a000-0000-7000-8000-000000000001",
            *           "attempts": 2,
+           *           "retrying": false,
+           *           "next_attempt_at": null,
+           *           "redeliver_refusal": null,
            *           "payload": {
            *             "delivery_id": "dlv_DNIMOUN-WuxB2A7gBKgs1i",
            *             "monitor_id": "mon_0199a000-0000-7000-8000-000000000001",
@@ -21960,7 +22900,8 @@ export interface operations {
            *             ]
            *           }
            *         }
-           *       ]
+           *       ],
+           *       "next_before": null
            *     }
            */
           'application/json': {
@@ -21975,6 +22916,25 @@ export interface operations {
               last_error: string | null
               created_at: string
               delivered_at: string | null
+              /** @description True if it waits after a failed attempt. */
+              retrying: boolean
+              /** @description Due time of the next attempt; null unless pending. */
+              next_attempt_at: string | null
+              /** @description End of the quiet hours for which it waits; null: it does not. */
+              held_until: string | null
+              /** @description Reason why it cannot be sent again now; null if it can. */
+              redeliver_refusal:
+                | (
+                    | 'pending'
+                    | 'no_webhook'
+                    | 'webhook_deleted'
+                    | 'webhook_disabled'
+                    | 'webhook_paused'
+                    | 'unconfirmed'
+                    | 'unsubscribed'
+                    | 'content_erased'
+                  )
+                | null
               payload: {
                 /** Format: int64 */
                 count: number
@@ -21982,10 +22942,33 @@ export interface operations {
                 items: {
                   [key: string]: unknown
                 }[]
+                /**
+                 * @description Event of an alarm, which has no items; absent for matches.
+                 * @enum {string}
+                 */
+                type?: 'monitor.alarm' | 'monitor.alarm_ended'
+                alarm?: {
+                  /** @enum {string} */
+                  kind: 'silent' | 'degraded'
+                  /** Format: date-time */
+                  since: string
+                  /**
+                   * Format: int64
+                   * @description 0: not a repeat.
+                   */
+                  repeat: number
+                  monitor_name: string | null
+                  title: string
+                  message: string
+                } & {
+                  [key: string]: unknown
+                }
               } & {
                 [key: string]: unknown
               }
             }[]
+            /** @description The before of the next page; null at the end. */
+            next_before: string | null
           }
         }
       }

@@ -27,7 +27,7 @@ user_agent = "forumd/1.0 (+https://example.org/bot; ann@example.org)"
   without a slash is looked up in \`$CREDENTIALS_DIRECTORY\`, where systemd puts credentials. Keys that name a file or a folder
   take \`"file:name"\` as the path of that file.
 - Names that end in \`_s\` are seconds, in \`_h\` hours. Paths such as \`dir\` are relative to the folder in which forumd is started.
-- SIGHUP (\`systemctl reload forumd\`) applies \`log.level\`, \`[limits]\` (except its caches and \`tree_fetches\`), \`[plans]\` and
+- SIGHUP (\`systemctl reload forumd\`) applies \`log.level\`, \`log.access\`, \`[limits]\` (except its caches and \`tree_fetches\`), \`[plans]\` and
   \`[billing]\` (except \`enabled\`). The log names every other changed key: these need a restart.
 
 \`bun scripts/docs.ts\` writes the tables below from [config.example.toml](../config.example.toml) and the schema.

@@ -77,6 +77,8 @@ export type AppDeps = {
   /** Public address of the service; read at each use, since the port may be bound later. */
   public_url: () => string
   reads_health: ReadsHealth
+  /** True while each request is logged, read at each; absent: never. */
+  access_log?: () => boolean
   /** Reason why the daemon cannot serve; null: it serves. */
   trouble: () => string | null
   /** Names of the loops that fail repeatedly; absent: no loops. */
@@ -157,11 +159,18 @@ export function createApp(deps: AppDeps) {
     failed_auth,
     peerOf,
     features: deps.features ?? ALL_ON,
+    identified,
     longest_s: () => (deps.platform_s ?? 0) + limits.key_max_wait_s + OVERHEAD_S,
     table: () => table(),
   })
 
   const started = new WeakMap<Request, number>()
+  const logsAccess = deps.access_log ?? (() => false)
+  /** Ids of keys for the access log. */
+  const callers = new WeakMap<Request, string>()
+  function identified(request: Request, key_id: string) {
+    if (logsAccess()) callers.set(request, key_id)
+  }
 
   const app = new Elysia({
     normalize: false,
@@ -201,8 +210,17 @@ export function createApp(deps: AppDeps) {
       const labels = { method: request.method, route: route || 'none' }
       metrics.count('http_requests_total', { ...labels, status: String(status) })
       const began = started.get(request)
-      if (began !== undefined)
-        metrics.observe('http_request_seconds', (clock.mono() - began) / 1000, labels)
+      const ms = began === undefined ? undefined : clock.mono() - began
+      if (ms !== undefined) metrics.observe('http_request_seconds', ms / 1000, labels)
+      if (logsAccess())
+        log('info', 'http.request', {
+          ...labels,
+          // A refused request has not reached its route.
+          route: route || (table().find(requestPath(request.url))?.path ?? 'none'),
+          status: Number(status),
+          duration_ms: ms === undefined ? undefined : Math.round(ms),
+          key_id: callers.get(request),
+        })
     })
     .mapResponse({ as: 'global' }, ({ responseValue, request, set }) =>
       jsonResponse(responseValue, set.headers, (bytes) => in_flight.send(request, bytes)),
@@ -227,7 +245,13 @@ export function createApp(deps: AppDeps) {
     app
       .use(webSession(session_deps, signed_in))
       .use(
-        dashboardApi({ signed_in, delegation, peerOf, handle: (request) => app.handle(request) }),
+        dashboardApi({
+          signed_in,
+          delegation,
+          peerOf,
+          identified,
+          handle: (request) => app.handle(request),
+        }),
       )
       .use(dashboardPage(deps.page))
     if (deps.live) app.use(dashboardLive({ ...deps.live, db, clock, signed_in, in_flight }))

@@ -45,7 +45,7 @@ export type Stdout = {
 /** Parts that the command line may not import; `main` passes them in, each loaded on its first call. */
 export type Factories = {
   /** The real runtime, with a log that writes to `stdout` as configured. */
-  createRuntime: (log: Config['log'], stdout: Stdout) => Promise<Runtime>
+  createRuntime: (log: Pick<Config['log'], 'level' | 'json'>, stdout: Stdout) => Promise<Runtime>
   startDaemon: (config: Config, runtime: Runtime) => Promise<RunningDaemon>
   openApiDocument: (config: Config) => Promise<unknown>
   /** Speaks MCP over standard input and output for the daemon at `url`, until the other end closes it. */
@@ -100,6 +100,8 @@ export type ProcessContext = {
   /** All of standard input, up to a size above that of any key or cookie jar. */
   readStdin: () => Promise<string>
   stdinIsTerminal: boolean
+  /** Asks a question on the terminal; the answer in one line. */
+  ask?: (question: string) => Promise<string>
   /** Prompts on the terminal without echo. */
   promptSecret?: (question: string) => Promise<string>
   /** The name of the first SIGTERM or SIGINT. After it, a second one ends the process at once, and so do 15 s. */

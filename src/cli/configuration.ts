@@ -103,7 +103,7 @@ function findFile({ configuration: { named, caller }, warn }: ConfigContext): Fo
   const system = walk(SYSTEM_FILE)
   if (system !== null && system.end === null)
     throw new NoConfiguration(
-      `there is no configuration: neither ./${HERE} nor ${SYSTEM_FILE} ${is_absent ? 'exists' : 'is usable'}. Write one (config.example.toml shows every key), or name it with --config FILE.`,
+      `there is no configuration: neither ./${HERE} nor ${SYSTEM_FILE} ${is_absent ? 'exists' : 'is usable'}. Write one with forumd init, or name it with --config FILE (forumd config example prints every key).`,
     )
   return readSafely(SYSTEM_FILE, caller)
 }

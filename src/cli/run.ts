@@ -6,10 +6,14 @@ import { programOf, valuesOf } from './help/help.ts'
 
 /** Every command by its name, in the order of the overview. Loaded on use: `version` should not wait for SQLite. */
 export const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
+  ['init', async () => (await import('./init/init.ts')).init],
   ['demo', async () => (await import('./demo/sandbox.ts')).demoCommand],
   ['serve', async () => (await import('./serve/serve.ts')).serveCommand],
   ['check-config', async () => (await import('./serve/inspect.ts')).checkConfig],
+  ['config example', async () => (await import('./serve/inspect.ts')).configExample],
   ['doctor', async () => (await import('./doctor/doctor.ts')).doctor],
+  ['health', async () => (await import('./serve/inspect.ts')).healthCommand],
+  ['service-unit', async () => (await import('./serve/systemd.ts')).serviceUnitCommand],
   ['customer create', async () => (await import('./admin/customer.ts')).customerCreate],
   ['customer list', async () => (await import('./admin/customer.ts')).customerList],
   ['customer show', async () => (await import('./admin/customer.ts')).customerShow],
@@ -18,6 +22,7 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['key create', async () => (await import('./admin/key.ts')).keyCreate],
   ['key import', async () => (await import('./admin/key.ts')).keyImport],
   ['key list', async () => (await import('./admin/key.ts')).keyList],
+  ['key sign-in-link', async () => (await import('./admin/sign-in-link.ts')).keySignInLink],
   ['key revoke', async () => (await import('./admin/key.ts')).keyRevoke],
   ['credit add', async () => (await import('./admin/customer.ts')).creditAdd],
   ['account add', async () => (await import('./account/add.ts')).accountAdd],
@@ -45,8 +50,6 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['export', async () => (await import('./apply/apply.ts')).exportDocument],
   ['apply', async () => (await import('./apply/apply.ts')).apply],
   ['sandbox', async () => (await import('./demo/sandbox.ts')).sandboxCommand],
-  ['health', async () => (await import('./serve/inspect.ts')).healthCommand],
-  ['service-unit', async () => (await import('./serve/systemd.ts')).serviceUnitCommand],
   ['completion', async () => (await import('./help/completion.ts')).completion],
   ['man', async () => (await import('./help/man.ts')).man],
   ['mcp', async () => (await import('./serve/mcp.ts')).mcpCommand],

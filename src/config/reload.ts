@@ -11,7 +11,7 @@ export type Change = {
 
 /** Keys that a reload applies. Cache ages and `tree_fetches` are fixed at start: they are not limits on callers. */
 const LIVE = [
-  /^log\.level$/,
+  /^log\.(level|access)$/,
   /^plans\./,
   /^billing\.(prices\.\w+|starting_credit|default_plan)$/,
   /^limits\.(?!tree_fetches$|read_cache_s$|health_cache_s$)/,
@@ -32,6 +32,7 @@ export function changesBetween(now: Config, next: Config): Change[] {
  */
 export function takeLive(now: Config, next: Config): void {
   now.log.level = next.log.level
+  now.log.access = next.log.access
   for (const name of Object.keys(now.plans)) if (!(name in next.plans)) delete now.plans[name]
   Object.assign(now.plans, next.plans)
   const { price_micros, starting_credit_micros, default_plan } = next.billing

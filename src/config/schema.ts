@@ -211,6 +211,7 @@ export const schema = table({
   log: table({
     level: choice(['debug', 'info', 'warn', 'error'], 'info'),
     json: auto(),
+    access: bool(false),
   }),
   metrics: table({ token: secret() }),
 })

@@ -106,8 +106,8 @@ export function createTester({
       return toReport(attempt, id, Math.round(clock.mono() - began))
     }
     const body = sampleBody(id, words, clock.now())
-    const { attempt, duration_ms } = await send(to, { id, body })
-    const report = toReport(attempt, id, duration_ms)
+    const { attempt, duration_ms, excerpt } = await send(to, { id, body })
+    const report = toReport(attempt, id, duration_ms, excerpt?.body_start ?? null)
     if (report.ok) resumeWebhook(db, webhook_id)
     return report
   }

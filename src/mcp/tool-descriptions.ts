@@ -104,7 +104,7 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<string, ToolDescription>> = {
   account_me: localRead(
     `The customer behind this connection: plan, credits left, calls so far. ${FREE}`,
   ),
-  account_attention: localRead(
+  account_problems: localRead(
     `Reports what does not work for this customer and what waits for a person, each with the next step: failing webhooks, sources that cannot be read, stopped monitors, used-up credits, undecided drafts. Call it first when matches are missing. ${FREE}`,
   ),
   account_activity: localRead(
@@ -122,6 +122,9 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<string, ToolDescription>> = {
   monitor_remove: localRemoval(
     `Removes a monitor permanently. To pause it use monitor_update with active false. ${FREE}`,
   ),
+  monitor_acknowledge: localChange(
+    `Acknowledges the open alarms of a monitor, which ends their repeats. ${FREE}`,
+  ),
   monitor_health: localRead(
     `Deliveries of a monitor in 24 hours, and its proven coverage (coverage_24h). ${FREE}`,
   ),
@@ -135,7 +138,7 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<string, ToolDescription>> = {
     `Explains why an item was delivered, withheld or not matched by a monitor. ${FREE}`,
   ),
   monitor_deliveries: localRead(
-    `The state of each delivery: delivered, pending, dead or suppressed, with the reason. ${FREE}`,
+    `The state of each delivery: delivered, pending, dead or suppressed, with the reason. q finds an id or text of the items. ${FREE}`,
   ),
   monitor_deliveries_redeliver: localChange(
     `Sends finished deliveries again: one, or all of a period. Receivers recognise repeats by the delivery id. Use dry_run for the count. ${FREE}`,
@@ -146,9 +149,11 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<string, ToolDescription>> = {
   monitor_webhook_create: localChange(
     `Creates a webhook for matches: an https URL, a Slack or Discord webhook, an email address, ntfy, Telegram, Gotify, Matrix or an MQTT broker. Only this response contains its secret: show it to the person. ${FREE}`,
   ),
-  monitor_webhook_list: localRead(`The registered webhooks, without their secrets. ${FREE}`),
+  monitor_webhook_list: localRead(
+    `The registered webhooks with the health of their deliveries: state, success rate of 24 hours, last error; without their secrets. ${FREE}`,
+  ),
   monitor_webhook_update: localChange(
-    `Renames a webhook, switches it off or on, or limits its rate. ${FREE}`,
+    `Changes the address or the name of a webhook, switches it off or on, or limits its rate. Test it after a new address. ${FREE}`,
   ),
   monitor_webhook_rotate: localRemoval(
     `Rotates the secret of a webhook; the old one expires after overlap_s if set. Only this response contains the new secret. ${FREE}`,

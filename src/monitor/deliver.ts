@@ -1,3 +1,4 @@
+import { digestAt, readAttention } from '../core/delivery/attention.ts'
 import { cutBundles, deliveryId, envelope, type Suppressed } from '../core/delivery/envelope.ts'
 import { type Enrichment, rowOf } from '../core/enrichment/enrich.ts'
 import {
@@ -186,6 +187,13 @@ const staleness = ({ item, first_seen_at }: Hit, freshness_ms: number): Suppress
 function send(deps: DeliverDeps, first: Hit, found: readonly Hit[]): number {
   const { watcher, spec, now } = first
   const targets = listTargets(deps.db, watcher.customer_id, watcher.webhook_ids, watcher.id)
+  const attention = readAttention(watcher.attention)
+  const digest_times = new Map<string, number>()
+  for (const { id } of targets) {
+    const at = digestAt(attention, id, now)
+    if (at !== null) digest_times.set(id, at)
+  }
+  const at_once = targets.filter(({ id }) => !digest_times.has(id))
   const group = groupOf(spec)
   const toBatch = (ready: readonly Ready[], suppressed: Suppressed | null): DeliveryBatch => ({
     monitor_id: watcher.id,
@@ -198,21 +206,33 @@ function send(deps: DeliverDeps, first: Hit, found: readonly Hit[]): number {
   })
   let pending = 0
   const bundled_items: Ready[] = []
+  const digested_items: Ready[] = []
   for (const hit of found) {
     const { item } = hit
     const { row, enrichment } = rowOf(deps.words, spec, item)
     const withheld = staleness(hit, deps.freshness_ms) ?? irrelevance(spec, enrichment)
     const created_at = item.created_utc * 1000
     const ready = { hit, name: itemKey(item), created_at, row, bytes: 0 }
-    if (withheld !== null || group === null)
+    if (withheld !== null) {
       pending += insertDeliveries(deps, toBatch([ready], withheld), targets)
+      continue
+    }
+    digested_items.push(ready)
+    if (group === null) pending += insertDeliveries(deps, toBatch([ready], null), at_once)
     else bundled_items.push({ ...ready, bytes: Buffer.byteLength(JSON.stringify(row)) })
   }
+  for (const [id, close_at] of digest_times)
+    collect(deps, digested_items, [id], { close_at, digest: true })
   if (group === null) return pending
+  const close_at = now + group.window_s * 1000
   if (group.window_s === 0)
     for (const bundle of cutBundles(bundled_items))
-      pending += insertDeliveries(deps, toBatch(bundle, null), targets)
-  else collect(deps, bundled_items, [null, ...targets.map(({ id }) => id)], group.window_s * 1000)
+      pending += insertDeliveries(deps, toBatch(bundle, null), at_once)
+  else
+    collect(deps, bundled_items, [null, ...at_once.map(({ id }) => id)], {
+      close_at,
+      digest: false,
+    })
   return pending
 }
 
@@ -228,13 +248,13 @@ function collect(
   { db }: DeliverDeps,
   matches: readonly Ready[],
   webhook_ids: readonly (string | null)[],
-  window_ms: number,
+  until: { close_at: number; digest: boolean },
 ): void {
   for (const { hit, name, created_at, row } of matches) {
     const { id: monitor_id, customer_id } = hit.watcher
     const item = { item_id: name, created_at, body: JSON.stringify(row) }
     for (const webhook_id of webhook_ids)
-      putIntoBundle(db, { customer_id, monitor_id, webhook_id }, item, { now: hit.now, window_ms })
+      putIntoBundle(db, { customer_id, monitor_id, webhook_id }, item, { now: hit.now, ...until })
   }
 }
 

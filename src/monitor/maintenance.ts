@@ -1,3 +1,5 @@
+import { type Attention, hasAlarms, heldUntil, readAttention } from '../core/delivery/attention.ts'
+import { alarmBody, type AlarmContent, deliveryId } from '../core/delivery/envelope.ts'
 import { IDEMPOTENCY_MS } from '../core/limits/idempotency.ts'
 import { type Clock, createJumpWatch, type Log } from '../runtime/runtime.ts'
 import { pruneFeedback } from '../store/customers/feedback.ts'
@@ -5,12 +7,31 @@ import { pruneNamedWrites } from '../store/customers/idempotency.ts'
 import { ACTIONS_KEEP_MS, pruneActions } from '../store/customers/operator-actions.ts'
 import { type Chunks, runCooperatively } from '../store/db/chunked.ts'
 import { type Db, transact } from '../store/db/connection.ts'
-import { blankBodies, packBodies } from '../store/delivery/deliveries.ts'
+import {
+  type AlarmEvent,
+  blankBodies,
+  insertDelivery,
+  nextDeliveryAt,
+  packBodies,
+} from '../store/delivery/deliveries.ts'
 import { listStalled } from '../store/delivery/operator-events.ts'
+import { listTargets } from '../store/delivery/targets.ts'
 import { forgetOldSecrets } from '../store/delivery/webhooks.ts'
 import { pruneOld, RETENTION_DAYS } from '../store/maintenance/retention.ts'
+import {
+  type AlarmedMonitor,
+  type AlarmKind,
+  endAlarm,
+  listAlarmedMonitors,
+  listOpenAlarms,
+  type OpenAlarm,
+  openAlarm,
+  rebaseAlarms,
+  setRepeat,
+} from '../store/monitoring/alarms.ts'
 import { pruneEvents, pruneHours } from '../store/monitoring/checks.ts'
 import { updateFeedPace } from '../store/monitoring/feeds.ts'
+import { findMonitor, type Monitor } from '../store/monitoring/monitors.ts'
 
 const SETTLE_MS = 60_000
 const PRUNE_MS = 3_600_000
@@ -130,4 +151,178 @@ export function createStallWatch({
       if (!reported.includes(stream)) log('warn', 'feed.stalled', { feed: stream })
     reported = stalled
   }
+}
+
+const ALARM_CHECK_MS = 60_000
+/** Time after a start in which no alarm opens: the first polls may find the matches of the time before it. */
+const QUIET_START_MS = 300_000
+/** Monitors checked in one iteration of the loop. */
+const MONITORS_AT_ONCE = 100
+const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
+
+export type AlarmDeps = {
+  db: Db
+  instance_id: string
+  clock: Clock
+  log: Log
+  /** Milliseconds by which true time is ahead of the local clock. */
+  clock_offset_ms: () => number
+  /** True while the coverage of a monitor is degraded. */
+  isDegraded: (monitor: Monitor) => boolean
+  /** Called after deliveries were written. */
+  on_pending: () => void
+}
+
+/**
+ * Creates the iteration that opens, repeats and ends the alarms of monitors. Everything is in rows: an alarm and its
+ * deliveries are one transaction, so a crash neither loses nor doubles one. Returns the next instant to run, epoch ms.
+ */
+export function createAlarms(deps: AlarmDeps): () => number {
+  const { db, clock } = deps
+  const jumped = createJumpWatch(clock)
+  const settled_at = clock.mono() + QUIET_START_MS
+  let next_check_mono = -Infinity
+  let after = ''
+
+  return () => {
+    const jump_ms = jumped()
+    if (jump_ms !== 0) rebaseAlarms(db, jump_ms)
+    const mono = clock.mono()
+    const now = clock.now()
+    if (mono < next_check_mono) return now + next_check_mono - mono
+    const monitors = listAlarmedMonitors(db, after, MONITORS_AT_ONCE)
+    const written = monitors.reduce(
+      (sum, it) => sum + checkMonitor(deps, it, { now, may_open: mono >= settled_at }),
+      0,
+    )
+    if (written > 0) deps.on_pending()
+    const last = monitors.length < MONITORS_AT_ONCE ? undefined : monitors.at(-1)
+    after = last?.id ?? ''
+    if (last !== undefined) return now
+    next_check_mono = mono + ALARM_CHECK_MS
+    return now + ALARM_CHECK_MS
+  }
+}
+
+type Check = { now: number; may_open: boolean }
+
+/** Checks the alarms of one monitor. Returns the number of deliveries written. */
+function checkMonitor(deps: AlarmDeps, { id, customer_id, active }: AlarmedMonitor, check: Check) {
+  const { db } = deps
+  const { now } = check
+  const monitor = active === 1 ? findMonitor(db, customer_id, id) : null
+  const attention = readAttention(monitor?.attention ?? null)
+  const open = listOpenAlarms(db, id)
+  if (monitor === null || attention === null || !hasAlarms(attention)) {
+    for (const alarm of open) endAlarm(db, alarm.id, now)
+    return 0
+  }
+  const conditions: Record<AlarmKind, boolean | null> = {
+    silent: attention.silent_after_h === null ? null : isSilent(monitor, attention, now),
+    degraded: attention.alarm_on_degraded ? deps.isDegraded(monitor) : null,
+  }
+  return transact(db, () => {
+    let written = 0
+    let kind: AlarmKind
+    for (kind in conditions)
+      written += follow(deps, { monitor, attention, kind }, conditions[kind], {
+        ...check,
+        alarm: open.find((it) => it.kind === kind) ?? null,
+      })
+    return written
+  })
+}
+
+type Rule = { monitor: Monitor; attention: Attention; kind: AlarmKind }
+
+/** Opens, repeats or ends one alarm; `holds`: its condition, null when the monitor does not ask for it. */
+function follow(
+  deps: AlarmDeps,
+  rule: Rule,
+  holds: boolean | null,
+  { alarm, now, may_open }: Check & { alarm: OpenAlarm | null },
+): number {
+  const { db, log } = deps
+  const { monitor, attention, kind } = rule
+  const every_ms = (attention.escalate?.every_min ?? 0) * MINUTE_MS
+  const nextRepeat = (repeats: number): number | null =>
+    attention.escalate !== null && repeats < attention.escalate.max ? now + every_ms : null
+  if (alarm === null) {
+    if (holds !== true || !may_open) return 0
+    const opened = openAlarm(db, {
+      monitor_id: monitor.id,
+      kind,
+      opened_at: now,
+      next_repeat_at: nextRepeat(0),
+    })
+    log('info', 'alarm.opened', { monitor_id: monitor.id, kind })
+    return write(deps, rule, opened, { event: 'monitor.alarm', step: '0', now })
+  }
+  if (holds !== true) {
+    endAlarm(db, alarm.id, now)
+    log('info', 'alarm.ended', { monitor_id: monitor.id, kind })
+    return holds === null
+      ? 0
+      : write(deps, rule, alarm, { event: 'monitor.alarm_ended', step: 'ended', now })
+  }
+  if (alarm.next_repeat_at === null || alarm.next_repeat_at > now) return 0
+  const repeats = alarm.repeats + 1
+  const written = write(
+    deps,
+    rule,
+    { ...alarm, repeats },
+    { event: 'monitor.alarm', step: String(repeats), now },
+  )
+  // Where every target is quiet, or there is none, the repeat does not count.
+  const counted = written > 0 ? repeats : alarm.repeats
+  setRepeat(db, { id: alarm.id, repeats: counted, next_repeat_at: nextRepeat(counted) })
+  return written
+}
+
+/** Writes the deliveries of an alarm to the targets of its monitor. Returns their number. */
+function write(
+  { db, instance_id, clock_offset_ms }: AlarmDeps,
+  { monitor, attention, kind }: Rule,
+  alarm: OpenAlarm,
+  { event, step, now }: { event: AlarmEvent; step: string; now: number },
+): number {
+  const { id: monitor_id, customer_id, webhook_ids } = monitor
+  const content: Omit<AlarmContent, 'delivery_id'> = {
+    monitor_id,
+    monitor_name: monitor.name,
+    type: event,
+    kind,
+    since_at: alarm.opened_at,
+    repeat: alarm.repeats,
+    silent_after_h: attention.silent_after_h,
+  }
+  const repeated = event === 'monitor.alarm' && alarm.repeats > 0
+  return listTargets(db, customer_id, webhook_ids, monitor_id).filter((target) => {
+    const held_until = heldUntil(attention, target.id, now)
+    // The alarm itself waits for the end of quiet hours; its repeats would only pile up behind it.
+    if (target.paused || (repeated && held_until !== null)) return false
+    const id = deliveryId(instance_id, monitor_id, target.id, [`alarm:${alarm.id}`, step])
+    return insertDelivery(db, {
+      id,
+      customer_id,
+      monitor_id,
+      webhook_id: target.id,
+      status: 'pending',
+      event,
+      now: nextDeliveryAt(db, customer_id, now + clock_offset_ms()),
+      due_at: now,
+      body: alarmBody({ ...content, delivery_id: id }),
+    })
+  }).length
+}
+
+/** True if a monitor had no match for as long as its alarm allows. */
+function isSilent(
+  { last_match_at, active_since, created_at }: Monitor,
+  { silent_after_h }: Attention,
+  now: number,
+): boolean {
+  const since = Math.max(last_match_at ?? 0, Math.min(active_since, now), created_at)
+  return silent_after_h !== null && now - since >= silent_after_h * HOUR_MS
 }

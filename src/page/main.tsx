@@ -5,7 +5,7 @@ import { ErrorNotice, Skeleton } from './components/base/notice.tsx'
 import { Frame, PageLayout } from './components/layout.tsx'
 import { CurrentUser, LiveNow, useLiveConnection } from './hooks/contexts.ts'
 import { callApi, clearCache, type Failure, onSessionEnd, requestSession } from './lib/api.ts'
-import { dashboardPath, Link, useRoute } from './lib/route.tsx'
+import { dashboardPath, go, Link, takeSignInLink, useRoute } from './lib/route.tsx'
 import type { UserSession } from './lib/types.ts'
 import { CustomerPage, Customers } from './pages/customers.tsx'
 import { Deliveries } from './pages/deliveries.tsx'
@@ -18,7 +18,7 @@ import { Monitors } from './pages/monitors/monitors.tsx'
 import { AuditPage } from './pages/operator/audit.tsx'
 import { Overview } from './pages/overview.tsx'
 import { PoolPage } from './pages/pool.tsx'
-import { SignInPage } from './pages/sign-in.tsx'
+import { SignInLinkPage, SignInPage } from './pages/sign-in.tsx'
 import { SourcesPage } from './pages/sources.tsx'
 import { SystemPage } from './pages/system.tsx'
 import { UsagePage } from './pages/usage.tsx'
@@ -36,16 +36,36 @@ export const NotFound = () => (
 
 type State =
   | { at: 'looking' }
-  | { at: 'out'; ended: boolean }
+  | { at: 'link'; token: string }
+  | { at: 'out'; ended: boolean; refused?: Failure | null }
   | { at: 'in'; user: UserSession }
   | { at: 'lost'; failure: Failure }
 
 function App() {
   const [state, setState] = useState<State>({ at: 'looking' })
 
+  function enter(user: UserSession) {
+    if (location.pathname === dashboardPath('sign-in')) go(dashboardPath(), { replace: true })
+    setState({ at: 'in', user })
+  }
+
+  /** As another user perhaps, who must not see responses of the one before. */
+  function enterByLink(user: UserSession) {
+    clearCache()
+    enter(user)
+  }
+
+  /** Goes on without the link: as the signed-in user, or to the form. */
+  function dropLink(refused: Failure | null) {
+    if (refused === null) void checkSession()
+    else setState({ at: 'out', ended: false, refused })
+  }
+
   async function checkSession() {
+    const token = takeSignInLink()
+    if (token !== null) return setState({ at: 'link', token })
     const answer = await requestSession<UserSession>()
-    if (answer.ok) setState({ at: 'in', user: answer.value })
+    if (answer.ok) enter(answer.value)
     else if (answer.failure.status === 401) setState({ at: 'out', ended: false })
     else setState({ at: 'lost', failure: answer.failure })
   }
@@ -56,6 +76,13 @@ function App() {
       setState({ at: 'out', ended: true })
     })
     void checkSession()
+    // A link that is opened in this tab changes the fragment only.
+    const changed = () => {
+      const token = takeSignInLink()
+      if (token !== null) setState({ at: 'link', token })
+    }
+    addEventListener('hashchange', changed)
+    return () => removeEventListener('hashchange', changed)
   }, [])
 
   async function leave() {
@@ -77,8 +104,10 @@ function App() {
           <ErrorNotice failure={state.failure} again={() => void checkSession()} />
         </main>
       )
+    case 'link':
+      return <SignInLinkPage token={state.token} onSignIn={enterByLink} onDrop={dropLink} />
     case 'out':
-      return <SignInPage ended={state.ended} onSignIn={(user) => setState({ at: 'in', user })} />
+      return <SignInPage ended={state.ended} refused={state.refused ?? null} onSignIn={enter} />
     case 'in':
       return (
         <CurrentUser value={state.user}>

@@ -5,6 +5,7 @@ import { createProbe } from '../accounts/probe.ts'
 import { createApp } from '../api/app.ts'
 import { onDeliveries } from '../api/dashboard/counters.ts'
 import { countAttempt } from '../api/metrics/counters.ts'
+import { coverageOf } from '../api/monitors/health.ts'
 import { createReadsHealth } from '../api/status.ts'
 import { type Config, defaultSource, hasMain } from '../config/schema.ts'
 import type { AccountState } from '../core/accounts/status.ts'
@@ -18,6 +19,7 @@ import { createSender } from '../delivery/sender.ts'
 import { createTester } from '../delivery/test-delivery.ts'
 import { createReads } from '../gateway/reads.ts'
 import { createWatch } from '../gateway/watch.ts'
+import { createAlarms } from '../monitor/maintenance.ts'
 import { createFilters } from '../monitor/match.ts'
 import { createMonitoring, createSchedule } from '../monitor/scheduler.ts'
 import { createStorage } from '../monitor/storage.ts'
@@ -314,6 +316,7 @@ export function assemble({
     live: { tally, accounts: () => accountCounts(pool), ended: readers.signal },
     public_url,
     reads_health,
+    access_log: () => config.log.access,
     trouble() {
       if (signal.aborted) return 'stopping'
       return files.isLacking() ? 'out_of_files' : null
@@ -337,7 +340,25 @@ export function assemble({
       feedback_days: () => config.limits.feedback_days,
       ends: source_ends,
     },
-    { monitoring, pool, operator, storage, nudgeSender, drafting },
+    {
+      monitoring,
+      checkAlarms: createAlarms({
+        db,
+        instance_id,
+        clock,
+        log,
+        clock_offset_ms: watch.clock_offset_ms,
+        isDegraded: (monitor) =>
+          coverageOf({ db, log, watch, streams }, monitor, clock.now()).coverage.status ===
+          'degraded',
+        on_pending: nudgeSender,
+      }),
+      pool,
+      operator,
+      storage,
+      nudgeSender,
+      drafting,
+    },
   )
   return {
     app,

@@ -27,6 +27,8 @@ type LoopContext = {
 
 type Parts = {
   monitoring: Monitoring
+  /** Checks the alarms of monitors; returns the next instant to run. */
+  checkAlarms: () => number
   pool: Pick<Pool, 'reload'>
   operator: Pick<OperatorNotifier, 'turn'>
   storage: Pick<Storage, 'changedBeside' | 'full'>
@@ -38,7 +40,7 @@ type Parts = {
 /** Creates the iterations of loops that involve more than one part. */
 export function createLoops(
   context: LoopContext,
-  { monitoring, pool, operator, storage, nudgeSender, drafting }: Parts,
+  { monitoring, checkAlarms, pool, operator, storage, nudgeSender, drafting }: Parts,
 ) {
   const { db, clock, log, signal, clock_offset_ms } = context
   const { retention_days, feedback_days } = context
@@ -62,10 +64,11 @@ export function createLoops(
   return {
     noticeExternalWrites,
 
-    checkDue(): Promise<number> {
+    async checkDue(): Promise<number> {
       noticeExternalWrites()
       // On a full disk no result could be stored, so nothing is polled.
-      return storage.full() ? Promise.resolve(clock.now() + FULL_DISK_MS) : monitoring.checkDue()
+      if (storage.full()) return clock.now() + FULL_DISK_MS
+      return Math.min(await monitoring.checkDue(), checkAlarms())
     },
 
     notifyOperator(): Promise<number> {

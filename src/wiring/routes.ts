@@ -265,7 +265,11 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       watch: lookup,
       streams: parts.streams,
       plan_of: parts.plan_of,
-      nudge: parts.nudgeMonitors,
+      nudge() {
+        parts.nudgeMonitors()
+        // Changed quiet hours may release deliveries.
+        parts.nudgeSender()
+      },
       feed_url: (id) => atomFeedUrl({ db, links }, id),
     }),
     ...webhooks(route_context, {

@@ -53,8 +53,10 @@ export function monitorStories(fixture: () => Dashboard) {
     await client.press('Test')
     await client.waitForText('Test failed.')
     await client.waitForText('Nothing exists at this path')
+    receiver.answers.push({ body: 'stored as 17' })
     await client.press('Test')
     await client.waitForText('Test delivered.')
+    await client.waitForText('stored as 17')
 
     await client.press('Edit')
     await client.type('Rate limit', 'fast')
@@ -110,6 +112,80 @@ export function monitorStories(fixture: () => Dashboard) {
       expect(client.strange).toEqual([])
     },
   )
+
+  scenario('a failing receiver is named until it recovers at its new address', async (it) => {
+    const { sandbox, clock, receiver, mint, call } = it.daemon
+    const key = mint('failing')
+    const send = (path: string, body: object) =>
+      call(path, { method: 'POST', body: JSON.stringify(body) }, key)
+    await using client = await it.openClient()
+    await client.signIn(key)
+    await client.open('/webhooks')
+    await client.press('New webhook')
+    await client.type('URL', receiver.url)
+    await client.type('Name', 'Back room')
+    await client.press('Create')
+    await client.press('I have stored it')
+    await client.waitForText('Active, not used yet')
+    await send('/forum/monitor/add', {
+      name: 'Crumpets',
+      filter_spec: { subforum: 'bread', include_any: ['crumpet'] },
+    })
+    await clock.advance(MINUTE)
+    receiver.answers.push({ status: 503, headers: { 'retry-after': '700' }, body: 'stocktaking' })
+    sandbox.post({ subforum: 'bread', title: 'A crumpet that waits' })
+    await clock.advance(2 * MINUTE)
+    await client.open('/webhooks')
+    await client.waitForText('Attempts are repeated.')
+    await client.waitForText('stocktaking')
+    await client.picture('webhook-retrying')
+    await client.press('1 retrying')
+    await client.waitForText('A crumpet that waits')
+    await client.waitForText('next attempt in')
+    await client.picture('deliveries-retrying')
+    await client.choose('State', 'waiting')
+    await client.waitForText('No deliveries match these filters')
+    await client.choose('State', 'retrying')
+    await client.press('A crumpet that waits')
+    await client.waitForText('It cannot be sent again: it is still pending.')
+    await client.waitForText('Next attempt')
+
+    receiver.answers.push(...Array.from({ length: 6 }, () => ({ status: 500, body: 'no shelf' })))
+    sandbox.post({ subforum: 'bread', title: 'A crumpet on a full shelf' })
+    await clock.advance(2 * MINUTE)
+
+    await client.open('/webhooks')
+    await client.waitForText('Failing')
+    await client.waitForText('The receiver answered 500.')
+    await client.waitForText('no shelf')
+    await client.waitForText('0 % of 7 attempts in 24 h succeeded')
+    await client.picture('webhook-failing')
+    await client.open('/monitors')
+    await client.waitForText('Failing')
+    await client.press('Crumpets')
+    await client.waitForText('Back room: failing.')
+    await client.misses('wh_')
+
+    await client.open('/webhooks')
+    await client.press('Edit')
+    await client.setViewport('phone', 'dark')
+    await client.picture('webhook-edit')
+    await client.setViewport('wide', 'light')
+    await client.type('URL', 'https://10.0.0.1/hook')
+    await client.press('Save')
+    await client.waitForText('public addresses only')
+    await client.type('URL', receiver.url.replace('/hook', '/shelf'))
+    await client.press('Save')
+    await client.waitForText('Test the new address.')
+    await client.waitForText('Active, not used yet')
+    sandbox.post({ subforum: 'bread', title: 'A crumpet for the new shelf' })
+    await clock.advance(2 * MINUTE)
+    await client.open('/webhooks')
+    await client.waitForText('100 % of 1 attempt in 24 h succeeded')
+
+    expect(receiver.received.at(-1)?.path).toBe('/shelf')
+    expect(client.strange).toEqual([])
+  })
 
   scenario(
     'the form previews matches while typing and shows errors beside their fields',

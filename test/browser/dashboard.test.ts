@@ -1,6 +1,5 @@
 import { afterAll, beforeAll } from 'bun:test'
 
-import { attentionStories } from './dashboard-attention.ts'
 import { customerStories } from './dashboard-customer.ts'
 import { fillWorld } from './dashboard-data.ts'
 import { draftStories } from './dashboard-drafts.ts'
@@ -9,7 +8,9 @@ import { hostileStories } from './dashboard-hostile.ts'
 import { monitorStories } from './dashboard-monitors.ts'
 import { operatorActionStories } from './dashboard-operator-actions.ts'
 import { operatorStories } from './dashboard-operator.ts'
+import { problemStories } from './dashboard-problems.ts'
 import { pageTests } from './dashboard-rendering.ts'
+import { signInStories } from './dashboard-sign-in.ts'
 import { inBrowser, TEST_MS } from './fixture.ts'
 
 // One shared daemon and browser: their start dominates the time of a scenario.
@@ -27,10 +28,11 @@ inBrowser('the dashboard', () => {
 
   pageTests(fixture)
   customerStories(fixture)
-  attentionStories(fixture)
+  problemStories(fixture)
   monitorStories(fixture)
   operatorStories(fixture)
   operatorActionStories(fixture)
   draftStories(fixture)
   hostileStories(fixture)
+  signInStories(fixture)
 })

@@ -33,7 +33,7 @@ describe('an API call', () => {
     await using daemon = await startTestDaemon({ world: 'seeded' })
     const command = text
       .replaceAll('http://127.0.0.1:8080', daemon.url())
-      .replaceAll('https://example.com/', 'https://receiver.test/')
+      .replaceAll(/https:\/\/(?:example\.com|ntfy\.sh)\//g, 'https://receiver.test/')
 
     const child = Bun.spawn(['bash', '-ec', command], {
       env: { PATH: process.env['PATH'] ?? '', KEY: daemon.key },

@@ -30,7 +30,9 @@ describe('an example of configuration', () => {
   test('that README has typed is accepted too', () => {
     const [, text = ''] = /<<'END'\n([\s\S]*?)\nEND/.exec(readText('README.md')) ?? []
 
-    expect(parseConfig(text).plans['entry']?.cadence_s).toBe(5)
+    // It is appended to what `forumd init` wrote.
+    const source = '[[source]]\nname = "hn"\nkind = "hackernews"\n'
+    expect(parseConfig(source + text).plans['entry']?.cadence_s).toBe(5)
   })
 })
 

@@ -11,12 +11,11 @@ import { readText, root } from './documentation.ts'
 
 const readme = readText('README.md')
 
-/** The text with every port replaced by a free one, also in the daemon's configuration. */
+/** The text with every port replaced by a free one. */
 async function withFreePorts(text: string): Promise<string> {
   let out = text
   for (const port of ['8080', '8090', '9000']) out = out.replaceAll(port, String(freePort()))
-  const [, daemon = ''] = /127\.0\.0\.1:(\d+)\/api/.exec(out) ?? []
-  return out.replace('[[source]]', `[server]\nport = ${daemon}\n\n[[source]]`)
+  return out
 }
 
 /** Ends remaining processes of a shell; there are none if it reached its last line. */

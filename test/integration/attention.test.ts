@@ -1,145 +1,138 @@
-import { expect, setDefaultTimeout, test } from 'bun:test'
+// Goal: quiet hours, digests and alarms through the whole daemon, on a clock that is held, with restarts.
+import { expect, test } from 'bun:test'
 
-import { addAccounts } from '../support/accounts.ts'
-import { beside, operatorKey, startOperated } from './operator-fixture.ts'
+import { startTestDaemon } from '../support/test-daemon.ts'
 
-// Each test starts a daemon, and the machine may be busy.
-setDefaultTimeout(30_000)
+const MINUTE = 60_000
+const START = Date.parse('2026-01-05T06:30:00Z')
 
-const SECOND = 1000
-const MINUTE = 60 * SECOND
-
-/** A daemon with a webhook "crm" and monitors of the place coffee for these words. */
-async function start(words: readonly string[]) {
-  const daemon = await startOperated()
-  const { body: hook } = await daemon.send('/forum/monitor/webhook/create', {
-    url: daemon.receiver.url,
+/** A daemon that starts half an hour before the digest, a webhook, and a monitor of cats. */
+async function watched(attention: object) {
+  const daemon = await startTestDaemon({ start_at: START })
+  daemon.sandbox.post({ subforum: 'cats', title: 'an old cat' })
+  await daemon.clock.advance(MINUTE)
+  const { url } = daemon.receiver
+  const webhook = await daemon.send('/forum/monitor/webhook/create', { kind: 'webhook', url })
+  const monitor = await daemon.send('/forum/monitor/add', {
+    filter_spec: { subforum: 'cats', include_any: ['cat'] },
+    attention,
   })
-  await daemon.send('/forum/monitor/webhook/update', { id: hook.id, name: 'crm' })
-  for (const name of words)
-    await daemon.send('/forum/monitor/add', { name, filter_spec: { subforum: 'coffee', q: name } })
+  expect([webhook.status, monitor.status]).toEqual([200, 200])
   await daemon.clock.advance(2 * MINUTE)
-  const attention = async (key = daemon.key) =>
-    (await daemon.call('/account/attention', {}, key)).body
-  return { daemon, attention }
+  return { daemon, id: String(monitor.body.id), webhook_id: String(webhook.body.id), monitor }
 }
 
-test('a failing receiver is reported within a minute, and its recovery', async () => {
-  const { daemon, attention } = await start(['needle'])
-  await using _ = daemon
-  expect(await attention()).toEqual({ status: 'ok', problems: [], truncated: false })
-  daemon.receiver.answers.push({ status: 500, headers: { 'retry-after': '600' } })
-  daemon.sandbox.post({ subforum: 'coffee', title: 'a needle', created_at: daemon.clock.now() })
-  await daemon.clock.advance(MINUTE)
+type Daemon = Awaited<ReturnType<typeof startTestDaemon>>
+const bodiesOf = (daemon: Daemon) => daemon.receiver.received.map(({ text }) => JSON.parse(text))
+const titlesOf = (daemon: Daemon): string[] =>
+  bodiesOf(daemon).flatMap(({ items }) => items.map((it: { title: string }) => it.title))
 
-  expect(await attention()).toMatchObject({
-    status: 'warning',
-    problems: [
-      {
-        kind: 'webhook_retrying',
-        subject: { id: expect.stringMatching(/^wh_/), name: 'crm' },
-        message: 'Webhook crm is failing: 1 delivery is tried again (http_500)',
-      },
-    ],
+test('a digest collects matches through restarts, and is sent once, signed and grouped', async () => {
+  const { daemon, id } = await watched({
+    time_zone: 'Europe/Berlin',
+    digest: { every: 'day', at: '08:00' },
   })
-  expect((await attention(daemon.mint('bob'))).problems).toEqual([])
-  await daemon.clock.advance(11 * MINUTE)
-  expect((await attention()).problems).toEqual([])
+  await using _ = daemon
+  for (let n = 1; n <= 6; n++) {
+    daemon.sandbox.post({ subforum: 'cats', title: `cat ${n}` })
+    await daemon.clock.advance(3 * MINUTE)
+    if (n % 2 === 0) await daemon.restart()
+  }
+  expect(titlesOf(daemon)).toEqual([])
+  const pulled = await daemon.call(`/forum/monitor/items?id=${id}`)
+  expect(pulled.body.items).toHaveLength(6)
+
+  await daemon.clock.advance(START + 30 * MINUTE - daemon.clock.now() - 1000)
+  expect(titlesOf(daemon)).toEqual([])
+  await daemon.clock.advance(2000)
+  expect(titlesOf(daemon)).toEqual([1, 2, 3, 4, 5, 6].map((n) => `cat ${n}`))
+  expect(bodiesOf(daemon)).toMatchObject([{ count: 6, grouped: true }])
 })
 
-test('an outage of the platform is reported within two polls, and its end', async () => {
-  const { daemon, attention } = await start(['needle'])
+test('a match in quiet hours is listed as held, and sent at their end', async () => {
+  const { daemon } = await watched({ quiet_hours: [{ from: '06:00', to: '07:00' }] })
   await using _ = daemon
-  daemon.sandbox.addFault({ path: '/', fault: '5xx', status: 503 })
-  await daemon.clock.advance(2 * MINUTE + SECOND)
-
-  expect((await attention()).problems).toMatchObject([
-    { kind: 'source_unreachable', subject: { id: null, name: 'main' } },
-  ])
+  daemon.sandbox.post({ subforum: 'cats', title: 'a cat' })
   await daemon.clock.advance(3 * MINUTE)
-  expect((await attention()).status).toBe('error')
-  daemon.sandbox.clearFaults()
-  await daemon.clock.advance(10 * MINUTE)
-  expect((await attention()).problems).toEqual([])
-})
-
-test('the activity lists an item once that matched two monitors, and counts both matches', async () => {
-  const { daemon } = await start(['needle', 'hay'])
-  await using _ = daemon
-  daemon.sandbox.post({
-    subforum: 'coffee',
-    title: 'a needle in the hay',
-    created_at: daemon.clock.now(),
-  })
-  await daemon.clock.advance(2 * MINUTE)
-  const { body } = await daemon.call('/account/activity')
-
-  expect(body.hours).toHaveLength(24)
-  expect(body.hours.at(-1)).toEqual({
-    start: '2026-01-01T00:00:00.000Z',
-    matches: 2,
-    delivered: 2,
-    failed: 0,
-  })
-  expect(body.newest).toMatchObject([{ item: { title: 'a needle in the hay' } }])
-  expect(body.newest[0].monitors.map(({ name }: { name: string }) => name).toSorted()).toEqual([
-    'hay',
-    'needle',
+  const listed = async () => (await daemon.call('/forum/monitor/deliveries')).body.deliveries
+  expect(await listed()).toMatchObject([
+    { status: 'pending', attempts: 0, held_until: '2026-01-05T07:00:00.000Z' },
   ])
-  const { body: other } = await daemon.call('/account/activity', {}, daemon.mint('bob'))
-  expect(other.newest).toEqual([])
-  // The hour is over: a past hour stays as it was counted.
-  await daemon.clock.advance(60 * MINUTE)
-  const { body: later } = await daemon.call('/account/activity')
-  expect(later.hours.slice(-2).map(({ matches }: { matches: number }) => matches)).toEqual([2, 0])
+  await daemon.restart()
+  await daemon.clock.advance(START + 30 * MINUTE - daemon.clock.now() - 1000)
+  expect(titlesOf(daemon)).toEqual([])
+  await daemon.clock.advance(2000)
+  expect(titlesOf(daemon)).toEqual(['a cat'])
+  expect(await listed()).toMatchObject([{ status: 'delivered', held_until: null }])
 })
 
-test('used-up credits are an error of the customer, and a warning of the operator', async () => {
-  const { daemon, attention } = await start([])
+test('an update that ends quiet hours sends at once', async () => {
+  const { daemon, id } = await watched({ quiet_hours: [{ from: '06:00', to: '20:00' }] })
   await using _ = daemon
-  const key = operatorKey(daemon)
-  beside(daemon, ({ db }) => db.run('UPDATE customers SET balance_micros = 1999'))
-  addAccounts(daemon, [{ name: 'house' }])
-  await daemon.send('/feedback', { type: 'bug', title: 'it broke', details: 'it did' })
-  await daemon.clock.advance(SECOND)
-  const { body } = await daemon.call('/operator/attention', {}, key)
-
-  expect((await attention()).problems).toMatchObject([
-    { kind: 'credits_used_up', severity: 'error' },
-  ])
-  expect(
-    body.problems.map(({ kind, subject }: { kind: string; subject: { name: string } | null }) => [
-      kind,
-      subject?.name,
-    ]),
-  ).toEqual(
-    expect.arrayContaining([
-      ['credits_used_up', 'ann'],
-      ['account_unusable', 'house'],
-      ['feedback_new', undefined],
-    ]),
-  )
-  expect((await daemon.call('/operator/activity', {}, key)).body.hours).toHaveLength(24)
+  daemon.sandbox.post({ subforum: 'cats', title: 'a cat' })
+  await daemon.clock.advance(3 * MINUTE)
+  expect(titlesOf(daemon)).toEqual([])
+  const updated = await daemon.send('/forum/monitor/update', { id, attention: null })
+  expect(updated.body.attention).toBeNull()
+  await daemon.clock.advance(2000)
+  expect(titlesOf(daemon)).toEqual(['a cat'])
 })
 
-test('an operator reads a customer with what is its own, and without secrets', async () => {
-  const { daemon } = await start(['needle'])
-  await using _ = daemon
-  const key = operatorKey(daemon)
-  const { id } = (await daemon.call('/account/me')).body
-  const { body } = await daemon.call(`/operator/customers/${id}`, {}, key)
-  const absent = await daemon.call('/operator/customers/cus_none', {}, key)
-
-  expect(body).toMatchObject({
-    id,
-    name: 'ann',
-    deliveries: { waiting: 0, retrying: 0 },
-    attention: { status: 'ok' },
-    keys: [{ prefix: daemon.key.slice(0, 8) }],
-    monitors: [{ name: 'needle', active: true, pause_reason: null }],
-    webhooks: [{ name: 'crm', kind: 'webhook', host: new URL(daemon.receiver.url).host }],
+test('a silent monitor sends a signed alarm, repeats it until it is acknowledged, and sends its end', async () => {
+  const { daemon, id, monitor } = await watched({
+    silent_after_h: 1,
+    escalate: { every_min: 5 },
   })
-  expect(JSON.stringify(body)).not.toContain(daemon.receiver.url)
-  expect(JSON.stringify(body)).not.toContain(daemon.key)
-  expect(absent.status).toBe(404)
+  await using _ = daemon
+  expect(monitor.body.attention).toMatchObject({
+    time_zone: 'UTC',
+    quiet_hours: [],
+    digest: null,
+    escalate: { every_min: 5, max: 10 },
+  })
+  const health = async () => (await daemon.call(`/forum/monitor/health?id=${id}`)).body
+  await daemon.clock.advance(64 * MINUTE)
+  expect(bodiesOf(daemon).map(({ type, alarm }) => `${type} ${alarm.repeat}`)).toEqual([
+    'monitor.alarm 0',
+    'monitor.alarm 1',
+  ])
+  expect((await health()).last_match_at).toBeNull()
+  expect((await health()).alarms).toMatchObject([
+    { kind: 'silent', repeats: 1, acknowledged_at: null },
+  ])
+  for (const { headers } of daemon.receiver.received)
+    expect(headers.get('x-service-signature')).toMatch(/./)
+
+  const acknowledged = await daemon.send('/forum/monitor/acknowledge', { id })
+  expect(acknowledged.body).toEqual({ id, acknowledged: 1 })
+  expect((await daemon.send('/forum/monitor/acknowledge', { id })).body.acknowledged).toBe(0)
+  await daemon.clock.advance(12 * MINUTE)
+  expect(daemon.receiver.received).toHaveLength(2)
+  daemon.sandbox.post({ subforum: 'cats', title: 'a cat' })
+  await daemon.clock.advance(3 * MINUTE)
+  expect(bodiesOf(daemon).slice(2)).toMatchObject([
+    { count: 1 },
+    { count: 0, type: 'monitor.alarm_ended', alarm: { kind: 'silent' } },
+  ])
+  expect((await health()).alarms).toEqual([])
+  const other = daemon.mint('bob')
+  const body = JSON.stringify({ id })
+  const foreign = await daemon.call('/forum/monitor/acknowledge', { method: 'POST', body }, other)
+  expect(foreign.status).toBe(404)
+})
+
+test('a field that is wrong is named, and a webhook that does not exist is refused', async () => {
+  const { daemon, id } = await watched({})
+  await using _ = daemon
+  const update = (attention: unknown) => daemon.send('/forum/monitor/update', { id, attention })
+  const wrong = await update({ digest: { every: 'day', at: '8' } })
+  expect([wrong.status, wrong.body.field]).toEqual([400, 'attention.digest.at'])
+  expect(JSON.stringify(wrong.body)).toContain('attention.digest.at must be a local time')
+  const unknown = await update({ targets: [{ webhook_id: 'wh_none' }] })
+  expect([unknown.body.error, unknown.body.field]).toEqual([
+    'webhook_not_found',
+    'attention.targets',
+  ])
+  const text = await update('quiet')
+  expect([text.status, text.body.field]).toEqual([400, 'attention'])
 })

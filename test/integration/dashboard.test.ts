@@ -96,6 +96,9 @@ test.each([
   ['an empty key', { key: ' ' }, 400, 'INVALID_REQUEST', 'key'],
   ['a number', { key: 7 }, 400, 'INVALID_REQUEST', 'key'],
   ['a book', { key: 'x'.repeat(513) }, 400, 'INVALID_REQUEST', 'key'],
+  ['a number as link', { link: 7 }, 400, 'INVALID_REQUEST', 'link'],
+  ['a short link', { link: 'x'.repeat(21) }, 400, 'INVALID_REQUEST', 'link'],
+  ['a key and a link', { key: 'x', link: 'x'.repeat(22) }, 400, 'INVALID_REQUEST', 'link'],
   ['something besides', { key: 'x', remember: true }, 400, 'INVALID_REQUEST', 'remember'],
 ])('signing in with %s is refused', async (_, body, status, code, field) => {
   const { house: daemon } = start()

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { envelope } from '../../src/core/delivery/envelope.ts'
+import { deliveryId, envelope } from '../../src/core/delivery/envelope.ts'
 import { insertDelivery } from '../../src/store/delivery/deliveries.ts'
 import { startTargets } from '../support/webhooks-fixture.ts'
 
@@ -48,6 +48,10 @@ test.each(PLACES)('%s shows the outcome of a match, with the frozen payload', as
         last_error: null,
         created_at: '2026-01-01T00:00:00.000Z',
         delivered_at: null,
+        retrying: false,
+        next_attempt_at: null,
+        redeliver_refusal: 'no_webhook',
+        held_until: null,
         payload: {
           delivery_id: 'dlv_1',
           monitor_id: 'mon_1',
@@ -58,6 +62,7 @@ test.each(PLACES)('%s shows the outcome of a match, with the frozen payload', as
         },
       },
     ],
+    next_before: null,
   })
 })
 
@@ -101,6 +106,155 @@ test('filters by monitor, including a removed one, or by status', async () => {
   expect(ids(await it.call(`${DELIVERIES}?status=delivered`))).toEqual([])
 })
 
+/** Commits deliveries to a target, each with an item of this title. */
+function send(
+  it: Targets,
+  titles: string[],
+  webhook_id: string,
+  { monitor_id = 'mon_1', text = '' } = {},
+) {
+  return titles.map((title) => {
+    const items = [{ id: title, title, text, score: 4711 }]
+    const id = deliveryId('ins_1', monitor_id, webhook_id, [title])
+    const body = envelope({ delivery_id: id, monitor_id, items, grouped: false })
+    const now = it.clock.now()
+    insertDelivery(it.db, {
+      id,
+      customer_id: 'cus_1',
+      monitor_id,
+      webhook_id,
+      status: 'pending',
+      body,
+      now,
+    })
+    return id
+  })
+}
+
+test('filters by target, time, and retries apart from waiting deliveries; filters combine', async () => {
+  await using it = await startTargets()
+  it.addMonitor('mon_1')
+  it.addMonitor('mon_2')
+  const [one, two] = [(await it.create()).id, (await it.create()).id]
+  const [a = '', b = ''] = send(it, ['a', 'b'], one)
+  await it.clock.advance(60_000)
+  const [c = '', d = ''] = [
+    ...send(it, ['c'], two),
+    ...send(it, ['d'], one, { monitor_id: 'mon_2' }),
+  ]
+  it.db.run('UPDATE deliveries SET retry_index = 1, next_attempt_at = 1767225900000 WHERE id = ?', [
+    b,
+  ])
+  const found = async (query: string) => ids(await it.call(`${DELIVERIES}?${query}`))
+
+  expect(await found(`webhook_id=${one}`)).toEqual([d, b, a])
+  expect(await found(`webhook_id=${one}&id=mon_2`)).toEqual([d])
+  expect(await found('since=2026-01-01T00:01:00Z')).toEqual([d, c])
+  expect(await found(`webhook_id=${one}&before=2026-01-01T00:01:00Z`)).toEqual([b, a])
+  expect(await found('status=pending')).toEqual([d, c, b, a])
+  expect(await found('retrying=true')).toEqual([b])
+  expect(await found(`retrying=false&webhook_id=${one}`)).toEqual([d, a])
+  expect(await found('status=delivered&retrying=true')).toEqual([])
+  expect((await it.call(`${DELIVERIES}?retrying=true`)).body.deliveries).toMatchObject([
+    { retrying: true, next_attempt_at: '2026-01-01T00:05:00.000Z', redeliver_refusal: 'pending' },
+  ])
+})
+
+test('q finds a delivery by the beginning of its id, or by text of its items in any case', async () => {
+  await using it = await startTargets()
+  it.addMonitor('mon_1')
+  const { id } = await it.create()
+  const [first = '', second = ''] = send(it, ['Grüße aus "Wien"', 'Sourdough'], id)
+  const found = async (q: string) => ids(await it.call(`${DELIVERIES}?q=${encodeURIComponent(q)}`))
+
+  expect(await found(first)).toEqual([first])
+  expect(await found(second.slice(0, 8))).toEqual([second])
+  expect(await found('GRÜSSE')).toEqual([])
+  expect(await found('grüße AUS "w')).toEqual([first])
+  expect(await found('sourd')).toEqual([second])
+  // Neither field names nor the envelope are content.
+  expect(await found('grouped')).toEqual([])
+  expect(await found('score')).toEqual([])
+  expect(ids(await it.call(`${DELIVERIES}?q=${first}`, undefined, 'cus_2'))).toEqual([])
+})
+
+test('a search by text reads a bounded number of deliveries, and next_before continues it', async () => {
+  await using it = await startTargets()
+  it.addMonitor('mon_1')
+  const { id } = await it.create()
+  const titles = Array.from({ length: 1300 }, (_, n) => (n === 0 ? 'the needle' : `hay ${n}`))
+  const [needle = ''] = send(it, titles, id)
+
+  const page = await it.call(`${DELIVERIES}?q=needle`)
+  expect(ids(page)).toEqual([])
+  const next = await it.call(`${DELIVERIES}?q=needle&before=${page.body.next_before}`)
+  expect([ids(next), next.body.next_before]).toEqual([[needle], null])
+  const some = await it.call(`${DELIVERIES}?q=hay&limit=10`)
+  expect(ids(some)).toHaveLength(10)
+  expect(some.body.next_before).toBe(some.body.deliveries.at(-1).created_at)
+})
+
+test('a search by text reads a bounded number of bytes', async () => {
+  await using it = await startTargets()
+  it.addMonitor('mon_1')
+  const { id } = await it.create()
+  const titles = Array.from({ length: 60 }, (_, n) => (n === 0 ? 'the needle' : `hay ${n}`))
+  const [needle = ''] = send(it, titles, id, { text: 'x'.repeat(200_000) })
+
+  const page = await it.call(`${DELIVERIES}?q=needle`)
+  expect([ids(page), page.body.next_before]).toEqual([[], expect.any(String)])
+  const next = await it.call(`${DELIVERIES}?q=needle&before=${page.body.next_before}`)
+  expect(ids(next)).toEqual([needle])
+})
+
+test('next_before leads through all pages and is null at the end', async () => {
+  await using it = await startTargets()
+  it.addMonitor('mon_1')
+  const all = Array.from({ length: 20 }, (_, n) => `dlv_${String(n).padStart(3, '0')}`)
+  put(it, all)
+  const seen: string[] = []
+  let next = ''
+  do {
+    const page = await it.call(`${DELIVERIES}?limit=10${next && `&before=${next}`}`)
+    seen.push(...ids(page))
+    next = page.body.next_before ?? ''
+  } while (next !== '')
+  expect(seen).toEqual(all.toReversed())
+})
+
+test('redeliver_refusal says why a delivery cannot be sent again, as redelivery does', async () => {
+  await using it = await startTargets()
+  it.addMonitor('mon_1')
+  const { id } = await it.create()
+  const [delivery = ''] = send(it, ['a'], id)
+  const refusal = async () => {
+    const { redeliver_refusal } = (await it.call(DELIVERIES)).body.deliveries[0]
+    const body = { delivery_id: delivery, dry_run: true }
+    const { queued } = (await it.call(`${DELIVERIES}/redeliver`, body)).body
+    expect(queued).toBe(redeliver_refusal === null ? 1 : 0)
+    return redeliver_refusal
+  }
+  expect(await refusal()).toBe('pending')
+  it.db.run("UPDATE deliveries SET status = 'dead', next_attempt_at = NULL")
+  expect(await refusal()).toBeNull()
+  const cases = [
+    [
+      "INSERT INTO instance (one, id, created_at, last_seen_at, blanked_to) VALUES (1, 'i', 0, 0, 1)",
+      'content_erased',
+    ],
+    [`INSERT INTO unsubscribed VALUES ('${id}', 'mon_1', 0)`, 'unsubscribed'],
+    ['UPDATE webhooks SET awaits_confirmation = 1', 'unconfirmed'],
+    ["UPDATE webhooks SET paused_at = 1, pause_reason = 'gone'", 'webhook_paused'],
+    ['UPDATE webhooks SET active = 0', 'webhook_disabled'],
+    ['UPDATE webhooks SET deleted_at = 1', 'webhook_deleted'],
+  ] as const
+  for (const [change, reason] of cases) {
+    it.db.run(change)
+    expect(await refusal()).toBe(reason)
+  }
+  expect(ids(await it.call(`${DELIVERIES}?webhook_id=${id}`))).toEqual([delivery])
+})
+
 test("another customer's deliveries are hidden, and its monitor is the same 404 as an absent one", async () => {
   await using it = await startTargets()
   it.addMonitor('mon_1')
@@ -109,11 +263,18 @@ test("another customer's deliveries are hidden, and its monitor is the same 404 
   const foreign = await it.call(`${DELIVERIES}?id=mon_1`, undefined, 'cus_2')
   const absent = await it.call(`${DELIVERIES}?id=mon_none`, undefined, 'cus_2')
   expect([foreign.status, foreign.text]).toEqual([404, absent.text])
+  const { id } = await it.create()
+  const target = await it.call(`${DELIVERIES}?webhook_id=${id}`, undefined, 'cus_2')
+  const none = await it.call(`${DELIVERIES}?webhook_id=wh_none`, undefined, 'cus_2')
+  expect([target.status, target.text]).toEqual([404, none.text])
 })
 
 test.each([
   ['limit=0', 'limit', 'limit must be a whole number from 1 to 200'],
   ['limit=201', 'limit', 'limit must be a whole number from 1 to 200'],
+  ['retrying=often', 'retrying', 'retrying must be true or false'],
+  [`q=${'x'.repeat(201)}`, 'q', 'q must be at most 200 characters'],
+  ['since=now', 'since', 'since must be an ISO 8601 timestamp such as 2026-01-31T12:00:00Z'],
   ['status=lost', 'status', 'status must be one of pending, delivered, failed, dead, suppressed'],
   [
     'before=yesterday',

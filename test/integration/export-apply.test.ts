@@ -131,12 +131,66 @@ test('a dry run lists every change and writes nothing', async () => {
 
   expect(dry.code).toBe(0)
   expect(dry.out.replace(/\([a-z]+_[\w-]+\)/g, '(id)')).toBe(
-    'ann\n  + webhook ops (id)\n  + webhook team (id)\n  + monitor food (id)\n  + monitor everywhere (id)\n' +
-      '4 would be created, 0 would be changed, 0 would be removed, 0 unchanged\n',
+    `ann
+  + webhook ops (id)
+      kind: "webhook"
+      url: "https://ops.example.com/forumd"
+      active: true
+      ordered: true
+      max_per_second: 2
+  + webhook team (id)
+      kind: "slack"
+      url: "https://hooks.slack.com/…"
+      active: true
+      ordered: false
+  + monitor food (id)
+      filter_spec.subforum: ["cats","dogs"]
+      filter_spec.kind: "post"
+      filter_spec.include_any: ["food"]
+      webhooks: ["ops"]
+      active: true
+  + monitor everywhere (id)
+      filter_spec.kind: "post"
+      filter_spec.q: "bun runtime"
+      cadence_s: 120
+      active: false
+4 would be created, 0 would be changed, 0 would be removed, 0 unchanged
+`,
   )
   expect(JSON.parse(await it.exported('--json')).customers).toEqual([
     { name: 'ann', webhooks: [], monitors: [] },
   ])
+})
+
+test('a dry run shows the old and the new value of each changed field', async () => {
+  using it = await setUp()
+  await it.apply(FILE, '', TEAM)
+  const file = FILE.replace('"food"]', '"food", "bowl"]')
+    .replace('cadence_s = 120', 'cadence_s = 60')
+    .replace('webhooks = ["ops"]', 'webhooks = ["team"]')
+    .replace('max_per_second = 2', '')
+  const dry = await it.apply(file, '--dry-run', TEAM)
+
+  expect(dry.out.replace(/\([a-z]+_[\w-]+\)/g, '(id)')).toBe(`ann
+  ~ webhook ops (id)
+      max_per_second: 2 → (default)
+  ~ monitor food (id)
+      filter_spec.include_any: ["food"] → ["food","bowl"]
+      webhooks: ["ops"] → ["team"]
+  ~ monitor everywhere (id)
+      cadence_s: 120 → 60
+0 would be created, 3 would be changed, 0 would be removed, 1 unchanged
+`)
+  expect(await it.exported()).not.toContain('bowl')
+})
+
+test('a refused address comes with the lines that would allow it', async () => {
+  using it = await setUp()
+  const file = FILE.replace('https://ops.example.com', 'https://192.168.1.5')
+  const { code, err } = await it.apply(file, '', TEAM)
+
+  expect(code).toBe(2)
+  expect(err).toContain('or add to the configuration: [guard] allow_targets = ["192.168.1.5"]')
 })
 
 describe('an export', () => {
@@ -566,4 +620,41 @@ test.each([
   )
   expect(code).toBe(2)
   expect(err).toContain(`customers[0].webhooks[0]${sentence}`)
+})
+
+test('attention rules are exported without what is off, and applied with webhooks by name', async () => {
+  using it = await setUp()
+  const rules = `
+[customers.monitors.attention]
+time_zone = "Europe/Berlin"
+quiet_hours = [{ from = "22:00", to = "07:00" }]
+silent_after_h = 24
+
+[[customers.monitors.attention.targets]]
+webhook_id = "ops"
+digest = { every = "week", day = "mon", at = "08:00" }
+`
+  const file = FILE + rules
+  const first = await it.apply(file, '', TEAM)
+  expect([first.code, first.err]).toEqual([0, ''])
+  expect(
+    (await it.steps(file, '', TEAM)).summary.filter((step) => !step.startsWith('keep')),
+  ).toEqual([])
+
+  const exported = JSON.parse(await it.exported('--json'))
+  const [, monitor] = exported.customers[0].monitors
+  expect(monitor.attention).toMatchObject({
+    silent_after_h: 24,
+    targets: [{ webhook_id: 'ops', digest: { every: 'week', day: 'mon', at: '08:00' } }],
+  })
+  expect(monitor.attention).not.toHaveProperty('escalate')
+  const toml = await it.exported()
+  expect((await it.steps(toml)).summary.filter((step) => !step.startsWith('keep'))).toEqual([])
+  const changed = await it.steps(file.replace('22:00', '21:00'), '', TEAM)
+  expect(changed.summary).toContain('change monitor everywhere attention')
+
+  const wrong = await it.apply(file.replace('webhook_id = "ops"', 'webhook_id = "opps"'), '', TEAM)
+  expect(wrong.err).toContain('found "opps", and not the name of a webhook')
+  const hour = await it.apply(file.replace('"08:00"', '"8"'), '', TEAM)
+  expect(hour.err).toContain('must be a local time from 00:00 to 23:59')
 })

@@ -26,7 +26,7 @@ const ROUTES: [string, string][] = [
   ['GET', '/operator/sources'],
   ['GET', '/operator/customers'],
   ['GET', '/operator/customers/cus_1'],
-  ['GET', '/operator/attention'],
+  ['GET', '/operator/problems'],
   ['GET', '/operator/activity'],
   ['GET', '/operator/overview'],
   ['GET', '/operator/feedback'],

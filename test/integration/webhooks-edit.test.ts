@@ -23,7 +23,9 @@ test.each(PLACES)('%s/update changes the given fields and keeps the rest', async
   })
   const second = await it.call(`${place}/update`, { webhook_id: id, ordered: true, name: null })
   expect(second.body).toMatchObject({ name: null, max_per_second: 0.5, ordered: true })
-  expect((await it.call(`${place}/list`)).body.webhooks).toEqual([second.body])
+  expect((await it.call(`${place}/list`)).body.webhooks).toEqual([
+    { ...second.body, health: expect.any(Object) },
+  ])
 })
 
 test('pending deliveries of a disabled target fail visibly', async () => {
@@ -43,6 +45,81 @@ test('pending deliveries of a disabled target fail visibly', async () => {
   expect((await it.call('/forum/monitor/deliveries')).body.deliveries).toMatchObject([
     { status: 'failed', last_error: 'webhook_paused' },
   ])
+})
+
+test('a new address keeps id and secret, and its health begins again', async () => {
+  await using it = await startTargets()
+  const { id, secret } = await it.create()
+  it.db.run('UPDATE webhooks SET refused_since = 1, failing_since = 1, last_failure_at = 1')
+  it.db.run('INSERT INTO webhook_hours VALUES (?, ?, 0, 3)', [
+    id,
+    Math.floor(it.clock.now() / 3_600_000),
+  ])
+  const url = it.receiver.url.replace('/hook', '/v2')
+  const edited = await it.call(UPDATE, { id, url })
+  expect(edited.body).toMatchObject({ id, url, active: true })
+  const [listed] = (await it.call(`${PLACES[0]}/list`)).body.webhooks
+  expect(listed.health).toMatchObject({ state: 'unused', failing_since: null, failed_24h: 0 })
+
+  await it.call(TEST, { id })
+  expect(it.receiver.received.at(-1)?.path).toBe('/v2')
+  const signed = signatures(it, [secret])
+  expect(signed.found).toEqual(signed.expected)
+})
+
+test('a new address does not resume a paused target, which a test does', async () => {
+  await using it = await startTargets()
+  const { id } = await it.create()
+  retireWebhook(it.db, id, it.clock.now())
+  const state = async () => (await it.call(`${PLACES[0]}/list`)).body.webhooks[0].health.state
+  await it.call(UPDATE, { id, url: `${it.receiver.url}?v=2` })
+  expect(await state()).toBe('paused')
+  await it.call(TEST, { id })
+  expect(await state()).toBe('unused')
+})
+
+test.each([
+  ['http://receiver.test/', 'webhook_url_rejected'],
+  ['https://10.1.2.3/', 'webhook_url_rejected'],
+  ['https://absent.test/', 'webhook_url_rejected'],
+  ['no address', 'webhook_url_rejected'],
+  ['https://hooks.slack.com/services/T1/B1/x', 'webhook_kind_mismatch'],
+])('the new address %s is refused as %s, and nothing changes', async (url, code) => {
+  await using it = await startTargets({ hosts: { 'hooks.slack.com': ['127.0.0.1'] } })
+  const { id } = await it.create()
+  const answer = await it.call(UPDATE, { id, url, name: 'changed' })
+  expect(answer).toMatchObject({ status: 400, body: { code } })
+  expect((await it.call(`${PLACES[0]}/list`)).body.webhooks).toMatchObject([
+    { url: it.receiver.url, name: null },
+  ])
+})
+
+test('a new address of a push service does not get the token of the former one', async () => {
+  await using it = await startTargets()
+  const url = it.receiver.url.replace('/hook', '/topic')
+  const { id } = await it.create({ kind: 'ntfy', url, token: 'tk_first' })
+  const list = async () => (await it.call(`${PLACES[0]}/list`)).body.webhooks[0]
+  expect(await list()).toMatchObject({ url, has_credentials: true })
+  await it.call(UPDATE, { id, url, name: 'same' })
+  expect((await list()).has_credentials).toBe(true)
+
+  const other = it.receiver.url.replace('/hook', '/other')
+  await it.call(UPDATE, { id, url: other })
+  expect(await list()).toMatchObject({ url: other, has_credentials: false })
+  await it.call(UPDATE, { id, url, token: 'tk_second' })
+  expect(await list()).toMatchObject({ url, has_credentials: true })
+})
+
+test('the address of a mail target cannot change', async () => {
+  await using it = await startTargets()
+  const { id } = await it.create()
+  it.db.run("UPDATE webhooks SET kind = 'email', url = 'mailto:ann@example.com'")
+  expect(await it.call(UPDATE, { id, url: 'mailto:bob@example.com' })).toMatchObject({
+    status: 400,
+    body: { field: 'url' },
+  })
+  // The form of the dashboard sends the address unchanged.
+  expect((await it.call(UPDATE, { id, url: 'mailto:ann@example.com' })).status).toBe(200)
 })
 
 test('enabling does not resume a target paused after a 410', async () => {
@@ -129,6 +206,7 @@ test.each([
     'max_per_second',
     'max_per_second must be a number from 0.01 to 1000, or null for no bound',
   ],
+  [UPDATE, { url: 7 }, 'url', 'url must be text'],
   [UPDATE, { ordered: 'yes' }, 'ordered', 'ordered must be true or false'],
   [UPDATE, { active: 1 }, 'active', 'active must be true or false'],
   [ROTATE, { overlap_s: 86_401 }, 'overlap_s', 'overlap_s must be a whole number from 0 to 86400'],

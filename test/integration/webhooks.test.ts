@@ -33,7 +33,7 @@ test('a target is created with a secret that is shown once and stored sealed', a
   })
   const { secret, kind_inferred_from: _, ...rest } = created.body
   const listed = await it.call(LIST)
-  expect(listed.body).toEqual({ webhooks: [rest] })
+  expect(listed.body).toEqual({ webhooks: [{ ...rest, health: expect.any(Object) }] })
   const stored = Buffer.concat(
     it.db
       .query<{ secret: Uint8Array }, []>('SELECT secret FROM webhooks')
@@ -104,6 +104,9 @@ test.each([
     reason,
   ])
   expect(text).not.toContain('169.254')
+  expect(body.hint?.includes('\n[guard]\n') ?? false).toBe(
+    url !== '' && ['not_https', 'name', 'not_public'].includes(reason),
+  )
   expect((await it.call(LIST)).body.webhooks).toEqual([])
 })
 
@@ -145,6 +148,7 @@ test.each([
 test('a test is one signed delivery that is not listed', async () => {
   await using it = await startTargets()
   const { id, secret } = await it.create()
+  it.receiver.answers.push({ body: 'ok' })
   const { body: report } = await it.call(TEST, { id })
 
   const [request] = it.receiver.received
@@ -158,6 +162,7 @@ test('a test is one signed delivery that is not listed', async () => {
     reason: null,
     hint: null,
     detail: 'the receiver answered 200',
+    body_start: 'ok',
   })
   expect(sent).toMatchObject({ monitor_id: 'mon_test', count: 1, grouped: false, test: true })
   expect(sent.delivery_id).toMatch(/^dlv_[\w-]{22}$/)
@@ -170,7 +175,10 @@ test('a test is one signed delivery that is not listed', async () => {
   const stamp = request?.headers.get('x-service-timestamp')
   const mac = createHmac('sha256', secret).update(`${stamp}.${request?.text}`).digest('hex')
   expect(request?.headers.get('x-service-signature')).toBe(`t=${stamp},v1=${mac}`)
-  expect((await it.call('/forum/monitor/deliveries')).body).toEqual({ deliveries: [] })
+  expect((await it.call('/forum/monitor/deliveries')).body).toEqual({
+    deliveries: [],
+    next_before: null,
+  })
 })
 
 test('a test uses the configured words', async () => {

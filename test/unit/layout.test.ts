@@ -32,7 +32,7 @@ const folderOf = (path: string): string => {
   return top === 'sandbox' ? top : folder.replace(/\.ts$/, '')
 }
 
-const EMBEDDED = ['package.json', 'docs/operations.md']
+const EMBEDDED = ['package.json', 'config.example.toml', 'docs/operations.md']
 
 /** Imports of one file that the table forbids, as sentences. */
 function violations(file: string, text: string): string[] {

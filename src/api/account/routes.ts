@@ -13,7 +13,7 @@ import type { Keyed } from '../http/auth.ts'
 import { maybeInstant, oneOf, querySchema } from '../http/fields.ts'
 import { answers } from '../openapi/route-docs.ts'
 import { activityShape, createActivity } from './activity.ts'
-import { attentionShape, type Problem, readProblems, toAttention } from './attention.ts'
+import { type Problem, problemsShape, readProblems, toProblemReport } from './problems.ts'
 
 type Deps = {
   db: Db
@@ -118,17 +118,17 @@ export function account(deps: Deps) {
   return new Elysia({ name: 'account', prefix: '/account' })
     .use(keyed)
     .get(
-      '/attention',
+      '/problems',
       ({ customer: { id } }) =>
-        toAttention([...accountProblems(deps, id), ...readProblems(db, id, clock.now())]),
+        toProblemReport([...accountProblems(deps, id), ...readProblems(db, id, clock.now())]),
       {
         detail: {
           summary: 'What does not work, and what waits for you',
           description:
             'Failing and paused webhooks, sources that cannot be read, late feeds, stopped monitors, used-up credits and undecided drafts, each with the next step. Cheap enough to repeat every few seconds.',
           tags: ['Account'],
-          operationId: 'accountAttention',
-          ...answers(attentionShape),
+          operationId: 'accountProblems',
+          ...answers(problemsShape),
         },
       },
     )

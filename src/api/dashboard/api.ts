@@ -18,6 +18,8 @@ type Deps = {
   signed_in: DashboardSession
   delegation: Delegation
   peerOf: PeerOf
+  /** Receives the key of the session of a request. */
+  identified: (request: Request, key_id: string) => void
   /** Handles a request like an external one. */
   handle: (request: Request) => Promise<Response>
 }
@@ -27,13 +29,14 @@ type Deps = {
  * The call passes admission again, so limits, prices and errors equal those of the same call with
  * the key itself.
  */
-export function dashboardApi({ signed_in, delegation, peerOf, handle }: Deps) {
+export function dashboardApi({ signed_in, delegation, peerOf, identified, handle }: Deps) {
   async function forward(
     request: Request,
     socket: string | undefined,
     id: string,
   ): Promise<Response> {
     const holder = signed_in.require(request, socket)
+    identified(request, holder.key.id)
     const inner = innerOf(request, id)
     delegation.put(inner, { ...holder, address: peerOf(request, socket).address })
     const answer = await handle(inner)

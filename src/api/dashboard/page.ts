@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia'
 
+import { version } from '../../../package.json'
 import { ApiError } from '../../core/base/errors.ts'
 
 /** Files of the dashboard: the HTML document, and assets by their hashed names. */
@@ -17,9 +18,23 @@ const YEAR_S = 31_536_000
 /** Paths under /dashboard that are not pages. */
 const RESERVED_PATHS = ['api', 'assets', 'live', 'session']
 
+/** Pages for people and programs, as `/` names them to a program. */
+const ENTRANCE = {
+  name: 'forumd',
+  version,
+  docs: '/docs',
+  openapi: '/openapi.json',
+  dashboard: '/dashboard',
+  health: '/health',
+}
+
+/** True if an Accept header names HTML, as that of every browser does. */
+const isBrowser = ({ headers }: Request): boolean =>
+  (headers.get('accept') ?? '').toLowerCase().includes('text/html')
+
 /**
  * `/dashboard` and its files, loaded and compressed at the first request so that the start is not
- * delayed.
+ * delayed. `/` leads a browser there.
  */
 export function dashboardPage(load: () => Promise<PageFiles>) {
   let loading: Promise<PageFiles> | null = null
@@ -52,6 +67,13 @@ export function dashboardPage(load: () => Promise<PageFiles>) {
   }
 
   return new Elysia({ name: 'dashboard page', detail: { hide: true } })
+    .get('/', ({ request, set }) => {
+      set.headers['vary'] = 'accept'
+      if (!isBrowser(request)) return ENTRANCE
+      set.headers['location'] = '/dashboard'
+      set.status = 303
+      return ''
+    })
     .get('/dashboard', async ({ request, set }) => {
       const page = await shell(acceptedEncodings(request))
       set.headers['cache-control'] = 'no-cache'

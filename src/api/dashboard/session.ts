@@ -2,7 +2,7 @@ import { Elysia } from 'elysia'
 import * as z from 'zod'
 
 import { version } from '../../../package.json'
-import { ApiError } from '../../core/base/errors.ts'
+import { ApiError, invalid } from '../../core/base/errors.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import type { Clock, Log, Random } from '../../runtime/runtime.ts'
 import type { KeyHolder } from '../../store/customers/keys.ts'
@@ -12,6 +12,7 @@ import {
   removeWebSession,
   SESSION_IDLE_MS,
   touchWebSession,
+  useSignInLink,
   type WebSession,
 } from '../../store/customers/web-sessions.ts'
 import { type Db, isStorageError } from '../../store/db/connection.ts'
@@ -117,20 +118,42 @@ const cookie = (token: string, seconds: number, secure: boolean): string =>
   `${nameOf(secure)}=${token}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`
 
 const KEY = 'key must be an API key: fk_ or fo_ and 43 characters, or one that was imported'
+const LINK = 'link must be the part of a sign-in link after #: 22 characters'
 const signInBody = bodySchema(() => ({
-  key: z
-    .string({ error: ({ input }) => (input === undefined ? 'key is required' : KEY) })
-    .trim()
-    .min(1, 'key is required')
-    .max(KEY_MAX, KEY),
+  key: z.string(KEY).trim().min(1, 'key is required').max(KEY_MAX, KEY).optional(),
+  link: z
+    .string(LINK)
+    .regex(/^[\w-]{22}$/, LINK)
+    .optional(),
 }))
 
 /**
- * `/dashboard/session`: POST signs in with an API key, GET returns the signed-in key, DELETE signs
- * out.
+ * `/dashboard/session`: POST signs in with an API key or a one-time link, GET returns the signed-in
+ * key, DELETE signs out.
  */
 export function webSession(deps: WebSessionDeps, signed_in: DashboardSession) {
-  const { db, clock, random, log, words, site, peerOf, authenticate } = deps
+  const { db, clock, random, log, words, site, peerOf, failed_auth, authenticate } = deps
+
+  /** The holder of the key or of the link in a body, which names one of them. */
+  function holderOf(
+    { key, link }: { key?: string | undefined; link?: string | undefined },
+    network: string,
+  ): KeyHolder {
+    if (key !== undefined && link !== undefined)
+      throw invalid('link', 'link must not be sent with key')
+    if (link === undefined) {
+      if (key === undefined) throw invalid('key', 'key is required')
+      return authenticate(key, network)
+    }
+    const now = clock.now()
+    const found = failed_auth.attempt(network, link, (it) => useSignInLink(db, it, now))
+    if (found !== null) return found
+    throw new ApiError('invalid_token', {
+      field: 'link',
+      message:
+        'this sign-in link was used or has expired: forumd key sign-in-link prints another one',
+    })
+  }
 
   const who = ({ key, customer }: KeyHolder, secure: boolean) => ({
     role: customer === null ? ('operator' as const) : ('customer' as const),
@@ -153,7 +176,7 @@ export function webSession(deps: WebSessionDeps, signed_in: DashboardSession) {
       ({ body, request, server, set }) => {
         const socket = server?.requestIP(request)?.address
         const secure = site.isSecure(request, socket)
-        const holder = authenticate(body.key, peerOf(request, socket).network)
+        const holder = holderOf(body, peerOf(request, socket).network)
         const token = Buffer.from(random.bytes(TOKEN_BYTES)).toString('base64url')
         // A new sign-in ends the previous session.
         const before = tokenOf(request, secure)

@@ -78,6 +78,8 @@ type Deps = {
   failed_auth: Pick<FailedAuth, 'report'>
   peerOf: PeerOf
   features: Features
+  /** Receives the key of an authenticated request. */
+  identified?: (request: Request, key_id: string) => void
   /** Maximum seconds until an answer begins, including waits and its deadline. */
   longest_s: () => number
   /** Read at the first request, when all routes are registered. */
@@ -176,6 +178,7 @@ export function createAdmit(deps: Deps): Admit {
     if (policy.open) await paceOpen(policy.limit)
     else {
       const found = authenticate(token)
+      deps.identified?.(request, found.key.id)
       try {
         permit(
           request,

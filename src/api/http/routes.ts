@@ -147,7 +147,15 @@ export type Policy = {
 
 const OPEN: Policy = { open: true, operator: false, scope: null, limit: 'open', feature: null }
 const CLOSED: Policy = { ...OPEN, open: false, limit: 'management' }
-const OPEN_PATHS = ['/metrics', '/openapi.json', '/docs', '/unsubscribe', '/confirm', '/connect']
+const OPEN_PATHS = [
+  '/',
+  '/metrics',
+  '/openapi.json',
+  '/docs',
+  '/unsubscribe',
+  '/confirm',
+  '/connect',
+]
 /** Routes authorised by the dashboard's cookie. */
 const SIGNED_IN_PATHS = ['/dashboard/api', '/dashboard/live', '/dashboard/session']
 /** Writes whose bodies may hold images. */

@@ -6,10 +6,14 @@ import { once } from '../../core/base/lazy.ts'
 import { iso } from '../../core/base/time.ts'
 import type { Db } from '../../store/db/connection.ts'
 import {
+  ALARM_EVENTS,
   DELIVERY_STATUSES,
-  type DeliveryRow,
+  type DeliveryQuery,
   listDeliveries,
+  type ListedDelivery,
   ownedMonitor,
+  ownedWebhook,
+  REDELIVER_REFUSALS,
 } from '../../store/delivery/deliveries.ts'
 import {
   redeliver,
@@ -17,10 +21,12 @@ import {
   type RedeliverySelection,
 } from '../../store/delivery/redeliver.ts'
 import { findWebhook } from '../../store/delivery/webhooks.ts'
+import { ALARM_KINDS } from '../../store/monitoring/alarms.ts'
 import type { RouteContext } from '../context.ts'
 import {
   bodySchema,
   limit,
+  maybeFlag,
   maybeInstant,
   maybeOneOf,
   optionalText,
@@ -116,9 +122,22 @@ const redeliveries = (prefix: string, { keyed, clock }: RouteContext, db: Db, nu
 const PAGE_MAX = 200
 const PAGE = 50
 
+const Q_MAX = 200
+/** Deliveries and bytes of payload that one search by text reads, which takes milliseconds. */
+const EXAMINED_MAX = 1000
+const EXAMINED_BYTES_MAX = 8_000_000
+/** Rows of one query of such a search. */
+const STEP = 25
+/** The beginning of an id that few others share. */
+const ID_PREFIX = /^dlv_[\w-]{4,64}$/
+
 const listQuery = querySchema(() => ({
   id: optionalText('id'),
+  webhook_id: optionalText('webhook_id'),
   status: maybeOneOf('status', DELIVERY_STATUSES),
+  retrying: maybeFlag('retrying'),
+  q: optionalText('q', { max: Q_MAX }),
+  since: maybeInstant('since'),
   limit: limit(PAGE_MAX, PAGE),
   before: maybeInstant('before'),
 }))
@@ -128,6 +147,20 @@ const payloadShape = once(() =>
     count: z.int(),
     grouped: z.boolean(),
     items: z.array(z.looseObject({})),
+    type: z
+      .enum(ALARM_EVENTS)
+      .optional()
+      .meta({ description: 'Event of an alarm, which has no items; absent for matches.' }),
+    alarm: z
+      .looseObject({
+        kind: z.enum(ALARM_KINDS),
+        since: z.string().meta({ format: 'date-time' }),
+        repeat: z.int().meta({ description: '0: not a repeat.' }),
+        monitor_name: z.string().nullable(),
+        title: z.string(),
+        message: z.string(),
+      })
+      .optional(),
   }),
 )
 
@@ -141,10 +174,22 @@ const deliveryShape = () =>
     last_error: z.string().nullable(),
     created_at: z.string(),
     delivered_at: z.string().nullable(),
+    retrying: z.boolean().meta({ description: 'True if it waits after a failed attempt.' }),
+    next_attempt_at: z
+      .string()
+      .nullable()
+      .meta({ description: 'Due time of the next attempt; null unless pending.' }),
+    held_until: z
+      .string()
+      .nullable()
+      .meta({ description: 'End of the quiet hours for which it waits; null: it does not.' }),
+    redeliver_refusal: z.enum(REDELIVER_REFUSALS).nullable().meta({
+      description: 'Reason why it cannot be sent again now; null if it can.',
+    }),
     payload: payloadShape(),
   })
 
-function toDelivery({ id, body, created_at, delivered_at, ...row }: DeliveryRow) {
+function toDelivery({ id, body, created_at, delivered_at, held_until, ...row }: ListedDelivery) {
   const { monitor_id, webhook_id, status, attempts, last_error } = row
   return {
     delivery_id: id,
@@ -155,9 +200,61 @@ function toDelivery({ id, body, created_at, delivered_at, ...row }: DeliveryRow)
     last_error,
     created_at: iso(created_at),
     delivered_at: iso(delivered_at),
+    retrying: row.retrying === 1,
+    next_attempt_at: iso(row.next_attempt_at),
+    redeliver_refusal: row.refusal,
+    held_until: iso(status === 'pending' ? held_until : null),
     // Parsed from the bytes that were sent, so that the answer equals the delivery.
     payload: payloadShape().parse(JSON.parse(new TextDecoder().decode(body))),
   }
+}
+
+type Search = DeliveryQuery & { q: string }
+type Page = { found: ListedDelivery[]; next_before: number | null }
+
+/** A page of deliveries. Without text it is one query. */
+function search(db: Db, { q, ...query }: Search): Page {
+  if (ID_PREFIX.test(q)) return firstOf(db, { ...query, id_prefix: q })
+  return q === '' ? firstOf(db, query) : searchText(db, query, q.toLowerCase())
+}
+
+function firstOf(db: Db, query: DeliveryQuery): Page {
+  const { limit: rows_max } = query
+  const rows = listDeliveries(db, { ...query, limit: rows_max + 1 })
+  const found = rows.slice(0, rows_max)
+  return { found, next_before: rows.length > rows_max ? (found.at(-1)?.created_at ?? null) : null }
+}
+
+/** Deliveries with a text in lower case: reads from newest to oldest until the page is full, or as many as one call may read. */
+function searchText(db: Db, query: DeliveryQuery, wanted: string): Page {
+  const found: ListedDelivery[] = []
+  let before = query.before ?? null
+  for (let rows_read = 0, bytes = 0; rows_read < EXAMINED_MAX && bytes < EXAMINED_BYTES_MAX;) {
+    const rows = listDeliveries(db, { ...query, before, limit: STEP })
+    for (const row of rows) {
+      before = row.created_at
+      rows_read += 1
+      bytes += row.body.length
+      if (!containsText(row.body, wanted)) continue
+      found.push(row)
+      if (found.length === query.limit) return { found, next_before: before }
+    }
+    if (rows.length < STEP) return { found, next_before: null }
+  }
+  return { found, next_before: before }
+}
+
+/** True if a field of an item contains the text, which is in lower case. */
+function containsText(body: Uint8Array, wanted: string): boolean {
+  const json = new TextDecoder().decode(body)
+  // Most bodies are excluded without parsing them.
+  if (!json.toLowerCase().includes(JSON.stringify(wanted).slice(1, -1))) return false
+  const { items } = payloadShape().parse(JSON.parse(json))
+  return items.some((item) =>
+    Object.values(item).some(
+      (value) => typeof value === 'string' && value.toLowerCase().includes(wanted),
+    ),
+  )
 }
 
 /**
@@ -172,26 +269,38 @@ export const deliveries = (context: RouteContext, db: Db, nudge: () => void = ()
 const group = (prefix: string, { keyed }: RouteContext, db: Db) =>
   new Elysia({ name: `deliveries ${prefix}`, prefix }).use(keyed).get(
     '/deliveries',
-    ({ customer, query: { id, status, limit: rows, before } }) => {
-      // Deliveries of a removed monitor stay readable; a monitor of another customer does not
+    ({ customer, query: { id, webhook_id, q, limit: rows, ...filters } }) => {
+      // Deliveries of a removed monitor or target stay readable; those of another customer do not
       // exist.
       if (id && !ownedMonitor(db, customer.id, id))
         throw new ApiError('NOT_FOUND', { message: 'there is no such monitor' })
-      const page = listDeliveries(db, {
+      if (webhook_id && !ownedWebhook(db, customer.id, webhook_id)) throw absent()
+      const { found, next_before } = search(db, {
+        ...filters,
         customer_id: customer.id,
         monitor_id: id || null,
-        status: status ?? null,
-        before: before ?? null,
+        webhook_id: webhook_id || null,
+        q: q?.trim() ?? '',
         limit: rows,
       })
-      return { deliveries: page.map(toDelivery) }
+      return { deliveries: found.map(toDelivery), next_before: iso(next_before) }
     },
     {
       query: listQuery,
       detail: {
         summary: 'Deliveries and their outcomes, newest first',
+        description:
+          'Filters combine. q finds an id by its beginning, such as dlv_8fK2, or text in the items; one call reads at most 1000 deliveries for it, so that a page may have fewer rows than limit. Pass next_before as before for the next page.',
         tags: ['Monitoring'],
-        ...answers(() => z.object({ deliveries: z.array(deliveryShape()) })),
+        ...answers(() =>
+          z.object({
+            deliveries: z.array(deliveryShape()),
+            next_before: z
+              .string()
+              .nullable()
+              .meta({ description: 'The before of the next page; null at the end.' }),
+          }),
+        ),
       },
     },
   )

@@ -1,4 +1,5 @@
 import { ApiError, invalid } from '../../core/base/errors.ts'
+import { type Attention, encodeAttention } from '../../core/delivery/attention.ts'
 import { checkSources, placesOf } from '../../core/filter/feeds.ts'
 import { encodeFilterSpec, parseFilterSpec } from '../../core/filter/parse.ts'
 import type { FilterSpec } from '../../core/filter/spec.ts'
@@ -48,6 +49,26 @@ function checkSlots(db: Db, customer: Customer, plan: Plan, extra: Slots): void 
 }
 
 /**
+ * Checks that every webhook named in `field` belongs to the customer, and returns the customer's webhooks.
+ * @throws {ApiError} webhook_not_found
+ */
+function checkOwned(db: Db, customer_id: string, ids: readonly string[], field: string) {
+  const owned = new Map(listWebhooks(db, customer_id).map((it) => [it.id, it]))
+  const unknown = ids.filter((id) => !owned.has(id))
+  if (unknown.length > 0)
+    throw new ApiError('webhook_not_found', {
+      field,
+      message: `there is no webhook ${unknown.join(', ')}`,
+      extra: { webhook_ids: unknown },
+    })
+  return owned
+}
+
+/** Webhooks with attention rules of their own. */
+const targetIds = ({ attention }: Given): string[] =>
+  (attention?.targets ?? []).map(({ webhook_id }) => webhook_id)
+
+/**
  * Checks that every target belongs to the customer and is active. `kept`: targets that the monitor
  * already has may be paused.
  * @throws {ApiError} webhook_not_found, webhook_paused
@@ -59,14 +80,7 @@ function checkWebhooks(
   current_ids: readonly string[],
 ): void {
   if (ids === null) return
-  const owned = new Map(listWebhooks(db, customer_id).map((it) => [it.id, it]))
-  const unknown = ids.filter((id) => !owned.has(id))
-  if (unknown.length > 0)
-    throw new ApiError('webhook_not_found', {
-      field: 'webhook_ids',
-      message: `there is no webhook ${unknown.join(', ')}`,
-      extra: { webhook_ids: unknown },
-    })
+  const owned = checkOwned(db, customer_id, ids, 'webhook_ids')
   const paused = ids.filter((id) => !current_ids.includes(id) && owned.get(id)?.paused_at !== null)
   if (paused.length > 0)
     throw new ApiError('webhook_paused', {
@@ -167,6 +181,7 @@ type Given = {
   targets?: Targets | undefined
   name?: string | null | undefined
   cadence_s?: number | undefined
+  attention?: Attention | null | undefined
 }
 
 /**
@@ -194,6 +209,7 @@ export async function addMonitor(
   const check = () => {
     checkSlots(db, customer, plan, { used: 1, sitewide_used: sitewide(places) })
     checkWebhooks(db, customer.id, webhook_ids, [])
+    checkOwned(db, customer.id, targetIds(given), 'attention.targets')
   }
   // Once now, so that no caller waits for the platform in vain, and once in the transaction.
   check()
@@ -218,6 +234,7 @@ export async function addMonitor(
       created_at: requested_at,
       updated_at: requested_at,
       last_match_at: null,
+      attention: encodeAttention(given.attention ?? null),
     }
     startMonitor(db, monitor, places)
   })
@@ -254,6 +271,7 @@ export async function editMonitor(
     const webhook_ids = requested_ids === undefined ? before.webhook_ids : requested_ids
     if (requested_ids !== undefined)
       checkWebhooks(db, customer.id, webhook_ids, before.webhook_ids ?? [])
+    checkOwned(db, customer.id, targetIds(given), 'attention.targets')
     if (places !== null && sitewide(places) > 0 && !listFeedKeys(db, id).some(isSearch))
       checkSlots(db, customer, plan, { used: 0, sitewide_used: 1 })
     const resumed = given.active === true && !before.active
@@ -270,6 +288,8 @@ export async function editMonitor(
       active_since: resumed ? begins_at : before.active_since,
       baseline_item_id: resumed ? null : before.baseline_item_id,
       updated_at: now,
+      attention:
+        given.attention === undefined ? before.attention : encodeAttention(given.attention),
     }
     changeMonitor(db, monitor, { places, restart: resumed, begins_at, now })
   })

@@ -22,6 +22,7 @@ import type { StreamSource } from '../../gateway/streams.ts'
 import type { Log } from '../../runtime/runtime.ts'
 import type { Customer } from '../../store/customers/customers.ts'
 import type { Db } from '../../store/db/connection.ts'
+import { listOpenAlarms } from '../../store/monitoring/alarms.ts'
 import { listEvents, listGaps } from '../../store/monitoring/checks.ts'
 import { countIdGaps, listIdGaps } from '../../store/monitoring/id-gaps.ts'
 import {
@@ -36,6 +37,7 @@ import {
   type MonitorFeed,
 } from '../../store/monitoring/monitors.ts'
 import type { RouteContext } from '../context.ts'
+import { toAlarm } from './alarms.ts'
 import { type MonitorDeps, requireMonitor } from './edit.ts'
 
 /** Health of a monitor: its last 24 hours, and the coverage of its feeds. */
@@ -48,11 +50,49 @@ export function monitorHealth(
   const monitor = requireMonitor(db, customer.id, id)
   const { active, pause_reason, cadence_s, requested_cadence_s } = monitor
   const now = clock.now()
+  // Delivery rows carry true time, which is that of the Date headers.
+  const day = { monitor_id: id, since_at: now + watch.clock_measured_ms() - WINDOW_MS }
+  const { streams, further, since_at, liveness, coverage } = coverageOf(
+    { db, log, watch, streams: sources },
+    monitor,
+    now,
+  )
+  return {
+    id,
+    active,
+    pause_reason,
+    daily_delivery_ceiling: plan_of(customer.plan).daily_deliveries,
+    ...countersOf(countDeliveries(db, day), ceilingCapped(db, day)),
+    last_match_at: iso(lastDeliveryAt(db, id)),
+    coverage_24h: toCoverage(coverage),
+    // Monitors of main alone have the shape that they had before there were sources.
+    ...(further.length > 0 && {
+      sources: readable(log, () =>
+        further.flatMap(({ row, facts }) => toSource(db, row, facts, { now, since_at })),
+      ),
+    }),
+    stream_liveness: liveness,
+    cadence: judgeCadence(streams, { active, cadence_s, requested_cadence_s, now }),
+    alarms: listOpenAlarms(db, id).map(toAlarm),
+    clock_skew_s: Math.round(watch.clock_offset_ms() / 1000),
+  }
+}
+
+/** Coverage of a monitor in the last 24 hours, and the state of its feeds. */
+export function coverageOf(
+  {
+    db,
+    log,
+    watch,
+    streams: sources,
+  }: Pick<MonitorDeps, 'db' | 'watch' | 'streams'> & { log: Log },
+  monitor: Monitor,
+  now: number,
+) {
+  const { id, active } = monitor
   // Exact even for a small clock offset: the start of a monitor is an instant of the item clock,
   // taken at that time.
   const offset_ms = watch.item_clock.earliest_ms()
-  // Delivery rows carry true time, which is that of the Date headers.
-  const day = { monitor_id: id, since_at: now + watch.clock_measured_ms() - WINDOW_MS }
   // A baseline may be older than the monitor, which has observed since its creation only.
   const since_at = windowSince(now, Math.max(monitor.active_since - offset_ms, monitor.created_at))
   // Same by the item clock. A monitor's own start is exact, independent of the clock comparison.
@@ -78,22 +118,11 @@ export function monitorHealth(
   const liveness = judgeLiveness(streams, { active, now })
   const audits = judgeAudits(streams ?? [], { now, since_at, offset_ms })
   return {
-    id,
-    active,
-    pause_reason,
-    daily_delivery_ceiling: plan_of(customer.plan).daily_deliveries,
-    ...countersOf(countDeliveries(db, day), ceilingCapped(db, day)),
-    last_match_at: iso(lastDeliveryAt(db, id)),
-    coverage_24h: toCoverage(judgeCoverage(polls, liveness, { active, since_at, audits })),
-    // Monitors of main alone have the shape that they had before there were sources.
-    ...(further.length > 0 && {
-      sources: readable(log, () =>
-        further.flatMap(({ row, facts }) => toSource(db, row, facts, { now, since_at })),
-      ),
-    }),
-    stream_liveness: liveness,
-    cadence: judgeCadence(streams, { active, cadence_s, requested_cadence_s, now }),
-    clock_skew_s: Math.round(watch.clock_offset_ms() / 1000),
+    streams,
+    further,
+    since_at,
+    liveness,
+    coverage: judgeCoverage(polls, liveness, { active, since_at, audits }),
   }
 }
 

@@ -2,13 +2,15 @@ import { Elysia } from 'elysia'
 import * as z from 'zod'
 
 import { once } from '../../core/base/lazy.ts'
+import { attentionSchema } from '../../core/delivery/attention.ts'
 import { filterSchema } from '../../core/filter/parse.ts'
+import { acknowledgeAlarms } from '../../store/monitoring/alarms.ts'
 import { listMonitors, removeMonitorOf } from '../../store/monitoring/monitors.ts'
 import type { RouteContext } from '../context.ts'
 import { bodySchema, idIn, querySchema, required } from '../http/fields.ts'
 import { atBothPaths } from '../http/routes.ts'
 import { answers, documentAs, refuses } from '../openapi/route-docs.ts'
-import { addMonitor, editMonitor, type MonitorDeps } from './edit.ts'
+import { addMonitor, editMonitor, type MonitorDeps, requireMonitor } from './edit.ts'
 import { monitorHealth } from './health.ts'
 import { absentMonitor, createMonitorShapes, TARGETS, toMonitor, toSlots } from './shapes.ts'
 
@@ -51,6 +53,10 @@ const fields = once(() => {
       .min(1, cadenceSentence)
       .max(CADENCE_MAX_S, cadenceSentence)
       .optional(),
+    attention: attentionSchema().nullable().optional().meta({
+      description:
+        'Quiet hours, digests and alarms. Replaces all rules at once; null removes them.',
+    }),
   }
 })
 const baselineSentence = 'baseline_item_id must be the id of a post or comment, such as t3_abc123'
@@ -151,6 +157,23 @@ function group(prefix: string, context: RouteContext, deps: MonitorDeps) {
           summary: 'Remove a monitor; its deliveries stay readable',
           tags,
           ...answers(() => shapes().removed),
+        },
+      },
+    )
+    .post(
+      '/acknowledge',
+      ({ customer, body }) => {
+        const { id } = requireMonitor(db, customer.id, idIn(body, 'monitor_id'))
+        return { id, acknowledged: acknowledgeAlarms(db, id, clock.now()) }
+      },
+      {
+        body: bodySchema(naming),
+        detail: {
+          summary: 'Acknowledge the open alarms of a monitor',
+          description:
+            'Ends their repeats; an alarm stays open until its condition is over, which is then delivered too. acknowledged counts the alarms that were not acknowledged before.',
+          tags,
+          ...answers(() => shapes().acknowledged),
         },
       },
     )

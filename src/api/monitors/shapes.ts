@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { ApiError } from '../../core/base/errors.ts'
 import { once } from '../../core/base/lazy.ts'
 import { iso } from '../../core/base/time.ts'
+import { attentionSchema, readAttention } from '../../core/delivery/attention.ts'
 import { decodeFilterSpec, renderFilterSpec } from '../../core/filter/parse.ts'
 import { type Naming, toWire } from '../../core/forum/naming.ts'
 import type { Plan } from '../../core/limits/plan.ts'
@@ -16,6 +17,7 @@ import {
   type Monitor,
   MONITOR_PAUSE_REASONS,
 } from '../../store/monitoring/monitors.ts'
+import { alarmsShape } from './alarms.ts'
 
 /** Outcomes of an item at a monitor, and their meaning. */
 export const OUTCOMES = {
@@ -67,6 +69,7 @@ export function toMonitor(
     created_at: iso(monitor.created_at),
     updated_at: iso(monitor.updated_at),
     last_match_at: iso(monitor.last_match_at),
+    attention: readAttention(monitor.attention),
     feed_url: feed_url(id),
     streams: listMonitorFeeds(db, id).map(({ key, kind, place, interval_s }) =>
       toWire(words, { id: key, kind, subforum: isSubforum(kind) ? place : null, interval_s }),
@@ -126,6 +129,9 @@ export const createMonitorShapes = (words: Naming) =>
       created_at: instant,
       updated_at: instant,
       last_match_at: maybeInstant,
+      attention: attentionSchema().nullable().meta({
+        description: 'Quiet hours, digests and alarms, with all defaults; null: none.',
+      }),
       feed_url: text.meta({
         description: 'Matches as Atom; anyone with this address can read them.',
       }),
@@ -157,6 +163,7 @@ export const createMonitorShapes = (words: Naming) =>
         }),
       }),
       removed: z.looseObject({ removed: z.literal(true), id: text }),
+      acknowledged: z.object({ id: text, acknowledged: count }),
       health: healthShape(),
     }
   })
@@ -290,6 +297,7 @@ const healthShape = once(() => {
       slowest_stream: maybeText,
       unknown_reason: maybeText,
     }),
+    alarms: alarmsShape(),
   })
 })
 

@@ -50,8 +50,9 @@ const payload_shape = once(() =>
 const payloadOf = (body: Uint8Array) =>
   payload_shape().parse(JSON.parse(new TextDecoder().decode(body)))
 
-// Longest bundle window, doubled for a daemon that was down when the bundle was due.
+// Longest bundle window, doubled for a daemon that was down when the bundle was due; with attention rules a weekly digest.
 const BUNDLED_WITHIN_MS = 2 * 3_600_000
+const DIGESTED_WITHIN_MS = 9 * 86_400_000
 const BUNDLES_MAX = 2_000
 
 /**
@@ -59,7 +60,13 @@ const BUNDLES_MAX = 2_000
  */
 function deliveriesOf(
   db: Db,
-  of: { instance_id: string; customer_id: string; monitor_id: string; name: string },
+  of: {
+    instance_id: string
+    customer_id: string
+    monitor_id: string
+    name: string
+    has_attention: boolean
+  },
 ): DeliveryWithReason[] {
   const { instance_id, customer_id, monitor_id, name } = of
   const match = findMatch(db, { monitor_id, item_id: name })
@@ -72,7 +79,7 @@ function deliveriesOf(
   const written = listDeliveriesBetween(db, {
     monitor_id,
     from_at: match.matched_at,
-    until_at: match.matched_at + BUNDLED_WITHIN_MS,
+    until_at: match.matched_at + (of.has_attention ? DIGESTED_WITHIN_MS : BUNDLED_WITHIN_MS),
     limit: BUNDLES_MAX,
   })
   return written.filter(({ body }) => payloadOf(body).items.some((it) => itemKey(it) === name))
@@ -337,7 +344,14 @@ function subject(
   const { monitor, spec } = findMonitorSpec(db, customer_id, id)
   if (!item_id) throw invalid('item_id', 'item_id is required beside id')
   const name = itemKeyOf(spec, item_id, words)
-  const deliveries = deliveriesOf(db, { instance_id, customer_id, monitor_id: id, name })
+  const has_attention = monitor.attention !== null
+  const deliveries = deliveriesOf(db, {
+    instance_id,
+    customer_id,
+    monitor_id: id,
+    name,
+    has_attention,
+  })
   return { monitor, spec, names: [name], deliveries }
 }
 

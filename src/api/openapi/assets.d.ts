@@ -8,3 +8,8 @@ declare module '*/standalone.js' {
   const path: string
   export default path
 }
+
+declare module '*/config.example.toml' {
+  const text: string
+  export default text
+}

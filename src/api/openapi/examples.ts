@@ -136,6 +136,7 @@ export function exampleBodies(words: Naming): Readonly<Record<string, object>> {
     [`${monitor}/add`]: { filter_spec, webhook_ids: [WEBHOOK], name: 'grinders' },
     [`${monitor}/update`]: { id: MONITOR, active: false },
     [`${monitor}/remove`]: { id: MONITOR },
+    [`${monitor}/acknowledge`]: { id: MONITOR },
     [`${monitor}/preview`]: { filter_spec },
     [`${monitor}/feed/rotate`]: { id: MONITOR },
     [`${monitor}/webhook/create`]: { url: 'https://receiver.example.com/hook' },

@@ -32,6 +32,7 @@ export function exampleMonitoring(words: Naming): Readonly<Record<string, unknow
     created_at: CREATED_AT,
     updated_at: CREATED_AT,
     last_match_at: null,
+    attention: null,
     feed_url,
     streams: [toWire(words, { ...STREAM, subforum: 'coffee', interval_s: 60 })],
   }
@@ -44,9 +45,10 @@ export function exampleMonitoring(words: Naming): Readonly<Record<string, unknow
     },
     'POST /update': { ...added, active: false, updated_at: DELIVERED_AT },
     'POST /remove': { removed: true, id: IDS.monitor },
+    'POST /acknowledge': { id: IDS.monitor, acknowledged: 1 },
     'GET /health': HEALTH,
     'POST /webhook/create': { ...WEBHOOK, secret: SECRET, kind_inferred_from: null },
-    'GET /webhook/list': { webhooks: [WEBHOOK] },
+    'GET /webhook/list': { webhooks: [{ ...WEBHOOK, health: WEBHOOK_HEALTH }] },
     'POST /webhook/update': { ...WEBHOOK, max_per_second: 5 },
     'POST /webhook/rotate': {
       id: IDS.webhook,
@@ -62,6 +64,7 @@ export function exampleMonitoring(words: Naming): Readonly<Record<string, unknow
       reason: null,
       hint: null,
       detail: 'the receiver answered 200',
+      body_start: 'ok',
     },
     'POST /webhook/delete': { deleted: true, id: IDS.webhook },
     'GET /items': { items: [match], after: '1', has_more: false },
@@ -70,8 +73,12 @@ export function exampleMonitoring(words: Naming): Readonly<Record<string, unknow
       deliveries: [
         {
           ...DELIVERY,
+          held_until: null,
           monitor_id: IDS.monitor,
           attempts: 2,
+          retrying: false,
+          next_attempt_at: null,
+          redeliver_refusal: null,
           payload: {
             delivery_id: IDS.delivery,
             monitor_id: IDS.monitor,
@@ -81,6 +88,7 @@ export function exampleMonitoring(words: Naming): Readonly<Record<string, unknow
           },
         },
       ],
+      next_before: null,
     },
     'POST /deliveries/redeliver': { queued: 3, skipped: 0, dry_run: false },
     'POST /preview': {
@@ -170,6 +178,29 @@ const WEBHOOK = {
   ordered: false,
 }
 
+const WEBHOOK_HEALTH = {
+  state: 'good',
+  failing_since: null,
+  success_rate_24h: 0.5,
+  succeeded_24h: 1,
+  failed_24h: 1,
+  last_success_at: DELIVERED_AT,
+  last_failure: {
+    at: MATCHED_AT,
+    delivery_id: IDS.delivery,
+    reason: 'http_503',
+    status_code: 503,
+    body_start: 'out of workers',
+  },
+  waiting: 0,
+  retrying: 0,
+  next_attempt_at: null,
+  hours: {
+    succeeded: [...Array.from({ length: 23 }, () => 0), 1],
+    failed: [...Array.from({ length: 23 }, () => 0), 1],
+  },
+}
+
 const DELIVERY = {
   delivery_id: IDS.delivery,
   webhook_id: IDS.webhook,
@@ -184,6 +215,7 @@ const HEALTH = {
   id: IDS.monitor,
   active: true,
   pause_reason: null,
+  alarms: [],
   daily_delivery_ceiling: 10_000,
   delivered_24h: 1,
   failed_24h: 0,
@@ -282,7 +314,7 @@ export const EXAMPLES_OF_ACCOUNT: Readonly<Record<string, unknown>> = {
     created_at: ACCOUNT_CREATED_AT,
     monitors: { used: 1, total: 10 },
   },
-  'GET /account/attention': {
+  'GET /account/problems': {
     status: 'warning',
     problems: [
       {

@@ -22,7 +22,7 @@ const PARAMETER_DESCRIPTIONS: Readonly<Record<string, Description>> = {
     '': 'The after of the last answer, unchanged; absent: the first page.',
   },
   before:
-    'Only deliveries created before this; the created_at of the last one leads to the next page.',
+    'Only deliveries created before this; next_before of the last answer leads to the next page.',
   bucket: 'Sums of calls by hour or by day, in UTC.',
   contest_mode: ONLY('posts whose comments are in random order'),
   cursor: 'The next_cursor of the last answer; absent: from the newest.',
@@ -76,12 +76,16 @@ const PARAMETER_DESCRIPTIONS: Readonly<Record<string, Description>> = {
   permalink: 'The path of a post or comment, such as /r/coffee/comments/1abcde/, or its address.',
   postId: POST_ID,
   q: {
+    '/deliveries':
+      'The first 8 or more characters of a delivery id, or text in the items, in upper or lower case.',
     '/search/users': 'A part of the name.',
     '/search/comments/deep': 'Search terms; matches comments that contain the words.',
     '/search/comments': 'Search terms; matches posts whose comments contain the words.',
     '': 'Search terms.',
   },
   replies: 'Fills data.replies from the tree.',
+  retrying: 'true: only pending deliveries with a failed attempt; false: only those without.',
+  since: 'Only deliveries created at this time or later.',
   sort: {
     '/comments': 'The order of the comments.',
     '/post/': 'The order of the comments.',
@@ -107,6 +111,7 @@ const PARAMETER_DESCRIPTIONS: Readonly<Record<string, Description>> = {
   to: 'End of the period; absent: now.',
   token: 'Last part of the feed_url of a monitor.',
   type: 'Only feedback of this type.',
+  webhook_id: 'The id of a webhook, including a deleted one; absent: the deliveries to all.',
 }
 
 // Created with the document, so that the start is not delayed.

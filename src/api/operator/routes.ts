@@ -15,14 +15,14 @@ import { countPending, countSystem, listCustomerSummaries } from '../../store/ma
 import { lastDeliveryAt } from '../../store/monitoring/matches.ts'
 import { listMonitors } from '../../store/monitoring/monitors.ts'
 import { createActivity } from '../account/activity.ts'
-import { hostOf, readProblems, toAttention } from '../account/attention.ts'
 import { answerBody, listQuery, toOperator, toPage } from '../account/feedback.ts'
+import { hostOf, readProblems, toProblemReport } from '../account/problems.ts'
 import type { RouteContext } from '../context.ts'
 import { operatorPool, type OperatorPoolDeps } from './accounts.ts'
 import { auditList, createRecorder } from './actions.ts'
-import { type AttentionDeps, instanceAttention } from './attention.ts'
 import { type CustomerActionDeps, customerActions } from './customers.ts'
 import { jarUpload, type JarUploadDeps } from './jar-upload.ts'
+import { instanceProblems, type ProblemDeps } from './problems.ts'
 import { operatorSources } from './sources.ts'
 
 const DAY_MS = 86_400_000
@@ -32,7 +32,7 @@ const USAGE_DAYS = 30
 
 /** Dependencies of the operator's routes. */
 export type OperatorRouteDeps = OperatorPoolDeps &
-  AttentionDeps &
+  ProblemDeps &
   CustomerActionDeps &
   JarUploadDeps &
   Pick<RouteContext, 'operatorOf'>
@@ -59,7 +59,7 @@ function system(deps: OperatorRouteDeps) {
   const started_at = clock.now()
   const started = clock.mono()
   return new Elysia({ name: 'operator house', prefix: '/operator', detail: { hide: true } })
-    .get('/attention', () => instanceAttention(deps))
+    .get('/problems', () => instanceProblems(deps))
     .get('/activity', () => readActivity(null))
     .get('/customers/:id', ({ params: { id } }) => oneCustomer(db, id, clock.now()))
     .get('/customers', () => {
@@ -110,7 +110,7 @@ function oneCustomer(db: Db, id: string, now: number) {
     credits_used: toUsd(used.cost_micros),
     total_requests: used.calls,
     deliveries: countPending(db, id, PENDING_MAX),
-    attention: toAttention(readProblems(db, id, now)),
+    report: toProblemReport(readProblems(db, id, now)),
     usage: bucketed(listUsage(db, id, now - USAGE_DAYS * DAY_MS, now), 'day').usage,
     keys: listKeys(db, id)
       .filter(({ revoked_at }) => revoked_at === null)

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
 import * as z from 'zod'
 
-import { type AddressRefusal, REFUSALS } from '../../core/base/address.ts'
+import { type AddressRefusal, guardLines, REFUSALS } from '../../core/base/address.ts'
 import { ApiError, invalid } from '../../core/base/errors.ts'
 import { iso } from '../../core/base/time.ts'
 import type { TestReport } from '../../core/delivery/retry.ts'
@@ -25,6 +25,7 @@ import {
 } from '../../core/delivery/target.ts'
 import type { Random } from '../../runtime/runtime.ts'
 import type { Db } from '../../store/db/connection.ts'
+import { webhookHealth } from '../../store/delivery/health.ts'
 import { awaitsConfirmation } from '../../store/delivery/targets.ts'
 import {
   deleteWebhook,
@@ -39,7 +40,7 @@ import { bodySchema, idIn, type SchemaOutput } from '../http/fields.ts'
 import { atBothPaths } from '../http/routes.ts'
 import { answers, refuses } from '../openapi/route-docs.ts'
 import { countConfirmationMail, normaliseMailto } from './mail-consent.ts'
-import { absent, ids, namedBody, shapes, toWebhook } from './shapes.ts'
+import { absent, ids, namedBody, shapes, toHealth, toWebhook } from './shapes.ts'
 
 const SECRET_BYTES = 32
 const NAME_MAX = 100
@@ -56,6 +57,8 @@ const truth = (name: string) => z.boolean({ error: `${name} must be true or fals
 const nameField = () =>
   z.string({ error: NAME }).trim().min(1, NAME).max(NAME_MAX, NAME).nullable().optional()
 
+const urlField = () => z.string({ error: 'url must be text' })
+
 const CREDENTIAL_MAX = 1024
 
 const credentialField = (name: 'token' | 'username') => {
@@ -71,6 +74,7 @@ const credentialFields = () => ({
 
 const updateBody = bodySchema(() => ({
   ...ids(),
+  url: urlField().optional(),
   ...credentialFields(),
   name: nameField(),
   active: truth('active'),
@@ -88,34 +92,30 @@ const rotateBody = bodySchema(() => ({
   overlap_s: z.int({ error: OVERLAP }).min(0, OVERLAP).max(OVERLAP_MAX_S, OVERLAP).default(0),
 }))
 
-type Deps = {
-  db: Db
-  sealSecret: (webhook_id: string, secret: string) => Uint8Array
-  sealCredentials: (webhook_id: string, credentials: Credentials) => Uint8Array
-  /** Called after pending deliveries of a target may be due at another time. */
-  nudge: () => void
-}
-
 /** Creates the secret of a webhook. */
 const newSecret = (random: Random): string => toSecret(random.bytes(SECRET_BYTES))
 
 /** Changes of an existing target: its settings, and its secret. */
-const edits = (
-  prefix: string,
-  context: RouteContext,
-  { db, sealSecret, sealCredentials, nudge }: Deps,
-) =>
-  new Elysia({ name: `webhook edits ${prefix}` })
+const edits = (prefix: string, context: RouteContext, deps: WebhookDeps) => {
+  const { db, sealSecret, sealCredentials, nudge } = deps
+  return new Elysia({ name: `webhook edits ${prefix}` })
     .use(context.keyed)
     .post(
       '/update',
-      ({ customer, body: { id, webhook_id, token, username, ...edit } }) => {
+      async ({ customer, body: { id, webhook_id, token, username, ...edit } }) => {
         const wanted = idIn({ id, webhook_id }, 'webhook_id')
         const before = findWebhook(db, customer.id, wanted)
         if (!before) throw absent()
-        const credentials = newCredentials(before, { token, username })
+        const { url = before.url, credentials } =
+          edit.url === undefined || edit.url === before.url
+            ? { credentials: newCredentials(before, { token, username }) }
+            : await newAddress({ kind: before.kind, url: edit.url, token, username }, deps)
         const sealed = credentials && sealCredentials(wanted, credentials)
-        const webhook = updateWebhook(db, customer.id, wanted, { ...edit, credentials: sealed })
+        const webhook = updateWebhook(db, customer.id, wanted, {
+          ...edit,
+          url,
+          credentials: sealed,
+        })
         if (!webhook) throw absent()
         nudge()
         return toWebhook(webhook)
@@ -123,10 +123,12 @@ const edits = (
       {
         body: updateBody,
         detail: {
-          summary: 'Update a target: name, active state, rate limit, ordering, credentials',
+          summary:
+            'Update a target: address, name, active state, rate limit, ordering, credentials',
           description:
-            'Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds. token replaces the stored credentials, for kind mqtt together with username.',
+            'A new url has the same kind and is checked as at creation; id and secret stay, pending deliveries go to it, and its health begins again. Send a test afterwards. The address of kind email cannot change, because its owner has agreed. Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds. token replaces the stored credentials, for kind mqtt together with username; a new url does not keep them.',
           tags: ['Monitoring'],
+          ...refuses('webhook_url_rejected', 'webhook_kind_mismatch'),
           ...answers(() => shapes().webhook),
         },
       },
@@ -156,6 +158,24 @@ const edits = (
         },
       },
     )
+}
+
+/**
+ * The new address of a target, which has the kind that the target was created with. Stored credentials are not kept: they
+ * would be sent to a host that they were not given for.
+ */
+async function newAddress(
+  given: SchemaOutput<typeof createBody> & { kind: WebhookKind },
+  deps: WebhookDeps,
+): Promise<Pick<Resolved, 'url'> & { credentials: Credentials | null }> {
+  if (given.kind === 'email')
+    throw invalid(
+      'url',
+      'url of kind email cannot change, because the owner of the address has agreed; create another webhook',
+    )
+  const { url, credentials = null } = await resolveKind(given, deps)
+  return { url, credentials }
+}
 
 export type WebhookDeps = {
   db: Db
@@ -205,10 +225,17 @@ const group = (prefix: string, context: RouteContext, deps: WebhookDeps) =>
     })
     .get(
       '/list',
-      ({ customer }) => ({ webhooks: listWebhooks(deps.db, customer.id).map(toWebhook) }),
+      ({ customer }) => {
+        const health = webhookHealth(deps.db, customer.id, context.clock.now())
+        const listed = listWebhooks(deps.db, customer.id).flatMap((it) => {
+          const of_target = health.get(it.id)
+          return of_target === undefined ? [] : { ...toWebhook(it), health: toHealth(of_target) }
+        })
+        return { webhooks: listed }
+      },
       {
         detail: {
-          summary: 'Your targets, without their secrets',
+          summary: 'Your targets and their health, without their secrets',
           tags: ['Monitoring'],
           ...answers(() => shapes().list),
         },
@@ -386,9 +413,15 @@ async function checkAddress(
 ): Promise<void> {
   const refusal = await checkTarget(address)
   if (refusal === null) return
+  const lines = guardLines(address, refusal)
   throw new ApiError('webhook_url_rejected', {
     field: 'url',
     message: `url ${REFUSALS[refusal].replace('https://', scheme)}`,
-    extra: { reason: refusal },
+    extra: {
+      reason: refusal,
+      ...(lines && {
+        hint: `the operator of this service can allow it by these lines of its configuration:\n${lines.join('\n')}`,
+      }),
+    },
   })
 }

@@ -5,6 +5,12 @@ import { once } from '../../core/base/lazy.ts'
 import { iso } from '../../core/base/time.ts'
 import { isService, SERVICE_KINDS } from '../../core/delivery/services.ts'
 import { WEBHOOK_KINDS } from '../../core/delivery/target.ts'
+import {
+  HEALTH_HOURS,
+  HEALTH_STATES,
+  WAITING_MAX,
+  type WebhookHealth,
+} from '../../store/delivery/health.ts'
 import { PAUSE_REASONS, type Webhook } from '../../store/delivery/webhooks.ts'
 import { bodySchema, idField } from '../http/fields.ts'
 
@@ -41,6 +47,70 @@ export const toWebhook = ({
   ...settings,
   ...(isService(kind) && { has_credentials }),
 })
+
+const sum = (counts: readonly number[]): number => counts.reduce((total, it) => total + it, 0)
+
+/** Health of a target as the API shows it. */
+export function toHealth(health: WebhookHealth) {
+  const { state, last_failure, waiting, retrying, succeeded, failed } = health
+  const succeeded_24h = sum(succeeded)
+  const failed_24h = sum(failed)
+  const all = succeeded_24h + failed_24h
+  return {
+    state,
+    failing_since: iso(health.failing_since),
+    success_rate_24h: all === 0 ? null : Math.round((succeeded_24h / all) * 10_000) / 10_000,
+    succeeded_24h,
+    failed_24h,
+    last_success_at: iso(health.last_success_at),
+    last_failure: last_failure && { ...last_failure, at: iso(last_failure.at) },
+    waiting,
+    retrying,
+    next_attempt_at: iso(health.next_attempt_at),
+    hours: { succeeded, failed },
+  }
+}
+
+const healthShape = () => {
+  const by_hour = z.array(z.int()).length(HEALTH_HOURS)
+  return z.object({
+    state: z.enum(HEALTH_STATES).meta({
+      description:
+        'unused: no attempt yet. good: the last attempt succeeded. retrying: attempts fail and are repeated. failing: a delivery failed or was dead-lettered since the last success. paused: see pause_reason. off: disabled, or not confirmed.',
+    }),
+    failing_since: z
+      .string()
+      .nullable()
+      .meta({ description: 'The first failed attempt since the last success or successful test.' }),
+    success_rate_24h: z
+      .number()
+      .nullable()
+      .meta({ description: 'Share of attempts that succeeded, 0 to 1; null without attempts.' }),
+    succeeded_24h: z.int().meta({ description: 'Attempts; tests are not counted.' }),
+    failed_24h: z.int().meta({ description: 'Attempts, including those that are repeated.' }),
+    last_success_at: z.string().nullable(),
+    last_failure: z
+      .object({
+        at: z.string(),
+        delivery_id: z.string().nullable(),
+        reason: z.string().nullable().meta({ description: 'A last_error code.' }),
+        status_code: z.int().nullable(),
+        body_start: z
+          .string()
+          .nullable()
+          .meta({ description: "The beginning of the receiver's response, redacted." }),
+      })
+      .nullable(),
+    waiting: z.int().meta({
+      description: `Pending deliveries without a failed attempt; counted up to ${WAITING_MAX} with retrying.`,
+    }),
+    retrying: z.int().meta({ description: 'Pending deliveries with a failed attempt.' }),
+    next_attempt_at: z.string().nullable(),
+    hours: z.object({ succeeded: by_hour, failed: by_hour }).meta({
+      description: 'Attempts by hour, oldest first; the last is the present hour.',
+    }),
+  })
+}
 
 /** Response schemas of targets; used by the OpenAPI document only. */
 export const shapes = once(() => {
@@ -81,6 +151,9 @@ export const shapes = once(() => {
     reason: z.string().nullable(),
     hint: z.string().nullable(),
     detail: z.string(),
+    body_start: z.string().nullable().meta({
+      description: "The beginning of the receiver's response, redacted; null without one.",
+    }),
   })
   return {
     webhook,
@@ -91,7 +164,7 @@ export const shapes = once(() => {
       old_secret_until: z.string().nullable(),
     }),
     report,
-    list: z.object({ webhooks: z.array(webhook) }),
+    list: z.object({ webhooks: z.array(webhook.extend({ health: healthShape() })) }),
     deleted: z.object({ deleted: z.boolean(), id: z.string() }),
   }
 })

@@ -43,7 +43,7 @@ const toJson = (it: Account, proxies: ReadonlyMap<string, string>) => ({
 
 export const accountList = command({
   name: 'account list',
-  summary: 'lists the accounts of the pool with their status, without secrets',
+  summary: 'lists the accounts of the pool with their status',
   options: { json: JSON_OPTION },
   examples: ['forumd account list', 'forumd account list --json | jq .accounts'],
   async run({ values, ...context }) {

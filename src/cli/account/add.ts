@@ -287,7 +287,7 @@ const NOTES =
 
 export const accountAdd = command({
   name: 'account add',
-  summary: 'adds a platform login to the pool, or your account at a source',
+  summary: 'adds an account to the pool, or one of yours at a source',
   operands: ['[NAME]'],
   options: ADD,
   examples: [

@@ -107,6 +107,7 @@ type Keys = {
   pause(): unknown
 }
 
+const LINE_END = 10
 const [CTRL_C, CTRL_D, BACKSPACE, DELETE] = ['\u0003', '\u0004', '\b', '\u007f']
 
 /**
@@ -143,5 +144,44 @@ export async function readHidden(
     keys.pause()
     keys.setRawMode?.(false)
     screen.write('\n')
+  }
+}
+
+/** Standard input, whose next line may arrive with this one. */
+type LineKeys = Keys & {
+  once(event: 'end', then: () => void): unknown
+  unshift(rest: Uint8Array): unknown
+}
+
+/**
+ * Reads one line that the terminal echoes and lets edit. Ctrl-C ends the process, as everywhere.
+ *
+ * @throws {CommandRefusal} The terminal is closed, or the person pressed Ctrl-D.
+ */
+export async function readLine(
+  question: string,
+  keys: LineKeys,
+  screen: { write(text: string): unknown },
+): Promise<string> {
+  const typed = Promise.withResolvers<string>()
+  let bytes = new Uint8Array()
+  const take = (chunk: Uint8Array) => {
+    bytes = Buffer.concat([bytes, chunk])
+    const end = bytes.indexOf(LINE_END)
+    if (end === -1) return
+    keys.pause()
+    keys.off('data', take)
+    if (end + 1 < bytes.length) keys.unshift(bytes.subarray(end + 1))
+    typed.resolve(new TextDecoder().decode(bytes.subarray(0, end)))
+  }
+  screen.write(question)
+  keys.on('data', take)
+  keys.once('end', () => typed.reject(new CommandRefusal('cancelled: nothing was written')))
+  keys.resume()
+  try {
+    return await typed.promise
+  } finally {
+    keys.off('data', take)
+    keys.pause()
   }
 }

@@ -75,7 +75,7 @@ export const VERDICTS: Readonly<Record<AccountResult['kind'], { word: string; me
 
 export const accountTest = command({
   name: 'account test',
-  summary: 'checks the session of each account: alive, dead or blocked',
+  summary: 'checks the session of each account',
   operands: ['[NAME]'],
   options: { json: JSON_OPTION },
   examples: ['forumd account test', 'forumd account test main --json'],

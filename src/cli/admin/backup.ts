@@ -29,7 +29,7 @@ async function replaces(file: string, instance_id: string, database: string): Pr
 
 export const backup = command({
   name: 'backup',
-  summary: 'copies the database to a file, also beside a running daemon',
+  summary: 'copies the database to a file, daemon running or not',
   operands: ['FILE'],
   options: { json: JSON_OPTION },
   examples: ['forumd backup /mnt/backups/forumd-2027-01-31.sqlite'],

@@ -102,7 +102,7 @@ const toJson = ({ id, name, plan, balance_micros, unlimited, created_at }: Custo
 
 export const customerCreate = command({
   name: 'customer create',
-  summary: 'creates a customer with the starting credit and without a key',
+  summary: 'creates a customer, without a key',
   operands: ['NAME'],
   options: {
     plan: { type: 'string', value: 'NAME', help: 'one of [plans] (default: the default plan)' },
@@ -219,10 +219,11 @@ export const customerSetPlan = command({
 
 export const customerRemove = command({
   name: 'customer remove',
-  summary: 'removes a customer: revokes its keys, stops its monitors, keeps its ledger',
+  summary: 'revokes the keys of a customer and stops its monitors',
   operands: ['NAME'],
   options: {},
   examples: ['forumd customer remove acme'],
+  notes: 'Its ledger is kept.',
   async run({ operands: [name = ''], ...context }) {
     await withInstance(context, ({ db, now }) =>
       removeCustomer(db, customerNamed(db, name).id, now),

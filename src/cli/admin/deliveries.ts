@@ -71,7 +71,7 @@ const WHY_SKIPPED = ': already pending, without an active target, or with expire
 
 export const deliveriesRedrive = command({
   name: 'deliveries redrive',
-  summary: 'sends finished deliveries again: one, or all of a period',
+  summary: 'sends finished deliveries again',
   operands: ['[DELIVERY_ID]'],
   options: {
     since: { type: 'string', value: 'ISO', help: 'created at or after this time' },

@@ -7,7 +7,7 @@ import {
   findCustomerByName,
   listCustomers,
 } from '../../store/customers/customers.ts'
-import { insertKey, listKeys, revokeKey } from '../../store/customers/keys.ts'
+import { insertKey, listKeys, revokeKey, SCOPES } from '../../store/customers/keys.ts'
 import { transact } from '../../store/db/connection.ts'
 import {
   command,
@@ -47,29 +47,67 @@ export const keyList = command({
         }),
       )
     })
-    context.stdout.write(
-      values.json
-        ? `${JSON.stringify({ keys })}\n`
-        : table(
-            keys.map(({ id, prefix, customer, name, scopes, expires_at, revoked_at }) => ({
-              id,
-              begins: prefix,
-              customer: customer ?? '(operator)',
-              name,
-              scopes: scopes.join(','),
-              expires_at,
-              revoked_at,
-            })),
-            'There is no key yet: create one with forumd key create --customer NAME.',
-          ),
-    )
+    context.stdout.write(values.json ? `${JSON.stringify({ keys })}\n` : keysAsText(keys))
     return EXIT.done
   },
 })
 
+type ListedKey = {
+  id: string
+  prefix: string
+  customer: string | null
+  name: string | null
+  scopes: readonly string[]
+  expires_at: string | null
+  revoked_at: string | null
+}
+
+/** Most columns of the parts that people choose; with the others they fit a terminal of 80. */
+const CUSTOMER_WIDTH = 14
+const NAME_WIDTH = 14
+
+/** Two lines for each key, since an id takes half of a terminal. */
+function keysAsText(keys: readonly ListedKey[]): string {
+  const rows = keys.map(({ prefix, customer, name, scopes, expires_at, revoked_at }) => ({
+    begins: prefix,
+    customer: cut(customer ?? '(operator)', CUSTOMER_WIDTH),
+    scopes: scopes.join(','),
+    state:
+      revoked_at !== null
+        ? `revoked ${dayOf(revoked_at)}`
+        : expires_at !== null
+          ? `until ${dayOf(expires_at)}`
+          : 'active',
+    name: cut(name ?? '-', NAME_WIDTH),
+  }))
+  const [head = '', ...lines] = table(
+    rows,
+    'There is no key yet: create one with forumd key create --customer NAME.',
+  )
+    .trimEnd()
+    .split('\n')
+  const both = lines.flatMap((line, at) => [line, `  ${keys[at]?.id ?? ''}`])
+  return `${[head, ...both].join('\n')}\n`
+}
+
+const CHARACTERS = new Intl.Segmenter()
+
+/** The text in at most `width` columns, of which a character may take two. */
+function cut(text: string, width: number): string {
+  if (Bun.stringWidth(text) <= width) return text
+  let kept = ''
+  for (const { segment } of CHARACTERS.segment(text)) {
+    if (Bun.stringWidth(kept + segment) > width - 1) break
+    kept += segment
+  }
+  return `${kept}…`
+}
+
+const dayOf = (time: string): string => time.slice(0, 10)
+
 export const keyRevoke = command({
   name: 'key revoke',
-  summary: 'revokes a key, with immediate effect in a running daemon',
+  summary: 'revokes a key at once',
   operands: ['KEY_ID'],
   options: {},
   examples: ['forumd key revoke key_01912d68-783e-7a03-8467-5661c1243ad4'],
@@ -124,7 +162,7 @@ export const keyCreate = command({
 
 export const keyImport = command({
   name: 'key import',
-  summary: 'imports an existing key of clients from standard input',
+  summary: 'imports a key that clients have, from standard input',
   options: OPTIONS,
   examples: ['forumd key import --customer acme < key.txt'],
   notes:
@@ -176,6 +214,18 @@ function holderOf(opened: OpenInstance, { operator, customer, plan, credits }: I
     plan,
     credits,
   })
+}
+
+/** Creates a key with all scopes, for a customer or (null) the operator. */
+export function newKey(
+  { db, now, random }: Pick<OpenInstance, 'db' | 'now' | 'random'>,
+  { customer_id, name }: { customer_id: string | null; name: string },
+): { id: string; token: string } {
+  const id = `key_${random.uuid()}`
+  const token = apiKey(customer_id === null ? 'operator' : 'customer', random.bytes(32))
+  const scopes = [...SCOPES]
+  insertKey(db, { id, customer_id, token, name, scopes, created_at: now, expires_at: null })
+  return { id, token }
 }
 
 function insert({ db }: OpenInstance, key: Parameters<typeof insertKey>[1]) {

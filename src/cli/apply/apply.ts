@@ -33,6 +33,7 @@ import {
   type Problems,
   urlFrom,
 } from './plan.ts'
+import { changeLine } from './values.ts'
 
 /** Plans the steps for one customer; adds a problem for everything that prevents them. */
 export function planCustomer(
@@ -78,10 +79,13 @@ function checkSlots(
 
 export const apply = command({
   name: 'apply',
-  summary: 'creates and changes monitors and webhooks as a file declares them',
+  summary: 'makes monitors and webhooks as a file declares them',
   operands: ['FILE'],
   options: {
-    'dry-run': { type: 'boolean', help: 'print the changes without applying them' },
+    'dry-run': {
+      type: 'boolean',
+      help: 'print the changes, with old and new values, without applying them',
+    },
     prune: {
       type: 'boolean',
       help: 'for customers in the file: remove monitors and webhooks that it does not declare',
@@ -202,6 +206,7 @@ function asJson({ plans, made: new_secrets, dry_run }: ApplySummary): string {
       id: step.id,
       name: step.name,
       ...(step.action === 'change' && { fields: step.fields }),
+      ...('changes' in step && { changes: step.changes }),
     })),
   }))
   return `${JSON.stringify({ dry_run, customers, secrets: new_secrets })}\n`
@@ -221,10 +226,12 @@ function asText({ plans, made: new_secrets, dry_run }: ApplySummary): string {
     const changes = steps.flatMap((step) => {
       const sign = SIGNS[step.action]
       if (sign === undefined) return []
-      const about = step.action === 'change' ? `  ${step.fields.join(', ')}` : ''
+      const about = step.action === 'change' && !dry_run ? `  ${step.fields.join(', ')}` : ''
       const left = step.action === 'left' ? '  not in the file; --prune removes it' : ''
+      const values = dry_run && 'changes' in step ? step.changes : []
       return [
         `  ${sign} ${step.what} ${step.name === null ? step.id : `${escapeControl(step.name)} (${step.id})`}${about}${left}`,
+        ...values.map((it) => `      ${changeLine(it, step.action === 'create')}`),
       ]
     })
     return changes.length === 0 ? [] : [customer, ...changes]

@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { ConfigError, parseToml, refusalsOf, toProblem } from '../../config/load.ts'
 import { type ConfigPath, findPositions } from '../../config/positions.ts'
 import type { RefusedValue } from '../../config/references.ts'
+import { type Attention, attentionSchema } from '../../core/delivery/attention.ts'
 import { isSecretAddress } from '../../core/delivery/services.ts'
 import { WEBHOOK_KINDS } from '../../core/delivery/target.ts'
 import { decodeFilterSpec, renderFilterSpec } from '../../core/filter/parse.ts'
@@ -74,6 +75,8 @@ const monitor = table({
     .optional(),
   webhooks: list(printedText('the name or the id of a webhook', 120), 100).optional(),
   active: flag(true),
+  // Its targets name webhooks as `webhooks` does.
+  attention: attentionSchema().optional(),
 })
 
 /** Customers with their webhooks and monitors, as a file declares them; an omitted field has its default. */
@@ -127,7 +130,7 @@ const withoutHint = (refused: RefusedValue): RefusedValue =>
 
 function allowedAt(path: ConfigPath): string {
   if (path.includes('monitors'))
-    return 'allowed: id, name, filter_spec, cadence_s, webhooks, active'
+    return 'allowed: id, name, filter_spec, cadence_s, webhooks, active, attention'
   if (path.includes('webhooks'))
     return 'allowed: id, name, kind, url, username, token, active, ordered, max_per_second'
   return path.length > 1 ? 'allowed: name, webhooks, monitors' : 'allowed: version, customers'
@@ -166,6 +169,7 @@ export function toDocument(all: readonly CurrentState[], words: Naming) {
           ...(it.requested_cadence_s !== null && { cadence_s: it.requested_cadence_s }),
           ...(it.webhook_ids !== null && { webhooks: it.webhook_ids.map(referenceOf) }),
           ...(!it.active && { active: false }),
+          ...(it.attention !== null && { attention: bareRules(it.attention, referenceOf) }),
           filter_spec: renderFilterSpec(decodeFilterSpec(it.filter_spec), words),
         })),
       }
@@ -180,6 +184,31 @@ export function toDocument(all: readonly CurrentState[], words: Naming) {
 function references({ id: webhook_id, kind }: SetWebhook) {
   const end = webhook_id.slice(-12).toUpperCase()
   return { ...(kind === 'mqtt' && { username: `env:USER_${end}` }), token: `env:TOKEN_${end}` }
+}
+
+/** Declared attention rules with the ids of their webhooks, in the same order. */
+export const withIds = (
+  attention: DeclaredMonitor['attention'],
+  ids: readonly string[],
+): Attention | null =>
+  attention === undefined
+    ? null
+    : {
+        ...attention,
+        targets: attention.targets.map((it, at) => ({
+          ...it,
+          webhook_id: ids[at] ?? it.webhook_id,
+        })),
+      }
+
+/** Attention rules without the fields that are off, which TOML could not express, with references to webhooks. */
+function bareRules(stored: string, referenceOf: (id: string) => string): object {
+  const rules: unknown = JSON.parse(stored, (key: string, value: unknown) => {
+    if (key === 'webhook_id' && typeof value === 'string') return referenceOf(value)
+    const is_off = value === null || value === false || (Array.isArray(value) && value.length === 0)
+    return is_off ? undefined : value
+  })
+  return Object(rules)
 }
 
 /** References to webhooks: the name where it is unique, else the id. */

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 
 import { type RefusedValue, resolveReferences } from '../../config/references.ts'
-import type { Allowed } from '../../core/base/address.ts'
 import { ApiError } from '../../core/base/errors.ts'
+import { encodeAttention } from '../../core/delivery/attention.ts'
 import type { Credentials } from '../../core/delivery/services.ts'
 import type { WebhookKind } from '../../core/delivery/target.ts'
 import { checkSources, placesOf, type WatchableSource } from '../../core/filter/feeds.ts'
@@ -12,8 +12,20 @@ import type { Naming } from '../../core/forum/naming.ts'
 import type { WebhookChange } from '../../store/delivery/webhooks.ts'
 import type { Monitor } from '../../store/monitoring/monitors.ts'
 import type { CommandContext } from '../command.ts'
-import type { CurrentState, DeclaredMonitor, DeclaredWebhook } from './document.ts'
-import { settleTarget } from './target.ts'
+import {
+  type CurrentState,
+  type DeclaredMonitor,
+  type DeclaredWebhook,
+  withIds,
+} from './document.ts'
+import { type AddressRules, settleTarget } from './target.ts'
+import {
+  changesOf,
+  type FieldChange,
+  type MonitorSet,
+  monitorValues,
+  webhookValues,
+} from './values.ts'
 
 type About = { customer_id: string; id: string; name: string | null }
 
@@ -26,7 +38,7 @@ type Step = WebhookStep | MonitorStep
 export function urlFrom(
   text: string,
   env: CommandContext['env'],
-): ReturnType<PlanContext['readUrl']> {
+): ReturnType<AddressRules['readUrl']> {
   const { value, refused } = resolveReferences(
     { url: text },
     {
@@ -38,12 +50,6 @@ export function urlFrom(
   return refused[0] ?? String(value['url'])
 }
 
-/** Declared state of a monitor. */
-type MonitorSet = Pick<
-  Monitor,
-  'name' | 'filter_spec' | 'requested_cadence_s' | 'webhook_ids' | 'active'
->
-
 /** Step for one webhook. */
 export type WebhookStep = { what: 'webhook' } & (
   | Untouched
@@ -53,31 +59,37 @@ export type WebhookStep = { what: 'webhook' } & (
       url: string
       credentials: Credentials | null
       edit: WebhookChange
+      changes: FieldChange[]
     })
-  | (About & { action: 'change'; fields: string[]; edit: WebhookChange })
+  | (About & {
+      action: 'change'
+      fields: string[]
+      edit: WebhookChange
+      changes: FieldChange[]
+    })
 )
 
 /** Step for one monitor. */
 export type MonitorStep = { what: 'monitor' } & (
   | Untouched
-  | (About & { action: 'create'; spec: FilterSpec; set: MonitorSet })
-  | (About & { action: 'change'; fields: string[]; spec: FilterSpec; set: MonitorSet })
+  | (About & { action: 'create'; spec: FilterSpec; set: MonitorSet; changes: FieldChange[] })
+  | (About & {
+      action: 'change'
+      fields: string[]
+      spec: FilterSpec
+      set: MonitorSet
+      changes: FieldChange[]
+    })
 )
 
 /** The steps for one customer, webhooks before the monitors that name them. */
 export type CustomerPlan = { customer: string; steps: Step[] }
 
 /** Dependencies of a plan, beside the file and the current state. */
-export type PlanContext = {
+export type PlanContext = AddressRules & {
   words: Naming
   /** Configured sources beside main that can be monitored, by name. */
   sources: ReadonlyMap<string, WatchableSource>
-  /** Rules for addresses of targets. */
-  allowed: Allowed
-  /** True when targets of kind email are possible. */
-  mails: boolean
-  /** Resolves a reference such as `env:NAME` to an address; returns an address unchanged. */
-  readUrl: (text: string) => string | { found: string; allowed: string }
   isTaken: (what: 'webhooks' | 'monitors', id: string) => boolean
   /** True for a pattern that is not too expensive on text made against it. */
   affords: (pattern: string, case_sensitive: boolean) => boolean
@@ -152,6 +164,9 @@ export function planMonitors(
     if (spec !== null && isSitewide(spec)) added.sitewide_used += by
   }
 
+  const nameOf = (id: string) => webhooks.find((it) => it.id === id)?.name ?? id
+  const values = (set: MonitorSet) => monitorValues(set, planning.words, nameOf)
+
   for (const [index, it] of declared.entries()) {
     const at = [...path, index]
     const found = match(it)
@@ -163,6 +178,11 @@ export function planMonitors(
     if (before !== null) meant.add(before.id)
     const spec = readSpec(it.filter_spec, planning, problems, at)
     const webhook_ids = resolve(it.webhooks, webhooks, problems, [...at, 'webhooks'])
+    // One by one, because a repeated name counts once.
+    const own_ids = (it.attention?.targets ?? []).flatMap(
+      ({ webhook_id }) =>
+        resolve([webhook_id], webhooks, problems, [...at, 'attention', 'targets']) ?? [],
+    )
     if (spec === null || webhook_ids === undefined) continue
     const filter_spec = encodeFilterSpec(spec)
     if (filter_spec !== before?.filter_spec) checkPatterns(spec, planning, problems, at)
@@ -172,12 +192,13 @@ export function planMonitors(
       requested_cadence_s: it.cadence_s ?? null,
       webhook_ids,
       active: it.active,
+      attention: encodeAttention(withIds(it.attention, own_ids)),
     }
     const id = before?.id ?? it.id ?? planning.newId('mon')
     const about = { customer_id: customer.id, id, name: set.name, what: 'monitor' as const }
     if (before === null) {
       take(spec, 1)
-      steps.push({ ...about, action: 'create', spec, set })
+      steps.push({ ...about, action: 'create', spec, set, changes: changesOf(null, values(set)) })
       continue
     }
     added.sitewide_used += Number(isSitewide(spec)) - Number(wasSitewide(before))
@@ -185,7 +206,14 @@ export function planMonitors(
     steps.push(
       fields.length === 0
         ? { ...about, action: 'keep' }
-        : { ...about, action: 'change', fields, spec, set },
+        : {
+            ...about,
+            action: 'change',
+            fields,
+            spec,
+            set,
+            changes: changesOf(values(before), values(set)),
+          },
     )
   }
   for (const it of monitors.filter(({ id }) => !meant.has(id))) {
@@ -210,6 +238,7 @@ const FIELDS = {
   requested_cadence_s: 'cadence_s',
   webhook_ids: 'webhooks',
   active: 'active',
+  attention: 'attention',
 } as const
 
 function changedFields(before: Monitor, set: MonitorSet): string[] {
@@ -314,7 +343,9 @@ export function planWebhooks(
     )
     if (url === null) continue
     if (before === null) {
-      steps.push({ ...about, what: 'webhook', action: 'create', ...url, edit })
+      const has_credentials = url.credentials !== null
+      const changes = changesOf(null, webhookValues({ ...edit, ...url, has_credentials }))
+      steps.push({ ...about, what: 'webhook', action: 'create', ...url, edit, changes })
       continue
     }
     const fields = Object.entries(edit).flatMap(([field, value]) =>
@@ -323,7 +354,17 @@ export function planWebhooks(
     steps.push(
       fields.length === 0
         ? { ...about, what: 'webhook', action: 'keep' }
-        : { ...about, what: 'webhook', action: 'change', fields, edit },
+        : {
+            ...about,
+            what: 'webhook',
+            action: 'change',
+            fields,
+            edit,
+            changes: changesOf(
+              webhookValues(before),
+              webhookValues({ ...edit, ...url, has_credentials: before.has_credentials }),
+            ),
+          },
     )
   }
   for (const { id, name } of webhooks.filter(

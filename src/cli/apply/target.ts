@@ -1,4 +1,11 @@
-import { type Allowed, judgeAddresses, parseTarget, REFUSALS } from '../../core/base/address.ts'
+import {
+  type AddressRefusal,
+  type Allowed,
+  guardLines,
+  judgeAddresses,
+  parseTarget,
+  REFUSALS,
+} from '../../core/base/address.ts'
 import {
   type Credentials,
   dialable,
@@ -19,7 +26,7 @@ import type { SetWebhook } from '../../store/delivery/webhooks.ts'
 import type { DeclaredWebhook } from './document.ts'
 
 /** Rules for addresses, and the reader of references. */
-type Rules = {
+export type AddressRules = {
   allowed: Allowed
   /** True when targets of kind email are possible. */
   mails: boolean
@@ -39,7 +46,7 @@ type Settled = { url: string; kind: WebhookKind; credentials: Credentials | null
 export function settleTarget(
   { url: text, kind, ...given }: DeclaredWebhook,
   before: SetWebhook | null,
-  { readUrl, allowed, mails }: Rules,
+  { readUrl, allowed, mails }: AddressRules,
   refuse: Refuse,
 ): Settled | null {
   if (before !== null && kind !== undefined && kind !== before.kind) {
@@ -76,7 +83,7 @@ const kept = ({ url, kind }: SetWebhook): Settled => ({ url, kind, credentials: 
 /** The credentials of a new webhook, with resolved references; null when one does not resolve. */
 function readCredentials(
   { username, token }: Pick<DeclaredWebhook, 'username' | 'token'>,
-  readUrl: Rules['readUrl'],
+  readUrl: AddressRules['readUrl'],
   refuse: Refuse,
 ): GivenCredentials | null {
   const given: GivenCredentials = {}
@@ -108,7 +115,7 @@ function settleNew(
   text: string,
   kind: WebhookKind | undefined,
   given: GivenCredentials,
-  { allowed, mails }: Pick<Rules, 'allowed' | 'mails'>,
+  { allowed, mails }: Pick<AddressRules, 'allowed' | 'mails'>,
   refuse: Refuse,
 ): Settled | null {
   const named = URL.parse(text)
@@ -140,14 +147,14 @@ function settleNew(
   }
   const parsed = parseTarget(dialable(url), allowed)
   if (!parsed.ok) {
-    refuse('url', 'found this address', `it ${REFUSALS[parsed.refusal]}`)
+    refuse('url', 'found this address', refusalOf(dialable(url), parsed.refusal))
     return null
   }
   const { literal } = parsed.target
   // A host name is checked at every delivery, by the addresses that it resolves to.
   const refusal = literal === null ? null : judgeAddresses(parsed.target, [literal], allowed)
   if (refusal !== null) {
-    refuse('url', 'found this address', `it ${REFUSALS[refusal]}`)
+    refuse('url', 'found this address', refusalOf(dialable(url), refusal))
     return null
   }
   if (isService(wanted)) return { url, kind: wanted, credentials }
@@ -155,4 +162,11 @@ function settleNew(
   if (kind === undefined || kind === of_url) return { url, kind: of_url, credentials }
   refuse('kind', `found "${kind}"`, `it takes ${KIND_FORMS[kind]}`)
   return null
+}
+
+/** The reason of a refusal, and the lines of the configuration that would allow the address. */
+function refusalOf(url: string, refusal: AddressRefusal): string {
+  const lines = guardLines(url, refusal)
+  const reason = `it ${REFUSALS[refusal]}`
+  return lines === null ? reason : `${reason}; or add to the configuration: ${lines.join(' ')}`
 }

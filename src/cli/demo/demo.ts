@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { parseConfig } from '../../config/load.ts'
-import { apiKey } from '../../core/base/ids.ts'
 import { MAIN } from '../../core/forum/items.ts'
 import type { Log, Runtime } from '../../runtime/runtime.ts'
-import { insertKey, SCOPES } from '../../store/customers/keys.ts'
 import { openInstance } from '../../store/maintenance/instance.ts'
 import { createCustomer } from '../admin/customer.ts'
+import { newKey } from '../admin/key.ts'
+import { createSignInLink } from '../admin/sign-in-link.ts'
 import { EXIT, type Invocation } from '../command.ts'
+import type { OpenInstance } from '../configuration.ts'
 import { createDemoClient, postPeriodically, readPeriodically, startInbox } from './clients.ts'
 import { SECOND } from './kinds.ts'
 import { createDemoOutput } from './output.ts'
@@ -88,13 +89,16 @@ export async function demo({
   )
   const inbox = stack.use(startInbox(real, output))
   const config = parseConfig(configText({ port, dir, sandbox, second }))
-  const key = createDemoKey(config, real)
+  const key = useInstance(config, real, createDemoKey)
   const trouble: Log = (level, event, fields) => {
     if (level === 'warn' || level === 'error') output.trouble(event, fields)
   }
   const daemon = stack.use(await factories.startDaemon(config, { ...real, log: trouble }))
 
   const client = createDemoClient(daemon.url, key, real)
+  const { url: link } = useInstance(config, real, (opened) =>
+    createSignInLink(opened, { as: null, url: daemon.url }),
+  )
   output.opening({
     daemon: daemon.url,
     platform: sandbox.url,
@@ -102,6 +106,7 @@ export async function demo({
     receiver: inbox.url,
     key,
     dir,
+    link,
   })
 
   const { secret } = await client.post('/forum/monitor/webhook/create', {
@@ -175,25 +180,22 @@ allow_http = true
 `
 }
 
-/** Creates a customer and its key, as `forumd key create` does. */
-function createDemoKey(config: ReturnType<typeof parseConfig>, { clock, random }: Runtime): string {
+/** Opens the data folder of the demo, as commands beside the daemon do. */
+function useInstance<T>(
+  config: ReturnType<typeof parseConfig>,
+  { clock, random }: Runtime,
+  work: (opened: OpenInstance) => T,
+): T {
   const instance = openInstance({ ...config.storage, clock, random }, { mode: 'beside' })
   try {
-    const { db } = instance
-    const now = clock.now()
-    const customer = createCustomer({ db, config, now, random }, { name: 'demo', plan: undefined })
-    const token = apiKey('customer', random.bytes(32))
-    insertKey(db, {
-      id: `key_${random.uuid()}`,
-      customer_id: customer.id,
-      token,
-      name: 'demo',
-      scopes: [...SCOPES],
-      created_at: now,
-      expires_at: null,
-    })
-    return token
+    return work({ ...instance, config, now: clock.now(), random })
   } finally {
     instance.close()
   }
+}
+
+/** Creates a customer and its key, as `forumd key create` does. */
+function createDemoKey(opened: OpenInstance): string {
+  const { id } = createCustomer(opened, { name: 'demo', plan: undefined })
+  return newKey(opened, { customer_id: id, name: 'demo' }).token
 }

@@ -34,7 +34,8 @@ export function createDemoOutput({ write, color }: Pick<Stdout, 'write' | 'color
       receiver,
       key,
       dir,
-    }: Record<'daemon' | 'platform' | 'second' | 'receiver' | 'key' | 'dir', string>) {
+      link,
+    }: Record<'daemon' | 'platform' | 'second' | 'receiver' | 'key' | 'dir' | 'link', string>) {
       const auth = '-H "Authorization: Bearer $KEY"'
       print(bold('forumd demo'))
       print('Two simulated forums, the daemon and a webhook receiver, all on this machine.')
@@ -54,7 +55,9 @@ export function createDemoOutput({ write, color }: Pick<Stdout, 'write' | 'color
         `  curl -s ${auth} '${daemon}/api/forum/posts?source=${SECOND}&subforum=coffee&limit=3'`,
       )
       print(`  curl -s ${auth} '${daemon}/forum/monitor/deliveries?limit=3'`)
-      print(`  ${cyan(`${daemon}/dashboard`)}    in a browser, signed in with the same key`)
+      print()
+      print(bold('In a browser (the link signs in once, within 15 minutes)'))
+      print(`  ${cyan(link)}`)
       print()
       print(bold('Monitors'))
     },

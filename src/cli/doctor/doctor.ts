@@ -22,7 +22,7 @@ import { webhookChecks } from './webhooks.ts'
 
 export const doctor = command({
   name: 'doctor',
-  summary: 'checks the installation and prints a fix for each problem',
+  summary: 'checks the installation, with a fix for each problem',
   options: { json: JSON_OPTION },
   examples: ['forumd doctor', 'sudo -u forumd forumd doctor --config /etc/forumd/forumd.toml'],
   notes:

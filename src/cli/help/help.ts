@@ -14,11 +14,16 @@ export const COMMON = {
 
 /** Sections by task, with the first words of their commands. */
 const SECTIONS: readonly (readonly [string, readonly string[]])[] = [
-  ['Run:', ['demo', 'serve', 'check-config', 'doctor', 'health', 'service-unit']],
+  [
+    'Start:',
+    ['init', 'demo', 'serve', 'check-config', 'config', 'doctor', 'health', 'service-unit'],
+  ],
   ['Customers and keys:', ['customer', 'key', 'credit']],
-  ['Accounts and proxies:', ['account', 'proxy']],
-  ['Operation:', ['deliveries', 'feedback', 'approve', 'export', 'apply', 'purge']],
-  ['Backup:', ['backup', 'restore']],
+  ['Accounts, proxies and sources:', ['account', 'proxy', 'source']],
+  [
+    'Operation:',
+    ['deliveries', 'feedback', 'approve', 'export', 'apply', 'purge', 'backup', 'restore'],
+  ],
 ]
 const sectionOf = (first: string): string =>
   SECTIONS.find(([, words]) => words.includes(first))?.[0] ?? 'Other tools:'
@@ -27,11 +32,10 @@ const sectionOf = (first: string): string =>
 const WIDTH = 80
 
 const FIRST_STEPS = `
-Start with \`forumd demo\`.
-With a configuration (config.example.toml shows every key):
-  forumd check-config
-  forumd key create --customer me
-  forumd serve
+First steps:
+  forumd demo     shows everything at work, without a configuration
+  forumd init     writes a configuration: five questions
+  forumd serve    runs it, and prints a link that signs a browser in
 `
 
 /** Wraps text at `width` characters, between words. */

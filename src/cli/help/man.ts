@@ -42,7 +42,7 @@ const SIGNALS: [string, string][] = [
   ],
   [
     'SIGHUP',
-    'serve reloads the configuration: log.level, [limits], [plans] and [billing] take effect, and the log names every key that needs a restart',
+    'serve reloads the configuration: log.level, log.access, [limits], [plans] and [billing] take effect, and the log names every key that needs a restart',
   ],
 ]
 const STATUS: [string, string][] = [
@@ -68,7 +68,10 @@ export function manPage(commands: readonly Command[], release: string): string {
     filled(
       'One daemon with an HTTP API, live monitors and signed webhooks, in one executable with one database file. Start with',
     ),
-    '.BR "forumd demo" .',
+    '.BR "forumd init" ,',
+    'or with',
+    '.BR "forumd demo" ,',
+    'which needs no configuration.',
     '.SH OPTIONS',
     'Every command takes these.',
     ...optionsOf(COMMON),

@@ -5,7 +5,7 @@ import { checkSetup } from '../setup-checks.ts'
 
 export const checkConfig = command({
   name: 'check-config',
-  summary: 'checks the configuration and prints every problem with its position',
+  summary: 'prints every problem of the configuration',
   options: { json: JSON_OPTION },
   examples: ['forumd check-config', 'forumd check-config --config /etc/forumd/forumd.toml'],
   notes:
@@ -28,6 +28,22 @@ export const checkConfig = command({
       print({ file, valid: false, problems, warnings: [] })
       return Promise.resolve(EXIT.usage)
     }
+  },
+})
+
+export const configExample = command({
+  name: 'config example',
+  summary: 'prints every key of the configuration with its default',
+  options: {},
+  examples: ['forumd config example', 'forumd config example > forumd.toml'],
+  notes:
+    'Each value is the default, except for the address and the cookie of [platform], which have none. forumd init writes a configuration that works at once.',
+  async run({ stdout }) {
+    const { default: text } = await import('../../../config.example.toml', {
+      with: { type: 'text' },
+    })
+    stdout.write(text)
+    return EXIT.done
   },
 })
 

@@ -10,7 +10,7 @@ const REQUEST_TIMEOUT_MS = 10_000
 
 export const mcpCommand = command({
   name: 'mcp',
-  summary: 'serves the API of a daemon as MCP tools over standard input and output',
+  summary: 'serves the API of a daemon as MCP tools over stdio',
   options: {
     url: {
       type: 'string',

@@ -6,8 +6,8 @@ import type { Config } from '../../config/schema.ts'
 import type { Log } from '../../runtime/runtime.ts'
 import { openNotifier } from '../../runtime/systemd.ts'
 import { replaceFile } from '../../store/maintenance/folder.ts'
-import { command, EXIT, type RunningDaemon } from '../command.ts'
-import { openConfig, rereadConfig } from '../configuration.ts'
+import { command, type CommandContext, EXIT, type RunningDaemon } from '../command.ts'
+import { openConfig, rereadConfig, withInstance } from '../configuration.ts'
 import { explainError } from '../failures.ts'
 import { reportStatus } from './systemd.ts'
 
@@ -75,7 +75,7 @@ export const serveCommand = command({
   },
   examples: ['forumd serve', 'forumd serve --config /etc/forumd/forumd.toml'],
   notes:
-    'SIGTERM and Ctrl-C finish work in progress; a second signal, or 15 seconds, end it at once. SIGHUP reloads the configuration: log.level, [limits], [plans] and [billing] take effect, and the log names every key that needs a restart. The address is printed and written to <storage.dir>/forumd.address. [storage].instance_file names the instance that belongs in [storage].dir: if that folder has no database or another one, for example because its volume is not mounted, serve ends with 78. While the disk is full or read-only, serve answers health requests only and starts when the disk is usable again.',
+    'SIGTERM and Ctrl-C finish work in progress; a second signal, or 15 seconds, end it at once. SIGHUP reloads the configuration: log.level, log.access, [limits], [plans] and [billing] take effect, and the log names every key that needs a restart. The address is printed and written to <storage.dir>/forumd.address; on a terminal a one-time link that signs a browser in is printed too. [storage].instance_file names the instance that belongs in [storage].dir: if that folder has no database or another one, for example because its volume is not mounted, serve ends with 78. While the disk is full or read-only, serve answers health requests only and starts when the disk is usable again.',
   async run(context) {
     const { values, env, stdout, stopped, onReload, factories } = context
     // Signals first, so that a signal during the start is not lost.
@@ -121,7 +121,8 @@ export const serveCommand = command({
       daemon = await factories.startDaemon(config, runtime)
     }
     using _address = writeAddress(config.storage.dir, daemon.url)
-    if (stdout.isTerminal) stdout.write(`forumd listens on ${daemon.url}\n`)
+    // On a terminal only: the log of a service is read by others and kept.
+    if (stdout.isTerminal) await greet(context, daemon.url)
     log('info', 'serve.listening', { url: daemon.url })
     const ending = new AbortController()
     onReloadSignal = () => {
@@ -149,6 +150,21 @@ export const serveCommand = command({
     return end.code
   },
 })
+
+/** Prints the address and a link that signs in; without a link if the database takes none. */
+async function greet(context: CommandContext, url: string): Promise<void> {
+  const { stdout, warn } = context
+  const { createSignInLink, dashboardUrl, linkSentence } = await import('../admin/sign-in-link.ts')
+  stdout.write(`forumd listens on ${url}\n`)
+  try {
+    const link = await withInstance(context, (opened) =>
+      createSignInLink(opened, { as: null, url: dashboardUrl(opened.config) }),
+    )
+    stdout.write(`${linkSentence(link)}\n  ${link.url}\n`)
+  } catch (error) {
+    warn(`forumd: there is no sign-in link: ${explainError(error).message}`)
+  }
+}
 
 const EVERYBODY_READS = 0o644
 

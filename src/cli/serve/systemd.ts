@@ -165,6 +165,39 @@ WantedBy=multi-user.target
 `
 }
 
+/** A unit for the service manager of a user, whose files it uses. */
+export const userUnit = ({ binary, config }: Pick<UnitOptions, 'binary' | 'config'>): string =>
+  `# forumd.service, as \`forumd init\` wrote it: systemctl --user enable --now PATH
+# \`loginctl enable-linger\` keeps it running while its user is not logged in.
+
+[Unit]
+Description=forumd, a forum platform by API, monitors and webhooks
+Documentation=man:forumd(1)
+# No limit on restarts: a long failure may end without intervention, and the daemon must then start.
+StartLimitIntervalSec=0
+
+[Service]
+Type=notify
+NotifyAccess=main
+ExecStart=${quoted(binary)} serve --config ${quoted(config)}
+ExecReload=/bin/kill -HUP $MAINPID
+Restart=on-failure
+RestartSec=5s
+# As in the unit of \`forumd service-unit\`: a restart does not help.
+RestartPreventExitStatus=2 78
+TimeoutStartSec=30min
+TimeoutStopSec=30s
+WatchdogSec=60s
+WatchdogSignal=SIGKILL
+UMask=0077
+NoNewPrivileges=yes
+LimitNOFILE=65536
+SyslogIdentifier=forumd
+
+[Install]
+WantedBy=default.target
+`
+
 /** Quotes one word of a command line for systemd: no expansion, no splitting. */
 const quoted = (path: string): string => quotedPath(path.replace(/\$/g, '$$$$'))
 
@@ -209,7 +242,7 @@ export const serviceUnitCommand = command({
 })
 
 /** The path of this program, or the default when run from source. */
-const ownBinary = (): string =>
+export const ownBinary = (): string =>
   basename(process.execPath).startsWith('bun') ? BINARY : process.execPath
 
 function absolute(option: string, path: string): string {

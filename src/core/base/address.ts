@@ -199,3 +199,31 @@ export function isPublicName(name: string): boolean {
   if (/^(\d+|0x[0-9a-f]*)$/.test(labels.at(-1) ?? '')) return false
   return !labels.some((_, from) => INNER_SUFFIXES.has(labels.slice(from).join('.')))
 }
+
+// Not link-local addresses: clouds give credentials away there.
+const OWN_NETWORKS = ['10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '172.16.0.0/12']
+const own_networks = createNetworks([...OWN_NETWORKS, '192.168.0.0/16', '::1/128', 'fc00::/7'])
+
+/** Refusals that `[guard]` can lift. */
+const LIFTABLE: ReadonlySet<AddressRefusal> = new Set(['not_https', 'name', 'port', 'not_public'])
+
+/**
+ * Lines of the configuration that allow a refused address, to be added to what is there; null if no
+ * configuration allows it, or none should.
+ */
+export function guardLines(text: string, refusal: AddressRefusal): string[] | null {
+  const url = URL.parse(text)
+  if (!LIFTABLE.has(refusal) || url === null) return null
+  const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
+  const entry = { allow_targets: [host], allow_http: url.protocol === 'http:' }
+  const allowed = createAllowed(entry)
+  const parsed = parseTarget(text, allowed)
+  if (!parsed.ok) return null
+  const { literal } = parsed.target
+  if (literal !== null && !isPublic(literal) && !own_networks.has(literal)) return null
+  return [
+    '[guard]',
+    `allow_targets = [${JSON.stringify(host)}]`,
+    ...(entry.allow_http ? ['allow_http = true'] : []),
+  ]
+}

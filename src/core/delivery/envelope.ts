@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto'
 
+import { iso } from '../base/time.ts'
+
 /**
  * Reason why a delivery was suppressed, with its figures, such as `oldest_age_s` and `threshold_s`.
  */
@@ -27,6 +29,54 @@ export function envelope(content: Envelope): Uint8Array {
   const { delivery_id, monitor_id, items, grouped, suppressed, test } = content
   const body = { delivery_id, monitor_id, count: items.length, grouped, items, suppressed, test }
   return new TextEncoder().encode(JSON.stringify(body))
+}
+
+/** Content of the delivery of an alarm of a monitor. */
+export type AlarmContent = {
+  delivery_id: string
+  monitor_id: string
+  monitor_name: string | null
+  type: 'monitor.alarm' | 'monitor.alarm_ended'
+  kind: 'silent' | 'degraded'
+  /** Time at which it opened, epoch ms. */
+  since_at: number
+  /** 0: not a repeat. */
+  repeat: number
+  /** Hours without a match, for an alarm of kind silent. */
+  silent_after_h: number | null
+}
+
+/**
+ * Serialises the body of an alarm: without items, with `type` and `alarm`, whose title and message are for people.
+ */
+export function alarmBody(content: AlarmContent): Uint8Array {
+  const { delivery_id, monitor_id, monitor_name, type, kind, since_at, repeat } = content
+  const since = iso(since_at)
+  const alarm = { kind, since, repeat, monitor_name, ...alarmText(content) }
+  const body = { delivery_id, monitor_id, count: 0, grouped: false, items: [], type, alarm }
+  return new TextEncoder().encode(JSON.stringify(body))
+}
+
+function alarmText(content: AlarmContent): { title: string; message: string } {
+  const { monitor_name, monitor_id, type, kind, since_at, repeat, silent_after_h } = content
+  const name = monitor_name ?? monitor_id
+  const state = { silent: 'no matches', degraded: 'coverage degraded' }[kind]
+  const why = {
+    silent: `The monitor ${name} has had no match for ${silent_after_h} hours or more.`,
+    degraded: `The monitor ${name} may have missed items: its coverage is degraded. Its health lists the gaps.`,
+  }[kind]
+  if (type === 'monitor.alarm_ended') {
+    const over = {
+      silent: `The monitor ${name} is not silent any more.`,
+      degraded: `No gap is known any more in the last 24 hours of the monitor ${name}.`,
+    }[kind]
+    return {
+      title: `Ended: ${state}: ${name}`,
+      message: `${over} The alarm began ${iso(since_at)}.`,
+    }
+  }
+  const times = repeat === 0 ? '' : ` Repeat ${repeat}: the alarm is not acknowledged yet.`
+  return { title: `Alarm: ${state}: ${name}`, message: why + times }
 }
 
 const ID_LENGTH = 22

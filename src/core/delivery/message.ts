@@ -64,17 +64,34 @@ const bodySchema = once(() => {
     monitor_id: text,
     items: z.array(item).catch([]),
     test: z.boolean().catch(false),
+    alarm: z.looseObject({ title: text, message: text }).nullable().catch(null),
   })
 })
 type Item = z.infer<ReturnType<typeof bodySchema>>['items'][number]
 
 /** Parses the frozen body of a delivery for display. */
 export function readMessage(body: Uint8Array, options: DisplayOptions): DeliveryMessage {
-  const { delivery_id, monitor_id, items, test } = bodySchema().parse(
+  const { delivery_id, monitor_id, items, test, alarm } = bodySchema().parse(
     JSON.parse(new TextDecoder().decode(body)),
   )
-  return { delivery_id, monitor_id, items: items.map((item) => toDisplayItem(item, options)), test }
+  const shown = alarm === null ? items.map((item) => toDisplayItem(item, options)) : [notice(alarm)]
+  return { delivery_id, monitor_id, items: shown, test }
 }
+
+/** An alarm as every target displays it: like an item without author, place and address. */
+const notice = ({ title, message }: { title: string; message: string }): DisplayItem => ({
+  kind: 'post',
+  title,
+  url: null,
+  author: '',
+  subforum: '',
+  text: message,
+  image_url: null,
+  created: null,
+  matched_terms: [],
+  sentiment: null,
+  intent: null,
+})
 
 function toDisplayItem(item: Item, { community, media_hosts }: DisplayOptions): DisplayItem {
   const place = item[community]

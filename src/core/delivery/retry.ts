@@ -132,7 +132,7 @@ export function retryAfter(header: string | null, now: number): number | null {
   return Number.isNaN(at) ? null : Math.max(0, Math.ceil((at - now) / 1000))
 }
 
-/** Result of a target test. Contains neither the receiver's text nor its address. */
+/** Result of a target test. Does not contain the receiver's address. */
 export type TestReport = {
   ok: boolean
   status_code: number | null
@@ -144,6 +144,8 @@ export type TestReport = {
   hint: string | null
   /** Result as a sentence. */
   detail: string
+  /** The beginning of the receiver's response, redacted; null without one. */
+  body_start: string | null
 }
 
 const HINTS: Record<string, string> = {
@@ -184,7 +186,12 @@ const DETAILS: Record<string, string> = {
 }
 
 /** Describes the single attempt of a test. */
-export function toReport(attempt: Attempt, delivery_id: string, duration_ms: number): TestReport {
+export function toReport(
+  attempt: Attempt,
+  delivery_id: string,
+  duration_ms: number,
+  body_start: string | null = null,
+): TestReport {
   const verdict = judgeAttempt(attempt, 0, { retry_delays_s: [0], jitter: 0 }, 0)
   const status_code = codeOf(attempt)
   const reason = verdict.status === 'delivered' ? null : verdict.error
@@ -199,6 +206,7 @@ export function toReport(attempt: Attempt, delivery_id: string, duration_ms: num
       status_code === null
         ? (DETAILS[reason ?? ''] ?? 'the response is not valid HTTP')
         : `the ${PARTIES[attempt.kind]} answered ${status_code}${reason === 'bad_answer' ? ', but without the expected body' : ''}`,
+    body_start,
   }
 }
 

@@ -1,4 +1,4 @@
-import { count, ellipsize } from '../lib/format.ts'
+import { count, ellipsize, inFull } from '../lib/format.ts'
 import { errorReason, suppression } from '../lib/reasons.ts'
 import { dashboardPath, Link } from '../lib/route.tsx'
 import type { Delivery } from '../lib/types.ts'
@@ -12,22 +12,30 @@ const TITLE_MAX = 120
 /** A one-line summary of a delivery's payload. */
 export function headlineOf({ payload, delivery_id }: Delivery): string {
   const [first] = payload.items
-  if (first === undefined) return delivery_id
+  if (first === undefined) return payload.alarm?.title ?? delivery_id
   const more = payload.count > 1 ? ` and ${count(payload.count - 1)} more` : ''
   return ellipsize(titleOf(first), TITLE_MAX) + more
 }
 
 /** The reason for a delivery's state; empty if there is none. */
-export function statusReason({ status, last_error, payload }: Delivery): string {
+function statusReason({ status, last_error, held_until, payload }: Delivery): string {
+  if (held_until !== null) return `quiet hours until ${inFull(Date.parse(held_until))}`
   if (payload.suppressed) return suppression(payload.suppressed.reason)
   // Errors before a successful attempt are listed on the page of the delivery.
   return last_error === null || status === 'delivered' ? '' : errorReason(last_error)
 }
 
-type DeliveryRowsProps = { rows: readonly Delivery[]; nameOf?: (monitor_id: string) => string }
+/** The state of a delivery; retries are apart from first attempts. */
+export const stateOf = ({ status, retrying }: Delivery): string => (retrying ? 'retrying' : status)
 
-/** Deliveries, newest first. `nameOf` adds a column with the monitor's name. */
-export function DeliveryRows({ rows, nameOf }: DeliveryRowsProps) {
+type DeliveryRowsProps = {
+  rows: readonly Delivery[]
+  nameOf?: (monitor_id: string) => string
+  targetOf?: (webhook_id: string) => string
+}
+
+/** Deliveries, newest first. `nameOf` and `targetOf` add columns with the names of monitor and webhook. */
+export function DeliveryRows({ rows, nameOf, targetOf }: DeliveryRowsProps) {
   if (rows.length === 0) return null
   return (
     <DataTable<Delivery>
@@ -46,9 +54,24 @@ export function DeliveryRows({ rows, nameOf }: DeliveryRowsProps) {
           ? [
               {
                 title: 'Monitor',
+                kind: 'name' as const,
                 cell: (it: Delivery) => (
                   <Link to={dashboardPath('monitors', it.monitor_id)}>{nameOf(it.monitor_id)}</Link>
                 ),
+              },
+            ]
+          : []),
+        ...(targetOf
+          ? [
+              {
+                title: 'Webhook',
+                kind: 'name' as const,
+                cell: (it: Delivery) =>
+                  it.webhook_id === null ? (
+                    <span class="quiet">none</span>
+                  ) : (
+                    targetOf(it.webhook_id)
+                  ),
               },
             ]
           : []),
@@ -56,9 +79,14 @@ export function DeliveryRows({ rows, nameOf }: DeliveryRowsProps) {
           title: 'State',
           cell: (it) => (
             <>
-              <DeliveryBadge status={it.status} attempts={it.attempts} />
+              <DeliveryBadge status={stateOf(it)} />
               {statusReason(it) !== '' && (
                 <span class="quiet small-text block">{statusReason(it)}</span>
+              )}
+              {it.next_attempt_at !== null && (
+                <span class="quiet small-text block">
+                  next attempt <Time at={it.next_attempt_at} />
+                </span>
               )}
             </>
           ),

@@ -64,6 +64,17 @@ const PAUSES: { [code: string]: string } = {
   gone: 'the receiver answered 410 Gone',
 }
 
+const REFUSALS: { [code: string]: string } = {
+  pending: 'it is still pending',
+  no_webhook: 'it has no webhook',
+  webhook_deleted: 'its webhook was deleted',
+  webhook_disabled: 'its webhook is switched off',
+  webhook_paused: 'its webhook is paused: test it to resume it',
+  unconfirmed: 'the recipient has not confirmed the address',
+  unsubscribed: 'the recipient has unsubscribed from this monitor',
+  content_erased: 'its content is past its retention and was erased',
+}
+
 const SUPPRESSIONS: { [code: string]: string } = {
   stale_item: 'no longer fresh when it was first seen',
   delivery_ceiling: "over the plan's daily ceiling",
@@ -76,6 +87,8 @@ export const coverageReason = (code: string): string => COVERAGE[code] ?? words(
 export const gapReason = (code: string): string => GAPS[code] ?? words(code)
 /** Text for the reason why a webhook is paused. */
 export const pauseReason = (code: string): string => PAUSES[code] ?? words(code)
+/** Text for the reason why a delivery cannot be sent again. */
+export const redeliverRefusal = (code: string): string => REFUSALS[code] ?? words(code)
 /** Text for the reason why a match was suppressed. */
 export const suppression = (code: string): string => SUPPRESSIONS[code] ?? words(code)
 

@@ -36,6 +36,14 @@ export function go(path: string, { replace = false } = {}): void {
   dispatchEvent(new Event(MOVED))
 }
 
+/** Takes the token of a sign-in link out of the address, so that neither the history nor a copy of it has it; null: none. */
+export function takeSignInLink(): string | null {
+  if (location.pathname !== dashboardPath('sign-in')) return null
+  const [, token = null] = /^#([\w-]{22})$/.exec(location.hash) ?? []
+  if (token !== null) history.replaceState(null, '', location.pathname)
+  return token
+}
+
 /** The current route, updated on navigation. */
 export function useRoute(): PageRoute {
   const [place, setPlace] = useState(currentRoute)

@@ -51,6 +51,7 @@ type Payload = {
   grouped: boolean
   items: Item[]
   suppressed?: { reason: string; [figure: string]: string | number }
+  alarm?: { title: string; message: string }
 }
 
 /** A delivery with its typed payload. */
@@ -70,12 +71,12 @@ export type Me = ResponseBody<'/account/me'>
 export type Payment = ResponseBody<'/account/payments'>['payments'][number]
 export type Usage = ResponseBody<'/account/usage'>
 
-type AnyAttention = ResponseBody<'/account/attention'>
-export type Problem = AnyAttention['problems'][number] & {
+type AnyReport = ResponseBody<'/account/problems'>
+export type Problem = AnyReport['problems'][number] & {
   /** The customer that it concerns, which only operators see. */
   customer?: { id: string; name: string }
 }
-export type Attention = Omit<AnyAttention, 'problems'> & { problems: Problem[] }
+export type ProblemReport = Omit<AnyReport, 'problems'> & { problems: Problem[] }
 
 type AnyActivity = ResponseBody<'/account/activity'>
 export type Activity = Omit<AnyActivity, 'newest'> & {
@@ -215,7 +216,7 @@ export type CustomerInFull = Pick<
   credits_used: number
   total_requests: number
   deliveries: { waiting: number; retrying: number }
-  attention: Attention
+  report: ProblemReport
   usage: Usage['usage']
   keys: {
     id: string

@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks'
 
-import { operatorPath, ProblemList } from '../components/attention.tsx'
 import { Badge } from '../components/base/badge.tsx'
 import { Facts } from '../components/base/facts.tsx'
 import { Choice, Field } from '../components/base/field.tsx'
@@ -9,6 +8,7 @@ import { DataTable, SearchBox } from '../components/base/table.tsx'
 import { Time } from '../components/base/time.tsx'
 import { PageLayout } from '../components/layout.tsx'
 import { Tiles } from '../components/live.tsx'
+import { operatorPath, ProblemList } from '../components/problems.tsx'
 import { useQuery } from '../hooks/use-query.ts'
 import { count, formatDuration, many, usd, words as inWords } from '../lib/format.ts'
 import type { Tone } from '../lib/monitor-status.ts'
@@ -160,7 +160,7 @@ function CustomerSections({ customer, again }: SectionsProps) {
   const { monitors, webhooks, keys, usage, deliveries } = customer
   return (
     <>
-      <ProblemList attention={customer.attention} pathOf={partOf} />
+      <ProblemList report={customer.report} pathOf={partOf} />
       <section aria-labelledby="account">
         <h2 id="account">Account</h2>
         <Facts
@@ -216,7 +216,7 @@ function CustomerSections({ customer, again }: SectionsProps) {
               { title: 'Name', kind: 'main', cell: (it) => it.name ?? it.host },
               { title: 'Kind', cell: (it) => it.kind },
               { title: 'Host', cell: (it) => it.host },
-              { title: 'State', cell: (it) => webhookState(it, customer.attention.problems) },
+              { title: 'State', cell: (it) => webhookState(it, customer.report.problems) },
               { title: 'Created', cell: (it) => <Time at={it.created_at} /> },
             ]}
           />

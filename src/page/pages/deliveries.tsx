@@ -1,11 +1,11 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 
 import { Dialog } from '../components/base/dialog.tsx'
 import { Choice, Field } from '../components/base/field.tsx'
 import { EmptyState, ErrorNotice, Notice, Skeleton } from '../components/base/notice.tsx'
 import { SearchBox } from '../components/base/table.tsx'
 import { notify } from '../components/base/toast.tsx'
-import { DeliveryRows, headlineOf, statusReason } from '../components/delivery-rows.tsx'
+import { DeliveryRows } from '../components/delivery-rows.tsx'
 import { PageLayout } from '../components/layout.tsx'
 import { useCurrentUser, useLive } from '../hooks/contexts.ts'
 import { useAction } from '../hooks/use-action.ts'
@@ -14,8 +14,9 @@ import { callApi, type Failure, postJson } from '../lib/api.ts'
 import { inShort } from '../lib/filter-spec.ts'
 import { count, many } from '../lib/format.ts'
 import { dashboardPath, go, useRoute } from '../lib/route.tsx'
-import { now } from '../lib/runtime.ts'
-import type { Delivery, MonitorList } from '../lib/types.ts'
+import { now, runAfter } from '../lib/runtime.ts'
+import type { Delivery, MonitorList, Webhook } from '../lib/types.ts'
+import { webhookName } from '../lib/webhook-health.ts'
 
 const HOUR_MS = 3_600_000
 const SPANS = [
@@ -138,127 +139,214 @@ function RedriveDialog({ close, again }: { close: () => void; again: () => void 
 const PAGE = 50
 const REFRESH_MS = 15_000
 
-const NAMES: Record<Delivery['status'], string> = {
-  pending: 'pending',
-  delivered: 'delivered',
-  failed: 'failed',
-  dead: 'dead',
-  suppressed: 'suppressed',
+const STATES = [
+  ['waiting', 'waiting'],
+  ['retrying', 'retrying'],
+  ['delivered', 'delivered'],
+  ['failed', 'failed'],
+  ['dead', 'dead'],
+  ['suppressed', 'suppressed'],
+] as const
+/** States that the API calls pending. */
+const PENDING: { [state: string]: string } = {
+  waiting: 'retrying=false',
+  retrying: 'retrying=true',
+  pending: 'status=pending',
 }
-const STATUSES = [['', 'all states'] as const, ...Object.entries(NAMES)]
+const PERIODS = [['', 'any time'] as const, ...SPANS.map(([it, text]) => [it, text] as const)]
+/** Typing pauses after which the server searches. */
+const PAUSE_MS = 350
 
-/** All deliveries, newest first. The API filters them; the search covers the loaded ones. */
-export function Deliveries() {
-  const { monitor_path, words } = useCurrentUser()
+const FILTERS = ['q', 'status', 'webhook', 'monitor', 'within'] as const
+type Filters = Record<(typeof FILTERS)[number], string>
+
+/** The filters of the URL, and a function that changes them there. */
+function useFilters() {
   const { query } = useRoute()
-  const status = STATUSES.find(([it]) => it === query.get('status'))?.[0] ?? ''
-  const monitor = query.get('monitor') ?? ''
-  const list = useQuery<MonitorList>(`${monitor_path}/list`, { fresh_ms: REFRESH_MS })
-  const monitors = list.value?.monitors ?? []
-  const nameOf = (id: string) => {
-    const found = monitors.find((it) => it.id === id)
-    return found ? (found.name ?? inShort(found.filter_spec, words)) : 'removed'
+  const filters: Filters = {
+    q: query.get('q') ?? '',
+    status: query.get('status') ?? '',
+    webhook: query.get('webhook') ?? '',
+    monitor: query.get('monitor') ?? '',
+    within: PERIODS.find(([it]) => it === query.get('within'))?.[0] ?? '',
   }
-  const path = `${monitor_path}/deliveries?limit=${PAGE}${status && `&status=${status}`}${monitor && `&id=${encodeURIComponent(monitor)}`}`
-  const pages = usePages(path)
-  const [search, setSearch] = useState('')
-  const fits = (it: Delivery) =>
-    `${headlineOf(it)} ${it.delivery_id} ${statusReason(it)} ${nameOf(it.monitor_id)} ${JSON.stringify(it.payload)}`
-      .toLowerCase()
-      .includes(search.trim().toLowerCase())
-  const results = search.trim() === '' ? pages.rows : pages.rows.filter(fits)
-  const choose = (more: { status?: string; monitor?: string }) => {
-    const next = Object.entries({ status, monitor, ...more }).filter(([, value]) => value !== '')
-    const text = new URLSearchParams(next).toString()
+  const choose = (change: Partial<Filters>) => {
+    const next = { ...filters, ...change }
+    const given = FILTERS.flatMap((name) => (next[name] === '' ? [] : [[name, next[name]]]))
+    const text = new URLSearchParams(given).toString()
     go(dashboardPath('deliveries') + (text === '' ? '' : `?${text}`), { replace: true })
   }
-  const byId = search.trim().startsWith('dlv_')
+  return { filters, choose }
+}
+
+/** The API path for filters. Its period begins when it is chosen, so that the path stays the same. */
+function usePath({ q, status, webhook, monitor, within }: Filters): string {
+  const { monitor_path } = useCurrentUser()
+  const since = useMemo(
+    () => (within === '' ? '' : new Date(now() - Number(within) * HOUR_MS).toISOString()),
+    [within],
+  )
+  const given = Object.entries({ q, webhook_id: webhook, id: monitor, since })
+    .filter(([, value]) => value !== '')
+    .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
+  const state = status === '' ? [] : [PENDING[status] ?? `status=${encodeURIComponent(status)}`]
+  return `${monitor_path}/deliveries?${[`limit=${PAGE}`, ...given, ...state].join('&')}`
+}
+
+const nameIn = (all: readonly (readonly [string, string])[], id: string): string | undefined =>
+  all.find(([it]) => it === id)?.[1]
+
+/** Names of monitors and webhooks, and options to choose one. */
+function useTargets() {
+  const { monitor_path, words } = useCurrentUser()
+  const list = useQuery<MonitorList>(`${monitor_path}/list`, { fresh_ms: REFRESH_MS })
+  const hooks = useQuery<{ webhooks: Webhook[] }>(`${monitor_path}/webhook/list`, {
+    fresh_ms: REFRESH_MS,
+  })
+  const monitors = (list.value?.monitors ?? []).map(
+    (it) => [it.id, it.name ?? inShort(it.filter_spec, words)] as const,
+  )
+  const webhooks = (hooks.value?.webhooks ?? []).map((it) => [it.id, webhookName(it)] as const)
+  return {
+    monitors,
+    webhooks,
+    nameOf: (id: string) => nameIn(monitors, id) ?? 'removed',
+    targetOf: (id: string) => nameIn(webhooks, id) ?? 'deleted',
+  }
+}
+
+/** Options of a filter; an id that no longer exists keeps an option of its own. */
+const optionsOf = (
+  all: string,
+  options: readonly (readonly [string, string])[],
+  chosen: string,
+  gone: string,
+) => [
+  ['', all] as const,
+  ...options,
+  ...(chosen !== '' && !options.some(([id]) => id === chosen) ? [[chosen, gone] as const] : []),
+]
+
+/** All deliveries, newest first. The server filters and searches; the URL keeps the filters. */
+export function Deliveries() {
+  const { filters, choose } = useFilters()
+  const { monitors, webhooks, nameOf, targetOf } = useTargets()
+  const pages = usePages(usePath(filters))
+  const filtered = FILTERS.some((name) => filters[name] !== '')
   return (
     <PageLayout
       title="Deliveries"
       lead="Deliveries of all monitors to all webhooks, with payload, state and attempts."
       beside={<Redrive again={pages.again} />}
     >
-      <form
-        class="filters"
-        role="search"
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (byId) go(dashboardPath('deliveries', search.trim()))
-        }}
-      >
-        <SearchBox label="Search deliveries" value={search} change={setSearch} />
-        <Field label="State">
-          {(attributes) => (
-            <Choice<string>
-              {...attributes}
-              value={status}
-              options={STATUSES}
-              change={(it) => choose({ status: it })}
-            />
-          )}
-        </Field>
-        <Field label="Monitor">
-          {(attributes) => (
-            <Choice<string>
-              {...attributes}
-              value={monitor}
-              options={[
-                ['', 'all monitors'],
-                ...monitors.map((it) => [it.id, nameOf(it.id)] as const),
-                ...(monitor !== '' && !monitors.some((it) => it.id === monitor)
-                  ? [[monitor, 'a removed monitor'] as const]
-                  : []),
-              ]}
-              change={(it) => choose({ monitor: it })}
-            />
-          )}
-        </Field>
+      <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
+        <SearchText text={filters.q} search={(q) => choose({ q })} />
+        <Filter
+          label="State"
+          value={filters.status}
+          options={optionsOf('all states', STATES, filters.status, filters.status)}
+          change={(status) => choose({ status })}
+        />
+        <Filter
+          label="Webhook"
+          value={filters.webhook}
+          options={optionsOf('all webhooks', webhooks, filters.webhook, 'a deleted webhook')}
+          change={(webhook) => choose({ webhook })}
+        />
+        <Filter
+          label="Monitor"
+          value={filters.monitor}
+          options={optionsOf('all monitors', monitors, filters.monitor, 'a removed monitor')}
+          change={(monitor) => choose({ monitor })}
+        />
+        <Filter
+          label="Period"
+          value={filters.within}
+          options={PERIODS}
+          change={(within) => choose({ within })}
+        />
+        {filtered && (
+          <button
+            type="button"
+            onClick={() => choose({ q: '', status: '', webhook: '', monitor: '', within: '' })}
+          >
+            Clear filters
+          </button>
+        )}
       </form>
-      {byId && <p class="quiet">Press Enter to open this delivery.</p>}
       <ErrorNotice failure={pages.failure} again={pages.again} />
       {pages.first && <Skeleton rows={6} />}
       {!pages.first && pages.rows.length === 0 && pages.failure === null && (
-        <EmptyState
-          title={
-            status === '' && monitor === ''
-              ? 'No deliveries yet'
-              : 'No deliveries with this state or monitor'
-          }
-        >
-          <p>
-            {status === '' && monitor === ''
-              ? 'They appear here as soon as a monitor matches a new item.'
-              : 'Choose another state or monitor.'}
-          </p>
-        </EmptyState>
+        <NoDeliveries filtered={filtered} more={pages.more} />
       )}
-      {pages.rows.length > 0 && results.length === 0 && (
-        <EmptyState title={`No match among the ${count(pages.rows.length)} loaded deliveries`}>
-          <p>Load older deliveries, or filter by state or monitor.</p>
-        </EmptyState>
-      )}
-      <DeliveryRows rows={results} nameOf={nameOf} />
+      <DeliveryRows rows={pages.rows} nameOf={nameOf} targetOf={targetOf} />
       {pages.more && (
         <button type="button" disabled={pages.busy} onClick={pages.older}>
-          {pages.busy ? 'Loading …' : 'Load older'}
+          {pages.busy ? 'Loading …' : filters.q === '' ? 'Load older' : 'Search older'}
         </button>
       )}
     </PageLayout>
   )
 }
 
+function NoDeliveries({ filtered, more }: { filtered: boolean; more: boolean }) {
+  if (!filtered)
+    return (
+      <EmptyState title="No deliveries yet">
+        <p>They appear here as soon as a monitor matches a new item.</p>
+      </EmptyState>
+    )
+  return more ? (
+    <EmptyState title="No match among the newest deliveries">
+      <p>A search reads 1000 deliveries at a time. Search older ones.</p>
+    </EmptyState>
+  ) : (
+    <EmptyState title="No deliveries match these filters">
+      <p>Change or clear the filters.</p>
+    </EmptyState>
+  )
+}
+
+type FilterProps = {
+  label: string
+  value: string
+  options: readonly (readonly [string, string])[]
+  change: (value: string) => void
+}
+
+const Filter = ({ label, value, options, change }: FilterProps) => (
+  <Field label={label}>
+    {(attributes) => (
+      <Choice<string> {...attributes} value={value} options={options} change={change} />
+    )}
+  </Field>
+)
+
+/** The search field. The server searches when typing pauses. */
+function SearchText({ text, search }: { text: string; search: (text: string) => void }) {
+  const [typed, setTyped] = useState(text)
+  useEffect(() => setTyped(text), [text])
+  useEffect(() => {
+    if (typed.trim() === text) return
+    return runAfter(PAUSE_MS, () => search(typed.trim()))
+  }, [typed])
+  return <SearchBox label="Search text or id" value={typed} change={setTyped} />
+}
+
+type Page = { deliveries: Delivery[]; next_before: string | null }
+
 /** The newest page, refreshed on events, and the requested older pages. */
 function usePages(path: string) {
   const { snapshot } = useLive()
-  const newest = useQuery<{ deliveries: Delivery[] }>(path, { every_ms: REFRESH_MS })
+  const newest = useQuery<Page>(path, { every_ms: REFRESH_MS })
   const [older, setOlder] = useState<Delivery[]>([])
-  const [end, setEnd] = useState(false)
+  /** The cursor after the older pages; undefined while there are none. */
+  const [cursor, setCursor] = useState<string | null>()
   const [busy, setBusy] = useState(false)
   const [failure, setFailure] = useState<Failure | null>(null)
   useEffect(() => {
     setOlder([])
-    setEnd(false)
+    setCursor(undefined)
     setFailure(null)
   }, [path])
   // Refreshes on an event instead of waiting for the next refresh interval.
@@ -270,25 +358,24 @@ function usePages(path: string) {
   const first = newest.value?.deliveries ?? []
   const firstPageIds = new Set(first.map((it) => it.delivery_id))
   const rows = [...first, ...older.filter((it) => !firstPageIds.has(it.delivery_id))]
+  const before = cursor === undefined ? (newest.value?.next_before ?? null) : cursor
   async function load() {
-    const last = rows.at(-1)
-    if (last === undefined) return
+    if (before === null) return
     setBusy(true)
-    const answer = await callApi<{ deliveries: Delivery[] }>(
-      `${path}&before=${encodeURIComponent(last.created_at)}`,
-    )
+    const answer = await callApi<Page>(`${path}&before=${encodeURIComponent(before)}`)
     setBusy(false)
     if (!answer.ok) return setFailure(answer.failure)
     setFailure(null)
-    setOlder([...rows.slice(first.length), ...answer.value.deliveries])
-    setEnd(answer.value.deliveries.length < PAGE)
+    // All rows, because the newest page moves on: those that leave it stay.
+    setOlder([...rows, ...answer.value.deliveries])
+    setCursor(answer.value.next_before)
   }
   return {
     rows,
     first: newest.value === undefined && newest.failure === null,
     failure: failure ?? newest.failure,
     again: newest.again,
-    more: !end && first.length === PAGE,
+    more: before !== null,
     busy,
     older: () => void load(),
   }

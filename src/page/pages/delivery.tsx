@@ -6,7 +6,7 @@ import { DataTable } from '../components/base/table.tsx'
 import { Time } from '../components/base/time.tsx'
 import { notify } from '../components/base/toast.tsx'
 import { ReasonsView } from '../components/criteria.tsx'
-import { headlineOf } from '../components/delivery-rows.tsx'
+import { headlineOf, stateOf } from '../components/delivery-rows.tsx'
 import { ItemView } from '../components/item.tsx'
 import { PageLayout } from '../components/layout.tsx'
 import { useCurrentUser } from '../hooks/contexts.ts'
@@ -15,9 +15,10 @@ import { useQuery } from '../hooks/use-query.ts'
 import { postJson } from '../lib/api.ts'
 import { inShort } from '../lib/filter-spec.ts'
 import { count } from '../lib/format.ts'
-import { errorReason, suppression } from '../lib/reasons.ts'
+import { errorReason, redeliverRefusal, suppression } from '../lib/reasons.ts'
 import { dashboardPath, Link } from '../lib/route.tsx'
 import type { Attempt, Delivery, MonitorList, Webhook, Why } from '../lib/types.ts'
+import { webhookName } from '../lib/webhook-health.ts'
 
 const REFRESH_MS = 10_000
 
@@ -28,7 +29,9 @@ export function DeliveryPage({ id }: { id: string }) {
     every_ms: REFRESH_MS,
   })
   const delivery = why.value?.deliveries[0]
-  const payload = usePayload(why.value)
+  const payload_query = usePayload(id)
+  const payload = payload_query.delivery
+  const refusal = payload?.redeliver_refusal ?? null
   const names = useNames(why.value)
   const action = useAction()
   async function again() {
@@ -36,12 +39,9 @@ export function DeliveryPage({ id }: { id: string }) {
       postJson<{ queued: number }>(`${monitor_path}/deliveries/redeliver`, { delivery_id: id }),
     )
     if (!answer.ok) return
-    notify(
-      answer.value.queued > 0
-        ? 'Queued again.'
-        : 'Not queued: it is already pending, its webhook was deleted, is paused or switched off, or its content is past its retention.',
-    )
+    notify(answer.value.queued > 0 ? 'Queued again.' : 'Not queued: the page now shows the reason.')
     why.again()
+    payload_query.again()
   }
   return (
     <PageLayout
@@ -50,12 +50,11 @@ export function DeliveryPage({ id }: { id: string }) {
         delivery && (
           <button
             type="button"
-            disabled={
-              action.busy || delivery.status === 'pending' || delivery.status === 'suppressed'
-            }
+            disabled={action.busy || payload === undefined || refusal !== null}
+            aria-describedby={refusal === null ? undefined : 'refusal'}
             onClick={() => void again()}
           >
-            Send again
+            {delivery.status === 'suppressed' ? 'Send' : 'Send again'}
           </button>
         )
       }
@@ -67,7 +66,7 @@ export function DeliveryPage({ id }: { id: string }) {
           <section class="card" aria-labelledby="state">
             <div class="card-head">
               <h2 id="state">State</h2>
-              <DeliveryBadge status={delivery.status} attempts={delivery.attempts.length} />
+              <DeliveryBadge status={payload ? stateOf(payload) : delivery.status} />
             </div>
             <Facts
               rows={[
@@ -79,6 +78,9 @@ export function DeliveryPage({ id }: { id: string }) {
                     none={delivery.status === 'pending' ? 'not yet' : 'no'}
                   />,
                 ],
+                payload?.next_attempt_at
+                  ? ['Next attempt', <Time at={payload.next_attempt_at} />]
+                  : null,
                 [
                   'Monitor',
                   <Link to={dashboardPath('monitors', why.value.monitor_id)}>{names.monitor}</Link>,
@@ -98,6 +100,11 @@ export function DeliveryPage({ id }: { id: string }) {
               ]}
             />
             <Copyable text={id} label="Delivery id" />
+            {refusal !== null && (
+              <p class="quiet" id="refusal">
+                It cannot be sent again: {redeliverRefusal(refusal)}.
+              </p>
+            )}
           </section>
           <Attempts attempts={delivery.attempts} />
           <section aria-labelledby="why">
@@ -123,21 +130,21 @@ function useNames(why: Why | undefined) {
   const webhook = webhooks.value?.webhooks.find((it) => it.id === target)
   return {
     monitor: monitor ? (monitor.name ?? inShort(monitor.filter_spec, words)) : why?.monitor_id,
-    webhook: webhook ? (webhook.name ?? webhook.url) : target,
+    webhook: webhook ? webhookName(webhook) : target,
   }
 }
 
-/** The payload of a delivery, read from the list by its unique `created_at`. */
-function usePayload(why: Why | undefined): Delivery | undefined {
+/** The row of a delivery in the list, with its payload and next attempt. */
+function usePayload(id: string) {
   const { monitor_path } = useCurrentUser()
-  const delivery = why?.deliveries[0]
-  const before = delivery && new Date(Date.parse(delivery.created_at) + 1).toISOString()
   const list = useQuery<{ deliveries: Delivery[] }>(
-    why && before
-      ? `${monitor_path}/deliveries?id=${encodeURIComponent(why.monitor_id)}&limit=1&before=${encodeURIComponent(before)}`
-      : null,
+    `${monitor_path}/deliveries?q=${encodeURIComponent(id)}&limit=1`,
+    { every_ms: REFRESH_MS },
   )
-  return list.value?.deliveries.find((it) => it.delivery_id === delivery?.delivery_id)
+  return {
+    delivery: list.value?.deliveries.find((it) => it.delivery_id === id),
+    again: list.again,
+  }
 }
 
 function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
@@ -188,6 +195,7 @@ function PayloadView({ delivery }: { delivery: Delivery }) {
   return (
     <section aria-labelledby="payload">
       <h2 id="payload">Payload</h2>
+      {delivery.payload.alarm && <p>{delivery.payload.alarm.message}</p>}
       {delivery.payload.items.map((it) => (
         <ItemView key={it.id} item={it} />
       ))}

@@ -1,9 +1,9 @@
 import { ActivityView } from '../components/activity.tsx'
-import { AttentionBanner } from '../components/attention.tsx'
 import { Icon } from '../components/base/icon.tsx'
 import { ErrorNotice } from '../components/base/notice.tsx'
 import { PageLayout } from '../components/layout.tsx'
 import { Events, LiveTiles, Tiles } from '../components/live.tsx'
+import { ProblemBanner } from '../components/problems.tsx'
 import { useCurrentUser, useLive } from '../hooks/contexts.ts'
 import { useQuery } from '../hooks/use-query.ts'
 import { count, usd } from '../lib/format.ts'
@@ -30,7 +30,7 @@ export function Overview() {
       lead={<>Monitors, deliveries and usage of {customer?.name ?? 'this account'}.</>}
     >
       <ErrorNotice failure={me.failure ?? monitors.failure} again={me.again} />
-      <AttentionBanner path="/account/attention" />
+      <ProblemBanner path="/account/problems" />
       {none && webhooks.value && <FirstSteps hooks={webhooks.value.webhooks.length} />}
       <ActivityView path="/account/activity" linked />
       <section aria-labelledby="now">

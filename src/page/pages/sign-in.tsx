@@ -3,13 +3,18 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { Field } from '../components/base/field.tsx'
 import { ErrorNotice, Notice } from '../components/base/notice.tsx'
 import { useAction } from '../hooks/use-action.ts'
-import { requestSession } from '../lib/api.ts'
+import { type Failure, requestSession } from '../lib/api.ts'
 import type { UserSession } from '../lib/types.ts'
 
-type SignInProps = { ended: boolean; onSignIn: (user: UserSession) => void }
+type SignInProps = {
+  ended: boolean
+  /** Failure of a sign-in link before; null: none. */
+  refused: Failure | null
+  onSignIn: (user: UserSession) => void
+}
 
 /** The sign-in form. The key is sent once; the browser then holds an HttpOnly cookie instead. */
-export function SignInPage({ ended, onSignIn: signedIn }: SignInProps) {
+export function SignInPage({ ended, refused, onSignIn: signedIn }: SignInProps) {
   const [key, setKey] = useState('')
   const [missing, setMissing] = useState(false)
   const action = useAction()
@@ -46,6 +51,12 @@ export function SignInPage({ ended, onSignIn: signedIn }: SignInProps) {
           <Logo /> forumd
         </h1>
         {ended && <Notice tone="plain">Your session has ended. Sign in again to continue.</Notice>}
+        {refused !== null && (
+          <Notice tone="plain">
+            This sign-in link was used or has expired. Get another one on the daemon's host:{' '}
+            <code>forumd key sign-in-link</code>
+          </Notice>
+        )}
         {/* Password managers need a user name to store the key. */}
         <input name="username" autocomplete="username" value="forumd" readOnly hidden />
         <Field
@@ -77,9 +88,59 @@ export function SignInPage({ ended, onSignIn: signedIn }: SignInProps) {
           </p>
         )}
         <p class="quiet small-text">
-          No key yet? On the daemon's host: <code>forumd key create --customer NAME</code>, or{' '}
-          <code>forumd key create --operator</code>
+          No key yet? On the daemon's host: <code>forumd key sign-in-link</code> prints a link that
+          signs in, <code>forumd key create --customer NAME</code> a key
         </p>
+      </form>
+    </main>
+  )
+}
+
+type LinkProps = {
+  token: string
+  onSignIn: (user: UserSession) => void
+  /** The link is no longer valid, or the person prefers a key. */
+  onDrop: (why: Failure | null) => void
+}
+
+/**
+ * Asks before a sign-in link is used: a link from another person must not sign a browser in unseen, and programs that open
+ * links in advance must not use it up.
+ */
+export function SignInLinkPage({ token, onSignIn: signedIn, onDrop: drop }: LinkProps) {
+  const action = useAction()
+  const button = useRef<HTMLButtonElement>(null)
+  useEffect(() => {
+    document.title = 'Sign in · forumd'
+    button.current?.focus()
+  }, [])
+
+  async function signIn(event: Event) {
+    event.preventDefault()
+    const answer = await action.run(() =>
+      requestSession<UserSession>({ method: 'POST', body: { link: token } }),
+    )
+    if (answer.ok) signedIn(answer.value)
+    else if (answer.failure.code === 'invalid_token') drop(answer.failure)
+  }
+
+  return (
+    <main class="sign-in" id="main">
+      <form onSubmit={(event) => void signIn(event)}>
+        <h1>
+          <Logo /> forumd
+        </h1>
+        <p>
+          This link signs this browser in, once. Use it only if you created it, or trust the person
+          who did.
+        </p>
+        <ErrorNotice failure={action.failure} />
+        <button type="submit" class="main" ref={button} disabled={action.busy}>
+          {action.busy ? 'Signing in …' : 'Sign in'}
+        </button>
+        <button type="button" onClick={() => drop(null)}>
+          Sign in with a key instead
+        </button>
       </form>
     </main>
   )

@@ -1,11 +1,11 @@
 import { ActivityView } from '../components/activity.tsx'
-import { AttentionBanner } from '../components/attention.tsx'
 import { Badge } from '../components/base/badge.tsx'
 import { Facts } from '../components/base/facts.tsx'
 import { ErrorNotice, Skeleton } from '../components/base/notice.tsx'
 import { Time } from '../components/base/time.tsx'
 import { PageLayout } from '../components/layout.tsx'
 import { Events, LiveTiles, Tiles } from '../components/live.tsx'
+import { ProblemBanner } from '../components/problems.tsx'
 import { useLive } from '../hooks/contexts.ts'
 import { useQuery } from '../hooks/use-query.ts'
 import { bytes, count, words as inWords } from '../lib/format.ts'
@@ -25,7 +25,7 @@ export function SystemPage() {
   return (
     <PageLayout title="Overview" lead="State of the daemon, for all customers and accounts.">
       <ErrorNotice failure={overview.failure} again={overview.again} />
-      <AttentionBanner path="/operator/attention" operator />
+      <ProblemBanner path="/operator/problems" operator />
       <ActivityView path="/operator/activity" linked={false} />
       <section aria-labelledby="now">
         <h2 id="now">The last minute</h2>

@@ -8,6 +8,11 @@ export const SESSION_IDLE_MS = 7 * 86_400_000
 /** Most sessions of one key; the one unused for longest is removed first. */
 const SESSIONS_MAX = 20
 
+/** Time for which a sign-in link is valid, ms. */
+export const LINK_VALID_MS = 15 * 60_000
+/** Most unused sign-in links of one key; the oldest is removed first. */
+const LINKS_MAX = 5
+
 /** A dashboard session: the key that signed in, and the last use. */
 export type WebSession = KeyHolder & { hash: Uint8Array; last_used_at: number }
 
@@ -65,12 +70,45 @@ export function touchWebSession(db: Db, { hash, key }: WebSession, now: number):
   })
 }
 
-/** Ends all sessions. */
+/** Ends all sessions, and every unused sign-in link. */
 export function removeWebSessions(db: Db): void {
   db.run('DELETE FROM web_sessions')
+  db.run('DELETE FROM sign_in_links')
 }
 
 /** Ends a session, if it exists. */
 export function removeWebSession(db: Db, token: string): void {
   db.query('DELETE FROM web_sessions WHERE hash = $hash').run({ hash: hashOf(token) })
+}
+
+/** Stores the hash of a link that signs a browser in as this key, once; deletes expired links. */
+export function insertSignInLink(
+  db: Db,
+  { token, key_id }: { token: string; key_id: string },
+  now: number,
+): void {
+  transact(db, () => {
+    db.query('DELETE FROM sign_in_links WHERE expires_at <= $now').run({ now })
+    db.query(
+      'INSERT INTO sign_in_links (hash, key_id, expires_at) VALUES ($hash, $key_id, $expires_at)',
+    ).run({ hash: hashOf(token), key_id, expires_at: now + LINK_VALID_MS })
+    db.query(
+      `DELETE FROM sign_in_links WHERE key_id = $key_id AND hash IN
+         (SELECT hash FROM sign_in_links WHERE key_id = $key_id
+           ORDER BY expires_at DESC LIMIT -1 OFFSET ${LINKS_MAX})`,
+    ).run({ key_id })
+  })
+}
+
+/**
+ * Uses up a sign-in link. Returns the holder of its key; null when the link is unknown, used or expired, or its key is no
+ * longer valid. One statement, so that two requests at the same time cannot both succeed.
+ */
+export function useSignInLink(db: Db, token: string, now: number): KeyHolder | null {
+  const row = db
+    .query<{ key_id: string }, { hash: Uint8Array; now: number }>(
+      'DELETE FROM sign_in_links WHERE hash = $hash AND expires_at > $now RETURNING key_id',
+    )
+    .get({ hash: hashOf(token), now })
+  return row && findKeyById(db, row.key_id, now)
 }

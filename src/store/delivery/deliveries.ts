@@ -115,6 +115,10 @@ function walk(
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed', 'dead', 'suppressed'] as const
 type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
 
+/** Events that deliveries carry beside matches. */
+export const ALARM_EVENTS = ['monitor.alarm', 'monitor.alarm_ended'] as const
+export type AlarmEvent = (typeof ALARM_EVENTS)[number]
+
 /** The initial state of a delivery: to be sent, suppressed for a reason, or failed from the start. */
 export type NewDelivery = {
   id: string
@@ -125,6 +129,8 @@ export type NewDelivery = {
   now: number
   /** Due time by the local clock; absent: `now`. */
   due_at?: number
+  /** Event of an alarm; absent: matches. */
+  event?: AlarmEvent
 } & (
   | { status: 'pending'; webhook_id: string }
   | { status: 'suppressed'; webhook_id: string | null; reason: string }
@@ -146,9 +152,9 @@ export function insertDelivery(db: Db, row: NewDelivery): boolean {
     .query(
       `INSERT OR IGNORE INTO deliveries
          (id, customer_id, monitor_id, webhook_id, status, reason, last_error, next_attempt_at, in_order,
-          created_at)
+          event, created_at)
        VALUES ($id, $customer_id, $monitor_id, $webhook_id, $status, $reason, $last_error, $next_attempt_at,
-          coalesce((SELECT ordered FROM webhooks WHERE id = $webhook_id), 0),
+          coalesce((SELECT ordered FROM webhooks WHERE id = $webhook_id), 0), $event,
           max($now, coalesce((SELECT max(created_at) FROM deliveries
                                WHERE customer_id = $customer_id AND created_at <= $now + ${FOLLOWED_MS}), 0) + 1))`,
     )
@@ -161,6 +167,7 @@ export function insertDelivery(db: Db, row: NewDelivery): boolean {
       reason: row.status === 'suppressed' ? row.reason : null,
       last_error: row.status === 'failed' ? row.last_error : null,
       next_attempt_at: row.status === 'pending' ? (row.due_at ?? row.now) : null,
+      event: row.event ?? null,
       now: row.now,
     })
   if (changes === 0) return false
@@ -195,43 +202,121 @@ export type DeliveryRow = {
   last_error: string | null
   created_at: number
   delivered_at: number | null
+  held_until: number | null
   body: Uint8Array
 }
 
-/** A selection of deliveries, newest first. */
+/** Reasons for which a delivery cannot be sent again, in the order in which they are checked. */
+export const REDELIVER_REFUSALS = [
+  'pending',
+  'no_webhook',
+  'webhook_deleted',
+  'webhook_disabled',
+  'webhook_paused',
+  'unconfirmed',
+  'unsubscribed',
+  'content_erased',
+] as const
+type RedeliverRefusal = (typeof REDELIVER_REFUSALS)[number]
+
+/**
+ * SQL of that reason for a delivery `d` and its target `w`; NULL when it can be sent. An unconfirmed or unsubscribed
+ * mail reader is not written to by a redelivery either. A blanked body would be taken for a delivery that arrived.
+ */
+export const REDELIVER_REFUSAL = `CASE
+  WHEN d.status = 'pending' THEN 'pending'
+  WHEN w.id IS NULL THEN 'no_webhook'
+  WHEN w.deleted_at IS NOT NULL THEN 'webhook_deleted'
+  WHEN w.active = 0 THEN 'webhook_disabled'
+  WHEN w.paused_at IS NOT NULL THEN 'webhook_paused'
+  WHEN w.awaits_confirmation = 1 THEN 'unconfirmed'
+  WHEN EXISTS (SELECT 1 FROM unsubscribed u
+                WHERE u.webhook_id = d.webhook_id AND u.monitor_id = d.monitor_id) THEN 'unsubscribed'
+  WHEN d.row <= coalesce((SELECT blanked_to FROM instance), 0) THEN 'content_erased' END`
+
+/** A delivery of a customer's list. */
+export type ListedDelivery = DeliveryRow & {
+  /** Null unless it waits. */
+  next_attempt_at: number | null
+  /** 1 for a waiting delivery with a failed attempt. */
+  retrying: 0 | 1
+  refusal: RedeliverRefusal | null
+}
+
+/** A selection of deliveries, newest first. Absent and null: any. */
 export type DeliveryQuery = {
   customer_id: string
-  monitor_id: string | null
-  status: DeliveryStatus | null
+  monitor_id?: string | null | undefined
+  webhook_id?: string | null | undefined
+  status?: DeliveryStatus | null | undefined
+  /** Only waiting ones: with a failed attempt, or without. */
+  retrying?: boolean | null | undefined
+  /** Beginning of the id. */
+  id_prefix?: string | null | undefined
+  /** Created at or after. */
+  since?: number | null | undefined
   /** created_at of the oldest row of the previous page; null for the newest. */
-  before: number | null
+  before?: number | null | undefined
   limit: number
 }
 
 /** SQL condition of the index on missed deliveries; a query that contains it uses that index. */
 export const MISSED = "status IN ('failed', 'dead', 'suppressed')"
 
+/** A character that sorts after those of an id. */
+const AFTER_IDS = '~'
+
 /** A customer's deliveries, newest first. A query by status does not read all other deliveries. */
-export function listDeliveries(db: Db, query: DeliveryQuery): DeliveryRow[] {
-  const { status } = query
-  const from = status === 'pending' ? `${pendingDeliveries('*')} AS deliveries` : 'deliveries'
-  const conditions = ['customer_id = $customer_id']
-  if (query.monitor_id !== null) conditions.push('monitor_id = $monitor_id')
-  if (status !== null) conditions.push('status = $status')
-  if (status !== null && status !== 'pending' && status !== 'delivered') conditions.push(MISSED)
-  if (query.before !== null) conditions.push('created_at < $before')
-  return db
-    .query<DeliveryRow, [DeliveryQuery]>(
-      `SELECT id, monitor_id, webhook_id, status, attempts, last_error, created_at, delivered_at, body
-         FROM ${from} JOIN delivery_bodies ON delivery_row = row WHERE ${conditions.join(' AND ')}
-        ORDER BY created_at DESC, id DESC LIMIT $limit`,
-    )
-    .all(query)
+export function listDeliveries(db: Db, query: DeliveryQuery): ListedDelivery[] {
+  const { status = null, retrying = null, id_prefix = null } = query
+  const missed = status !== null && status !== 'pending' && status !== 'delivered'
+  const conditions = [
+    'd.customer_id = $customer_id',
+    query.monitor_id != null && 'd.monitor_id = $monitor_id',
+    query.webhook_id != null && 'd.webhook_id = $webhook_id',
+    status !== null && 'd.status = $status',
+    missed && `d.${MISSED}`,
+    retrying !== null && `d.status = 'pending' AND d.retry_index ${retrying ? '> 0' : '= 0'}`,
+    id_prefix !== null && 'd.id >= $id_prefix AND d.id < $id_end',
+    query.since != null && 'd.created_at >= $since',
+    query.before != null && 'd.created_at < $before',
+  ].filter((it) => it !== false)
+  // The rows of the page first: waiting ones are sorted, which is not to include bodies.
+  const rows = db.query<ListedDelivery, [Record<string, string | number | null>]>(
+    `SELECT d.id, d.monitor_id, d.webhook_id, d.status, d.attempts, d.last_error, d.created_at, d.delivered_at,
+            d.next_attempt_at, d.held_until, d.status = 'pending' AND d.retry_index > 0 AS retrying,
+            ${REDELIVER_REFUSAL} AS refusal, b.body
+       FROM (SELECT d.* FROM ${sourceOf(query)} WHERE ${conditions.join(' AND ')}
+              ORDER BY d.created_at DESC, d.id DESC LIMIT $limit) d
+       JOIN delivery_bodies b ON b.delivery_row = d.row LEFT JOIN webhooks w ON w.id = d.webhook_id
+      ORDER BY d.created_at DESC, d.id DESC`,
+  )
+  const { customer_id, monitor_id = null, webhook_id = null, since = null, before = null } = query
+  return rows
+    .all({
+      customer_id,
+      ...(monitor_id !== null && { monitor_id }),
+      ...(webhook_id !== null && { webhook_id }),
+      ...(status !== null && { status }),
+      ...(id_prefix !== null && { id_prefix, id_end: id_prefix + AFTER_IDS }),
+      ...(since !== null && { since }),
+      ...(before !== null && { before }),
+      limit: query.limit,
+    })
     .map((row) => ({ ...row, body: unpackBody(row.body) }))
 }
 
+/** The index for a query, by name: without statistics SQLite takes that of the customer for most. */
+function sourceOf({ id_prefix, status, retrying, webhook_id, monitor_id }: DeliveryQuery): string {
+  if (id_prefix != null) return 'deliveries d INDEXED BY sqlite_autoindex_deliveries_1'
+  if (status === 'pending' || retrying != null) return `${pendingDeliveries('*')} d`
+  if (status != null && status !== 'delivered') return 'deliveries d INDEXED BY deliveries_missed'
+  if (webhook_id != null) return 'deliveries d INDEXED BY deliveries_webhook'
+  return `deliveries d INDEXED BY ${monitor_id == null ? 'deliveries_customer' : 'deliveries_monitor'}`
+}
+
 /** A delivery as the operator sees it: with its customer, without its content. */
-export type DeliveryLine = Omit<DeliveryRow, 'body'> & { customer: string }
+export type DeliveryLine = Omit<DeliveryRow, 'body' | 'held_until'> & { customer: string }
 
 /** Deliveries of one customer or of all, newest first, without their bodies. */
 export function listAllDeliveries(
@@ -258,6 +343,12 @@ export function ownedMonitor(db: Db, customer_id: string, monitor_id: string): b
       .get({ monitor_id, customer_id }) !== null
   )
 }
+
+/** True when the customer has or had this target. */
+export const ownedWebhook = (db: Db, customer_id: string, webhook_id: string): boolean =>
+  db
+    .query('SELECT 1 FROM webhooks WHERE id = $webhook_id AND customer_id = $customer_id')
+    .get({ webhook_id, customer_id }) !== null
 
 /** One attempt of a delivery, and the receiver's response; `headers` and `body_start` are redacted. */
 export type AttemptRow = {

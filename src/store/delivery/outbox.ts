@@ -1,6 +1,8 @@
+import { heldUntil, readAttention } from '../../core/delivery/attention.ts'
 import type { DeliveryError, DeliveryVerdict } from '../../core/delivery/retry.ts'
 import { type Db, transact } from '../db/connection.ts'
 import { unpackBody } from './deliveries.ts'
+import { tallyAttempt } from './health.ts'
 import { notifyEnded, notifyEndedTo, pendingDeliveries } from './pending.ts'
 import type { Addressee } from './targets.ts'
 import { clearFailures, isShut, recordFailure, retireWebhook } from './webhooks.ts'
@@ -176,7 +178,7 @@ export function claimDue(
   const chosen = dueDeliveries(db, { now, free, served_last })
   if (chosen.length === 0) return []
   const take = db.query(
-    `UPDATE deliveries SET lease = $run_id WHERE row = $row AND status = 'pending' AND lease IS NULL`,
+    `UPDATE deliveries SET lease = $run_id, held_until = NULL WHERE row = $row AND status = 'pending' AND lease IS NULL`,
   )
   const read = db.query<ClaimedDelivery, [{ row: number }]>(
     `SELECT d.id, d.row, d.webhook_id, d.attempts, d.interrupted, d.retry_index, d.round, b.body, b.body_sha256, d.created_at, w.kind, w.url, w.secret,
@@ -184,12 +186,50 @@ export function claimDue(
        FROM deliveries d JOIN delivery_bodies b ON b.delivery_row = d.row JOIN webhooks w ON w.id = d.webhook_id
       WHERE d.row = $row`,
   )
+  const hold = createHold(db, now)
   return transact(db, () =>
     chosen.flatMap((row) => {
+      if (hold(row)) return []
       const taken = take.run({ row, run_id }).changes === 1 ? read.get({ row }) : null
       return taken === null ? [] : [{ ...taken, body: unpackBody(taken.body) }]
     }),
   )
+}
+
+/**
+ * Creates the check of one turn that keeps a due delivery back in quiet hours, until their end; true when it did. It is
+ * made here, the only way to an attempt, because retries, restarts and clock jumps move due times.
+ */
+function createHold(db: Db, now: number): (row: number) => boolean {
+  type Held = { monitor_id: string; webhook_id: string; attention: string }
+  const find = db.query<Held, [{ row: number }]>(
+    `SELECT d.monitor_id, d.webhook_id, m.attention FROM deliveries d JOIN monitors m ON m.id = d.monitor_id
+      WHERE d.row = $row AND m.attention IS NOT NULL`,
+  )
+  const set = db.query(
+    `UPDATE deliveries SET next_attempt_at = $until, held_until = $until
+      WHERE row = $row AND status = 'pending' AND lease IS NULL`,
+  )
+  const known = new Map<string, number | null>()
+  return (row) => {
+    const found = find.get({ row })
+    if (found === null) return false
+    const { monitor_id, webhook_id, attention } = found
+    const key = `${monitor_id} ${webhook_id}`
+    const until = known.get(key) ?? heldUntil(readAttention(attention), webhook_id, now)
+    known.set(key, until)
+    if (until !== null) set.run({ row, until })
+    return until !== null
+  }
+}
+
+/** Makes the deliveries of a monitor that wait for quiet hours due; those still in force hold them again. */
+export function releaseHeld(db: Db, monitor_id: string, now: number): void {
+  db.query(
+    `UPDATE deliveries SET next_attempt_at = min(next_attempt_at, $now)
+      WHERE row IN (SELECT row FROM ${pendingDeliveries('row, monitor_id, held_until')}
+                     WHERE monitor_id = $monitor_id AND held_until > $now)`,
+  ).run({ monitor_id, now })
 }
 
 /** An ended attempt of any outcome. */
@@ -251,6 +291,13 @@ export function recordAttempt(db: Db, run_id: string, ended: EndedAttempt, now: 
     error,
     headers: ended.excerpt && JSON.stringify(ended.excerpt.headers),
     body_start: ended.excerpt?.body_start ?? null,
+  })
+  tallyAttempt(db, {
+    webhook_id: delivery.webhook_id,
+    row: delivery.row,
+    n: delivery.attempts + 1,
+    ended_at: ended.ended_at,
+    succeeded: verdict.status === 'delivered',
   })
   if (status !== 'pending') notifyEnded(db, { status, kind: delivery.kind, count: 1 })
   if (verdict.status === 'delivered') clearFailures(db, delivery.webhook_id)
@@ -339,13 +386,13 @@ function deadLetter(
 /**
  * Shifts every wait by the jump of the wall clock, so that each takes its intended time. The same holds for the clocks
  * of targets: a week of failures stays a week, and the overlap of two secrets is not shortened. Deliveries due at once
- * stay due.
+ * stay due, and quiet hours are judged again.
  */
 export function shiftForJump(db: Db, jump_ms: number, now: number): void {
   transact(db, () => {
     db.query(
       `UPDATE deliveries SET next_attempt_at =
-              CASE WHEN retry_index = 0 THEN min($now, next_attempt_at + $jump_ms) ELSE next_attempt_at + $jump_ms END
+              CASE WHEN retry_index = 0 OR held_until IS NOT NULL THEN min($now, next_attempt_at + $jump_ms) ELSE next_attempt_at + $jump_ms END
         WHERE row IN ${pendingDeliveries('row')}`,
     ).run({ jump_ms, now })
     // An overlap is never shortened: it may have been requested since the clock was set back.

@@ -1,6 +1,6 @@
 import { utcDay } from '../../core/limits/plan.ts'
 import { type Db, transact } from '../db/connection.ts'
-import { MISSED } from './deliveries.ts'
+import { MISSED, REDELIVER_REFUSAL } from './deliveries.ts'
 
 /** Final statuses that can be redelivered by a span of time. */
 export const REDELIVERED_STATUSES = ['delivered', 'failed', 'dead'] as const
@@ -32,14 +32,6 @@ type Found = {
   created_at: number
   sendable: number
 }
-
-// An unconfirmed or unsubscribed mail reader is not written to by a redelivery either. A blanked body would be taken
-// for a delivery that arrived.
-const SENDABLE = `status <> 'pending' AND w.id IS NOT NULL AND w.deleted_at IS NULL
-  AND d.row > coalesce((SELECT blanked_to FROM instance), 0)
-  AND w.active = 1 AND w.paused_at IS NULL AND w.awaits_confirmation = 0
-  AND NOT EXISTS (SELECT 1 FROM unsubscribed u
-                   WHERE u.webhook_id = d.webhook_id AND u.monitor_id = d.monitor_id)`
 
 /**
  * Starts a new round for ended deliveries: same id, same body, retry index 0; attempts count on. With `dry_run` it
@@ -75,7 +67,7 @@ function find(
     rows_max,
   }: { customer_id: string | null; which: RedeliverySelection; rows_max: number },
 ): Found[] {
-  const from = `SELECT d.id, d.status, d.monitor_id, d.created_at, iif(${SENDABLE}, 1, 0) AS sendable
+  const from = `SELECT d.id, d.status, d.monitor_id, d.created_at, (${REDELIVER_REFUSAL}) IS NULL AS sendable
                   FROM deliveries d LEFT JOIN webhooks w ON w.id = d.webhook_id`
   if ('delivery_id' in which)
     return db

@@ -35,7 +35,17 @@ function orderWaiting(db: Db, id: string, ordered: boolean): void {
 export function resumeWebhook(db: Db, id: string): void {
   db.query(
     `UPDATE webhooks SET paused_at = NULL, pause_reason = NULL,
-            failing_since = NULL, failing_days = 0, failing_day = NULL WHERE id = $id`,
+            failing_since = NULL, failing_days = 0, failing_day = NULL, refused_since = NULL WHERE id = $id`,
+  ).run({ id })
+}
+
+/** Forgets the attempts at a target's former address; a paused target stays paused. */
+function forgetAttempts(db: Db, id: string): void {
+  clearFailures(db, id)
+  db.query('DELETE FROM webhook_hours WHERE webhook_id = $id').run({ id })
+  db.query(
+    `UPDATE webhooks SET last_success_at = NULL, refused_since = NULL, last_failure_at = NULL, last_failure_row = NULL, last_failure_n = NULL
+      WHERE id = $id`,
   ).run({ id })
 }
 
@@ -164,6 +174,8 @@ export function findWebhook(db: Db, customer_id: string, id: string): Webhook | 
 
 /** Editable fields of a target; absent ones stay unchanged. */
 export type WebhookChange = {
+  /** An address of the same kind, validated. */
+  url?: string | undefined
   name?: string | null | undefined
   active?: boolean | undefined
   max_per_second?: number | null | undefined
@@ -185,12 +197,13 @@ export function updateWebhook(
   return transact(db, () => {
     const before = findWebhook(db, customer_id, id)
     if (before === null) return null
-    const { name = before.name, max_per_second = before.max_per_second } = edit
+    const { name = before.name, max_per_second = before.max_per_second, url = before.url } = edit
     const { active = before.active, ordered = before.ordered } = edit
     db.query(
-      `UPDATE webhooks SET name = $name, active = coalesce($active, active), max_per_second = $max_per_second, ordered = $ordered
+      `UPDATE webhooks SET url = $url, name = $name, active = coalesce($active, active), max_per_second = $max_per_second, ordered = $ordered
         WHERE id = $id`,
-    ).run({ id, name, active: edit.active ?? null, max_per_second, ordered: ordered ? 1 : 0 })
+    ).run({ id, url, name, active: edit.active ?? null, max_per_second, ordered: ordered ? 1 : 0 })
+    if (url !== before.url) forgetAttempts(db, id)
     if (edit.credentials !== undefined)
       db.query('UPDATE webhooks SET credentials = $credentials WHERE id = $id').run({
         id,

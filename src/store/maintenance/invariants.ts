@@ -305,7 +305,8 @@ function* findMiscounted(db: Db, now: number): Chunks<string[]> {
     `SELECT 1 AS one FROM monitor_days t
       WHERE t.monitor_id = $id AND t.day = $day
         AND t.deliveries <> (SELECT count(*) FROM deliveries d WHERE d.monitor_id = t.monitor_id
-              AND d.created_at >= $from AND d.created_at < $until AND d.status <> 'suppressed')`,
+              AND d.created_at >= $from AND d.created_at < $until AND d.status <> 'suppressed'
+              AND d.event IS NULL)`,
   )
   const found: string[] = []
   for (const { id } of db.query<{ id: string }, []>('SELECT id FROM monitors').all()) {
@@ -324,7 +325,8 @@ const findOverdue = (db: Db, { now, wait_max_ms }: AuditScope): string[] =>
     .query<{ id: string }, [{ latest: number }]>(
       `SELECT d.id FROM (SELECT id FROM webhooks UNION ALL SELECT NULL) w
          CROSS JOIN deliveries d ON d.webhook_id IS w.id
-        WHERE d.status = 'pending' AND d.lease IS NULL AND d.next_attempt_at > $latest LIMIT ${BREACHES_PER_KIND_MAX}`,
+        WHERE d.status = 'pending' AND d.lease IS NULL
+          AND d.next_attempt_at > max($latest, coalesce(d.held_until, 0)) LIMIT ${BREACHES_PER_KIND_MAX}`,
     )
     .all({ latest: now + wait_max_ms })
     .map(({ id }) => id)

@@ -109,12 +109,12 @@ export function countDeliveries(
   return { ...ended_counts, ...suppressed_counts }
 }
 
-/** Creation of a monitor's newest delivery of any status; null when it has none. */
+/** Creation of the newest delivery of a match of a monitor, of any status; null when it has none. */
 export function lastDeliveryAt(db: Db, monitor_id: string): number | null {
   return (
     db
       .query<{ created_at: number }, [{ monitor_id: string }]>(
-        'SELECT created_at FROM deliveries WHERE monitor_id = $monitor_id ORDER BY created_at DESC LIMIT 1',
+        'SELECT created_at FROM deliveries WHERE monitor_id = $monitor_id AND event IS NULL ORDER BY created_at DESC LIMIT 1',
       )
       .get({ monitor_id })?.created_at ?? null
   )

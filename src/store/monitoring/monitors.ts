@@ -2,6 +2,8 @@ import type { Slots } from '../../core/limits/plan.ts'
 import type { StreamColumns } from '../../core/polling/coverage.ts'
 import { feedKey, type FeedKind } from '../../core/polling/feed.ts'
 import { type Db, transact } from '../db/connection.ts'
+import { releaseHeld } from '../delivery/outbox.ts'
+import { rescheduleDigests } from './bundles.ts'
 import { attachFeeds, detachFeeds, listFeedKeys, restartFeeds, updateFeedPace } from './feeds.ts'
 
 /** Reasons for which the service pauses a monitor: its patterns exceed their time budget. */
@@ -26,16 +28,21 @@ export type Monitor = {
   created_at: number
   updated_at: number
   last_match_at: number | null
+  /** Stored text of its quiet hours, digests and alarms; null: none. */
+  attention: string | null
 }
 
 /** A monitor to be stored; only the service sets a pause reason. */
-export type WrittenMonitor = Omit<Monitor, 'pause_reason'>
+export type WrittenMonitor = Omit<Monitor, 'pause_reason' | 'attention'> & {
+  attention?: string | null
+}
 
 type Stored<T> = Omit<T, 'webhook_ids' | 'active'> & { webhook_ids: string | null; active: number }
 type Row = Stored<Monitor>
+type StoredMonitor = Omit<Monitor, 'pause_reason'>
 
 const WRITTEN_COLUMNS =
-  'id, customer_id, name, filter_spec, cadence_s, requested_cadence_s, baseline_item_id, webhook_ids, active, active_since, created_at, updated_at, last_match_at'
+  'id, customer_id, name, filter_spec, cadence_s, requested_cadence_s, baseline_item_id, webhook_ids, active, active_since, created_at, updated_at, last_match_at, attention'
 const COLUMNS = `${WRITTEN_COLUMNS}, pause_reason`
 
 /** A stored list of ids. */
@@ -48,8 +55,14 @@ const fromRow = ({ webhook_ids, active, ...row }: Row): Monitor => ({
   active: active === 1,
 })
 
-const toRow = ({ webhook_ids, active, ...row }: WrittenMonitor): Stored<WrittenMonitor> => ({
+const toRow = ({
+  webhook_ids,
+  active,
+  attention,
+  ...row
+}: WrittenMonitor): Stored<StoredMonitor> => ({
   ...row,
+  attention: attention ?? null,
   webhook_ids: webhook_ids === null ? null : JSON.stringify(webhook_ids),
   active: active ? 1 : 0,
 })
@@ -59,7 +72,7 @@ function insertMonitor(db: Db, monitor: WrittenMonitor): void {
   db.query(
     `INSERT INTO monitors (${WRITTEN_COLUMNS})
      VALUES ($id, $customer_id, $name, $filter_spec, $cadence_s, $requested_cadence_s, $baseline_item_id,
-             $webhook_ids, $active, $active_since, $created_at, $updated_at, $last_match_at)`,
+             $webhook_ids, $active, $active_since, $created_at, $updated_at, $last_match_at, $attention)`,
   ).run(toRow(monitor))
 }
 
@@ -72,7 +85,7 @@ function updateMonitor(db: Db, monitor: WrittenMonitor): void {
             requested_cadence_s = $requested_cadence_s, baseline_item_id = $baseline_item_id,
             webhook_ids = $webhook_ids, active = $active,
             pause_reason = iif($active = 1, NULL, pause_reason), active_since = $active_since,
-            updated_at = $updated_at
+            updated_at = $updated_at, attention = $attention
       WHERE id = $id AND removed_at IS NULL`,
   ).run({
     id,
@@ -85,6 +98,7 @@ function updateMonitor(db: Db, monitor: WrittenMonitor): void {
     active: row.active,
     active_since: row.active_since,
     updated_at: row.updated_at,
+    attention: row.attention,
   })
 }
 
@@ -179,6 +193,7 @@ export type Watcher = {
   updated_at: number
   active_since: number
   active_from_seq: number
+  attention: string | null
 }
 
 /** The stored row of a watcher. */
@@ -189,7 +204,7 @@ export function listWatchers(db: Db, feed_id: number): Watcher[] {
   return db
     .query<WatcherRow, [{ feed_id: number }]>(
       `SELECT m.id, m.customer_id, c.plan, m.webhook_ids, m.baseline_item_id, m.updated_at,
-              ms.active_since, ms.active_from_seq
+              m.attention, ms.active_since, ms.active_from_seq
          FROM monitor_feeds ms
          JOIN monitors m ON m.id = ms.monitor_id AND m.active = 1 AND m.removed_at IS NULL
          JOIN customers c ON c.id = m.customer_id AND c.removed_at IS NULL
@@ -264,6 +279,7 @@ export function changeMonitor(
   const { places, restart, begins_at: active_since, now } = change
   const before = listFeedKeys(db, id)
   updateMonitor(db, monitor)
+  followAttention(db, id, now)
   if (places !== null) {
     const added = places.filter((it) => !before.includes(feedKey(it)))
     attachFeeds(db, id, added, { active_since, cadence_s, now })
@@ -271,6 +287,12 @@ export function changeMonitor(
   }
   if (restart) restartFeeds(db, id, active_since)
   updateFeedPace(db, now, [...new Set([...before, ...listFeedKeys(db, id)])])
+}
+
+/** Makes what waits for quiet hours or a digest follow changed rules. */
+function followAttention(db: Db, id: string, now: number): void {
+  rescheduleDigests(db, now, id)
+  releaseHeld(db, id, now)
 }
 
 /** Pauses a monitor until its owner resumes it; false when it was not active. */

@@ -68,7 +68,7 @@ export function bundleClosesAt(
 export type DeliveryWithReason = DeliveryRow & { reason: string | null }
 
 const COLUMNS =
-  'id, monitor_id, webhook_id, status, reason, attempts, last_error, created_at, delivered_at, body'
+  'id, monitor_id, webhook_id, status, reason, attempts, last_error, created_at, delivered_at, held_until, body'
 const DELIVERIES_WITH_BODIES = 'deliveries JOIN delivery_bodies ON delivery_row = row'
 const unpackRow = (row: DeliveryWithReason): DeliveryWithReason => ({
   ...row,
@@ -107,7 +107,7 @@ export function findAnyMonitor(
 ): AnyMonitor | null {
   return db
     .query<AnyMonitor, [typeof query]>(
-      `SELECT id, filter_spec, active, active_since, baseline_item_id, updated_at, removed_at
+      `SELECT id, filter_spec, active, active_since, baseline_item_id, updated_at, removed_at, attention
          FROM monitors WHERE id = $id AND customer_id = $customer_id`,
     )
     .get(query)
@@ -122,6 +122,7 @@ export type AnyMonitor = {
   baseline_item_id: string | null
   updated_at: number
   removed_at: number | null
+  attention: string | null
 }
 
 /** All targets that a customer has or had: old deliveries name them. */

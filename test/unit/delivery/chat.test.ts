@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 
 import * as fc from 'fast-check'
 
-import { envelope } from '../../../src/core/delivery/envelope.ts'
+import { alarmBody, envelope } from '../../../src/core/delivery/envelope.ts'
 import { readMessage } from '../../../src/core/delivery/message.ts'
 import { discordBody } from '../../../src/delivery/discord.ts'
 import { slackBody } from '../../../src/delivery/slack.ts'
@@ -258,4 +258,25 @@ test('a cut falls between characters and escapes, and is marked', () => {
   expect(truncate('ab😀d', 4)).toBe('ab…')
   expect(truncate('a&bc', 7, ampersands)).toBe('a&amp;…')
   expect(truncate('a&bc', 6, ampersands)).toBe('a…')
+})
+
+test('an alarm is shown by its title and message', () => {
+  const body = alarmBody({
+    delivery_id: 'dlv_1',
+    monitor_id: 'mon_1',
+    monitor_name: 'grinders',
+    type: 'monitor.alarm',
+    kind: 'silent',
+    since_at: Date.parse('2026-01-31T12:00:00Z'),
+    repeat: 2,
+    silent_after_h: 24,
+  })
+  const shown = readMessage(body, { community: 'subforum', media_hosts: [] })
+  const title = 'Alarm: no matches: grinders'
+  const text =
+    'The monitor grinders has had no match for 24 hours or more. Repeat 2: the alarm is not acknowledged yet.'
+  expect(shown.items).toMatchObject([{ title, text, url: null }])
+  expect(slackBody(shown).text).toBe(title)
+  expect(JSON.stringify(slackBody(shown).blocks)).toContain(text)
+  expect(discordBody(shown).embeds).toEqual([{ title, description: text }])
 })

@@ -58,7 +58,8 @@ test.each([
 
 test('a successful test has no advice', () => {
   const attempt = toAttempt('webhook', answer(204), 0)
-  expect(toReport(attempt, 'dlv_t', 12)).toEqual({
+  expect(toReport(attempt, 'dlv_t', 12, 'oven is cold')).toEqual({
+    body_start: 'oven is cold',
     ok: true,
     status_code: 204,
     delivery_id: 'dlv_t',

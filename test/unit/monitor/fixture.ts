@@ -1,4 +1,5 @@
 import { fail, type Fault, ok, type Outcome } from '../../../src/core/base/result.ts'
+import { attentionSchema, encodeAttention } from '../../../src/core/delivery/attention.ts'
 import { placesOf } from '../../../src/core/filter/feeds.ts'
 import { encodeFilterSpec, parseFilterSpec } from '../../../src/core/filter/parse.ts'
 import type { Item, Page } from '../../../src/core/forum/items.ts'
@@ -239,7 +240,12 @@ export function startMonitorFixture({
     monitor(
       id: string,
       filter_spec: Record<string, unknown>,
-      fields: { webhook_ids?: string[]; cadence_s?: number; baseline?: Item } = {},
+      fields: {
+        webhook_ids?: string[]
+        cadence_s?: number
+        baseline?: Item
+        attention?: object
+      } = {},
     ) {
       const spec = parseFilterSpec(filter_spec, words)
       const { baseline } = fields
@@ -257,11 +263,22 @@ export function startMonitorFixture({
         created_at: now,
         updated_at: now,
         last_match_at: null,
+        attention:
+          fields.attention === undefined
+            ? null
+            : encodeAttention(attentionSchema().parse(fields.attention)),
       }
       transact(run.db, () => startMonitor(run.db, monitor, placesOf(spec, [...streams.keys()])))
     },
     /** Pauses, resumes or edits a monitor. */
-    edit(id: string, change: { active?: boolean; filter_spec?: Record<string, unknown> }) {
+    edit(
+      id: string,
+      change: {
+        active?: boolean
+        filter_spec?: Record<string, unknown>
+        attention?: object | null
+      },
+    ) {
       const before = findMonitor(run.db, CUSTOMER, id)
       if (!before) throw new Error(`there is no monitor ${id}`)
       const spec = change.filter_spec && parseFilterSpec(change.filter_spec, words)
@@ -273,6 +290,10 @@ export function startMonitorFixture({
         active_since: restart ? begins_at : before.active_since,
         filter_spec: spec ? encodeFilterSpec(spec) : before.filter_spec,
         updated_at: Math.max(now, before.updated_at + 1),
+        attention:
+          change.attention === undefined
+            ? before.attention
+            : encodeAttention(change.attention && attentionSchema().parse(change.attention)),
       }
       const places = spec ? placesOf(spec, [...streams.keys()]) : null
       transact(run.db, () => changeMonitor(run.db, monitor, { places, restart, begins_at, now }))

@@ -8,7 +8,8 @@ import type { AccountSecrets } from '../../../src/store/accounts/accounts.ts'
 import { FEEDBACK_STATUSES, FEEDBACK_TYPES } from '../../../src/store/customers/feedback.ts'
 import { PAYMENT_KINDS } from '../../../src/store/customers/ledger.ts'
 import { openDb } from '../../../src/store/db/connection.ts'
-import { DELIVERY_STATUSES } from '../../../src/store/delivery/deliveries.ts'
+import { ALARM_EVENTS, DELIVERY_STATUSES } from '../../../src/store/delivery/deliveries.ts'
+import { ALARM_KINDS } from '../../../src/store/monitoring/alarms.ts'
 import { FOUND_BY } from '../../../src/store/monitoring/matches.ts'
 import { MONITOR_PAUSE_REASONS } from '../../../src/store/monitoring/monitors.ts'
 
@@ -20,6 +21,8 @@ const ACCOUNT_KINDS: Record<AccountSecrets['kind'], true> = { session: true, oau
 const VOCABULARIES: Record<string, readonly string[]> = {
   'accounts.kind': Object.keys(ACCOUNT_KINDS),
   'accounts.state': ACCOUNT_STATES,
+  'alarms.kind': ALARM_KINDS,
+  'deliveries.event': ALARM_EVENTS,
   'deliveries.status': DELIVERY_STATUSES,
   'drafts.state': DRAFT_STATES,
   'feedback.status': FEEDBACK_STATUSES,
@@ -45,7 +48,7 @@ function storedVocabularies(): Record<string, string[]> {
     tables.flatMap(({ name, sql }) =>
       [...sql.matchAll(/CHECK \((\w+) IN \(('[^)]*)\)\)/g)].map(([, column = '', words = '']) => [
         `${name}.${column}`,
-        [...words.matchAll(/'(\w+)'/g)].map(([, word = '']) => word),
+        [...words.matchAll(/'([\w.]+)'/g)].map(([, word = '']) => word),
       ]),
     ),
   )

@@ -19,8 +19,8 @@ const DELIVERY_TONES: { [status: string]: Tone } = {
   paused: 'warn',
 }
 
-/** The state of a delivery, or the type of an event. A pending delivery that failed before is being tried again. */
-export function DeliveryBadge({ status, attempts = 0 }: { status: string; attempts?: number }) {
-  const word = status === 'pending' ? (attempts > 0 ? 'retrying' : 'waiting') : status
+/** The state of a delivery, or the type of an event. A pending delivery that failed before is retrying, else waiting. */
+export function DeliveryBadge({ status }: { status: string }) {
+  const word = status === 'pending' ? 'waiting' : status
   return <Badge tone={DELIVERY_TONES[word] ?? 'plain'}>{word}</Badge>
 }

@@ -5,8 +5,8 @@ import { Icon } from './icon.tsx'
 type Column<T> = {
   title: string
   cell: (row: T) => ComponentChildren
-  /** `figure`: right-aligned. `main`: the heading of the card on a narrow screen. */
-  kind?: 'figure' | 'main' | 'actions'
+  /** `figure`: right-aligned. `main`: the heading of the card on a narrow screen. `name`: wide enough for a word. */
+  kind?: 'figure' | 'main' | 'name' | 'actions'
 }
 
 type DataTableProps<T> = {

@@ -19,6 +19,7 @@ import { type FormField, type FormPart, formParts, moreParts } from '../../lib/f
 import { dashboardPath, go, Link } from '../../lib/route.tsx'
 import { lackOf, placeHint, selectedSources } from '../../lib/sources.ts'
 import type { Monitor, MonitorList, Source, Webhook } from '../../lib/types.ts'
+import { AttentionFields, toAttention, toTypedAttention } from './attention.tsx'
 import { type PreviewState, PreviewView, usePreview } from './preview.tsx'
 import { SourceField } from './source-field.tsx'
 
@@ -295,6 +296,7 @@ function MonitorForm({ monitor }: { monitor: Monitor | null }) {
   const [name, setName] = useState(monitor?.name ?? '')
   const [cadence, setCadence] = useState(monitor === null ? '' : String(monitor.cadence_s))
   const [targets, setTargets] = useState<Targets>(monitor?.webhook_ids ?? null)
+  const [attention, setAttention] = useState(() => toTypedAttention(monitor?.attention))
   const spec = toSpec(typed, fields, monitor?.filter_spec)
   const specJson = useDebounced(JSON.stringify(spec), DEBOUNCE_MS)
   const preview = usePreview(specJson)
@@ -306,6 +308,7 @@ function MonitorForm({ monitor }: { monitor: Monitor | null }) {
       filter_spec: spec,
       name: name.trim() === '' ? null : name.trim(),
       ...(cadence.trim() !== '' && { cadence_s: numberOr(cadence) }),
+      attention: toAttention(attention, monitor?.attention ?? null),
     }
     const answer = await action.run(() =>
       monitor === null
@@ -365,9 +368,21 @@ function MonitorForm({ monitor }: { monitor: Monitor | null }) {
             />
           </fieldset>
           <TargetFields targets={targets} setTargets={setTargets} error={errorOf('webhook_ids')} />
+          <AttentionFields
+            typed={attention}
+            setTyped={setAttention}
+            before={monitor?.attention ?? null}
+            error={errorOf('attention')}
+          />
           <RemainingError
             failure={action.failure}
-            fieldNames={[...fields.map((it) => it.name), 'name', 'cadence_s', 'webhook_ids']}
+            fieldNames={[
+              ...fields.map((it) => it.name),
+              'name',
+              'cadence_s',
+              'webhook_ids',
+              'attention',
+            ]}
           />
           <div class="actions">
             <button type="submit" class="main" disabled={action.busy}>

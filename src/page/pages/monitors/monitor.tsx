@@ -4,7 +4,14 @@ import { Badge } from '../../components/base/badge.tsx'
 import { Copyable } from '../../components/base/copyable.tsx'
 import { Confirm } from '../../components/base/dialog.tsx'
 import { TextField } from '../../components/base/field.tsx'
-import { assignErrors, EmptyState, ErrorNotice, Skeleton } from '../../components/base/notice.tsx'
+import {
+  assignErrors,
+  EmptyState,
+  ErrorNotice,
+  Notice,
+  sentence,
+  Skeleton,
+} from '../../components/base/notice.tsx'
 import { notify } from '../../components/base/toast.tsx'
 import { CoverageStrip } from '../../components/coverage-strip.tsx'
 import { ReasonsView } from '../../components/criteria.tsx'
@@ -18,6 +25,8 @@ import { inShort } from '../../lib/filter-spec.ts'
 import { monitorStatus } from '../../lib/monitor-status.ts'
 import { dashboardPath, go, Link } from '../../lib/route.tsx'
 import type { Delivery, Health, Monitor, MonitorList, Webhook, Why } from '../../lib/types.ts'
+import { targetsOf, webhookName, webhookProblem, webhookStatus } from '../../lib/webhook-health.ts'
+import { Alarms } from './attention.tsx'
 import { CoverageDetails, DeliveryStats, Streams } from './coverage.tsx'
 
 /** The actions of a monitor: pause, resume, edit, remove. */
@@ -77,19 +86,37 @@ function MonitorTargets({ monitor: { webhook_ids } }: { monitor: Monitor }) {
   const { value } = useQuery<{ webhooks: Webhook[] }>(`${monitor_path}/webhook/list`, {
     fresh_ms: REFRESH_MS,
   })
-  const named = webhook_ids?.map((id) => value?.webhooks.find((it) => it.id === id)?.name ?? id)
+  const targets = value && targetsOf(webhook_ids, value.webhooks)
   return (
     <section aria-labelledby="targets">
       <h2 id="targets">Targets</h2>
+      {targets && <TargetProblems targets={targets} />}
       <p>
-        {named === undefined
-          ? `Every active webhook of the account (${value?.webhooks.filter((it) => it.active).length ?? '…'}).`
-          : named.length === 0
-            ? 'None: its webhooks were deleted. Read matches from the Atom feed.'
-            : named.join(', ')}{' '}
-        <Link to={dashboardPath('webhooks')}>Webhooks</Link>
+        {webhook_ids === null
+          ? `Every active webhook of the account (${targets?.length ?? '…'})${targets?.length ? ': ' : '.'}`
+          : webhook_ids.length === 0 &&
+            'None: its webhooks were deleted. Read matches from the Atom feed.'}
+        {targets?.map(webhookName).join(', ')} <Link to={dashboardPath('webhooks')}>Webhooks</Link>
       </p>
     </section>
+  )
+}
+
+/** Targets that do not take the deliveries of a monitor now. */
+function TargetProblems({ targets }: { targets: readonly Webhook[] }) {
+  const failing = targets.filter((it) => webhookProblem(it) !== null)
+  if (failing.length === 0) return null
+  return (
+    <Notice tone={failing.every((it) => it.health.state === 'retrying') ? 'warn' : 'bad'}>
+      {failing.map((it) => (
+        <p key={it.id}>
+          <strong>
+            {webhookName(it)}: {webhookStatus(it).word.toLowerCase()}.
+          </strong>{' '}
+          {sentence(webhookProblem(it) ?? '')}
+        </p>
+      ))}
+    </Notice>
   )
 }
 
@@ -206,6 +233,7 @@ export function MonitorPage({ id }: { id: string }) {
       lead={monitor.name === null ? undefined : inShort(monitor.filter_spec, words)}
     >
       <ErrorNotice failure={health.failure ?? list.failure} again={again} />
+      {health.value && <Alarms id={id} health={health.value} again={health.again} />}
       <section class="card" aria-labelledby="coverage">
         <div class="card-head">
           <h2 id="coverage">Coverage in 24 hours</h2>

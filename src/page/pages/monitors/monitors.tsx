@@ -13,7 +13,8 @@ import { inShort } from '../../lib/filter-spec.ts'
 import { count, formatDuration, many } from '../../lib/format.ts'
 import { monitorStatus } from '../../lib/monitor-status.ts'
 import { dashboardPath, Link } from '../../lib/route.tsx'
-import type { Health, Monitor, MonitorList } from '../../lib/types.ts'
+import type { Health, Monitor, MonitorList, Webhook } from '../../lib/types.ts'
+import { targetsOf, webhookName, webhookProblem, webhookStatus } from '../../lib/webhook-health.ts'
 
 const LIST_MS = 30_000
 /** Minimum age of a health response before it is requested again: each visible monitor costs one rate-limited call. */
@@ -24,6 +25,9 @@ const PAGE_SIZE = 20
 export function Monitors() {
   const { monitor_path, words } = useCurrentUser()
   const list = useQuery<MonitorList>(`${monitor_path}/list`, { every_ms: LIST_MS })
+  const hooks = useQuery<{ webhooks: Webhook[] }>(`${monitor_path}/webhook/list`, {
+    every_ms: LIST_MS,
+  })
   const [search, setSearch] = useState('')
   const [most, setMost] = useState(PAGE_SIZE)
   const all = list.value?.monitors ?? []
@@ -63,7 +67,7 @@ export function Monitors() {
       {all.length > 0 && found.length === 0 && <EmptyState title="No monitors match this search" />}
       <ul class="cards">
         {found.slice(0, most).map((it) => (
-          <MonitorCard key={it.id} monitor={it} />
+          <MonitorCard key={it.id} monitor={it} webhooks={hooks.value?.webhooks ?? []} />
         ))}
       </ul>
       {found.length > most && (
@@ -75,7 +79,7 @@ export function Monitors() {
   )
 }
 
-function MonitorCard({ monitor }: { monitor: Monitor }) {
+function MonitorCard({ monitor, webhooks }: { monitor: Monitor; webhooks: readonly Webhook[] }) {
   const { monitor_path, words } = useCurrentUser()
   const { id, name, filter_spec, cadence_s, last_match_at } = monitor
   const { value: health } = useQuery<Health>(
@@ -85,6 +89,9 @@ function MonitorCard({ monitor }: { monitor: Monitor }) {
     },
   )
   const status = health && monitorStatus(health)
+  const failing = targetsOf(monitor.webhook_ids, webhooks).filter(
+    (it) => webhookProblem(it) !== null,
+  )
   return (
     <li class="card monitor-card">
       <div class="card-head">
@@ -103,6 +110,16 @@ function MonitorCard({ monitor }: { monitor: Monitor }) {
         </span>
         <span>{count(health?.delivered_24h)} delivered in 24 h</span>
       </p>
+      {failing.length > 0 && (
+        <p class="facts target-problems">
+          {failing.map((it) => (
+            <span key={it.id}>
+              <Badge tone={webhookStatus(it).tone}>{webhookStatus(it).word}</Badge>{' '}
+              <Link to={dashboardPath('webhooks')}>{webhookName(it)}</Link>
+            </span>
+          ))}
+        </p>
+      )}
     </li>
   )
 }

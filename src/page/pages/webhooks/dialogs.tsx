@@ -19,6 +19,7 @@ export function WebhookNewDialog({ close, again }: { close: () => void; again: (
   const { monitor_path } = useCurrentUser()
   const [url, setUrl] = useState('')
   const [kind, setKind] = useState<string>('')
+  const [name, setName] = useState('')
   const [typed, setTyped] = useState({ token: '', username: '' })
   const [webhook, setWebhook] = useState<WebhookCreated | null>(null)
   const action = useAction()
@@ -30,6 +31,7 @@ export function WebhookNewDialog({ close, again }: { close: () => void; again: (
       postJson<WebhookCreated>(`${monitor_path}/webhook/create`, {
         url: url.trim(),
         ...(kind !== '' && { kind }),
+        ...(name.trim() !== '' && { name: name.trim() }),
         ...typedCredentials(effective, typed),
       }),
     )
@@ -39,7 +41,13 @@ export function WebhookNewDialog({ close, again }: { close: () => void; again: (
   }
 
   if (webhook !== null) return <WebhookCreatedDialog webhook={webhook} close={close} />
-  const { errorOf, rest } = assignErrors(action.failure, ['url', 'kind', 'token', 'username'])
+  const { errorOf, rest } = assignErrors(action.failure, [
+    'url',
+    'kind',
+    'name',
+    'token',
+    'username',
+  ])
   return (
     <FormDialog
       title="New webhook"
@@ -72,10 +80,22 @@ export function WebhookNewDialog({ close, again }: { close: () => void; again: (
           <Choice<string> {...attributes} value={kind} options={KINDS} change={setKind} />
         )}
       </Field>
+      <NameField value={name} error={errorOf('name')} change={setName} />
       <ServiceFields kind={effective} typed={typed} change={setTyped} errorOf={errorOf} />
     </FormDialog>
   )
 }
+
+type NameFieldProps = { value: string; error: string | null; change: (name: string) => void }
+
+const NameField = (props: NameFieldProps) => (
+  <TextField
+    {...props}
+    label="Name"
+    hint="Optional. Shown in place of the address."
+    maxLength={100}
+  />
+)
 
 function WebhookCreatedDialog({ webhook, close }: { webhook: WebhookCreated; close: () => void }) {
   const signed = webhook.kind === 'webhook'
@@ -107,9 +127,10 @@ function WebhookCreatedDialog({ webhook, close }: { webhook: WebhookCreated; clo
 
 type WebhookEditDialogProps = { webhook: Webhook; close: () => void; again: () => void }
 
-/** Edits a webhook: name, active, rate limit, ordering. */
+/** Edits a webhook: address, name, active, rate limit, ordering. */
 export function WebhookEditDialog({ webhook, close, again }: WebhookEditDialogProps) {
   const { monitor_path } = useCurrentUser()
+  const [url, setUrl] = useState(webhook.url)
   const [name, setName] = useState(webhook.name ?? '')
   const [active, setActive] = useState(webhook.active)
   const [pace, setPace] = useState(String(webhook.max_per_second ?? ''))
@@ -117,11 +138,13 @@ export function WebhookEditDialog({ webhook, close, again }: WebhookEditDialogPr
   const [typed, setTyped] = useState({ token: '', username: '' })
   const action = useAction()
   const paceText = pace.trim()
+  const moved = url.trim() !== webhook.url
 
   async function save() {
     const answer = await action.run(() =>
       postJson(`${monitor_path}/webhook/update`, {
         id: webhook.id,
+        ...(moved && { url: url.trim() }),
         name: name.trim() === '' ? null : name.trim(),
         // Sent only if changed: an email webhook that awaits confirmation keeps its state.
         ...(active !== webhook.active && { active }),
@@ -132,11 +155,12 @@ export function WebhookEditDialog({ webhook, close, again }: WebhookEditDialogPr
       }),
     )
     if (!answer.ok) return
-    notify('Saved.')
+    notify(moved ? 'Saved. Test the new address.' : 'Saved.')
     close()
     again()
   }
   const { errorOf, rest } = assignErrors(action.failure, [
+    'url',
     'name',
     'max_per_second',
     'token',
@@ -151,14 +175,19 @@ export function WebhookEditDialog({ webhook, close, again }: WebhookEditDialogPr
       submit={save}
       close={close}
     >
-      <TextField
-        label="Name"
-        hint="Optional. A label for your own use."
-        error={errorOf('name')}
-        value={name}
-        maxLength={100}
-        change={setName}
-      />
+      {webhook.kind !== 'email' && (
+        <TextField
+          label="URL"
+          hint={`An address of the same kind, ${KIND_NAMES[webhook.kind]}.${webhook.has_credentials ? ' A new URL needs the token or password again.' : ' The signing secret stays.'}`}
+          error={errorOf('url')}
+          inputMode="url"
+          value={url}
+          spellcheck={false}
+          autocapitalize="none"
+          change={setUrl}
+        />
+      )}
+      <NameField value={name} error={errorOf('name')} change={setName} />
       <TextField
         label="Rate limit"
         hint="Deliveries per second, such as 0.5. Empty: no limit."

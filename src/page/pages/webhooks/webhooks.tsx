@@ -18,9 +18,11 @@ import { useAction } from '../../hooks/use-action.ts'
 import { useQuery } from '../../hooks/use-query.ts'
 import { postJson } from '../../lib/api.ts'
 import { count } from '../../lib/format.ts'
-import { errorReason, pauseReason } from '../../lib/reasons.ts'
+import { errorReason } from '../../lib/reasons.ts'
 import type { TestReport, Webhook } from '../../lib/types.ts'
+import { webhookName, webhookStatus } from '../../lib/webhook-health.ts'
 import { WebhookEditDialog, WebhookNewDialog, WebhookRotateDialog } from './dialogs.tsx'
+import { HealthFacts, ResponseBody, WebhookProblem } from './health.tsx'
 
 type WebhookDialog = 'edit' | 'rotate' | 'delete' | null
 
@@ -32,6 +34,7 @@ function WebhookCard({ webhook, again }: { webhook: Webhook; again: () => void }
   const [report, setReport] = useState<TestReport | null>(null)
   const action = useAction()
   const done = () => setDialog(null)
+  const status = webhookStatus(webhook)
 
   async function test() {
     setReport(null)
@@ -45,10 +48,10 @@ function WebhookCard({ webhook, again }: { webhook: Webhook; again: () => void }
   return (
     <li class="card">
       <div class="card-head">
-        <h2>{name ?? <span class="address">{url}</span>}</h2>
-        <State webhook={webhook} />
+        <h2 class="address">{webhookName(webhook)}</h2>
+        <Badge tone={status.tone}>{status.word}</Badge>
       </div>
-      {name !== null && <p class="quiet address">{url}</p>}
+      <p class="quiet address">{url}</p>
       <p class="quiet small-text facts">
         <span>{kind}</span>
         <span>
@@ -57,14 +60,8 @@ function WebhookCard({ webhook, again }: { webhook: Webhook; again: () => void }
         {webhook.max_per_second !== null && <span>at most {webhook.max_per_second} a second</span>}
         {webhook.ordered && <span>ordered</span>}
       </p>
-      {paused_at !== null && (
-        <Notice tone="warn">
-          <p>
-            Paused <Time at={paused_at} />: {pauseReason(webhook.pause_reason ?? 'unknown')}. Fix
-            the receiver, then test it: a successful test resumes the webhook.
-          </p>
-        </Notice>
-      )}
+      <HealthFacts webhook={webhook} />
+      <WebhookProblem webhook={webhook} />
       {kind === 'email' && !active && paused_at === null && (
         <Notice tone="plain">
           <p>
@@ -112,12 +109,8 @@ function WebhookCard({ webhook, again }: { webhook: Webhook; again: () => void }
   )
 }
 
-function State({ webhook: { active, paused_at } }: { webhook: Webhook }) {
-  if (paused_at !== null) return <Badge tone="warn">Paused</Badge>
-  return active ? <Badge tone="good">Active</Badge> : <Badge tone="quiet">Off</Badge>
-}
-
-function Report({ report: { ok, detail, hint, reason, duration_ms } }: { report: TestReport }) {
+function Report({ report }: { report: TestReport }) {
+  const { ok, detail, hint, reason, duration_ms, body_start } = report
   return (
     <Notice tone={ok ? 'good' : 'bad'}>
       <p>
@@ -126,6 +119,7 @@ function Report({ report: { ok, detail, hint, reason, duration_ms } }: { report:
       </p>
       {!ok && hint !== null && <p>{sentence(hint)}</p>}
       {!ok && hint === null && reason !== null && <p>{sentence(errorReason(reason))}</p>}
+      <ResponseBody text={body_start} />
     </Notice>
   )
 }

@@ -74,7 +74,8 @@ CREATE TABLE usage_hours (
 -- secret is sealed. Deleted targets keep their row, because old deliveries name them. awaits_confirmation 1: the
 -- reader has not confirmed yet, and receives only the confirmation mail. max_per_second and ordered are settings of
 -- the receiver. old_secret is the one before the last rotation, which signs too until old_secret_until. credentials:
--- sealed token or user and password at a push service or broker, whose url has none.
+-- sealed token or user and password at a push service or broker, whose url has none. refused_since: the first failed
+-- attempt since the last success or test. last_failure_row, last_failure_n: the attempt that failed last.
 CREATE TABLE webhooks (
   id              TEXT    PRIMARY KEY,
   customer_id     TEXT    NOT NULL REFERENCES customers (id),
@@ -96,9 +97,24 @@ CREATE TABLE webhooks (
   old_secret      BLOB,
   old_secret_until INTEGER CHECK ((old_secret IS NULL) = (old_secret_until IS NULL)),
   credentials     BLOB,
+  last_success_at INTEGER,
+  refused_since   INTEGER,
+  last_failure_at INTEGER,
+  last_failure_row INTEGER,
+  last_failure_n  INTEGER,
   CHECK ((paused_at IS NULL) = (pause_reason IS NULL))
 ) STRICT;
 CREATE INDEX webhooks_customer ON webhooks (customer_id) WHERE deleted_at IS NULL;
+
+-- Attempts by their outcome. hour = floor(ms / 3600000). Counted as they end, because a day may have a million of them;
+-- hours that are over a day old are deleted with the next attempt.
+CREATE TABLE webhook_hours (
+  webhook_id      TEXT    NOT NULL REFERENCES webhooks (id),
+  hour            INTEGER NOT NULL,
+  succeeded       INTEGER NOT NULL DEFAULT 0,
+  failed          INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (webhook_id, hour)
+) STRICT, WITHOUT ROWID;
 
 -- The confirmation mails of the last day. address is compared: in lower case, without a tag. Each row counts toward the
 -- daily limits of its address, its customer and the process.
@@ -112,7 +128,7 @@ CREATE INDEX confirmation_mails_sent ON confirmation_mails (sent_at);
 
 -- webhook_ids null: every active webhook of the customer. '[]': none. cadence_s is the promised cadence,
 -- requested_cadence_s the requested one. baseline_item_id: the fullname after which the monitor begins, when one was
--- given.
+-- given. attention: JSON of quiet hours, digests and alarms; null: matches are sent at once.
 CREATE TABLE monitors (
   id              TEXT    PRIMARY KEY,
   customer_id     TEXT    NOT NULL REFERENCES customers (id),
@@ -128,8 +144,10 @@ CREATE TABLE monitors (
   created_at      INTEGER NOT NULL,
   updated_at      INTEGER NOT NULL,
   last_match_at   INTEGER,
-  removed_at      INTEGER
+  removed_at      INTEGER,
+  attention       TEXT
 ) STRICT;
+CREATE INDEX monitors_attention ON monitors (id) WHERE attention IS NOT NULL AND removed_at IS NULL;
 CREATE INDEX monitors_customer ON monitors (customer_id) WHERE removed_at IS NULL;
 
 -- Feeds polled with one request. anchor_ids: the ids of the newest rows of its last complete poll; epoch: when that ended, in
@@ -317,7 +335,8 @@ CREATE TABLE matches (
 -- For the invariants, which check recent matches without reading all.
 CREATE INDEX matches_at ON matches (matched_at);
 
--- Matches that wait to be sent together. webhook_id null: for the pull API. Frozen into a delivery at close_at.
+-- Matches that wait to be sent together. webhook_id null: for the pull API. Frozen into a delivery at close_at. digest 1:
+-- close_at is a time of the monitor's digest, not the end of a window.
 CREATE TABLE bundles (
   id              INTEGER PRIMARY KEY,
   customer_id     TEXT    NOT NULL REFERENCES customers (id),
@@ -326,7 +345,8 @@ CREATE TABLE bundles (
   opened_at       INTEGER NOT NULL,
   close_at        INTEGER NOT NULL,
   items           INTEGER NOT NULL DEFAULT 0,
-  bytes           INTEGER NOT NULL DEFAULT 0
+  bytes           INTEGER NOT NULL DEFAULT 0,
+  digest          INTEGER NOT NULL DEFAULT 0 CHECK (digest IN (0, 1))
 ) STRICT;
 CREATE INDEX bundles_close ON bundles (close_at);
 CREATE INDEX bundles_monitor ON bundles (monitor_id, webhook_id);
@@ -339,6 +359,20 @@ CREATE TABLE bundle_items (
   body            TEXT    NOT NULL,
   PRIMARY KEY (bundle_id, item_id)
 ) STRICT, WITHOUT ROWID;
+
+-- Alarms of monitors, open until ended_at; one of a kind at a time. next_repeat_at null: not repeated, or acknowledged.
+CREATE TABLE alarms (
+  id              INTEGER PRIMARY KEY,
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  kind            TEXT    NOT NULL CHECK (kind IN ('silent', 'degraded')),
+  opened_at       INTEGER NOT NULL,
+  repeats         INTEGER NOT NULL DEFAULT 0,
+  next_repeat_at  INTEGER,
+  acknowledged_at INTEGER,
+  ended_at        INTEGER
+) STRICT;
+CREATE UNIQUE INDEX alarms_open ON alarms (monitor_id, kind) WHERE ended_at IS NULL;
+CREATE INDEX alarms_ended ON alarms (ended_at) WHERE ended_at IS NOT NULL;
 
 -- Items that match except for a threshold they may still reach. They are rechecked until until_at (platform clock).
 -- rechecked_at: last recheck.
@@ -357,6 +391,7 @@ CREATE TABLE candidates (
 CREATE INDEX candidates_rechecked ON candidates (rechecked_at);
 
 -- row: the key used by other tables, because ids are hashes. in_order 1: waits for a target with ordered deliveries.
+-- held_until: end of the quiet hours for which it waits. event: null for matches.
 CREATE TABLE deliveries (
   row             INTEGER PRIMARY KEY,
   id              TEXT    NOT NULL UNIQUE,
@@ -375,6 +410,8 @@ CREATE TABLE deliveries (
   last_error      TEXT,
   created_at      INTEGER NOT NULL,
   delivered_at    INTEGER,
+  held_until      INTEGER,
+  event           TEXT    CHECK (event IN ('monitor.alarm', 'monitor.alarm_ended')),
   CHECK ((status = 'delivered') = (delivered_at IS NOT NULL)),
   CHECK ((status = 'pending') = (next_attempt_at IS NOT NULL)),
   CHECK (lease IS NULL OR status = 'pending')
@@ -387,6 +424,7 @@ CREATE INDEX deliveries_retrying ON deliveries (webhook_id, created_at) WHERE st
 -- Listed newest first, but indexed oldest first: inserting at the front makes SQLite shift its pages again and again.
 CREATE INDEX deliveries_customer ON deliveries (customer_id, created_at, id);
 CREATE INDEX deliveries_monitor ON deliveries (monitor_id, created_at, id);
+CREATE INDEX deliveries_webhook ON deliveries (webhook_id, created_at, id, monitor_id);
 -- The oldest waiting delivery of each monitor, for targets with ordered deliveries.
 CREATE INDEX deliveries_in_order ON deliveries (webhook_id, monitor_id, created_at, id) WHERE in_order = 1 AND status = 'pending';
 -- Health counts deliveries by the day on which they ended, not on which they were created.
@@ -539,6 +577,15 @@ CREATE TABLE web_sessions (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX web_sessions_key ON web_sessions (key_id, last_used_at);
 CREATE INDEX web_sessions_used ON web_sessions (last_used_at);
+
+-- One-time links that sign a browser in as a key. A link is deleted by its use.
+CREATE TABLE sign_in_links (
+  hash            BLOB    PRIMARY KEY,
+  key_id          TEXT    NOT NULL REFERENCES api_keys (id),
+  expires_at      INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sign_in_links_key ON sign_in_links (key_id, expires_at);
+CREATE INDEX sign_in_links_end ON sign_in_links (expires_at);
 
 -- Feedback of customers and the operator's answers. Ids are in creation order: they are the cursor of the list.
 CREATE TABLE feedback (
@@ -707,5 +754,5 @@ WHEN EXISTS (SELECT 1 FROM operator_actions WHERE seq = NEW.seq)
 BEGIN SELECT RAISE(ABORT, 'operator_actions is append-only'); END;
 
 -- Missed deliveries are queried by status, and may be a handful among a million delivered ones.
-CREATE INDEX deliveries_missed ON deliveries (customer_id, status, created_at, id, monitor_id)
+CREATE INDEX deliveries_missed ON deliveries (customer_id, status, created_at, id, monitor_id, webhook_id)
   WHERE status IN ('failed', 'dead', 'suppressed');

@@ -100,7 +100,7 @@ describe.each(Object.keys(COMPLETE))('%s', (name) => {
   })
 
   test.skipIf(!there)('offers the second words of a group', () => {
-    expect(offer('key', '')).toEqual(['create', 'import', 'list', 'revoke'])
+    expect(offer('key', '')).toEqual(['create', 'import', 'list', 'revoke', 'sign-in-link'])
     expect(offer('key', 'cr')).toEqual(['create'])
   })
 

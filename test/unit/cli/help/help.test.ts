@@ -61,6 +61,17 @@ test.each([[['--config', 'x.toml', 'serve']], [['--custmer']]])(
   },
 )
 
+test('the overview has few groups, and one line for each command', async () => {
+  const { out } = await forumd('help')
+  const list = out.slice(out.indexOf('\nStart:\n'), out.indexOf('\nEvery command'))
+  const lines = list.split('\n').filter((line) => line !== '')
+
+  expect(lines.filter((line) => line.endsWith(':')).length).toBeLessThanOrEqual(5)
+  expect(
+    lines.filter((line) => !line.endsWith(':')).map((line) => line.slice(2, 20).trim()),
+  ).toEqual([...COMMANDS.keys()])
+})
+
 test('no line of help is longer than a terminal is wide', async () => {
   const texts = [await forumd('help'), await forumd('help', 'key')]
   for (const name of COMMANDS.keys()) texts.push(await forumd('help', ...name.split(' ')))
@@ -134,6 +145,6 @@ test('every command that lists or tests something supports --json', async () => 
 })
 
 test('only the general overview contains the first steps', async () => {
-  expect((await forumd('help')).out).toContain('\n  forumd check-config\n')
+  expect((await forumd('help')).out).toContain('\n  forumd init ')
   expect((await forumd('help', 'key')).out).not.toContain('check-config')
 })

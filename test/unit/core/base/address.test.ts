@@ -4,6 +4,7 @@ import * as fc from 'fast-check'
 
 import {
   createAllowed,
+  guardLines,
   isPublic,
   isPublicName,
   judgeAddresses,
@@ -186,4 +187,37 @@ test('the parser throws for no text', () => {
       },
     ),
   )
+})
+
+test.each([
+  ['http://localhost:9000/', ['[guard]', 'allow_targets = ["localhost"]', 'allow_http = true']],
+  ['https://nas.lan/', ['[guard]', 'allow_targets = ["nas.lan"]']],
+  ['https://192.168.1.5/', ['[guard]', 'allow_targets = ["192.168.1.5"]']],
+  ['http://[fd00::1]:80/', ['[guard]', 'allow_targets = ["fd00::1"]', 'allow_http = true']],
+  [
+    'http://hooks.example.com/',
+    ['[guard]', 'allow_targets = ["hooks.example.com"]', 'allow_http = true'],
+  ],
+  ['https://hooks.example.com:22/', ['[guard]', 'allow_targets = ["hooks.example.com"]']],
+])('the lines for %s allow it', (url, lines) => {
+  const refused = refusal(url)
+  const allow_targets = [/"(.+)"/.exec(lines[1] ?? '')?.[1] ?? '']
+
+  expect(refused && guardLines(url, refused)).toEqual(lines)
+  const allowed = createAllowed({ allow_targets, allow_http: lines.length === 3 })
+  expect(refusal(url, ['10.1.2.3'], allowed)).toBeNull()
+})
+
+test.each([
+  'https://169.254.169.254/',
+  'https://0.0.0.0/',
+  'ftp://nas.lan/',
+  'https://user:password@nas.lan/',
+  'http://nas.lan:0/',
+  'https://0x7f.1/',
+])('there are no lines for %s', (url) => {
+  const refused = refusal(url)
+
+  expect(refused).not.toBeNull()
+  expect(refused && guardLines(url, refused)).toBeNull()
 })

@@ -43,6 +43,7 @@ const health = (more: Partial<Health> = {}): Health => ({
   id: 'mon_1',
   active: true,
   pause_reason: null,
+  alarms: [],
   daily_delivery_ceiling: 10_000,
   delivered_24h: 0,
   failed_24h: 0,

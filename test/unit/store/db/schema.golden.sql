@@ -136,6 +136,17 @@ CREATE TABLE accounts (
   CHECK ((state = 'cooling') = (cooling_until IS NOT NULL))
 ) STRICT;
 
+CREATE TABLE alarms (
+  id              INTEGER PRIMARY KEY,
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  kind            TEXT    NOT NULL CHECK (kind IN ('silent', 'degraded')),
+  opened_at       INTEGER NOT NULL,
+  repeats         INTEGER NOT NULL DEFAULT 0,
+  next_repeat_at  INTEGER,
+  acknowledged_at INTEGER,
+  ended_at        INTEGER
+) STRICT;
+
 CREATE TABLE api_keys (
   id              TEXT    PRIMARY KEY,
   customer_id     TEXT    REFERENCES customers (id),
@@ -192,7 +203,8 @@ CREATE TABLE bundles (
   opened_at       INTEGER NOT NULL,
   close_at        INTEGER NOT NULL,
   items           INTEGER NOT NULL DEFAULT 0,
-  bytes           INTEGER NOT NULL DEFAULT 0
+  bytes           INTEGER NOT NULL DEFAULT 0,
+  digest          INTEGER NOT NULL DEFAULT 0 CHECK (digest IN (0, 1))
 ) STRICT;
 
 CREATE TABLE candidates (
@@ -254,6 +266,8 @@ CREATE TABLE deliveries (
   last_error      TEXT,
   created_at      INTEGER NOT NULL,
   delivered_at    INTEGER,
+  held_until      INTEGER,
+  event           TEXT    CHECK (event IN ('monitor.alarm', 'monitor.alarm_ended')),
   CHECK ((status = 'delivered') = (delivered_at IS NOT NULL)),
   CHECK ((status = 'pending') = (next_attempt_at IS NOT NULL)),
   CHECK (lease IS NULL OR status = 'pending')
@@ -477,7 +491,8 @@ CREATE TABLE monitors (
   created_at      INTEGER NOT NULL,
   updated_at      INTEGER NOT NULL,
   last_match_at   INTEGER,
-  removed_at      INTEGER
+  removed_at      INTEGER,
+  attention       TEXT
 ) STRICT;
 
 CREATE TABLE observation_events (
@@ -545,6 +560,12 @@ CREATE TABLE proxies (
   last_error      TEXT
 ) STRICT;
 
+CREATE TABLE sign_in_links (
+  hash            BLOB    PRIMARY KEY,
+  key_id          TEXT    NOT NULL REFERENCES api_keys (id),
+  expires_at      INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE source_accounts (
   source          TEXT    PRIMARY KEY,
   credential      BLOB    NOT NULL,
@@ -576,6 +597,14 @@ CREATE TABLE web_sessions (
   last_used_at    INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE webhook_hours (
+  webhook_id      TEXT    NOT NULL REFERENCES webhooks (id),
+  hour            INTEGER NOT NULL,
+  succeeded       INTEGER NOT NULL DEFAULT 0,
+  failed          INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (webhook_id, hour)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE webhooks (
   id              TEXT    PRIMARY KEY,
   customer_id     TEXT    NOT NULL REFERENCES customers (id),
@@ -597,8 +626,17 @@ CREATE TABLE webhooks (
   old_secret      BLOB,
   old_secret_until INTEGER CHECK ((old_secret IS NULL) = (old_secret_until IS NULL)),
   credentials     BLOB,
+  last_success_at INTEGER,
+  refused_since   INTEGER,
+  last_failure_at INTEGER,
+  last_failure_row INTEGER,
+  last_failure_n  INTEGER,
   CHECK ((paused_at IS NULL) = (pause_reason IS NULL))
 ) STRICT;
+
+CREATE INDEX alarms_ended ON alarms (ended_at) WHERE ended_at IS NOT NULL;
+
+CREATE UNIQUE INDEX alarms_open ON alarms (monitor_id, kind) WHERE ended_at IS NULL;
 
 CREATE INDEX api_keys_customer ON api_keys (customer_id);
 
@@ -622,7 +660,7 @@ CREATE INDEX deliveries_in_order ON deliveries (webhook_id, monitor_id, created_
 
 CREATE INDEX deliveries_leased ON deliveries (lease) WHERE lease IS NOT NULL;
 
-CREATE INDEX deliveries_missed ON deliveries (customer_id, status, created_at, id, monitor_id)
+CREATE INDEX deliveries_missed ON deliveries (customer_id, status, created_at, id, monitor_id, webhook_id)
   WHERE status IN ('failed', 'dead', 'suppressed');
 
 CREATE INDEX deliveries_monitor ON deliveries (monitor_id, created_at, id);
@@ -630,6 +668,8 @@ CREATE INDEX deliveries_monitor ON deliveries (monitor_id, created_at, id);
 CREATE INDEX deliveries_retrying ON deliveries (webhook_id, created_at) WHERE status = 'pending' AND retry_index > 0;
 
 CREATE INDEX deliveries_undelivered ON deliveries (monitor_id, created_at) WHERE status IN ('dead', 'failed');
+
+CREATE INDEX deliveries_webhook ON deliveries (webhook_id, created_at, id, monitor_id);
 
 CREATE INDEX drafts_by_time ON drafts (created_at);
 
@@ -667,6 +707,8 @@ CREATE INDEX monitor_feeds_feed ON monitor_feeds (feed_id);
 
 CREATE INDEX monitor_feeds_first ON monitor_feeds (feed_id) WHERE active_from_seq = -1;
 
+CREATE INDEX monitors_attention ON monitors (id) WHERE attention IS NOT NULL AND removed_at IS NULL;
+
 CREATE INDEX monitors_customer ON monitors (customer_id) WHERE removed_at IS NULL;
 
 CREATE INDEX named_writes_age ON idempotent_writes (created_at);
@@ -680,6 +722,10 @@ CREATE INDEX operator_events_due ON operator_events (next_attempt_at) WHERE stat
 CREATE INDEX operator_events_subject ON operator_events (kind, subject, created_at);
 
 CREATE INDEX payments_customer ON payments (customer_id, created_at DESC);
+
+CREATE INDEX sign_in_links_end ON sign_in_links (expires_at);
+
+CREATE INDEX sign_in_links_key ON sign_in_links (key_id, expires_at);
 
 CREATE INDEX web_sessions_key ON web_sessions (key_id, last_used_at);
 

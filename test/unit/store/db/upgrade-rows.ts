@@ -66,12 +66,15 @@ const ROWS: Readonly<Record<number, string>> = {
     INSERT INTO feeds (id, key, kind, place, requested_interval_s, interval_s, next_check_at, last_check_at, created_at)
       VALUES (3, 'stream:hn', 'stream', 'hn', 60, 60, 3000, 2000, 1000);
     INSERT INTO feed_streams VALUES (3, '{"last":5}', 'dense', 3, 5, 6, 9, NULL, 1000, 2000, '[[1000,5]]', 1, 1500, 3, 4, 900, 800, 1500);
-    INSERT INTO bundles VALUES (1, 'cus_1', 'mon_1', 'wh_1', 1000, 5000, 1, 2);
+    INSERT INTO bundles VALUES (1, 'cus_1', 'mon_1', 'wh_1', 1000, 5000, 1, 2, 0);
+    INSERT INTO alarms VALUES (1, 'mon_1', 'silent', 1000, 2, 4000, NULL, NULL);
     INSERT INTO bundle_items VALUES (1, 't3_z', 1000, '{}');
     INSERT INTO candidates VALUES ('mon_2', 't3_y', 2, '{"id":"y"}', 10, NULL, 1000, 9000, 1000);
     INSERT INTO audit (at, kind, subject, detail) VALUES (1000, 'config.changed', 'config', '{}');
     UPDATE instance SET packed_to = 1, blanked_to = 0, backup_at = 3000;
+    INSERT INTO webhook_hours VALUES ('wh_1', 472222, 3, 1);
     INSERT INTO web_sessions VALUES (x'0102', 'key_1', 1000, 2000);
+    INSERT INTO sign_in_links VALUES (x'0102', 'key_1', 9000);
     INSERT INTO feedback VALUES ('fb_1', 'cus_1', 'bug', 'a title', 'details', NULL, NULL, 'new', NULL, 1000, 1000);
     INSERT INTO drafts VALUES ('drf_1', 'cus_1', 'key_1', 'vote', '{"id":"t3_a","direction":"up"}', 'meta', 'done', 'main', '{"success":true}', 1000, 9000, 2000),
       ('drf_2', 'cus_1', 'key_1', 'comment', '{"text":"so"}', NULL, 'waiting', NULL, NULL, 1000, 9000, NULL);

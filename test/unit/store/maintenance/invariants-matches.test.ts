@@ -77,7 +77,7 @@ test('matches in an open bundle are not reported', () => {
     db,
     { customer_id: 'cus_1', monitor_id: 'mon_1', webhook_id: 'wh_1' },
     { item_id: 't3_a', created_at: NOW, body: '{}' },
-    { now: NOW, window_ms: 60_000 },
+    { now: NOW, close_at: NOW + 60_000, digest: false },
   )
   expect(found(db)).toEqual([])
 })

@@ -12,7 +12,7 @@ import {
   RETRYING_MAX,
   type TargetFacts,
   type Waiting,
-} from '../../store/customers/attention.ts'
+} from '../../store/customers/problems.ts'
 import type { Db } from '../../store/db/connection.ts'
 
 /** Severities, worst first: it does not work, it works in part, it waits for a person. */
@@ -56,7 +56,7 @@ export type Problem = {
 }
 
 /** Problems of one scope, as the banner of the dashboard shows them. */
-export type Attention = {
+export type ProblemReport = {
   status: 'ok' | 'warning' | 'error'
   problems: Problem[]
   truncated: boolean
@@ -68,7 +68,7 @@ const PROBLEMS_MAX = 100
 const KIND_MAX = 50
 
 /** Shape of an answer, for the OpenAPI document. */
-export const attentionShape = once(() =>
+export const problemsShape = once(() =>
   z.object({
     status: z.enum(['ok', 'warning', 'error']).meta({
       description: 'The worst severity; ok: no problem but of severity info.',
@@ -96,7 +96,7 @@ export const attentionShape = once(() =>
 )
 
 /** Sorts problems, worst and oldest first, and judges their total. */
-export function toAttention(problems: readonly Problem[]): Attention {
+export function toProblemReport(problems: readonly Problem[]): ProblemReport {
   const sorted = problems.toSorted(
     (a, b) =>
       SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) ||

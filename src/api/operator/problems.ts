@@ -4,10 +4,15 @@ import { daysUntil, endWarning } from '../../core/limits/ends-at.ts'
 import type { Clock } from '../../runtime/runtime.ts'
 import { listAccounts } from '../../store/accounts/accounts.ts'
 import { listProxies } from '../../store/accounts/proxies.ts'
-import { listWithoutCredit } from '../../store/customers/attention.ts'
+import { listWithoutCredit } from '../../store/customers/problems.ts'
 import type { Db } from '../../store/db/connection.ts'
 import { judgeDisk } from '../../store/maintenance/disk.ts'
-import { type Attention, type Problem, readProblems, toAttention } from '../account/attention.ts'
+import {
+  type Problem,
+  type ProblemReport,
+  readProblems,
+  toProblemReport,
+} from '../account/problems.ts'
 import type { OperatedSource } from './sources.ts'
 
 /** Objects of one kind that are read. */
@@ -30,7 +35,7 @@ type StorageReport = () => {
 }
 
 /** Sources of the state of the instance. */
-export type AttentionDeps = {
+export type ProblemDeps = {
   db: Db
   clock: Clock
   storage: StorageReport
@@ -57,11 +62,11 @@ const mild = (...text: Parameters<typeof severe>): Problem => ({
 })
 
 /** Reads the problems of the whole instance. */
-export function instanceAttention(deps: AttentionDeps): Attention {
+export function instanceProblems(deps: ProblemDeps): ProblemReport {
   const { db, clock } = deps
   const now = clock.now()
   const found = readProblems(db, null, now)
-  return toAttention([
+  return toProblemReport([
     ...storageProblems(deps),
     ...found,
     ...sourceProblems(deps, new Set(found.map(({ subject }) => subject?.name ?? '')), now),
@@ -71,7 +76,7 @@ export function instanceAttention(deps: AttentionDeps): Attention {
   ])
 }
 
-function storageProblems({ storage, reads, failing_loops }: AttentionDeps): Problem[] {
+function storageProblems({ storage, reads, failing_loops }: ProblemDeps): Problem[] {
   const report = storage()
   const short = judgeDisk(report, { db_bytes: report.db_bytes, elapsed_ms: 0 })
   return [
@@ -119,7 +124,7 @@ function storageProblems({ storage, reads, failing_loops }: AttentionDeps): Prob
 
 /** Sources whose access ends, and unreachable ones that `reported` does not name. */
 function sourceProblems(
-  { sources }: AttentionDeps,
+  { sources }: ProblemDeps,
   reported: ReadonlySet<string>,
   now: number,
 ): Problem[] {
@@ -184,7 +189,7 @@ function poolProblems(db: Db): Problem[] {
   return [...accounts.slice(0, KIND_MAX), ...proxies.slice(0, KIND_MAX)]
 }
 
-function creditProblems({ db, read_price_micros }: AttentionDeps): Problem[] {
+function creditProblems({ db, read_price_micros }: ProblemDeps): Problem[] {
   if (read_price_micros === null) return []
   return listWithoutCredit(db, read_price_micros, KIND_MAX).map(({ id, name }) => ({
     ...mild(

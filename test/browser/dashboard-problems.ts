@@ -23,7 +23,7 @@ async function startCustomer({ daemon }: Dashboard, name: string, word: string) 
 }
 
 /** Scenarios of the overview while something fails. */
-export function attentionStories(fixture: () => Dashboard) {
+export function problemStories(fixture: () => Dashboard) {
   const { scenario } = createScenarios(fixture)
 
   scenario(
@@ -45,7 +45,7 @@ export function attentionStories(fixture: () => Dashboard) {
         'Webhook Oven alarm is failing: 1 delivery is tried again (http_503)',
       )
       await client.waitForText('Repair the receiver and test the webhook.')
-      await client.waitFor("document.querySelector('.attention.warn') !== null")
+      await client.waitFor("document.querySelector('.status-banner.warn') !== null")
       await client.waitFor("document.querySelector('.tiles > .warn dt').innerText === 'Retrying'")
       expect(await client.text()).not.toContain('Pending')
       await client.open('/deliveries')
@@ -55,7 +55,7 @@ export function attentionStories(fixture: () => Dashboard) {
       await clock.advance(7 * MINUTE)
       await client.open()
       await client.waitForText('Webhook Oven alarm is failing: deliveries were given up')
-      await client.waitFor("document.querySelector('.attention.bad') !== null")
+      await client.waitFor("document.querySelector('.status-banner.bad') !== null")
       await client.press(
         'Webhook Oven alarm is failing: deliveries were given up after their last attempt',
       )
@@ -95,7 +95,7 @@ export function attentionStories(fixture: () => Dashboard) {
       await clock.advance(2 * MINUTE + 10 * SECOND)
       await client.open()
       await client.waitForText('The platform cannot be read: it could not be reached, or failed')
-      await client.waitFor("document.querySelector('.attention :is(.warn, .bad)') !== null")
+      await client.waitFor("document.querySelector('.status-banner :is(.warn, .bad)') !== null")
       sandbox.clearFaults()
       await clock.advance(5 * MINUTE)
       await client.open()

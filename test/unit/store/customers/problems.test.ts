@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { readProblems, toAttention } from '../../../../src/api/account/attention.ts'
+import { readProblems, toProblemReport } from '../../../../src/api/account/problems.ts'
 import { type Db, openDb } from '../../../../src/store/db/connection.ts'
 import { countHour, countPending } from '../../../../src/store/maintenance/counts.ts'
 import { putTarget } from '../../../support/target-row.ts'
@@ -67,15 +67,15 @@ function putDelivery(
   )
 }
 
-const attentionOf = (db: Db, customer_id: string | null = 'cus_1') =>
-  toAttention(readProblems(db, customer_id, NOW))
+const reportOf = (db: Db, customer_id: string | null = 'cus_1') =>
+  toProblemReport(readProblems(db, customer_id, NOW))
 
 test('an account in which everything works has no problem', () => {
   using db = open()
   putFeed(db)
   putDelivery(db, { id: 'd1', status: 'pending' })
 
-  expect(attentionOf(db)).toEqual({ status: 'ok', problems: [], truncated: false })
+  expect(reportOf(db)).toEqual({ status: 'ok', problems: [], truncated: false })
 })
 
 test.each([
@@ -98,7 +98,7 @@ test.each([
 ])('after %s the status is %s, by one problem %s', (sql, status, kind) => {
   using db = open()
   db.run(sql)
-  const { status: judged, problems } = attentionOf(db)
+  const { status: judged, problems } = reportOf(db)
 
   expect({ status: judged, kinds: problems.map((it): string => it.kind).join() }).toEqual({
     status: expect.stringMatching(status),
@@ -112,7 +112,7 @@ test('a target with retrying deliveries is a warning with their number, their er
   putDelivery(db, { id: 'd2', status: 'pending', retry_index: 2 })
   putDelivery(db, { id: 'd3', status: 'pending' })
 
-  expect(attentionOf(db)).toEqual({
+  expect(reportOf(db)).toEqual({
     status: 'warning',
     problems: [
       {
@@ -134,13 +134,13 @@ test('the operator reads of whom a webhook is; another customer reads nothing of
   using db = open()
   db.run("INSERT INTO customers VALUES ('cus_2', 'bob', 'entry', 0, 0, 0, NULL)")
   db.run("UPDATE webhooks SET failing_since = 5, url = 'https://h.example/secret'")
-  const of_all = attentionOf(db, null)
+  const of_all = reportOf(db, null)
 
   expect(of_all.problems).toMatchObject([
     { subject: { id: 'wh_1', name: 'h.example' }, customer: { id: 'cus_1', name: 'ann' } },
   ])
   expect(JSON.stringify(of_all)).not.toContain('secret')
-  expect(attentionOf(db, 'cus_2').problems).toEqual([])
+  expect(reportOf(db, 'cus_2').problems).toEqual([])
 })
 
 test.each([
@@ -154,7 +154,7 @@ test.each([
     using db = open()
     putFeed(db, { fault, checked_at })
 
-    expect(attentionOf(db).problems.map((it) => [it.kind, it.severity, it.since])).toEqual(
+    expect(reportOf(db).problems.map((it) => [it.kind, it.severity, it.since])).toEqual(
       severity === null
         ? []
         : [['source_unreachable', severity, new Date(checked_at).toISOString()]],
@@ -169,7 +169,7 @@ test('a source of which one feed can be read is a warning; each source is one pr
   putFeed(db, { id: 2, place: 'tea' })
   putFeed(db, { id: 3, kind: 'stream', place: 'hn', fault: 'blocked', checked_at })
 
-  expect(attentionOf(db).problems.map((it) => [it.severity, it.subject, it.message])).toEqual([
+  expect(reportOf(db).problems.map((it) => [it.severity, it.subject, it.message])).toEqual([
     [
       'error',
       { id: 'hn', name: 'hn' },
@@ -186,10 +186,10 @@ test('a source of which one feed can be read is a warning; each source is one pr
 test('a feed without a poll for three intervals is late', () => {
   using db = open()
   putFeed(db, { checked_at: NOW - 3 * MINUTE })
-  expect(attentionOf(db).problems).toEqual([])
+  expect(reportOf(db).problems).toEqual([])
   db.run('UPDATE feeds SET last_check_at = last_check_at - 1')
 
-  expect(attentionOf(db).problems).toMatchObject([
+  expect(reportOf(db).problems).toMatchObject([
     { kind: 'feed_behind', severity: 'warning', since: '2026-01-01T11:56:59.999Z' },
   ])
 })
@@ -202,10 +202,10 @@ test('a stream with unread items older than a quarter of an hour is behind', () 
      VALUES (1, '{}', 'dense', 5, 9, 0, ?)`,
     [NOW - 15 * MINUTE],
   )
-  expect(attentionOf(db).problems).toEqual([])
+  expect(reportOf(db).problems).toEqual([])
   db.run('UPDATE feed_streams SET verified_until = verified_until - 1')
 
-  expect(attentionOf(db).problems).toMatchObject([
+  expect(reportOf(db).problems).toMatchObject([
     { kind: 'feed_behind', message: 'Source hn has items that were not read yet' },
   ])
 })
@@ -213,7 +213,7 @@ test('a stream with unread items older than a quarter of an hour is behind', () 
 test('at most a hundred problems are returned, the worst first', () => {
   const problem = { kind: 'storage', subject: null, since: null, message: '', fix: '' } as const
   const many = Array.from({ length: 100 }, () => ({ ...problem, severity: 'info' as const }))
-  const { status, problems, truncated } = toAttention([
+  const { status, problems, truncated } = toProblemReport([
     ...many,
     { ...problem, severity: 'warning' },
   ])

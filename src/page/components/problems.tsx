@@ -2,7 +2,7 @@ import { useQuery } from '../hooks/use-query.ts'
 import { many } from '../lib/format.ts'
 import type { Tone } from '../lib/monitor-status.ts'
 import { dashboardPath, Link } from '../lib/route.tsx'
-import type { Attention, Problem } from '../lib/types.ts'
+import type { Problem, ProblemReport } from '../lib/types.ts'
 import { Badge } from './base/badge.tsx'
 import { ErrorNotice, sentence, Skeleton } from './base/notice.tsx'
 import { Time } from './base/time.tsx'
@@ -56,27 +56,27 @@ export function operatorPath({ kind, customer }: Problem): string {
 }
 
 /** The state in one sentence, and each problem as one linked line with its fix. */
-export function AttentionBanner({ path, operator = false }: { path: string; operator?: boolean }) {
-  const { value, failure, again } = useQuery<Attention>(path, { every_ms: REFRESH_MS })
+export function ProblemBanner({ path, operator = false }: { path: string; operator?: boolean }) {
+  const { value, failure, again } = useQuery<ProblemReport>(path, { every_ms: REFRESH_MS })
   if (value === undefined)
     return failure === null ? (
       <Skeleton rows={1} label="Checking" />
     ) : (
       <ErrorNotice failure={failure} again={again} />
     )
-  return <ProblemList attention={value} pathOf={operator ? operatorPath : customerPath} />
+  return <ProblemList report={value} pathOf={operator ? operatorPath : customerPath} />
 }
 
-type ProblemListProps = { attention: Attention; pathOf: (problem: Problem) => string }
+type ProblemListProps = { report: ProblemReport; pathOf: (problem: Problem) => string }
 
 /** The problems of an answer. */
-export function ProblemList({ attention, pathOf }: ProblemListProps) {
-  const { status, problems, truncated } = attention
+export function ProblemList({ report, pathOf }: ProblemListProps) {
+  const { status, problems, truncated } = report
   const [tone] = TONES[status] ?? ['good']
   return (
-    <section class={`attention ${tone}`} aria-labelledby="state">
+    <section class={`status-banner ${tone}`} aria-labelledby="state">
       <div role="status">
-        <h2 id="state">{summaryOf(attention)}</h2>
+        <h2 id="state">{summaryOf(report)}</h2>
       </div>
       {problems.length > 0 && (
         <ul class="problems">
@@ -92,7 +92,7 @@ export function ProblemList({ attention, pathOf }: ProblemListProps) {
   )
 }
 
-function summaryOf({ status, problems }: Attention): string {
+function summaryOf({ status, problems }: ProblemReport): string {
   if (status === 'ok') return 'All good'
   const count = problems.filter(({ severity }) => severity !== 'info').length
   return `${many(count, 'thing needs', 'things need')} attention`

@@ -1,0 +1,340 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync, linkSync, lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { dirname, join, resolve } from 'node:path'
+
+import { ConfigError, parseConfig } from '../../config/load.ts'
+import { errorCode } from '../../core/base/errors.ts'
+import { findCustomerByName } from '../../store/customers/customers.ts'
+import { transact } from '../../store/db/connection.ts'
+import { faultSentence } from '../account/source.ts'
+import { createCustomer } from '../admin/customer.ts'
+import { newKey } from '../admin/key.ts'
+import { createSignInLink, dashboardUrl, linkSentence } from '../admin/sign-in-link.ts'
+import {
+  command,
+  type CommandContext,
+  CommandRefusal,
+  EXIT,
+  type Invocation,
+  JSON_OPTION,
+  type Option,
+  UsageError,
+} from '../command.ts'
+import { withInstance, withPlatformTools } from '../configuration.ts'
+import { parseName, parseWhole } from '../inputs.ts'
+import { table } from '../output.ts'
+import { ownBinary, userUnit } from '../serve/systemd.ts'
+import { checkSetup } from '../setup-checks.ts'
+import { configText, type SetupAnswers, SOURCE_FORMS } from './answers.ts'
+
+const FILE = 'forumd.toml'
+const UNIT = 'forumd.service'
+const CUSTOMER = 'me'
+const PORT = 8080
+const PORTS_TRIED = 20
+const LAST_PORT = 65_535
+/** Wrong answers to one question before the command gives up. */
+const TRIES_MAX = 5
+const FORM_WIDTH = 26
+
+const OPTIONS = {
+  yes: { type: 'boolean', help: 'ask nothing: take the defaults of what is not given' },
+  sources: {
+    type: 'string',
+    value: 'LIST',
+    help: `comma-separated, each ${[...SOURCE_FORMS.keys()].join(' | ')} (default: hn)`,
+  },
+  contact: {
+    type: 'string',
+    value: 'TEXT',
+    help: 'mail or web address in the User-Agent (default: none)',
+  },
+  dir: { type: 'string', value: 'PATH', help: 'data folder (default: ./data)' },
+  port: {
+    type: 'string',
+    value: 'N',
+    help: `port on 127.0.0.1 (default: ${PORT}, or the next free one)`,
+  },
+  'public-url': { type: 'string', value: 'URL', help: 'public address of a TLS proxy before it' },
+  customer: {
+    type: 'string',
+    value: 'NAME',
+    help: `customer that gets a key (default: ${CUSTOMER})`,
+  },
+  unit: { type: 'boolean', help: `write ${UNIT}, a systemd unit of your user` },
+  offline: { type: 'boolean', help: 'do not request the sources' },
+  json: JSON_OPTION,
+} as const satisfies Record<string, Option>
+
+type Call = Invocation<typeof OPTIONS>
+
+export const init = command({
+  name: 'init',
+  summary: 'writes a configuration, keys and a sign-in link',
+  options: OPTIONS,
+  examples: [
+    'forumd init',
+    'forumd init --yes',
+    'forumd init --yes --sources hn --contact ops@example.org --port 8443',
+  ],
+  notes:
+    'On a terminal it asks what is not given as an option: sources, contact, data folder, port or public address, systemd unit. It never overwrites a configuration. The file is ./forumd.toml or that of --config, checked by the loader of the daemon and readable by you alone. Each source is requested once, unless --offline is given; exit code 1 if one does not answer, with everything written. The keys are printed once.',
+  async run(call) {
+    const file = resolve(call.configuration.named ?? FILE)
+    refuseExisting(file)
+    const is_interactive = !call.values.yes
+    if (is_interactive && (!call.stdinIsTerminal || call.ask === undefined))
+      throw new UsageError(
+        'standard input is not a terminal: add --yes, which takes the default of every option that is not given',
+      )
+    const customer = parseName(call.values.customer ?? CUSTOMER)
+    const answers = await collect(call, file)
+    const wants_unit = await wantsUnit(call)
+    const text = checked(answers, file)
+    const context: CommandContext = {
+      ...call,
+      configuration: { named: file, caller: call.configuration.caller },
+      // The path is part of the result below.
+      warn: (line, level) => {
+        if (level !== 'info') call.warn(line)
+      },
+    }
+    create(file, text)
+    let made: Made
+    try {
+      made = await makeKeys(context, customer)
+    } catch (error) {
+      // Without its keys a second run has to be possible.
+      rmSync(file, { force: true })
+      throw error
+    }
+    const unit = wants_unit ? writeUnit(file) : null
+    const sources = call.values.offline ? null : await test(context)
+    const result = { file, unit, sources, customer, ...made }
+    call.stdout.write(call.values.json ? `${JSON.stringify(result)}\n` : asText(result))
+    return sources?.some(({ answer }) => answer !== 'works') ? EXIT.failed : EXIT.done
+  },
+})
+
+function refuseExisting(file: string): void {
+  if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return
+  throw new CommandRefusal(
+    `${file} exists, and init overwrites nothing: edit it, then run forumd check-config, or name another file with --config FILE`,
+  )
+}
+
+/** The answers by options, questions and defaults. */
+async function collect(call: Call, file: string): Promise<SetupAnswers> {
+  const { values } = call
+  const given: SetupAnswers = {
+    sources: values.sources ?? 'hn',
+    contact: values.contact ?? '',
+    dir: resolve(values.dir ?? join(dirname(file), 'data')),
+    port:
+      values.port === undefined ? await freePort() : parseWhole('port', values.port, 1, LAST_PORT),
+    public_url: values['public-url'] ?? '',
+  }
+  checked(given, file)
+  if (values.yes) return given
+  let answers = given
+  /** Asks until the configuration with this answer is valid. */
+  const question = async (
+    text: string,
+    fallback: string,
+    take: (line: string) => Partial<SetupAnswers>,
+  ) => {
+    answers = await asked(call, `${text} [${fallback}]: `, (line) => {
+      const next = line === '' ? answers : { ...answers, ...take(line) }
+      checked(next, file)
+      return next
+    })
+  }
+  if (values.sources === undefined) {
+    const forms = [...SOURCE_FORMS].map(([form, what]) => `  ${form.padEnd(FORM_WIDTH)}${what}\n`)
+    call.stdout.write(`Sources, each one of:\n${forms.join('')}`)
+    await question('Your sources, separated by commas', 'hn', (sources) => ({ sources }))
+  }
+  if (values.contact === undefined)
+    await question('Contact for the sites (mail or web address)', 'none', (contact) => ({
+      contact,
+    }))
+  if (values.dir === undefined)
+    await question('Data folder', given.dir, (dir) => ({ dir: resolve(dir) }))
+  if (values.port === undefined && values['public-url'] === undefined)
+    await question('Port, or public https address of your proxy', String(given.port), (line) =>
+      /^\d+$/.test(line) ? { port: portOf(line) } : { public_url: line },
+    )
+  return answers
+}
+
+function portOf(line: string): number {
+  const port = Number(line)
+  if (port >= 1 && port <= LAST_PORT) return port
+  throw new UsageError(`found ${line}; allowed: a port from 1 to ${LAST_PORT}, or an address`)
+}
+
+/** Asks a question until `read` takes the answer. */
+async function asked<T>(call: Call, question: string, read: (line: string) => T): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return read((await call.ask?.(question))?.trim() ?? '')
+    } catch (error) {
+      if (!(error instanceof UsageError) || tries >= TRIES_MAX) throw error
+      call.warn(`  ${error.message}`)
+    }
+  }
+}
+
+async function wantsUnit(call: Call): Promise<boolean> {
+  const { values } = call
+  // The service of root is the system's, which has a user and folders of its own.
+  const is_root = call.configuration.caller === 0
+  if (values.unit && is_root)
+    throw new UsageError(
+      '--unit is for other users than root: forumd service-unit prints the unit of a system service',
+    )
+  if (values.unit || values.yes || is_root || !existsSync('/run/systemd/system')) return values.unit
+  return asked(call, `Write ${UNIT} for systemd, to run it as your user (y or n) [n]: `, (line) => {
+    if (/^(y|yes|n|no|)$/i.test(line)) return /^y/i.test(line)
+    throw new UsageError('allowed: y or n')
+  })
+}
+
+/**
+ * The text of a configuration that the daemon would take.
+ *
+ * @throws {UsageError} Every problem; no positions, since there is no file yet.
+ */
+function checked(answers: SetupAnswers, file: string): string {
+  const text = configText(answers)
+  try {
+    const config = parseConfig(text, { file, readFile: (path) => readFileSync(path, 'utf8') })
+    checkSetup(config, { file, text })
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    const lines = error.problems.map(({ key, found, allowed }) => `${key}: ${found}; ${allowed}`)
+    throw new UsageError(lines.join('\n  '))
+  }
+  return text
+}
+
+/** The default port, or the next one on which nothing listens. */
+async function freePort(): Promise<number> {
+  for (let port = PORT; port < PORT + PORTS_TRIED; port++) if (await isFree(port)) return port
+  return PORT
+}
+
+function isFree(port: number): Promise<boolean> {
+  const { promise, resolve: settle } = Promise.withResolvers<boolean>()
+  const server = createServer()
+  server.once('error', () => settle(false))
+  server.listen(port, '127.0.0.1', () => server.close(() => settle(true)))
+  return promise
+}
+
+/** Creates a file with its whole text at once, for this user alone; another one of that name is not replaced. */
+function create(file: string, text: string): void {
+  const temporary = join(dirname(file), `.forumd-${randomUUID()}`)
+  try {
+    writeFileSync(temporary, text, { mode: 0o600, flag: 'wx', flush: true })
+    // Unlike a rename, a link fails if the name is taken meanwhile.
+    linkSync(temporary, file)
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') refuseExisting(file)
+    throw new CommandRefusal(
+      `${file} cannot be written (${errorCode(error) || String(error)}): run init in a folder of your own, or name another file with --config FILE`,
+    )
+  } finally {
+    rmSync(temporary, { force: true })
+  }
+}
+
+type Made = { customer_key: string; operator_key: string; link: string; sentence: string }
+
+/** The keys of the customer and the operator, and a link that signs in as the customer. */
+function makeKeys(context: CommandContext, name: string): Promise<Made> {
+  return withInstance(context, (opened) =>
+    transact(opened.db, () => {
+      const { id: customer_id } =
+        findCustomerByName(opened.db, name) ?? createCustomer(opened, { name, plan: undefined })
+      const customer_key = newKey(opened, { customer_id, name: 'init' }).token
+      const operator_key = newKey(opened, { customer_id: null, name: 'init' }).token
+      const link = createSignInLink(opened, {
+        as: { customer: name },
+        url: dashboardUrl(opened.config),
+      })
+      return { customer_key, operator_key, link: link.url, sentence: linkSentence(link) }
+    }),
+  )
+}
+
+/** Writes the unit beside the configuration; null: there is one, which stays. */
+function writeUnit(file: string): string | null {
+  const unit = join(dirname(file), UNIT)
+  if (existsSync(unit)) return null
+  create(unit, userUnit({ binary: ownBinary(), config: file }))
+  return unit
+}
+
+type Tested = { source: string; answer: string; title: string | null }
+
+/** Requests everything that is configured, once. */
+function test(context: CommandContext): Promise<Tested[]> {
+  return withPlatformTools(
+    context,
+    async (tools, { platform, source }) => {
+      const main =
+        platform.base_url === ''
+          ? []
+          : [{ name: 'main', title: null, answer: (await tools.tryPlatform()).answer }]
+      const others =
+        source.length === 0
+          ? []
+          : (await tools.trySources(null)).map(({ name, answer }) => ({
+              name,
+              title: answer.ok ? answer.value.title : null,
+              answer,
+            }))
+      return [...main, ...others].map(({ name, title, answer }) => ({
+        source: name,
+        answer: answer.ok ? 'works' : faultSentence(answer.fault),
+        title,
+      }))
+    },
+    { for_accounts: false },
+  )
+}
+
+type Result = Made & {
+  file: string
+  unit: string | null
+  sources: Tested[] | null
+  customer: string
+}
+
+function asText({ file, unit, sources, customer, ...made }: Result): string {
+  const option = file === resolve(FILE) ? '' : ` --config ${file}`
+  const keys = [
+    { key: made.customer_key, of: customer },
+    { key: made.operator_key, of: '(operator)' },
+  ]
+  return [
+    '',
+    `${file} is written and valid.`,
+    ...(sources === null ? [] : ['', table(sources, '').trimEnd()]),
+    '',
+    'Keys, printed once. Store them:',
+    ...keys.map(({ key, of }) => `  ${key}  ${of}`),
+    '',
+    'Start the daemon:',
+    `  forumd serve${option}`,
+    ...(unit === null
+      ? []
+      : ['or as a service of your user:', `  systemctl --user enable --now ${unit}`]),
+    '',
+    made.sentence,
+    `  ${made.link}`,
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,71 @@
+import { expect } from 'bun:test'
+
+import { insertSignInLink } from '../../src/store/customers/web-sessions.ts'
+import { openInstance } from '../../src/store/maintenance/instance.ts'
+import type { Dashboard } from './dashboard-fixture.ts'
+import { createScenarios } from './dashboard-scenarios.ts'
+
+const bytes = (size: number) => crypto.getRandomValues(new Uint8Array(size))
+
+/** The part of a sign-in link after `/dashboard`, made as the command line does. */
+function linkOf({ daemon: { config, clock } }: Dashboard, key: string): string {
+  const random = { uuid: () => Bun.randomUUIDv7(), bytes }
+  const { db, close } = openInstance({ ...config.storage, clock, random }, { mode: 'beside' })
+  const token = Buffer.from(bytes(16)).toString('base64url')
+  const key_id = db
+    .query<{ id: string }, [string]>('SELECT id FROM api_keys WHERE prefix = ?')
+    .get(key.slice(0, 8))?.id
+  insertSignInLink(db, { token, key_id: key_id ?? '' }, clock.now())
+  close()
+  return `/sign-in#${token}`
+}
+
+/** Scenarios of a one-time link. */
+export function signInStories(fixture: () => Dashboard) {
+  const { scenario } = createScenarios(fixture)
+
+  scenario(
+    'a link signs in after a question, once, and leaves no trace in the address',
+    async (it) => {
+      await using client = await it.openClient()
+      const link = linkOf(it, it.daemon.mint('linked'))
+      const requested: string[] = []
+      client.page.on('request', (request) => requested.push(request.url()))
+      await client.setViewport('phone', 'light')
+      await client.open(link)
+      await client.waitForText('This link signs this browser in, once.')
+      await client.picture('sign-in-link')
+      expect(client.page.url()).toEndWith('/dashboard/sign-in')
+      // The button has the focus: Enter is enough.
+      await client.page.keyboard.press('Enter')
+      await client.page.waitForSelector('.frame')
+      expect(client.page.url()).toEndWith('/dashboard')
+      expect(requested.filter((url) => url.includes(link.split('#')[1] ?? ''))).toEqual([
+        `${it.daemon.url()}/dashboard${link}`,
+      ])
+
+      await using other = await it.openClient()
+      await other.open(link)
+      await other.press('Sign in')
+      await other.waitForText('This sign-in link was used or has expired.')
+      await other.waitForText('forumd key sign-in-link')
+      await other.picture('sign-in-link-used')
+      expect([...client.strange, ...other.strange]).toEqual([])
+    },
+  )
+
+  scenario('a link in an open session is not used before its question is answered', async (it) => {
+    await using client = await it.openClient()
+    await client.signIn(it.daemon.mint('careful'))
+    const link = linkOf(it, it.operator)
+    await client.open(link)
+    await client.press('Sign in with a key instead')
+    await client.page.waitForSelector('.frame')
+    expect(await client.text()).not.toContain('State of the daemon')
+
+    await client.open(link)
+    await client.press('Sign in')
+    await client.waitForText('State of the daemon')
+    expect(client.strange).toEqual([])
+  })
+}
