@@ -731,6 +731,30 @@ CREATE TRIGGER audit_proxy_removed AFTER DELETE ON proxies BEGIN
     json_object('name', OLD.name));
 END;
 
+-- Actions of operators through the API and the dashboard, each with its key and address; subject is the id of the changed object.
+-- Rows are append-only for 400 days, then they are deleted. detail is JSON and holds no secret.
+CREATE TABLE operator_actions (
+  seq             INTEGER PRIMARY KEY,
+  at              INTEGER NOT NULL,
+  key_id          TEXT    NOT NULL,
+  key_name        TEXT,
+  key_prefix      TEXT    NOT NULL,
+  address         TEXT    NOT NULL,
+  action          TEXT    NOT NULL,
+  subject         TEXT    NOT NULL,
+  subject_name    TEXT,
+  detail          TEXT    NOT NULL
+) STRICT;
+CREATE INDEX operator_actions_at ON operator_actions (at);
+CREATE TRIGGER operator_actions_stay BEFORE DELETE ON operator_actions
+WHEN OLD.at >= CAST(unixepoch('subsec') * 1000 AS INTEGER) - 400 * 86400000
+BEGIN SELECT RAISE(ABORT, 'operator_actions is append-only'); END;
+CREATE TRIGGER operator_actions_are_not_edited BEFORE UPDATE ON operator_actions
+BEGIN SELECT RAISE(ABORT, 'operator_actions is append-only'); END;
+CREATE TRIGGER operator_actions_are_not_replaced BEFORE INSERT ON operator_actions
+WHEN EXISTS (SELECT 1 FROM operator_actions WHERE seq = NEW.seq)
+BEGIN SELECT RAISE(ABORT, 'operator_actions is append-only'); END;
+
 -- Missed deliveries are queried by status, and may be a handful among a million delivered ones.
 CREATE INDEX deliveries_missed ON deliveries (customer_id, status, created_at, id, monitor_id, webhook_id)
   WHERE status IN ('failed', 'dead', 'suppressed');

@@ -77,7 +77,8 @@ const ROWS: Readonly<Record<number, string>> = {
     INSERT INTO sign_in_links VALUES (x'0102', 'key_1', 9000);
     INSERT INTO feedback VALUES ('fb_1', 'cus_1', 'bug', 'a title', 'details', NULL, NULL, 'new', NULL, 1000, 1000);
     INSERT INTO drafts VALUES ('drf_1', 'cus_1', 'key_1', 'vote', '{"id":"t3_a","direction":"up"}', 'meta', 'done', 'main', '{"success":true}', 1000, 9000, 2000),
-      ('drf_2', 'cus_1', 'key_1', 'comment', '{"text":"so"}', NULL, 'waiting', NULL, NULL, 1000, 9000, NULL);`,
+      ('drf_2', 'cus_1', 'key_1', 'comment', '{"text":"so"}', NULL, 'waiting', NULL, NULL, 1000, 9000, NULL);
+    INSERT INTO operator_actions VALUES (1, 1000, 'key_1', 'ops', 'fo_12345', '127.0.0.1', 'credits.added', 'cus_1', 'a', '{"usd":5}');`,
 }
 
 /** SQL that fills a database at this step. */
