@@ -1639,6 +1639,13 @@ export interface components {
       message?: string
       /** @description Name of the invalid field. */
       field?: string
+      /** @description Every invalid field, if there are several. The first is the one in field. */
+      errors?: {
+        /** @description Name of the invalid field. */
+        field: string
+        /** @description Sentence that names what is allowed. */
+        message: string
+      }[]
       /**
        * Format: int64
        * @description Seconds.
@@ -20659,6 +20666,18 @@ export interface operations {
                     [key: string]: unknown
                   })[]
                   open_truncated: boolean
+                  /** @description Items that the source has named as changed and that were not read since; oldest_at: when the first of them was named. dropped_24h: not to be read any more. Null: the source names no changes. */
+                  changes:
+                    | ({
+                        /** Format: int64 */
+                        waiting: number
+                        oldest_at: string | null
+                        /** Format: int64 */
+                        dropped_24h: number
+                      } & {
+                        [key: string]: unknown
+                      })
+                    | null
                 } & {
                   [key: string]: unknown
                 })[]

@@ -12,6 +12,8 @@ import { tempFolder } from '../support/folder.ts'
 import { startTestDaemon } from '../support/test-daemon.ts'
 import { openDashboardClient } from './dashboard-client.ts'
 
+/** An address that is not the loopback, under which the browser reaches it. */
+export const OTHER_HOST = '203.0.113.7'
 export const MINUTE = 60_000
 const DAY = 86_400_000
 /** A test daemon on a fake clock with accounts, and a browser for its dashboard. */
@@ -57,7 +59,12 @@ export async function startDashboard() {
     userDataDir: join(folder.path, 'chromium'),
     // A killed browser leaves the folder of its socket behind.
     env: { ...process.env, TMPDIR: folder.path },
-    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-background-networking'],
+    args: [
+      '--no-sandbox',
+      '--disable-dev-shm-usage',
+      '--disable-background-networking',
+      `--host-resolver-rules=MAP ${OTHER_HOST} 127.0.0.1`,
+    ],
   })
   stack.defer(() => browser.close())
   const owned = stack.move()

@@ -267,7 +267,7 @@ export function monitorStories(fixture: () => Dashboard) {
       await client.waitForText('delivered')
 
       await client.open('/monitors')
-      await client.waitForText('Complete')
+      await client.waitForText('Collecting')
       await client.press('Brioche')
       await client.press('Pause')
       await client.waitForText('Paused')

@@ -4,6 +4,7 @@ import { customerStories } from './dashboard-customer.ts'
 import { fillWorld } from './dashboard-data.ts'
 import { draftStories } from './dashboard-drafts.ts'
 import { type Dashboard, startDashboard } from './dashboard-fixture.ts'
+import { formStories } from './dashboard-forms.ts'
 import { hostileStories } from './dashboard-hostile.ts'
 import { monitorStories } from './dashboard-monitors.ts'
 import { operatorActionStories } from './dashboard-operator-actions.ts'
@@ -28,6 +29,7 @@ inBrowser('the dashboard', () => {
 
   pageTests(fixture)
   customerStories(fixture)
+  formStories(fixture)
   problemStories(fixture)
   monitorStories(fixture)
   operatorStories(fixture)

@@ -1,7 +1,7 @@
 import { Elysia, ValidationError } from 'elysia'
 import * as z from 'zod'
 
-import { ApiError, CODES, type ErrorCode, invalid } from '../../core/base/errors.ts'
+import { ApiError, CODES, type ErrorCode, invalid, withAllFields } from '../../core/base/errors.ts'
 import { once } from '../../core/base/lazy.ts'
 import type { Fault, ProxyTrouble, RefusalReason } from '../../core/base/result.ts'
 import { type Naming, wireCode } from '../../core/forum/naming.ts'
@@ -25,13 +25,14 @@ const CHALLENGES: Partial<Record<ErrorCode, string>> = {
 export function render(error: ApiError, words: Naming) {
   const { code, details } = error
   const { status, error: sentence } = CODES[code]
-  const { message, field, retry_after_s, extra, absent } = details
+  const { message, field, errors: fields, retry_after_s, extra, absent } = details
   const own_code = words.renamed && absent !== undefined ? `${absent}_not_found` : null
   const body = {
     error: own_code ?? (sentence === null ? error.message : wireCode(words, sentence)),
     code: own_code ?? wireCode(words, code),
     ...(message === undefined || sentence === null ? {} : { message }),
     ...(field === undefined ? {} : { field }),
+    ...(fields === undefined ? {} : { errors: fields }),
     ...(retry_after_s === undefined ? {} : { retry_after: retry_after_s }),
     ...extra,
   }
@@ -82,13 +83,16 @@ function apiErrorOf(code: unknown, error: unknown): ApiError | null {
   return null
 }
 
-const issueShape = once(() =>
-  z.object({
-    path: z.array(z.union([z.string(), z.number()])).default([]),
-    message: z.string(),
-    keys: z.array(z.string()).optional(),
-  }),
+const issuesShape = once(() =>
+  z.array(
+    z.object({
+      path: z.array(z.union([z.string(), z.number()])).default([]),
+      message: z.string(),
+      keys: z.array(z.string()).optional(),
+    }),
+  ),
 )
+type Issue = z.output<ReturnType<typeof issuesShape>>[number]
 
 /** Elysia wraps the errors of the body reader. */
 function unreadable(error: unknown): ApiError {
@@ -96,10 +100,35 @@ function unreadable(error: unknown): ApiError {
   return cause instanceof ApiError ? cause : invalid('body', 'body could not be read')
 }
 
-/** Converts the first validation issue into an error that names its field. */
-function refusal({ valueError, type }: ValidationError): ApiError {
-  const issue = issueShape().safeParse(valueError).data
-  if (!issue) return invalid(type, `${type} is not valid`)
+/** Most invalid fields of one answer. */
+const FIELDS_MAX = 50
+
+/** Converts validation issues into an error that names each invalid field once. */
+function refusal(error: ValidationError): ApiError {
+  const issues = issuesShape().safeParse(issuesOf(error)).data ?? []
+  const found = issues.slice(0, FIELDS_MAX).map((it) => issueError(it, error.type))
+  const each = [...Map.groupBy(found, ({ details }) => details.field).values()].flatMap(
+    ([first]) => first ?? [],
+  )
+  const [first, ...others] = each
+  return first === undefined
+    ? invalid(error.type, `${error.type} is not valid`)
+    : withAllFields([first, ...others])
+}
+
+/** Elysia keeps the first issue of a schema only. */
+function issuesOf({ validator, value, valueError }: ValidationError): unknown {
+  const { schema }: { schema?: unknown } = Object(validator)
+  const result = isStandardSchema(schema) ? schema['~standard'].validate(value) : {}
+  const { issues }: { issues?: unknown } = Object(result)
+  return Array.isArray(issues) ? issues : [valueError]
+}
+
+type StandardSchema = { '~standard': { validate: (value: unknown) => unknown } }
+const isStandardSchema = (it: unknown): it is StandardSchema =>
+  typeof it === 'object' && it !== null && '~standard' in it
+
+function issueError(issue: Issue, type: string): ApiError {
   const path = [...issue.path, ...(issue.keys?.slice(0, 1) ?? [])]
   const field = path.reduce<string>(
     (name, part) =>

@@ -1,4 +1,4 @@
-import { ApiError, invalid } from '../../core/base/errors.ts'
+import { ApiError, checkAll, invalid } from '../../core/base/errors.ts'
 import { type Attention, encodeAttention } from '../../core/delivery/attention.ts'
 import { checkSources, placesOf } from '../../core/filter/feeds.ts'
 import { encodeFilterSpec, parseFilterSpec } from '../../core/filter/parse.ts'
@@ -115,18 +115,23 @@ async function checkPlaces(
     const verdicts = await Promise.all(
       some.map(async (name) => ({ name, verdict: await watch.subforum(name) })),
     )
-    for (const { name, verdict } of verdicts) {
-      if (verdict.kind === 'reserved')
-        throw new ApiError('subforum_reserved', {
-          field,
-          message: `${name} is not a single place; name each place`,
-        })
-      if (verdict.kind === 'refused')
-        throw new ApiError('subforum_not_found', {
-          field,
-          message: `${name} cannot be watched`,
-          extra: { names: [name], reason: verdict.why },
-        })
+    const reserved = verdicts.find(({ verdict }) => verdict.kind === 'reserved')
+    if (reserved !== undefined)
+      throw new ApiError('subforum_reserved', {
+        field,
+        message: `${reserved.name} is not a single place; name each place`,
+      })
+    const refused = verdicts.flatMap(({ name, verdict }) =>
+      verdict.kind === 'refused' ? { name, why: verdict.why } : [],
+    )
+    const [first] = refused
+    if (first !== undefined) {
+      const absent = refused.map((it) => it.name)
+      throw new ApiError('subforum_not_found', {
+        field,
+        message: `${absent.join(', ')} cannot be watched`,
+        extra: { names: absent, reason: first.why },
+      })
     }
     // If one cannot be verified, the next ones could not be either.
     if (verdicts.some(({ verdict }) => verdict.kind === 'unverified')) return true
@@ -195,7 +200,6 @@ export async function addMonitor(
   given: Given & { baseline_item_id?: string | undefined },
 ) {
   const spec = parseFilterSpec(given.filter_spec, words)
-  checkSources(spec, streams, words)
   const plan = plan_of(customer.plan)
   const places = placesOf(spec, [...streams.keys()], hasMainSource(words))
   if (given.baseline_item_id !== undefined && places.some(({ kind }) => kind === 'stream'))
@@ -206,19 +210,28 @@ export async function addMonitor(
   const id = `mon_${random.uuid()}`
   const requested_at = clock.now()
   const webhook_ids = requestedWebhooks(given) ?? null
-  const check = () => {
+  const checkRoom = () =>
     checkSlots(db, customer, plan, { used: 1, sitewide_used: sitewide(places) })
-    checkWebhooks(db, customer.id, webhook_ids, [])
-    checkOwned(db, customer.id, targetIds(given), 'attention.targets')
-  }
+  const checkTargets = () => checkWebhooks(db, customer.id, webhook_ids, [])
+  const checkRuled = () => checkOwned(db, customer.id, targetIds(given), 'attention.targets')
   // Once now, so that no caller waits for the platform in vain, and once in the transaction.
-  check()
-  await checkPatternCost(patterns, spec, customer.id)
-  const warnings = await checkPlaces(db, watch, words, places)
+  checkRoom()
+  let warnings = false
+  await checkAll(
+    () => checkSources(spec, streams, words),
+    checkTargets,
+    checkRuled,
+    () => checkPatternCost(patterns, spec, customer.id),
+    async () => {
+      warnings = await checkPlaces(db, watch, words, places)
+    },
+  )
   const baseline = await findBaseline(watch, spec, given.baseline_item_id)
   const requested = given.cadence_s ?? null
   transact(db, () => {
-    check()
+    checkRoom()
+    checkTargets()
+    checkRuled()
     const monitor: WrittenMonitor = {
       id,
       customer_id: customer.id,
@@ -253,25 +266,35 @@ export async function editMonitor(
   id: string,
   given: Given & { active?: boolean | undefined },
 ) {
-  requireMonitor(db, customer.id, id)
+  const existing_monitor = requireMonitor(db, customer.id, id)
   const spec = given.filter_spec === undefined ? null : parseFilterSpec(given.filter_spec, words)
-  if (spec !== null) checkSources(spec, streams, words)
-  if (spec !== null) await checkPatternCost(patterns, spec, customer.id)
   const places = spec && placesOf(spec, [...streams.keys()], hasMainSource(words))
   const plan = plan_of(customer.plan)
   const requested_at = clock.now()
   const begins_at = beginningAt(requested_at, watch.item_clock.earliest_ms())
   const existing = new Set(listFeedKeys(db, id))
   const added = (places ?? []).filter((it) => !existing.has(feedKey(it)))
-  const warnings = await checkPlaces(db, watch, words, added)
+  const requested_ids = requestedWebhooks(given)
+  const checkTargets = (before: Monitor) =>
+    requested_ids !== undefined &&
+    checkWebhooks(db, customer.id, requested_ids, before.webhook_ids ?? [])
+  const checkRuled = () => checkOwned(db, customer.id, targetIds(given), 'attention.targets')
+  let warnings = false
+  await checkAll(
+    () => spec !== null && checkSources(spec, streams, words),
+    () => checkTargets(existing_monitor),
+    checkRuled,
+    async () => spec !== null && (await checkPatternCost(patterns, spec, customer.id)),
+    async () => {
+      warnings = await checkPlaces(db, watch, words, added)
+    },
+  )
   transact(db, () => {
     const before = requireMonitor(db, customer.id, id)
     const now = Math.max(requested_at, before.updated_at + 1)
-    const requested_ids = requestedWebhooks(given)
     const webhook_ids = requested_ids === undefined ? before.webhook_ids : requested_ids
-    if (requested_ids !== undefined)
-      checkWebhooks(db, customer.id, webhook_ids, before.webhook_ids ?? [])
-    checkOwned(db, customer.id, targetIds(given), 'attention.targets')
+    checkTargets(before)
+    checkRuled()
     if (places !== null && sitewide(places) > 0 && !listFeedKeys(db, id).some(isSearch))
       checkSlots(db, customer, plan, { used: 0, sitewide_used: 1 })
     const resumed = given.active === true && !before.active

@@ -2,7 +2,7 @@ import { Elysia } from 'elysia'
 import { LRUCache } from 'lru-cache'
 import * as z from 'zod'
 
-import { ApiError, invalid } from '../../core/base/errors.ts'
+import { ApiError, type FieldError, invalid } from '../../core/base/errors.ts'
 import type { Fault } from '../../core/base/result.ts'
 import { iso } from '../../core/base/time.ts'
 import { rowOf } from '../../core/enrichment/enrich.ts'
@@ -64,6 +64,31 @@ export function itemKeyOf(spec: FilterSpec, text: string, words: Naming): string
   return itemKey({ name, source: source === MAIN ? undefined : source })
 }
 
+/** Filter in a body, checked with the other fields, so that one error names every invalid one. */
+export const filterField = (words: Naming) =>
+  z
+    .unknown()
+    .superRefine((value, context) => {
+      if (value === undefined) return context.addIssue('filter_spec is required')
+      for (const { field, message } of filterErrors(value, words)) {
+        const part = field.slice('filter_spec.'.length)
+        context.addIssue({ code: 'custom', path: part === '' ? [] : [part], message })
+      }
+    })
+    .meta(documentAs(() => filterSchema(words)))
+
+function filterErrors(value: unknown, words: Naming): readonly FieldError[] {
+  try {
+    parseFilterSpec(value, words)
+    return []
+  } catch (error) {
+    // The route answers with codes of their own.
+    if (!(error instanceof ApiError) || error.code !== 'INVALID_REQUEST') return []
+    const { errors, field = 'filter_spec' } = error.details
+    return errors ?? [{ field, message: error.message }]
+  }
+}
+
 /** Id of an item in a body or a query. */
 export const itemId = () =>
   z
@@ -81,10 +106,7 @@ export const preview = (context: RouteContext, deps: PreviewDeps) =>
 function group(prefix: string, context: RouteContext, deps: PreviewDeps) {
   const { words } = context
   const body = bodySchema(() => ({
-    filter_spec: z
-      .unknown()
-      .refine((it) => it !== undefined, 'filter_spec is required')
-      .meta(documentAs(() => filterSchema(words))),
+    filter_spec: filterField(words),
     limit: z
       .int({ error: limitSentence })
       .min(1, limitSentence)

@@ -3,15 +3,15 @@ import * as z from 'zod'
 
 import { once } from '../../core/base/lazy.ts'
 import { attentionSchema } from '../../core/delivery/attention.ts'
-import { filterSchema } from '../../core/filter/parse.ts'
 import { acknowledgeAlarms } from '../../store/monitoring/alarms.ts'
 import { listMonitors, removeMonitorOf } from '../../store/monitoring/monitors.ts'
 import type { RouteContext } from '../context.ts'
 import { bodySchema, idIn, querySchema, required } from '../http/fields.ts'
 import { atBothPaths } from '../http/routes.ts'
-import { answers, documentAs, refuses } from '../openapi/route-docs.ts'
+import { answers, refuses } from '../openapi/route-docs.ts'
 import { addMonitor, editMonitor, type MonitorDeps, requireMonitor } from './edit.ts'
 import { monitorHealth } from './health.ts'
+import { filterField } from './preview.ts'
 import { absentMonitor, createMonitorShapes, TARGETS, toMonitor, toSlots } from './shapes.ts'
 
 const NAME_MAX = 120
@@ -85,13 +85,7 @@ function group(prefix: string, context: RouteContext, deps: MonitorDeps) {
   const { words, clock } = context
   const { db } = deps
   const shapes = createMonitorShapes(words)
-  // The document describes the spec; its parser validates it and names the invalid field.
-  const filter_spec = once(() =>
-    z
-      .unknown()
-      .refine((it) => it !== undefined, 'filter_spec is required')
-      .meta(documentAs(() => filterSchema(words))),
-  )
+  const filter_spec = once(() => filterField(words))
   const addBody = bodySchema(() => ({
     filter_spec: filter_spec(),
     ...fields(),

@@ -151,6 +151,18 @@ export const errorSchema = (words: Naming) => ({
     },
     message: { type: 'string' },
     field: { type: 'string', description: 'Name of the invalid field.' },
+    errors: {
+      type: 'array',
+      description: 'Every invalid field, if there are several. The first is the one in field.',
+      items: {
+        type: 'object',
+        required: ['field', 'message'],
+        properties: {
+          field: { type: 'string', description: 'Name of the invalid field.' },
+          message: { type: 'string', description: 'Sentence that names what is allowed.' },
+        },
+      },
+    },
     retry_after: { type: 'integer', format: 'int64', description: 'Seconds.' },
     reason: { type: ['string', 'null'], description: 'Reason, for codes with several reasons.' },
     feature: { type: 'string', description: 'With FEATURE_DISABLED: the disabled feature.' },

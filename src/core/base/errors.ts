@@ -63,12 +63,17 @@ export const CODES = {
 
 export type ErrorCode = keyof typeof CODES
 
+/** An invalid field by its public name, and the sentence that names what is allowed. */
+export type FieldError = { field: string; message: string }
+
 /** Fields of an error beside its code. */
 export type ErrorDetails = {
   /** Sentence for people. For INVALID_REQUEST it is the `error` itself. */
   message?: string
   /** Invalid field, by its public name. */
   field?: string
+  /** Every invalid field in the order of the checks, if there are several; the first is `field`. */
+  errors?: readonly FieldError[]
   retry_after_s?: number
   /**
    * Absent item. With renamed words its own code, such as `monitor_not_found`, replaces NOT_FOUND.
@@ -108,6 +113,34 @@ export class ApiError extends Error {
 /** Error 400 with a sentence that names the field and the allowed values. */
 export const invalid = (field: string, sentence: string): ApiError =>
   new ApiError('INVALID_REQUEST', { field, message: sentence })
+
+/** The first error, with the fields of all that name one. At least one error is given. */
+export function withAllFields([first, ...others]: readonly [ApiError, ...ApiError[]]): ApiError {
+  const errors = [first, ...others].flatMap((it) => it.details.errors ?? fieldErrorOf(it))
+  return errors.length < 2 ? first : new ApiError(first.code, { ...first.details, errors })
+}
+
+const fieldErrorOf = ({ details: { field }, message }: ApiError): FieldError[] =>
+  field === undefined ? [] : [{ field, message }]
+
+/**
+ * Runs checks in their order and collects the errors that name a field, so that a form can show all
+ * of them at once.
+ * @throws {ApiError} the first that names no field; else the first, with the fields of all
+ */
+export async function checkAll(...checks: readonly (() => unknown)[]): Promise<void> {
+  const found: ApiError[] = []
+  for (const check of checks) {
+    try {
+      await check()
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.details.field === undefined) throw error
+      found.push(error)
+    }
+  }
+  const [first, ...others] = found
+  if (first !== undefined) throw withAllFields([first, ...others])
+}
 
 /** Code of an error, such as ENOENT or SQLITE_FULL; empty if it has none. */
 export const errorCode = (error: unknown): string =>

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-import { ApiError } from '../base/errors.ts'
+import { ApiError, withAllFields } from '../base/errors.ts'
 import { isObject } from '../base/object.ts'
 import { nearest } from '../base/text.ts'
 import { LANGUAGE_CODES } from '../enrichment/language.ts'
@@ -167,6 +167,45 @@ function checkPlaces(spec: FilterSpec, words: Naming, render: RenderSpec): void 
  * @throws {ApiError} INVALID_REQUEST naming the field, or subforum_reserved
  */
 export function parseFilterSpec(value: unknown, words: Naming): FilterSpec {
+  const spec = readEachField(value, words)
+  checkSpec(spec, words, () => renderFilterSpec(spec, words))
+  return spec
+}
+
+/**
+ * Reads all fields. After an invalid one the rest is read without it, so that one error names every
+ * invalid field. What other fields may hold depends on the sources, so their error stands alone.
+ */
+function readEachField(value: unknown, words: Naming): FilterSpec {
+  try {
+    return readFields(value, words)
+  } catch (error) {
+    const first = asRefusal(error)
+    throw withAllFields([first, ...furtherErrors(value, first, words)])
+  }
+}
+
+function furtherErrors(value: unknown, { details }: ApiError, words: Naming): ApiError[] {
+  if (!isObject(value)) return []
+  const field = details.field?.replace(/\[.*/, '')
+  const name = Object.keys(value).find((it) => `filter_spec.${it}` === field)
+  if (name === undefined || name === 'source') return []
+  const { [name]: _, ...rest } = value
+  try {
+    readFields(rest, words)
+    return []
+  } catch (error) {
+    const next = asRefusal(error)
+    return [next, ...furtherErrors(rest, next, words)]
+  }
+}
+
+function asRefusal(error: unknown): ApiError {
+  if (error instanceof ApiError) return error
+  throw error
+}
+
+function readFields(value: unknown, words: Naming): FilterSpec {
   if (!isObject(value)) throw wrong({ name: '', value }, 'must be an object')
   checkFieldNames(value, words)
   const sent = (field: FilterField): FieldInput => {
@@ -217,7 +256,6 @@ export function parseFilterSpec(value: unknown, words: Naming): FilterSpec {
     group_window_s: readInteger(sent('group_window_s'), 0, WINDOW_MAX_S),
   }
   if (spec.q !== null) parseQuery(spec.q, view)
-  checkSpec(spec, words, () => renderFilterSpec(spec, words))
   return spec
 }
 

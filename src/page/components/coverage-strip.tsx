@@ -1,7 +1,7 @@
 import { inFull } from '../lib/format.ts'
-import { monitorStatus, stretchesOf } from '../lib/monitor-status.ts'
+import { isCollecting, monitorStatus, stretchesOf } from '../lib/monitor-status.ts'
 import type { Health } from '../lib/types.ts'
-import { useNow } from './base/time.tsx'
+import { Time, useNow } from './base/time.tsx'
 
 const WIDTH = 1440
 const HEIGHT = 20
@@ -17,6 +17,13 @@ function barPosition(from: number, until: number): { x: number; width: number } 
 /** The last 24 hours of a monitor: observed periods and gaps. */
 export function CoverageStrip({ health, legend = false }: { health: Health; legend?: boolean }) {
   const now = useNow()
+  if (isCollecting(health, now))
+    return (
+      <p class="quiet">
+        Collecting since <Time at={health.coverage_24h.since} />. The coverage of a day is drawn
+        here after a quarter of an hour.
+      </p>
+    )
   const stretches = stretchesOf(health.coverage_24h, now)
   const instant = (part: number) => inFull(now - DAY_MS + part * DAY_MS)
   return (

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 
 import { useCurrentUser, useLive } from '../hooks/contexts.ts'
+import { isExposed } from '../lib/format.ts'
 import { dashboardPath, Link, useRoute } from '../lib/route.tsx'
 import { recall, remember } from '../lib/runtime.ts'
 import { Logo } from '../pages/sign-in.tsx'
@@ -130,7 +131,7 @@ export function Frame({ leave, children }: { leave: () => void; children: Compon
         </nav>
       </header>
       <main id="main" tabIndex={-1}>
-        {user.insecure && <PlainHttp />}
+        {user.insecure && isExposed(location) && <PlainHttp />}
         {broken && (
           <div class="notice warn" role="status">
             Connection to the daemon lost. The page may be out of date; reconnecting automatically.
@@ -167,9 +168,8 @@ function PlainHttp() {
   return (
     <div class="notice warn" role="status">
       <p>
-        This page was loaded over plain HTTP. That is safe only on the daemon's own machine:
-        elsewhere, anyone on the network path can read and use your session. Set up TLS and set{' '}
-        <code>public_url</code>.
+        This page was loaded over plain HTTP: anyone on the network path can read and use your
+        session. Set up TLS and set <code>public_url</code>.
       </p>
       <button
         type="button"

@@ -7,6 +7,8 @@ export type Failure = {
   message: string
   /** API name of the invalid field; null: none. */
   field: string | null
+  /** Every invalid field. */
+  errors: readonly { field: string; message: string }[]
   retry_after_s: number | null
   hint: string | null
 }
@@ -49,10 +51,22 @@ export const requestSession = <T>(sent: CallOptions = {}): Promise<ApiResult<T>>
 const PATIENCE_S = 20
 
 /** Delay of an automatic retry in ms; null: do not retry. */
-export function autoRetryDelay({ status, retry_after_s }: Failure): number | null {
-  const wait_s = status === 429 ? retry_after_s : status === 0 ? UNREACHABLE_S : null
+export function autoRetryDelay({ status, code, retry_after_s }: Failure): number | null {
+  const wait_s =
+    status === 429 ? retry_after_s : status === 0 || isOutage({ code }) ? UNREACHABLE_S : null
   return wait_s !== null && wait_s <= PATIENCE_S ? wait_s * 1000 : null
 }
+
+/** True if the platform is at fault: it cannot be reached, fails, or limits the rate of requests. */
+export const isOutage = ({ code }: Pick<Failure, 'code'>): boolean => OUTAGES.includes(code)
+
+const OUTAGES = [
+  'upstream_unavailable',
+  'upstream_timeout',
+  'UPSTREAM_ERROR',
+  'UPSTREAM_BLOCKED',
+  'HTTP_429',
+]
 
 /** Posts a JSON body. */
 export const postJson = <T>(path: string, body: object): Promise<ApiResult<T>> =>
@@ -110,21 +124,24 @@ const isSignedOut = (text: string): boolean => !text.includes('REAUTH_REQUIRED')
 
 const failed = (failure: Pick<Failure, 'status' | 'code' | 'message'>): ApiResult<never> => ({
   ok: false,
-  failure: { field: null, retry_after_s: null, hint: null, ...failure },
+  failure: { field: null, errors: [], retry_after_s: null, hint: null, ...failure },
 })
 
 function toFailure({ status }: Response, text: string): Failure {
   const body = readObject(text)
   const code = textOf(body['code']) ?? `http_${status}`
+  const field = textOf(body['field'])
+  const message =
+    inWords(code) ??
+    textOf(body['message']) ??
+    textOf(body['error']) ??
+    `The daemon answered ${status}.`
   return {
     status,
     code,
-    message:
-      inWords(code) ??
-      textOf(body['message']) ??
-      textOf(body['error']) ??
-      `The daemon answered ${status}.`,
-    field: textOf(body['field']),
+    message,
+    field,
+    errors: fieldErrors(body['errors']) ?? (field === null ? [] : [{ field, message }]),
     retry_after_s: typeof body['retry_after'] === 'number' ? body['retry_after'] : null,
     hint: textOf(body['hint']),
   }
@@ -137,6 +154,15 @@ function readObject(text: string): { [field: string]: unknown } {
   } catch {
     return {}
   }
+}
+
+/** The `errors` of a body; null: it has none. */
+function fieldErrors(value: unknown): Failure['errors'] | null {
+  if (!Array.isArray(value)) return null
+  return value.flatMap((it: unknown) => {
+    const { field, message }: { field?: unknown; message?: unknown } = Object(it)
+    return typeof field === 'string' && typeof message === 'string' ? { field, message } : []
+  })
 }
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)

@@ -9,6 +9,8 @@ export type FormField = {
   name: string
   label: string
   hint?: string
+  /** The default, as the empty field shows it. */
+  fallback?: string
   /** `names`: separated by commas or spaces. `lines`: one per line. `flag`: default, yes or no. `label`: text or yes. */
   kind: 'names' | 'lines' | 'text' | 'number' | 'flag' | 'label' | 'one' | 'some'
   options?: Options
@@ -28,8 +30,9 @@ export function formParts({ communities, community }: UserSession['words']): For
         { name: 'source', label: 'Sources', kind: 'names' },
         {
           name: community,
+          fallback: 'the whole platform',
           label: capital(communities),
-          hint: 'Names, separated by commas or spaces. Empty: the whole platform, posts only.',
+          hint: 'Names, separated by commas or spaces. The whole platform has posts only.',
           kind: 'names',
         },
         {
@@ -50,19 +53,28 @@ export function formParts({ communities, community }: UserSession['words']): For
       fields: [
         {
           name: 'include_any',
+          fallback: 'any text',
           label: 'Any of these words or phrases',
           hint: 'One per line. One of them is enough.',
           kind: 'lines',
         },
-        { name: 'include_all', label: 'All of these', hint: 'One per line.', kind: 'lines' },
+        {
+          name: 'include_all',
+          fallback: 'none',
+          label: 'All of these',
+          hint: 'One per line.',
+          kind: 'lines',
+        },
         {
           name: 'exclude_terms',
+          fallback: 'none',
           label: 'None of these',
           hint: 'One per line. Exclusions take precedence.',
           kind: 'lines',
         },
         {
           name: 'q',
+          fallback: 'none',
           label: 'Query',
           hint: 'Example: ("rate limit" OR throttl*) AND -hiring title:bun',
           kind: 'text',
@@ -81,7 +93,7 @@ export function moreParts({ community, communities }: UserSession['words']): For
         {
           name: 'search_in',
           label: 'Search in',
-          hint: 'None selected: title, body and url.',
+          hint: 'Default: title, body and url.',
           kind: 'some',
           options: asOptions('title', 'body', 'url', 'permalink', 'flair', 'author'),
         },
@@ -90,21 +102,28 @@ export function moreParts({ community, communities }: UserSession['words']): For
           label: 'Match',
           kind: 'one',
           options: [
-            ['', 'whole words (default)'],
+            ['', 'default: whole words'],
             ['word', 'whole words'],
             ['substring', 'parts of words too'],
           ],
         },
-        { name: 'fold_accents', label: 'Ignore accents (cafe matches café)', kind: 'flag' },
-        { name: 'case_sensitive', label: 'Case-sensitive', kind: 'flag' },
+        {
+          name: 'fold_accents',
+          fallback: 'no',
+          label: 'Ignore accents (cafe matches café)',
+          kind: 'flag',
+        },
+        { name: 'case_sensitive', fallback: 'no', label: 'Case-sensitive', kind: 'flag' },
         {
           name: 'regex',
+          fallback: 'none',
           label: 'Regular expressions',
           hint: 'One per line, RE2 syntax. One match is enough.',
           kind: 'lines',
         },
         {
           name: 'language',
+          fallback: 'every language',
           label: 'Languages',
           hint: 'ISO 639-1 codes, such as en de.',
           kind: 'names',
@@ -114,22 +133,24 @@ export function moreParts({ community, communities }: UserSession['words']): For
     {
       title: 'Authors, threads and links',
       fields: [
-        { name: 'author', label: 'Authors', kind: 'names' },
-        { name: 'exclude_authors', label: 'Exclude authors', kind: 'names' },
+        { name: 'author', fallback: 'everyone', label: 'Authors', kind: 'names' },
+        { name: 'exclude_authors', fallback: 'none', label: 'Exclude authors', kind: 'names' },
         {
           name: `exclude_${communities}`,
+          fallback: 'none',
           label: `Exclude ${communities}`,
           hint: `Only if ${community} is empty.`,
           kind: 'names',
         },
         {
           name: 'thread',
+          fallback: 'every post',
           label: 'Comments under these posts',
           hint: 'Post ids.',
           kind: 'names',
         },
-        { name: 'domain', label: 'Link hosts', kind: 'names' },
-        { name: 'exclude_domains', label: 'Exclude link hosts', kind: 'names' },
+        { name: 'domain', fallback: 'every host', label: 'Link hosts', kind: 'names' },
+        { name: 'exclude_domains', fallback: 'none', label: 'Exclude link hosts', kind: 'names' },
       ],
     },
     {
@@ -160,14 +181,27 @@ export function moreParts({ community, communities }: UserSession['words']): For
           kind: 'some',
           options: asOptions('positive', 'negative', 'mixed', 'neutral'),
         },
-        { name: 'flair', label: 'Flair is one of', hint: 'One per line.', kind: 'lines' },
-        { name: 'exclude_flair', label: 'Flair is none of', hint: 'One per line.', kind: 'lines' },
-        { name: 'has_flair', label: 'Has a flair', kind: 'flag' },
-        { name: 'nsfw', label: 'Adult content (NSFW)', kind: 'flag' },
-        { name: 'min_score', label: 'Minimum score', kind: 'number' },
-        { name: 'min_comments', label: 'Minimum comments', kind: 'number' },
+        {
+          name: 'flair',
+          fallback: 'any',
+          label: 'Flair is one of',
+          hint: 'One per line.',
+          kind: 'lines',
+        },
+        {
+          name: 'exclude_flair',
+          fallback: 'none',
+          label: 'Flair is none of',
+          hint: 'One per line.',
+          kind: 'lines',
+        },
+        { name: 'has_flair', fallback: 'both', label: 'Has a flair', kind: 'flag' },
+        { name: 'nsfw', fallback: 'both', label: 'Adult content (NSFW)', kind: 'flag' },
+        { name: 'min_score', fallback: 'no minimum', label: 'Minimum score', kind: 'number' },
+        { name: 'min_comments', fallback: 'no minimum', label: 'Minimum comments', kind: 'number' },
         {
           name: 'min_relevance',
+          fallback: 'no minimum',
           label: 'Minimum relevance',
           hint: '0 to 100. Matches below it are suppressed.',
           kind: 'number',
@@ -179,12 +213,14 @@ export function moreParts({ community, communities }: UserSession['words']): For
       fields: [
         {
           name: 'group',
+          fallback: 'one delivery per match',
           label: 'Bundle',
-          hint: 'A label, or yes: the matches of one check are sent as one delivery. Empty: one delivery per match.',
+          hint: 'A label, or yes: the matches of one check are sent as one delivery.',
           kind: 'label',
         },
         {
           name: 'group_window_s',
+          fallback: '0, the matches of one check',
           label: 'Collection window (seconds)',
           hint: '0 to 3600.',
           kind: 'number',

@@ -76,3 +76,10 @@ export function safeUrl(url: unknown, own = false): string | null {
   if (username !== '' || password !== '') return null
   return protocol === 'https:' || (own && protocol === 'http:') ? href : null
 }
+
+/** True for a page that was loaded over plain HTTP from another machine, so that others can read what it sends. */
+export const isExposed = ({ protocol, hostname }: Pick<URL, 'protocol' | 'hostname'>): boolean =>
+  protocol === 'http:' && !LOOPBACK.test(hostname)
+
+/** Hosts of this machine, as a browser normalises them. @see https://www.rfc-editor.org/rfc/rfc6761#section-6.3 */
+const LOOPBACK = /^(?:(?:.+\.)?localhost\.?|127\.\d+\.\d+\.\d+|\[::1\])$/

@@ -24,7 +24,7 @@ export function monitorStatus({
   if (stream_liveness.reason === 'streams_awaiting_first_poll')
     return {
       tone: 'plain',
-      word: 'Starting',
+      word: 'Collecting',
       detail: coverageReason('streams_awaiting_first_poll'),
     }
   if (status === 'complete')
@@ -48,6 +48,27 @@ export function monitorStatus({
     word: status === 'partial' ? 'Partial' : 'Unknown',
     detail: why === null ? 'Unknown reason.' : coverageReason(why),
   }
+}
+
+const COLLECTING_MS = 900_000
+
+/** True while a monitor is too new for its coverage of a day to show anything. */
+export function isCollecting(
+  { active, coverage_24h, stream_liveness }: Health,
+  now: number,
+): boolean {
+  const { since, gaps, unobserved_events } = coverage_24h
+  if (!active || gaps.length > 0 || unobserved_events.length > 0) return false
+  const is_unread = stream_liveness.reason === 'streams_awaiting_first_poll'
+  return is_unread || now - Date.parse(since) < COLLECTING_MS
+}
+
+/** The status of a monitor at an instant; a new one is not called complete. */
+export function statusAt(health: Health, now: number): MonitorStatus {
+  const status = monitorStatus(health)
+  return status.tone === 'good' && isCollecting(health, now)
+    ? { tone: 'plain', word: 'Collecting', detail: 'Every check so far overlapped the one before.' }
+    : status
 }
 
 const missed = (estimate: number | null): string =>

@@ -4,6 +4,7 @@ import { Field } from '../components/base/field.tsx'
 import { ErrorNotice, Notice } from '../components/base/notice.tsx'
 import { useAction } from '../hooks/use-action.ts'
 import { type Failure, requestSession } from '../lib/api.ts'
+import { isExposed } from '../lib/format.ts'
 import type { UserSession } from '../lib/types.ts'
 
 type SignInProps = {
@@ -81,10 +82,10 @@ export function SignInPage({ ended, refused, onSignIn: signedIn }: SignInProps) 
         <button type="submit" class="main" disabled={action.busy}>
           {action.busy ? 'Signing in …' : 'Sign in'}
         </button>
-        {location.protocol === 'http:' && (
+        {isExposed(location) && (
           <p class="quiet small-text">
-            This page was loaded over plain HTTP. That is safe only on the daemon's own machine:
-            elsewhere, anyone on the network path can read the key. Set up TLS first.
+            This page was loaded over plain HTTP: anyone on the network path can read the key. Set
+            up TLS first.
           </p>
         )}
         <p class="quiet small-text">

@@ -44,6 +44,7 @@ type TextFieldProps = Omit<FieldProps, 'children'> & {
   masked?: boolean
   inputMode?: 'decimal' | 'numeric' | 'url'
   maxLength?: number
+  placeholder?: string
   autocapitalize?: 'none'
   spellcheck?: boolean
 }

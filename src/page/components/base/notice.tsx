@@ -33,12 +33,19 @@ export const sentence = (text: string): string =>
   (/^[a-z]+[_.[]/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1)) +
   (/[.!?…]$/.test(text) ? '' : '.')
 
-/** Assigns an error to the matching field of `fields`; `rest` is the error if no field matches. */
+/** Assigns errors to the matching fields of `fields`; `rest` is the failure if one of them matches no field. */
 export function assignErrors(failure: Failure | null, fields: readonly string[]) {
-  const at = fields.find((field) => field === failure?.field)
+  const errors = failure?.errors ?? []
+  const other = errors.find((it) => !fields.includes(it.field))
   return {
-    errorOf: (field: string) => (failure && at === field ? sentence(failure.message) : null),
-    rest: at === undefined ? failure : null,
+    errorOf(field: string): string | null {
+      const found = errors.find((it) => it.field === field)
+      return found === undefined ? null : sentence(found.message)
+    },
+    rest:
+      failure === null || (errors.length > 0 && other === undefined)
+        ? null
+        : { ...failure, message: other?.message ?? failure.message },
   }
 }
 

@@ -1,20 +1,24 @@
 import { Badge } from '../../components/base/badge.tsx'
 import { DataTable } from '../../components/base/table.tsx'
-import { Time } from '../../components/base/time.tsx'
+import { Time, useNow } from '../../components/base/time.tsx'
 import { useCurrentUser } from '../../hooks/contexts.ts'
 import { count, formatDuration, many, words as inWords } from '../../lib/format.ts'
-import { groupGaps, type TruncatedChecks } from '../../lib/monitor-status.ts'
+import { groupGaps, isCollecting, type TruncatedChecks } from '../../lib/monitor-status.ts'
 import { coverageReason, gapReason } from '../../lib/reasons.ts'
 import type { Health, Monitor, PollEvent, Stream } from '../../lib/types.ts'
 
 /** The gaps of the last 24 hours. */
 export function CoverageDetails({ health }: { health: Health }) {
+  const now = useNow()
   const { gaps, gaps_truncated, posts_in_window_at_least, unobserved_events } = health.coverage_24h
   return (
     <>
       <p class="quiet">
-        At least {count(posts_in_window_at_least)} items were observed in its feeds.
+        {posts_in_window_at_least === 0 && isCollecting(health, now)
+          ? 'No items were observed in its feeds yet.'
+          : `At least ${many(posts_in_window_at_least ?? 0, 'item was', 'items were')} observed in its feeds.`}
         {health.coverage_24h.posts_missed_estimate !== null &&
+          !isCollecting(health, now) &&
           ` Estimated missed items: ${count(health.coverage_24h.posts_missed_estimate)}.`}
       </p>
       {gaps.length > 0 && (
@@ -70,6 +74,7 @@ export function CoverageDetails({ health }: { health: Health }) {
 /** Delivery counts of the last 24 hours. */
 export function DeliveryStats({ health }: { health: Health }) {
   const { suppressed_breakdown: breakdown } = health
+  const now = useNow()
   const tiles: [string, number][] = [
     ['Delivered', health.delivered_24h],
     ['Dead-lettered', health.failed_24h],
@@ -86,14 +91,18 @@ export function DeliveryStats({ health }: { health: Health }) {
   return (
     <section aria-labelledby="doings">
       <h2 id="doings">Deliveries in 24 hours</h2>
-      <dl class="tiles">
-        {tiles.map(([title, n]) => (
-          <div key={title}>
-            <dt>{title}</dt>
-            <dd>{count(n)}</dd>
-          </div>
-        ))}
-      </dl>
+      {isCollecting(health, now) && tiles.every(([, n]) => n === 0) ? (
+        <p class="quiet">Collecting: matches of new items are counted here.</p>
+      ) : (
+        <dl class="tiles">
+          {tiles.map(([title, n]) => (
+            <div key={title}>
+              <dt>{title}</dt>
+              <dd>{count(n)}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
       {suppressionReasons.length > 0 && (
         <p>
           Suppressed: {suppressionReasons.map(([why, n]) => `${count(n)} ${why}`).join(', ')}.

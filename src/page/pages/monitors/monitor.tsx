@@ -12,6 +12,7 @@ import {
   sentence,
   Skeleton,
 } from '../../components/base/notice.tsx'
+import { useNow } from '../../components/base/time.tsx'
 import { notify } from '../../components/base/toast.tsx'
 import { CoverageStrip } from '../../components/coverage-strip.tsx'
 import { ReasonsView } from '../../components/criteria.tsx'
@@ -22,7 +23,7 @@ import { useAction } from '../../hooks/use-action.ts'
 import { useQuery } from '../../hooks/use-query.ts'
 import { callApi, postJson } from '../../lib/api.ts'
 import { inShort } from '../../lib/filter-spec.ts'
-import { monitorStatus } from '../../lib/monitor-status.ts'
+import { statusAt } from '../../lib/monitor-status.ts'
 import { dashboardPath, go, Link } from '../../lib/route.tsx'
 import type { Delivery, Health, Monitor, MonitorList, Webhook, Why } from '../../lib/types.ts'
 import { targetsOf, webhookName, webhookProblem, webhookStatus } from '../../lib/webhook-health.ts'
@@ -201,6 +202,7 @@ const DELIVERIES = 20
 
 /** One monitor: filter, health, deliveries and actions. */
 export function MonitorPage({ id }: { id: string }) {
+  const now = useNow()
   const { monitor_path, words } = useCurrentUser()
   const list = useQuery<MonitorList>(`${monitor_path}/list`, { every_ms: REFRESH_MS })
   const named = encodeURIComponent(id)
@@ -225,7 +227,7 @@ export function MonitorPage({ id }: { id: string }) {
     list.again()
     health.again()
   }
-  const status = health.value && monitorStatus(health.value)
+  const status = health.value && statusAt(health.value, now)
   return (
     <PageLayout
       title={monitor.name ?? inShort(monitor.filter_spec, words)}

@@ -4,14 +4,14 @@ import { Badge } from '../../components/base/badge.tsx'
 import { Icon } from '../../components/base/icon.tsx'
 import { EmptyState, ErrorNotice, Skeleton } from '../../components/base/notice.tsx'
 import { SearchBox } from '../../components/base/table.tsx'
-import { Time } from '../../components/base/time.tsx'
+import { Time, useNow } from '../../components/base/time.tsx'
 import { CoverageStrip } from '../../components/coverage-strip.tsx'
 import { PageLayout } from '../../components/layout.tsx'
 import { useCurrentUser } from '../../hooks/contexts.ts'
 import { useQuery } from '../../hooks/use-query.ts'
 import { inShort } from '../../lib/filter-spec.ts'
 import { count, formatDuration, many } from '../../lib/format.ts'
-import { monitorStatus } from '../../lib/monitor-status.ts'
+import { isCollecting, statusAt } from '../../lib/monitor-status.ts'
 import { dashboardPath, Link } from '../../lib/route.tsx'
 import type { Health, Monitor, MonitorList, Webhook } from '../../lib/types.ts'
 import { targetsOf, webhookName, webhookProblem, webhookStatus } from '../../lib/webhook-health.ts'
@@ -88,7 +88,8 @@ function MonitorCard({ monitor, webhooks }: { monitor: Monitor; webhooks: readon
       fresh_ms: HEALTH_FRESH_MS,
     },
   )
-  const status = health && monitorStatus(health)
+  const now = useNow()
+  const status = health && statusAt(health, now)
   const failing = targetsOf(monitor.webhook_ids, webhooks).filter(
     (it) => webhookProblem(it) !== null,
   )
@@ -108,7 +109,11 @@ function MonitorCard({ monitor, webhooks }: { monitor: Monitor; webhooks: readon
           {last_match_at !== null && 'last match '}
           <Time at={last_match_at} none="no match yet" />
         </span>
-        <span>{count(health?.delivered_24h)} delivered in 24 h</span>
+        <span>
+          {health?.delivered_24h === 0 && isCollecting(health, now)
+            ? 'collecting'
+            : `${count(health?.delivered_24h)} delivered in 24 h`}
+        </span>
       </p>
       {failing.length > 0 && (
         <p class="facts target-problems">

@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
 
-import { EmptyState, ErrorNotice, Skeleton } from '../../components/base/notice.tsx'
+import { EmptyState, ErrorNotice, Notice, Skeleton } from '../../components/base/notice.tsx'
 import { ItemView } from '../../components/item.tsx'
 import { useCurrentUser } from '../../hooks/contexts.ts'
-import { autoRetryDelay, callApi, type Failure } from '../../lib/api.ts'
+import { autoRetryDelay, callApi, type Failure, isOutage } from '../../lib/api.ts'
 import { fieldOf } from '../../lib/filter-spec.ts'
 import { count, many, words as inWords } from '../../lib/format.ts'
 import { runAfter } from '../../lib/runtime.ts'
@@ -66,6 +66,7 @@ export function PreviewView({ value, failure, busy, empty }: PreviewState) {
         <p>Matches are shown here as you type. Nothing is sent.</p>
       </EmptyState>
     )
+  if (failure !== null && isOutage(failure)) return <OutageNotice failure={failure} saved={null} />
   const isFieldError = fieldOf(failure?.field ?? null) !== null && failure?.field !== 'filter_spec'
   if (failure !== null && !isFieldError) return <ErrorNotice failure={failure} />
   if (failure !== null) return <p class="quiet">Fix the marked fields to see matches.</p>
@@ -90,9 +91,7 @@ export function PreviewView({ value, failure, busy, empty }: PreviewState) {
       )}
       <Terms terms={value.terms} />
       <Left criteria={value.criteria} scanned={value.scanned} />
-      {value.feeds.some((it) => it.error !== null) && (
-        <p class="notice warn">Some feeds could not be read; the counts cover the others.</p>
-      )}
+      <UnreadFeeds feeds={value.feeds} />
       {value.feeds_left_out > 0 && (
         <p class="quiet">
           {many(value.feeds_left_out, 'more feed was', 'more feeds were')} not included.
@@ -107,6 +106,38 @@ export function PreviewView({ value, failure, busy, empty }: PreviewState) {
         <ItemView key={it.id} item={it} />
       ))}
     </div>
+  )
+}
+
+/** Says that the platform is at fault, and not the form. `saved`: whether the form was saved; null: nothing was. */
+export const OutageNotice = ({ failure, saved }: { failure: Failure; saved: false | null }) => (
+  <Notice tone="warn">
+    <p>
+      <strong>
+        {failure.code === 'HTTP_429' ? 'Rate limit of the platform:' : 'Outage of the platform:'}
+      </strong>{' '}
+      {failure.message}. Your filter is not at fault.
+    </p>
+    <p>
+      {saved === false
+        ? 'Nothing was saved; try again shortly.'
+        : 'The preview tries again by itself. You can save the monitor: it starts when the platform answers.'}
+    </p>
+  </Notice>
+)
+
+/** Feeds without an answer, by the reason: an outage, or a place that cannot be read. */
+function UnreadFeeds({ feeds }: { feeds: Preview['feeds'] }) {
+  const unread = feeds.filter((it) => it.error !== null)
+  if (unread.length === 0) return null
+  const isDown = unread.every((it) => it.error !== null && isOutage({ code: it.error }))
+  return (
+    <Notice tone="warn">
+      {isDown
+        ? `The platform did not answer for ${many(unread.length, 'feed')}`
+        : `${many(unread.length, 'feed')} could not be read`}
+      ; the counts cover the others.
+    </Notice>
   )
 }
 

@@ -215,6 +215,7 @@ CREATE INDEX feeds_batch ON feeds (poll_batch_id) WHERE poll_batch_id IS NOT NUL
 -- Position of a feed of kind stream, which exists from its first step on. state: JSON of the source's adapter. proof: how
 -- the source proves that nothing was missed. proven_from, proven_to: first id after the start, and the highest proven one.
 -- behind_from, behind_to: ids that exist and are not read yet. partial: why the source cannot prove completeness.
+-- changes: JSON of the items that were named as changed and not read since; null if the source names none.
 -- heads: JSON of [instant, highest proven id] of the last day. rereads: passes over recent ids for items listed late;
 -- reread_at: start of the last one; reread_from, reread_to: its ids that were not read yet.
 -- verified_from: the first step; verified_until: everything created before was read. Both by the source's clock.
@@ -227,6 +228,7 @@ CREATE TABLE feed_streams (
   behind_from     INTEGER,
   behind_to       INTEGER,
   partial         TEXT,
+  changes         TEXT,
   verified_from   INTEGER NOT NULL,
   verified_until  INTEGER NOT NULL,
   heads           TEXT    NOT NULL DEFAULT '[]',

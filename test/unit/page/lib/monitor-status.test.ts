@@ -1,6 +1,11 @@
 import { expect, test } from 'bun:test'
 
-import { groupGaps, monitorStatus, stretchesOf } from '../../../../src/page/lib/monitor-status.ts'
+import {
+  groupGaps,
+  isCollecting,
+  monitorStatus,
+  stretchesOf,
+} from '../../../../src/page/lib/monitor-status.ts'
 import type { Coverage, Gap, Health } from '../../../../src/page/lib/types.ts'
 
 const NOW = Date.parse('2026-03-02T12:00:00Z')
@@ -106,7 +111,7 @@ test.each<[string, Health]>([
     health({ coverage_24h: coverage({ status: 'unknown', reason: 'poll_log_unreadable' }) }),
   ],
   [
-    'Starting',
+    'Collecting',
     health({
       coverage_24h: coverage({ status: 'partial', reason: 'stream_liveness_unknown' }),
       stream_liveness: { status: 'unknown', reason: 'streams_awaiting_first_poll', streams: [] },
@@ -169,4 +174,13 @@ test('groups truncated checks with the same feed, reason and start', () => {
     { stream: 's1', checks: 2, at: ago(1.5), missed_estimate: 3 },
     { stream: 's2', checks: 1, missed_estimate: null },
   ])
+})
+
+test.each<[string, Partial<Health>, boolean]>([
+  ['a quarter of an hour old', { coverage_24h: coverage({ since: ago(0.25) }) }, false],
+  ['a minute old', { coverage_24h: coverage({ since: ago(1 / 60) }) }, true],
+  ['paused', { active: false, coverage_24h: coverage({ since: ago(1 / 60) }) }, false],
+  ['new with a gap', { coverage_24h: coverage({ since: ago(1 / 60), gaps: [gap()] }) }, false],
+])('a monitor that is %s is collecting: %#', (_, more, expected) => {
+  expect(isCollecting(health(more), NOW)).toBe(expected)
 })

@@ -327,6 +327,7 @@ CREATE TABLE feed_streams (
   behind_from     INTEGER,
   behind_to       INTEGER,
   partial         TEXT,
+  changes         TEXT,
   verified_from   INTEGER NOT NULL,
   verified_until  INTEGER NOT NULL,
   heads           TEXT    NOT NULL DEFAULT '[]',

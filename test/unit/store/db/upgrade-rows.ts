@@ -65,7 +65,7 @@ const ROWS: Readonly<Record<number, string>> = {
     INSERT INTO feed_hours VALUES (1, 400000, 12);
     INSERT INTO feeds (id, key, kind, place, requested_interval_s, interval_s, next_check_at, last_check_at, created_at)
       VALUES (3, 'stream:hn', 'stream', 'hn', 60, 60, 3000, 2000, 1000);
-    INSERT INTO feed_streams VALUES (3, '{"last":5}', 'dense', 3, 5, 6, 9, NULL, 1000, 2000, '[[1000,5]]', 1, 1500, 3, 4, 900, 800, 1500);
+    INSERT INTO feed_streams VALUES (3, '{"last":5}', 'dense', 3, 5, 6, 9, NULL, '{"waiting":0,"oldest_at":null,"dropped_24h":0}', 1000, 2000, '[[1000,5]]', 1, 1500, 3, 4, 900, 800, 1500);
     INSERT INTO bundles VALUES (1, 'cus_1', 'mon_1', 'wh_1', 1000, 5000, 1, 2, 0);
     INSERT INTO alarms VALUES (1, 'mon_1', 'silent', 1000, 2, 4000, NULL, NULL);
     INSERT INTO bundle_items VALUES (1, 't3_z', 1000, '{}');

@@ -1,0 +1,186 @@
+import { useRef } from 'preact/hooks'
+
+import { Checkbox, Choice, Field, type FieldAttributes } from '../../components/base/field.tsx'
+import { useCurrentUser } from '../../hooks/contexts.ts'
+import { inFormWords, type Typed } from '../../lib/filter-spec.ts'
+import type { FormField, FormPart } from '../../lib/form-fields.ts'
+import { lackOf, placeHint, selectedSources } from '../../lib/sources.ts'
+import type { Source } from '../../lib/types.ts'
+import { SourceField } from './source-field.tsx'
+
+type SpecPartsProps = {
+  parts: readonly FormPart[]
+  typed: Typed
+  setTyped: (typed: Typed) => void
+  errorOf: (field: string) => string | null
+  /** The sources of the daemon. */
+  sources: readonly Source[]
+}
+
+/** The fields of a filter, grouped. */
+export const SpecParts = ({ parts, typed, setTyped, errorOf, sources }: SpecPartsProps) => (
+  <>
+    {parts.map(({ title, fields }) => (
+      <fieldset key={title}>
+        <legend>{title}</legend>
+        {fields.map((field) => (
+          <SpecField
+            key={field.name}
+            field={field}
+            value={typed[field.name] ?? ''}
+            change={(value) => setTyped({ ...typed, [field.name]: value })}
+            error={fieldError(field, errorOf(field.name))}
+            sources={sources}
+            chosen={selectedSources(String(typed['source'] ?? ''), sources)}
+          />
+        ))}
+      </fieldset>
+    ))}
+  </>
+)
+
+const fieldError = (field: FormField, error: string | null): string | null =>
+  error && inFormWords(error, field)
+
+/** Less common fields, collapsed until one has a value or an error. */
+export function MoreParts(props: SpecPartsProps) {
+  const { parts, typed, errorOf } = props
+  const used = useRef(false)
+  used.current ||= parts.some(({ fields }) =>
+    fields.some(({ name }) => (typed[name] ?? '').length > 0 || errorOf(name) !== null),
+  )
+  return (
+    <details open={used.current}>
+      <summary>More conditions</summary>
+      <SpecParts {...props} />
+    </details>
+  )
+}
+
+type ChoiceFieldProps = {
+  field: FormField
+  value: string | readonly string[]
+  change: (value: string | readonly string[]) => void
+  error: string | null
+}
+type SpecFieldProps = ChoiceFieldProps & {
+  sources: readonly Source[]
+  /** The sources that the filter selects. */
+  chosen: readonly Source[]
+}
+
+function SpecField({ field, value, change, error, sources, chosen }: SpecFieldProps) {
+  const { words } = useCurrentUser()
+  const { name, label, kind, options = [], fallback = '' } = field
+  if (kind === 'some') return <MultiChoice {...{ field, change, error }} value={value} />
+  const text = String(value)
+  if (name === 'source')
+    return sources.length < 2 && text === '' ? null : (
+      <SourceField {...{ sources, change, error }} value={text} />
+    )
+  const lack = lackOf(name, chosen)
+  // The platform of the accounts, main, takes the names that the labels of the form are about.
+  const is_further = chosen.some((it) => it.name !== 'main')
+  const hint = name === words.community && is_further ? placeHint(chosen) : field.hint
+  return (
+    <Field label={label} hint={lack ?? hint} error={error}>
+      {(attributes) => (
+        // A value that cannot be used stays editable, so that it can be removed.
+        <Input
+          {...{ kind, options, fallback, change }}
+          attributes={{ ...attributes, disabled: lack !== null && text === '' }}
+          value={text}
+        />
+      )}
+    </Field>
+  )
+}
+
+/** Options of a field with yes and no; the first is its default. */
+const flagOptions = (fallback: string) =>
+  [
+    ['', `default: ${fallback}`],
+    ['true', 'yes'],
+    ['false', 'no'],
+  ] as const
+
+type InputProps = {
+  kind: FormField['kind']
+  options: readonly (readonly [string, string])[]
+  fallback: string
+  value: string
+  change: (value: string) => void
+  attributes: FieldAttributes & { disabled: boolean }
+}
+
+function Input({ kind, options, fallback, value, change, attributes }: InputProps) {
+  const placeholder = fallback && `default: ${fallback}`
+  switch (kind) {
+    case 'lines':
+      return (
+        <textarea
+          {...attributes}
+          rows={2}
+          placeholder={placeholder}
+          spellcheck={false}
+          value={value}
+          onInput={(event) => change(event.currentTarget.value)}
+        />
+      )
+    case 'one':
+      return <Choice {...attributes} value={value} options={options} change={change} />
+    case 'flag':
+      return (
+        <Choice<string>
+          {...attributes}
+          value={value}
+          options={flagOptions(fallback)}
+          change={change}
+        />
+      )
+    case 'names':
+    case 'number':
+    case 'text':
+    case 'label':
+    case 'some':
+      return (
+        <input
+          {...attributes}
+          placeholder={placeholder}
+          value={value}
+          spellcheck={false}
+          autocapitalize="none"
+          inputMode={kind === 'number' ? 'numeric' : 'text'}
+          onInput={(event) => change(event.currentTarget.value)}
+        />
+      )
+  }
+}
+
+function MultiChoice({ field, value, change, error }: ChoiceFieldProps) {
+  const chosen = typeof value === 'string' ? [] : value
+  const { name, label, hint, options = [] } = field
+  return (
+    <div class={error ? 'field wrong' : 'field'} role="group" aria-labelledby={`some-${name}`}>
+      <span class="label" id={`some-${name}`}>
+        {label}
+      </span>
+      <div class="checks">
+        {options.map(([it, words]) => (
+          <Checkbox
+            key={it}
+            label={words}
+            checked={chosen.includes(it)}
+            change={(on) => change(on ? [...chosen, it] : chosen.filter((other) => other !== it))}
+          />
+        ))}
+      </div>
+      {hint && <p class="hint">{hint}</p>}
+      {error && (
+        <p class="error" role="alert">
+          {error}
+        </p>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,182 @@
+import { expect } from 'bun:test'
+
+import type { DashboardClient } from './dashboard-client.ts'
+import { type Dashboard, MINUTE, OTHER_HOST } from './dashboard-fixture.ts'
+import { BRIEF, faultsOf } from './dashboard-rendering.ts'
+import { createScenarios, newcomer } from './dashboard-scenarios.ts'
+
+/** Keys that a person types in a minute, at a leisurely five a second. */
+const KEYS_A_MINUTE = 300
+const TABS_MAX = 80
+const OUTAGE = 'Outage of the platform: the platform could not be reached.'
+
+/** Reads the focused element: its name, and if a ring or an outline shows it. */
+const FOCUSED = `(() => {
+  const at = document.activeElement
+  const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(at)
+  const label = at.labels?.[0]?.textContent
+  return JSON.stringify({
+    name: (label ?? at.getAttribute('aria-label') ?? at.innerText ?? '').trim(),
+    place: at.tagName,
+    visible: (outlineStyle !== 'none' && outlineWidth !== '0px') || boxShadow !== 'none',
+  })
+})()`
+
+/** A person at the keyboard, with a count of the keys. */
+function keyboardOf({ page }: DashboardClient) {
+  let keys = 0
+  const press = async (key: 'Tab' | 'Enter') => {
+    keys += 1
+    await page.keyboard.press(key)
+  }
+  const focused = async (): Promise<{ name: string; place: string; visible: boolean }> =>
+    JSON.parse(String(await page.evaluate(FOCUSED)))
+  return {
+    press,
+    focused,
+    keys: () => keys,
+    type: async (text: string) => {
+      keys += text.length
+      await page.keyboard.type(text)
+    },
+    /** Moves the focus by Tab to the control of that name. Every stop must be visible and named. */
+    async tabTo(name: string) {
+      const passed: string[] = []
+      while (passed.length < TABS_MAX) {
+        await press('Tab')
+        const at = await focused()
+        if (at.name === name) return expect([name, at.visible]).toEqual([name, true])
+        if (at.place !== 'BODY') expect([at, at.name !== '', at.visible]).toEqual([at, true, true])
+        passed.push(at.name)
+      }
+      throw new Error(`Tab does not reach "${name}"; it passes ${passed.join(', ')}`)
+    },
+  }
+}
+
+/** Scenarios of forms: errors, outages, fresh installations, and the keyboard. */
+export function formStories(fixture: () => Dashboard) {
+  const { scenario } = createScenarios(fixture)
+
+  scenario('plain HTTP is warned of elsewhere, and never on the loopback', async (it) => {
+    const text = 'This page was loaded over plain HTTP'
+    await using client = await it.openClient()
+    await client.open()
+    await client.waitForText('API key')
+    expect(await client.text()).not.toContain(text)
+    await client.signIn(it.daemon.key)
+    await client.waitForText('Sign out')
+    expect(await client.text()).not.toContain(text)
+
+    const { port } = new URL(it.daemon.url())
+    await client.page.goto(`http://${OTHER_HOST}:${port}/dashboard`)
+    await client.waitForText(text)
+    await client.type('API key', it.daemon.key)
+    await client.press('Sign in')
+    await client.waitForText('Sign out')
+    await client.waitForText(text)
+    await client.press('Dismiss')
+    await client.misses(text)
+  })
+
+  scenario('all errors of a form stand beside their fields at once', async (it) => {
+    await using client = await newcomer(it, 'mistaken')
+    await client.open('/monitors/new')
+    await client.waitForText('No filter yet')
+    expect(await client.page.$('details[open]')).toBeNull()
+    await client.type('Subforums', 'bread')
+    await client.type('Query', '(rye')
+    await client.press('More conditions')
+    await client.type('Minimum score', 'many')
+    await client.press('More conditions')
+    await client.type('Poll interval (seconds)', 'often')
+    await client.press('Create monitor')
+    await client.waitForText('Not saved: 3 fields are marked above.')
+    const marked: unknown = await client.page.evaluate(
+      `JSON.stringify([...document.querySelectorAll('.field.wrong label')].map((it) => it.textContent))`,
+    )
+    expect(JSON.parse(String(marked))).toEqual([
+      'Query',
+      'Minimum score',
+      'Poll interval (seconds)',
+    ])
+    await client.waitFor("document.querySelector('details[open]') !== null")
+    await client.waitFor("document.activeElement?.labels?.[0]?.textContent === 'Query'")
+    expect(await faultsOf(client, 'monitor-errors', BRIEF)).toEqual([])
+    await client.setViewport('wide', 'light')
+
+    // The error of a field ends with its change; the others stay.
+    await client.type('Query', 'rye')
+    await client.type('Minimum score', '3')
+    await client.misses('Query, position')
+    await client.waitForText('Poll interval must be a whole number of seconds from 1 to 86400')
+    await client.type('Poll interval (seconds)', '')
+    await client.press('Create monitor')
+    await client.waitForText('Monitor created.')
+    expect(client.strange).toEqual([])
+  })
+
+  scenario('an outage of the platform is named as one, and the preview recovers', async (it) => {
+    const { sandbox, clock } = it.daemon
+    await clock.advance(MINUTE)
+    sandbox.addFault({ path: '/', fault: '5xx' })
+    await using client = await newcomer(it, 'outage')
+    await client.open('/monitors/new')
+    await client.waitForText('No filter yet')
+    await client.type('Subforums', 'bread')
+    // The reads of the preview repeat a failed request on the daemon's clock.
+    for (let at = 0; at < 60 && !(await client.text()).includes(OUTAGE); at++) {
+      await clock.advance(1000)
+      await client.page.waitForNetworkIdle({ idleTime: 50, concurrency: 1 })
+    }
+    await client.waitForText(OUTAGE)
+    await client.waitForText('Your filter is not at fault.')
+    expect(await client.page.$('.field.wrong')).toBeNull()
+    expect(await faultsOf(client, 'monitor-outage', BRIEF)).toEqual([])
+    sandbox.clearFaults()
+    await clock.advance(MINUTE)
+    await client.misses(OUTAGE)
+    await client.waitForText('among')
+    expect(client.strange).toEqual([])
+  })
+
+  scenario('a new person makes a monitor and a target with the keyboard', async (it) => {
+    const { receiver, mint } = it.daemon
+    const key = mint('typist')
+    await using client = await it.openClient()
+    const person = keyboardOf(client)
+    await client.open()
+    await client.waitFor('document.activeElement?.matches("input[name=key]")')
+    await client.page.keyboard.type(key)
+    await person.press('Enter')
+    await client.waitForText('First steps')
+
+    await person.tabTo('New monitor')
+    await person.press('Enter')
+    await client.waitForText('No filter yet')
+    await person.tabTo('Subforums')
+    await person.type('bread')
+    await person.tabTo('Any of these words or phrases')
+    await person.type('pumpernickel')
+    await person.tabTo('New webhook')
+    await person.press('Enter')
+    await client.waitForText('detect from the URL')
+    await client.page.keyboard.type(receiver.url)
+    await person.press('Enter')
+    await client.waitForText('The signing secret')
+    await person.tabTo('I have stored it')
+    await person.press('Enter')
+    await client.waitFor('document.activeElement?.innerText?.trim() === "New webhook"')
+    await person.tabTo('Create monitor')
+    await person.press('Enter')
+    await client.waitForText('Monitor created.')
+    await client.waitForText('Collecting')
+    expect(await faultsOf(client, 'monitor-collecting', BRIEF)).toEqual([])
+
+    expect(await client.text()).toContain('Every active webhook of the account')
+    expect(person.keys()).toBeLessThan(KEYS_A_MINUTE)
+    const { webhooks } = (await it.daemon.call('/forum/monitor/webhook/list', {}, key)).body
+    expect(webhooks).toMatchObject([{ url: receiver.url, active: true }])
+    expect(client.strange).toEqual([])
+  })
+}
