@@ -235,7 +235,8 @@ test('the audit list is paged, and its rows cannot be changed or deleted', async
     expect(() =>
       db.run('DELETE FROM operator_actions WHERE at > ?', [Date.now() - YEAR_MS]),
     ).toThrow('append-only')
-    const count = () => db.query("SELECT count(*) AS n FROM operator_actions WHERE subject = 's'").get()
+    const count = () =>
+      db.query("SELECT count(*) AS n FROM operator_actions WHERE subject = 's'").get()
     expect(count()).toEqual({ n: 2 })
     pruneActions(db, Date.now() - 3 * YEAR_MS)
     expect(count()).toEqual({ n: 2 })
