@@ -22369,6 +22369,25 @@ export interface operations {
                   })[]
                   /** @description True if there are more missing ids than the answer holds. */
                   open_truncated: boolean
+                  /** @description Items that the source has named as changed and that were not read since; oldest_at: when the first of them was named. dropped_24h: not to be read any more. Null: the source names no changes. */
+                  changes:
+                    | ({
+                        /**
+                         * Format: int64
+                         * @description Number of items that were not read since.
+                         */
+                        waiting: number
+                        /** @description Time of the oldest one; null: there is none. */
+                        oldest_at: string | null
+                        /**
+                         * Format: int64
+                         * @description Number dropped in the last 24 hours.
+                         */
+                        dropped_24h: number
+                      } & {
+                        [key: string]: unknown
+                      })
+                    | null
                 } & {
                   [key: string]: unknown
                 })[]

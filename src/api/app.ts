@@ -22,6 +22,7 @@ import {
   createFailedAuth,
   createHolders,
   createKeyed,
+  createOperators,
 } from './http/auth.ts'
 import { bodyMax, createReadJson, takesNoBody } from './http/body.ts'
 import { errors } from './http/errors.ts'
@@ -109,6 +110,7 @@ const ALL_ON: Features = { login: true, comment: true, vote: true, dm: true, pro
 export function createApp(deps: AppDeps) {
   const { db, clock, random, log, words, billing, metrics } = deps
   const holders = createHolders()
+  const operators = createOperators()
   const keyed = createKeyed(holders)
   const groupCommit = createGroupCommit(db)
   const faults = createPlatformFaults({ clock, log })
@@ -151,6 +153,7 @@ export function createApp(deps: AppDeps) {
     delegation,
     site,
     holders,
+    operators,
     in_flight,
     pacers,
     failed_auth,
@@ -245,6 +248,7 @@ export function createApp(deps: AppDeps) {
         dashboardApi({
           signed_in,
           delegation,
+          peerOf,
           identified,
           handle: (request) => app.handle(request),
         }),
@@ -275,6 +279,7 @@ export function createApp(deps: AppDeps) {
   const context = {
     words,
     keyed,
+    operatorOf: operators.of,
     meter,
     faults,
     internal,

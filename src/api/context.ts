@@ -2,7 +2,7 @@ import type { Naming } from '../core/forum/naming.ts'
 import type { Clock, Log, Random } from '../runtime/runtime.ts'
 import type { GroupCommit } from '../store/db/group-commit.ts'
 import type { Meter } from './billing.ts'
-import type { Keyed } from './http/auth.ts'
+import type { Keyed, Operators } from './http/auth.ts'
 import type { ReadJson } from './http/body.ts'
 import type { InternalClient } from './http/internal.ts'
 import type { Pacers } from './http/pacers.ts'
@@ -24,6 +24,8 @@ export type RouteContext = {
   words: Naming
   /** Adds `holder` (customer and key) and `customer` to the context. Required in every group. */
   keyed: Keyed
+  /** The operator of a call of an operator's route. */
+  operatorOf: Operators['of']
   meter: Meter
   /** Log of answers of the platform that could not be used. The meter records those of its own calls. */
   faults: PlatformFaults

@@ -1,6 +1,7 @@
 import type { Config } from '../config/schema.ts'
+import { CUSTOMER_NAME_RULE, isCustomerName } from '../core/base/text.ts'
 import { parseInstant } from '../core/base/time.ts'
-import { toUsd } from '../core/limits/price.ts'
+import { parseUsd, toUsd, USD_RULE } from '../core/limits/price.ts'
 import { type Scope, SCOPES } from '../store/customers/keys.ts'
 import { type Option, UsageError } from './command.ts'
 
@@ -10,9 +11,9 @@ import { type Option, UsageError } from './command.ts'
  * @throws {UsageError} The name is malformed.
  */
 export function parseName(text: string): string {
-  if (/^[^\p{C}]{1,64}$/u.test(text) && text.trim() === text) return text
+  if (isCustomerName(text)) return text
   throw new UsageError(
-    `${JSON.stringify(text.slice(0, 80))} is not a valid name: allowed are 1 to 64 printable characters without blanks around them`,
+    `${JSON.stringify(text.slice(0, 80))} is not a valid name: allowed are ${CUSTOMER_NAME_RULE}`,
   )
 }
 
@@ -118,20 +119,14 @@ export function parseWhole(option: string, text: string, least: number, most: nu
   )
 }
 
-const MOST_DOLLARS = 1_000_000_000
-
 /**
  * Parses US dollars such as `12.5` exactly, to 12,500,000 micro-dollars.
  *
  * @throws {UsageError} It is not a positive amount in decimals.
  */
 export function parseDollars(text: string): number {
-  const [, whole = '', decimals = ''] = /^(\d{1,10})(?:\.(\d{1,6}))?$/.exec(text) ?? []
-  const micros = Number(whole) * 1_000_000 + Number(decimals.padEnd(6, '0'))
-  if (whole === '' || micros === 0 || micros > MOST_DOLLARS * 1_000_000)
-    throw new UsageError(
-      `"${text}" is not an amount: allowed are US dollars above 0 with at most 6 decimals, such as 5 or 0.25`,
-    )
+  const micros = parseUsd(text)
+  if (micros === null) throw new UsageError(`"${text}" is not an amount: allowed are ${USD_RULE}`)
   return micros
 }
 

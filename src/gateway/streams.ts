@@ -145,7 +145,7 @@ export function createStreamSource({
     ours: (at) => at - lead(item_clock.measured_ms()),
     async step(state, { interval_s, signal, places }) {
       const step = await stream.advance(state, {
-        requests: shareOf(interval_s),
+        requests: Math.max(stream.requests_min ?? 0, shareOf(interval_s)),
         deadline_at: clock.now() + Math.max(STEP_MIN_MS, interval_s * 1000),
         signal,
         places,

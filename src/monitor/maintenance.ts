@@ -4,6 +4,7 @@ import { IDEMPOTENCY_MS } from '../core/limits/idempotency.ts'
 import { type Clock, createJumpWatch, type Log } from '../runtime/runtime.ts'
 import { pruneFeedback } from '../store/customers/feedback.ts'
 import { pruneNamedWrites } from '../store/customers/idempotency.ts'
+import { ACTIONS_KEEP_MS, pruneActions } from '../store/customers/operator-actions.ts'
 import { type Chunks, runCooperatively } from '../store/db/chunked.ts'
 import { type Db, transact } from '../store/db/connection.ts'
 import {
@@ -97,6 +98,7 @@ export function createUpkeep({
       pruneHours(db, now)
       pruneEvents(db, before_at)
       pruneNamedWrites(db, now - IDEMPOTENCY_MS)
+      pruneActions(db, now - ACTIONS_KEEP_MS)
       if (feedback_days() > 0) pruneFeedback(db, now - feedback_days() * DAY_MS)
     })
     await runCooperatively(pruneOld(db, { before_at, keep: KEEP_ITEMS }), signal)

@@ -254,7 +254,7 @@ function recordStep(deps: RecordDeps, result: StreamResult): RecordedStep {
       last_item_seen_at: new_items > 0 ? ended_at : current.last_item_seen_at,
       newest_item_at: newestAfter(current, step.items),
     })
-    const { proven, behind, state, partial, verified_until } = step
+    const { proven, behind, state, partial, changes, verified_until } = step
     advanceStream(db, feed_id, {
       state,
       proof,
@@ -263,6 +263,7 @@ function recordStep(deps: RecordDeps, result: StreamResult): RecordedStep {
       behind_from: behind?.from_id ?? null,
       behind_to: behind?.to_id ?? null,
       partial,
+      changes: changes === undefined ? null : JSON.stringify(changes),
       verified_until: Math.round(verified_until),
     })
     const check = { feed_id, started_at, ended_at, run_id, cut_reason: null, new_items }

@@ -15,6 +15,7 @@ import { FeedbackPage } from './pages/feedback.tsx'
 import { MonitorEdit, MonitorNew } from './pages/monitors/form.tsx'
 import { MonitorPage } from './pages/monitors/monitor.tsx'
 import { Monitors } from './pages/monitors/monitors.tsx'
+import { AuditPage } from './pages/operator/audit.tsx'
 import { Overview } from './pages/overview.tsx'
 import { PoolPage } from './pages/pool.tsx'
 import { SignInLinkPage, SignInPage } from './pages/sign-in.tsx'
@@ -151,6 +152,7 @@ function OperatorPages() {
   if (first === '') return <SystemPage />
   if (first === 'pool') return <PoolPage />
   if (first === 'sources') return <SourcesPage />
+  if (first === 'audit') return <AuditPage />
   if (first === 'customers')
     return second === undefined ? <Customers /> : <CustomerPage id={second} />
   if (first === 'drafts') return <Drafts />

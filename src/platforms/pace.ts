@@ -10,8 +10,8 @@ export type ClientPace = {
   wait_ms(share?: number): number
   /** Counts a request, which is sent now. */
   take(share?: number): void
-  /** Requests that may be sent now, one after the other. */
-  left(share: number): number
+  /** Requests that may be sent within so many ms, one after the other; absent: now. */
+  left(share: number, within_ms?: number): number
   /** Holds every request to the host. */
   pause(seconds: number): void
   /** Lowers the pace to `per_minute` requests; the configured pace stays the highest. */
@@ -104,12 +104,14 @@ export function createPace(clock: Clock, store?: PaceStore): HostPace {
 
   restore()
 
-  const left = (share: number, burst: number): number => {
-    const now = clock.mono()
-    prune(now)
-    if (paused_until > now) return 0
-    const at_once = Math.min(burst, Math.floor((now - next_at) / every_ms() + burst))
-    return Math.max(0, Math.min(bound(1) - sent.length, bound(share) - shared().length, at_once))
+  const left = (share: number, burst: number, within_ms: number): number => {
+    prune(clock.mono())
+    const then = clock.mono() + within_ms
+    if (paused_until > then) return 0
+    const counted = sent.filter(({ at }) => at > then - WINDOW_MS)
+    const of_share = counted.filter(({ is_shared }) => is_shared).length
+    const at_once = Math.min(burst, Math.floor((then - next_at) / every_ms() + burst))
+    return Math.max(0, Math.min(bound(1) - counted.length, bound(share) - of_share, at_once))
   }
 
   return {
@@ -139,7 +141,7 @@ export function createPace(clock: Clock, store?: PaceStore): HostPace {
           reserved = Math.min(RESERVED_MAX, Math.ceil(bound(1) / SAVES)) - 1
           save(now)
         },
-        left: (share) => left(share, burst),
+        left: (share, within_ms = 0) => left(share, burst, within_ms),
         pause(seconds) {
           const now = clock.mono()
           paused_until = Math.max(paused_until, now + Math.min(seconds, PAUSE_MAX_S) * 1000)

@@ -3,6 +3,7 @@ import type { Item } from '../core/forum/items.ts'
 import type { Acted } from '../core/forum/native-refusals.ts'
 import type { PermalinkTarget } from '../core/forum/permalink.ts'
 import type { Direction, PostedOrPending, SentMessage } from '../core/forum/writes.ts'
+import type { ChangesWaiting } from '../core/polling/coverage.ts'
 import type { HttpCall, HttpClientOptions } from './http.ts'
 import type { LoginCode, LoginRequest, Platform, Use } from './port.ts'
 
@@ -150,6 +151,11 @@ export type StreamStep = {
    */
   verified_until: number
   partial: PartialReason | null
+  /**
+   * Items that the source has named as changed and that were not read since. `oldest_at`: when the first of them was
+   * named, epoch ms by our clock. `dropped_24h`: those that no later step reads. Absent: the source names none.
+   */
+  changes?: ChangesWaiting
   /** Requests that were sent. */
   requests: number
 }
@@ -194,6 +200,8 @@ export type ItemStream = {
    * time finds it. 0: the steps do.
    */
   relisted_ms: number
+  /** A step may send this many requests, however short the interval. Absent: a few. */
+  requests_min?: number
   advance(state: StreamState | null, call: StreamCall): Promise<Outcome<StreamStep>>
   /**
    * Goes on where a step ended, once its items are recorded: requests by id that would delay them. Called until it has

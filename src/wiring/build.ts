@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 
 import { createPool, type Pool } from '../accounts/pool.ts'
+import { createProbe } from '../accounts/probe.ts'
 import { createApp } from '../api/app.ts'
 import { onDeliveries } from '../api/dashboard/counters.ts'
 import { countAttempt } from '../api/metrics/counters.ts'
@@ -280,6 +281,9 @@ export function assemble({
       public_url,
       reads_health,
       requests,
+      session_check: has_main
+        ? createProbe({ client: account_client, jars: wiring.jars, clock })
+        : null,
       plan_of,
       sealSecret,
       sealCredentials,

@@ -163,7 +163,7 @@ type RoutesInput = {
 
 /** Dependencies of the routes that the API cannot import, and its callbacks. */
 type Parts = Pick<WebhookDeps, 'sealSecret' | 'sealCredentials' | 'testTarget'> &
-  Pick<OperatorRouteDeps, 'storage' | 'requests' | 'failing_loops'> & {
+  Pick<OperatorRouteDeps, 'storage' | 'requests' | 'failing_loops' | 'session_check'> & {
     /** Counts what is held in memory for calls. */
     budget: ByteBudget
     guard: Guard
@@ -300,6 +300,14 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       ring,
       clock,
       log: route_context.log,
+      random: route_context.random,
+      operatorOf: route_context.operatorOf,
+      session_check: parts.session_check,
+      plans: () => ({
+        names: Object.keys(config.plans),
+        default_plan: config.billing.default_plan,
+      }),
+      starting_credit_micros: config.billing.starting_credit_micros,
       pool,
       budget_of: platform.budget,
       requests: parts.requests,

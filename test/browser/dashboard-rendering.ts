@@ -95,7 +95,13 @@ const OPERATOR: readonly PageCheck[] = [
     press: '15 capabilities, 15 not supported',
   },
   { name: 'customers', path: '/customers', text: 'on this daemon' },
+  { name: 'customer-new', path: '/customers', text: 'on this daemon', press: 'New customer' },
   { name: 'customer', path: '/customers/CUSTOMER', text: 'Usage of 30 days' },
+  { name: 'key-new', path: '/customers/CUSTOMER', text: 'Usage of 30 days', press: 'New key' },
+  { name: 'account-add', path: '/pool', text: 'house_two', press: 'Add account' },
+  { name: 'credits', path: '/customers/CUSTOMER', text: 'Usage of 30 days', press: 'Add credits' },
+  { name: 'audit', path: '/audit', text: 'Actions of operators' },
+  { name: 'plan', path: '/customers/CUSTOMER', text: 'Usage of 30 days', press: 'Change plan' },
   { name: 'system-drafts', path: '/drafts', text: 'Thanks for the recipe!', press: 'Approve' },
   { name: 'system-feedback', path: '/feedback', text: 'A bell', press: 'Answer' },
 ]

@@ -7,6 +7,7 @@ import { type Dashboard, startDashboard } from './dashboard-fixture.ts'
 import { formStories } from './dashboard-forms.ts'
 import { hostileStories } from './dashboard-hostile.ts'
 import { monitorStories } from './dashboard-monitors.ts'
+import { operatorActionStories } from './dashboard-operator-actions.ts'
 import { operatorStories } from './dashboard-operator.ts'
 import { problemStories } from './dashboard-problems.ts'
 import { referenceStories } from './dashboard-reference.ts'
@@ -33,6 +34,7 @@ inBrowser('the dashboard', () => {
   problemStories(fixture)
   monitorStories(fixture)
   operatorStories(fixture)
+  operatorActionStories(fixture)
   draftStories(fixture)
   hostileStories(fixture)
   signInStories(fixture)

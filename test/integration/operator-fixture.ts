@@ -19,6 +19,7 @@ export const startOperated = (more: (config: Config) => void = () => {}): Promis
       config.platform.session_cookie = SESSION_COOKIE
       config.limits.read_cache_s = 0
       config.limits.management_per_minute = 0
+      config.limits.failed_auth_per_minute = 0
       config.limits.feedback_per_minute = 0
       more(config)
     },

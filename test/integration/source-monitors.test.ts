@@ -268,7 +268,7 @@ test('a source with more new items than a step may read is caught up with, and h
   await using daemon = await startWith(['hn'], 60)
   const hn = daemon.site('hn')
   const monitor = await daemon.watch({ source: 'hn', include_any: ['kettle'] })
-  for (let n = 0; n < 40; n++) hn.story(`kettle ${n}`)
+  for (let n = 0; n < 80; n++) hn.story(`kettle ${n}`)
   await daemon.clock.advance(20 * S)
   expect((await daemon.health(monitor.id)).coverage_24h).toMatchObject({
     status: 'partial',
@@ -276,8 +276,8 @@ test('a source with more new items than a step may read is caught up with, and h
   })
   await daemon.restart()
   await daemon.clock.advance(3 * MINUTE)
-  expect(titles(daemon.delivered()).length).toBe(40)
-  expect(new Set(titles(daemon.delivered())).size).toBe(40)
+  expect(titles(daemon.delivered()).length).toBe(80)
+  expect(new Set(titles(daemon.delivered())).size).toBe(80)
   expect((await daemon.health(monitor.id)).coverage_24h.status).toBe('complete')
 })
 

@@ -2,6 +2,7 @@ import { Elysia, type HTTPHeaders } from 'elysia'
 
 import { ApiError } from '../../core/base/errors.ts'
 import type { Delegation } from '../http/auth.ts'
+import type { PeerOf } from '../http/request-origin.ts'
 import { requestPath } from '../http/routes.ts'
 import type { DashboardSession } from './session.ts'
 
@@ -16,6 +17,7 @@ type Arrival = {
 type Deps = {
   signed_in: DashboardSession
   delegation: Delegation
+  peerOf: PeerOf
   /** Receives the key of the session of a request. */
   identified: (request: Request, key_id: string) => void
   /** Handles a request like an external one. */
@@ -27,7 +29,7 @@ type Deps = {
  * The call passes admission again, so limits, prices and errors equal those of the same call with
  * the key itself.
  */
-export function dashboardApi({ signed_in, delegation, identified, handle }: Deps) {
+export function dashboardApi({ signed_in, delegation, peerOf, identified, handle }: Deps) {
   async function forward(
     request: Request,
     socket: string | undefined,
@@ -36,7 +38,7 @@ export function dashboardApi({ signed_in, delegation, identified, handle }: Deps
     const holder = signed_in.require(request, socket)
     identified(request, holder.key.id)
     const inner = innerOf(request, id)
-    delegation.put(inner, holder)
+    delegation.put(inner, { ...holder, address: peerOf(request, socket).address })
     const answer = await handle(inner)
     // No other origin may read an answer of the dashboard.
     const shared = [...answer.headers.keys()].filter((name) => name.startsWith('access-control-'))

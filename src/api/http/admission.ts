@@ -14,6 +14,7 @@ import {
   type Holders,
   holderWith,
   operatorOnly,
+  type Operators,
 } from './auth.ts'
 import { announcedBytes, bodyMax, createDrain, heldFor, isDiscarded, tooLarge } from './body.ts'
 import type { Pacers } from './pacers.ts'
@@ -71,6 +72,7 @@ type Deps = {
   /** Guards routes that use the dashboard's cookie, and the operator's routes. */
   site: Site
   holders: Holders
+  operators: Operators
   in_flight: Pick<InFlight, 'admit' | 'holdForRequest'>
   pacers: Pacers
   failed_auth: Pick<FailedAuth, 'report'>
@@ -89,8 +91,19 @@ type Deps = {
  * one rate limit, refused ones included. The route checks fields and price.
  */
 export function createAdmit(deps: Deps): Admit {
-  const { words, clock, random, holders, pacers, peerOf, features, delegation, site, longest_s } =
-    deps
+  const {
+    words,
+    clock,
+    random,
+    holders,
+    operators,
+    pacers,
+    peerOf,
+    features,
+    delegation,
+    site,
+    longest_s,
+  } = deps
   const { in_flight } = deps
   const preflight = preflightHeaders(words)
   const drain = createDrain(clock)
@@ -167,7 +180,12 @@ export function createAdmit(deps: Deps): Admit {
       const found = authenticate(token)
       deps.identified?.(request, found.key.id)
       try {
-        permit(request, found, policy)
+        permit(
+          request,
+          found,
+          policy,
+          () => on_behalf_of?.address ?? peerOf(request, socket()).address,
+        )
       } finally {
         // A refused call counts too.
         await pacers[policy.limit](found.key.id, counted)
@@ -185,8 +203,16 @@ export function createAdmit(deps: Deps): Admit {
   }
 
   /** Checks that a key may call a route, and records its holder. */
-  function permit(request: Request, found: KeyHolder, { operator, scope, feature }: Policy) {
-    if (operator) return void operatorOnly(found)
+  function permit(
+    request: Request,
+    found: KeyHolder,
+    { operator, scope, feature }: Policy,
+    address: () => string,
+  ) {
+    if (operator) {
+      const { key } = operatorOnly(found)
+      return operators.put(request, { key, address: address() })
+    }
     const holder = holderWith(found, scope)
     if (feature !== null && !features[feature])
       throw new ApiError('FEATURE_DISABLED', {

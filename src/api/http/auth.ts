@@ -140,15 +140,45 @@ export function createHolders(): Holders {
   }
 }
 
-/** Maps internal requests to the customer they act for. */
+/** Holder that an internal request acts for, and the address of the external one; absent: unknown. */
+type Delegated = KeyHolder & { address?: string }
+
+/** Maps internal requests to the holder they act for. */
 export type Delegation = {
-  put(request: Request, holder: KeyHolder): void
-  of(request: Request): KeyHolder | undefined
+  put(request: Request, holder: Delegated): void
+  of(request: Request): Delegated | undefined
+}
+
+/** The operator of a call: the key and the address of the caller. */
+type Acting = { key: Key; address: string }
+
+/** Operators of the calls in flight. Weak: an entry is freed with its request. */
+export type Operators = {
+  put(request: Request, acting: Acting): void
+  /**
+   * Returns the operator.
+   * @throws {Error} if none was recorded
+   */
+  of(request: Request): Acting
+}
+
+/** Creates the operators, recorded at admission and read by the routes that record actions. */
+export function createOperators(): Operators {
+  const operators = new WeakMap<Request, Acting>()
+  return {
+    put: (request, acting) => void operators.set(request, acting),
+    of: (request) => {
+      const acting = operators.get(request)
+      // A bug in the policy table, not the caller's fault.
+      if (!acting) throw new Error("an operator's route was reached without an operator")
+      return acting
+    },
+  }
 }
 
 /** Creates a delegation. Weak: an entry is freed with its request. */
 export function createDelegation(): Delegation {
-  const holders = new WeakMap<Request, KeyHolder>()
+  const holders = new WeakMap<Request, Delegated>()
   return {
     put: (request, holder) => void holders.set(request, holder),
     of: (request) => holders.get(request),

@@ -151,8 +151,9 @@ function toSource(
   return [fromSource(judgeSource(place, stream, { missing, open, now }))]
 }
 
-const fromSource = ({ open, reread, ...rest }: SourceCoverage) => ({
+const fromSource = ({ open, changes, reread, ...rest }: SourceCoverage) => ({
   ...rest,
+  changes: changes && { ...changes, oldest_at: iso(changes.oldest_at) },
   reread: reread === null ? null : { since: iso(reread.since), at: iso(reread.at) },
   open: open.map(({ from_id, to_id, reason, recorded_at, retry_at }) => ({
     from_id,

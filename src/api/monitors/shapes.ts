@@ -209,6 +209,13 @@ const sourceCoverage = once(() => {
         description: 'Ids that are still missing. retry_at null: they are not requested again.',
       }),
     open_truncated: flag,
+    changes: z
+      .looseObject({ waiting: count, oldest_at: maybeInstant, dropped_24h: count })
+      .nullable()
+      .meta({
+        description:
+          'Items that the source has named as changed and that were not read since; oldest_at: when the first of them was named. dropped_24h: not to be read any more. Null: the source names no changes.',
+      }),
   })
 })
 

@@ -12,6 +12,7 @@ import {
 } from '../../store/accounts/accounts.ts'
 import { listProxies, openProxy, type ProxyRow } from '../../store/accounts/proxies.ts'
 import { type Db, transact } from '../../store/db/connection.ts'
+import type { RecordAction } from './actions.ts'
 
 /** Operations of the pool for the operator's routes. */
 type PoolControl = {
@@ -40,7 +41,7 @@ export type OperatorPoolDeps = {
 }
 
 /** Operator routes of accounts and proxies. No answer contains a secret. */
-export function operatorPool(deps: OperatorPoolDeps) {
+export function operatorPool(deps: OperatorPoolDeps, record: RecordAction) {
   const { db, ring, clock, log, pool, budget_of, requests, allow_anonymous } = deps
 
   function toAccount(it: Account, proxies: ReadonlyMap<string, string>) {
@@ -96,10 +97,16 @@ export function operatorPool(deps: OperatorPoolDeps) {
   }
 
   /** Changes the state of an account and updates the pool. */
-  function change(id: string, put: typeof pauseAccount | typeof resumeAccount) {
+  function change(
+    request: Request,
+    id: string,
+    [put, action]:
+      [typeof pauseAccount, 'account.paused'] | [typeof resumeAccount, 'account.resumed'],
+  ) {
     const { name } = transact(db, () => {
       const account = accountOf(id)
       put(db, ring, id, clock.now())
+      record(request, { action, subject: id, subject_name: account.name })
       return account
     })
     pool.adopt()
@@ -116,13 +123,13 @@ export function operatorPool(deps: OperatorPoolDeps) {
         counted_since: iso(requests.since()),
       }
     })
-    .post('/pool/:id/pause', ({ params: { id } }) => {
-      const { name, account } = change(id, pauseAccount)
+    .post('/pool/:id/pause', ({ params: { id }, request }) => {
+      const { name, account } = change(request, id, [pauseAccount, 'account.paused'])
       log('info', 'account.paused', { account: name, reason: 'operator' })
       return account
     })
-    .post('/pool/:id/resume', ({ params: { id } }) => {
-      const { name, account } = change(id, resumeAccount)
+    .post('/pool/:id/resume', ({ params: { id }, request }) => {
+      const { name, account } = change(request, id, [resumeAccount, 'account.resumed'])
       log('info', 'account.resumed', { account: name })
       return account
     })

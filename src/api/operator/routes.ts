@@ -17,7 +17,11 @@ import { listMonitors } from '../../store/monitoring/monitors.ts'
 import { createActivity } from '../account/activity.ts'
 import { answerBody, listQuery, toOperator, toPage } from '../account/feedback.ts'
 import { hostOf, readProblems, toProblemReport } from '../account/problems.ts'
+import type { RouteContext } from '../context.ts'
 import { operatorPool, type OperatorPoolDeps } from './accounts.ts'
+import { auditList, createRecorder } from './actions.ts'
+import { type CustomerActionDeps, customerActions } from './customers.ts'
+import { jarUpload, type JarUploadDeps } from './jar-upload.ts'
 import { instanceProblems, type ProblemDeps } from './problems.ts'
 import { operatorSources } from './sources.ts'
 
@@ -27,18 +31,27 @@ const PENDING_MAX = 10_000
 const USAGE_DAYS = 30
 
 /** Dependencies of the operator's routes. */
-export type OperatorRouteDeps = OperatorPoolDeps & ProblemDeps
+export type OperatorRouteDeps = OperatorPoolDeps &
+  ProblemDeps &
+  CustomerActionDeps &
+  JarUploadDeps &
+  Pick<RouteContext, 'operatorOf'>
 
 /**
  * `/operator/…`, for operators' keys. It is not part of the public document, which describes the
  * customers' interface: a generated client should have no calls that its key can never make.
  */
-export const operator = (deps: OperatorRouteDeps) =>
-  new Elysia({ name: 'operator' })
-    .use(operatorPool(deps))
+export function operator(deps: OperatorRouteDeps) {
+  const record = createRecorder(deps)
+  return new Elysia({ name: 'operator' })
+    .use(operatorPool(deps, record))
+    .use(jarUpload(deps, record))
+    .use(customerActions(deps, record, deps.operatorOf))
+    .use(auditList(deps.db))
     .use(operatorSources(deps))
     .use(system(deps))
     .use(customersFeedback(deps))
+}
 
 function system(deps: OperatorRouteDeps) {
   const { db, clock, storage, reads } = deps

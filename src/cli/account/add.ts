@@ -2,10 +2,10 @@ import type { Config } from '../../config/schema.ts'
 import {
   type AccountResult,
   type AccountStatus,
-  afterProbe,
   needsLogin,
   newStatus,
   signedIn,
+  statusOfAdded,
   unsigned,
 } from '../../core/accounts/status.ts'
 import type { Proxy } from '../../core/forum/proxy.ts'
@@ -258,7 +258,7 @@ async function verifyBySession(
     secrets: result.secrets ?? secrets,
     jar: result.jar ?? jar,
     username: result.username ?? username,
-    status: statusAfter(finding, now),
+    status: statusOfAdded(finding, now),
     remark: REMARKS[finding.kind] ?? null,
   }
 }
@@ -270,12 +270,6 @@ const REMARKS: Readonly<Partial<Record<AccountResult['kind'], string>>> = {
   throttled: `the platform limits its rate; ${LATER}`,
   unclear: `the platform gave no readable answer; ${LATER}`,
 }
-
-// The daemon checks an unknown status again at once.
-const statusAfter = (finding: AccountResult, now: number): AccountStatus =>
-  finding.kind === 'blocked' || finding.kind === 'unclear'
-    ? newStatus(now)
-    : afterProbe(newStatus(now), finding, now)
 
 /**
  * Requires the addresses that an OAuth application uses.

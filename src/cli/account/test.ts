@@ -8,6 +8,7 @@ import {
   signedIn,
   type StateReason,
 } from '../../core/accounts/status.ts'
+import { isPoolName, POOL_NAME_RULE } from '../../core/base/text.ts'
 import {
   type Account,
   changeAccount,
@@ -30,9 +31,9 @@ import type { OpenedAccount as Credentials, PlatformTools, Tested } from './plat
  * @throws {UsageError} The name is malformed.
  */
 export function parsePoolName(text: string): string {
-  if (/^[A-Za-z0-9][\w.-]{0,63}$/.test(text)) return text
+  if (isPoolName(text)) return text
   throw new UsageError(
-    `${JSON.stringify(text.slice(0, 80))} is not a valid name: allowed are 1 to 64 letters, digits, dots, _ and -, a letter or digit first`,
+    `${JSON.stringify(text.slice(0, 80))} is not a valid name: allowed are ${POOL_NAME_RULE}`,
   )
 }
 

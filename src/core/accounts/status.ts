@@ -251,3 +251,9 @@ export const needsLogin = (now: number, state_reason: StateReason): AccountStatu
 
 /** Status right after a login. */
 export const signedIn = (now: number): AccountStatus => ({ ...newStatus(now), ...checkup(now) })
+
+/** Status of an account that is added after this check. The daemon checks an unknown status again at once. */
+export const statusOfAdded = (finding: AccountResult, now: number): AccountStatus =>
+  finding.kind === 'blocked' || finding.kind === 'unclear'
+    ? newStatus(now)
+    : afterProbe(newStatus(now), finding, now)

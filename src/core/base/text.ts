@@ -56,3 +56,16 @@ export function languagesOf(locale: string): string {
   const { baseName, language } = new Intl.Locale(locale)
   return baseName === language ? language : `${baseName},${language}`
 }
+
+/** Rule for the name of a customer, as the rest of a sentence. */
+export const CUSTOMER_NAME_RULE = '1 to 64 printable characters without blanks around them'
+
+/** True for a valid name of a customer; see {@link CUSTOMER_NAME_RULE}. */
+export const isCustomerName = (text: string): boolean =>
+  /^[^\p{C}]{1,64}$/u.test(text) && text.trim() === text
+
+/** Rule for the name of an account or a proxy, as the rest of a sentence. */
+export const POOL_NAME_RULE = '1 to 64 letters, digits, dots, _ and -, a letter or digit first'
+
+/** True for a valid name of an account or a proxy; see {@link POOL_NAME_RULE}. */
+export const isPoolName = (text: string): boolean => /^[A-Za-z0-9][\w.-]{0,63}$/.test(text)

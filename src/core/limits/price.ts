@@ -9,6 +9,18 @@ export type PriceMicros = Readonly<Record<Tier, number>>
 /** Converts micro-dollars to dollars for JSON: at most six decimals. */
 export const toUsd = (micros: number): number => micros / 1e6
 
+const USD_MAX = 1_000_000_000
+
+/** Rule for an amount, as the rest of a sentence. */
+export const USD_RULE = 'US dollars above 0 with at most 6 decimals, such as 5 or 0.25'
+
+/** Parses US dollars such as `12.5` exactly, to 12,500,000 micro-dollars; null if malformed, 0 or too large. */
+export function parseUsd(text: string): number | null {
+  const [, whole = '', decimals = ''] = /^(\d{1,10})(?:\.(\d{1,6}))?$/.exec(text) ?? []
+  const micros = Number(whole) * 1_000_000 + Number(decimals.padEnd(6, '0'))
+  return whole === '' || micros === 0 || micros > USD_MAX * 1_000_000 ? null : micros
+}
+
 type Counts = { calls: number; billed_calls: number; cost_usd: number; errors: number }
 
 /** Usage of one tier within one hour. */

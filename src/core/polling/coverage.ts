@@ -49,9 +49,18 @@ export type StreamFacts = {
   partial: string | null
   /** Fault of the last step; null: none. */
   fault: string | null
+  interval_s: number
+  changes: ChangesWaiting | null
   /** All ids of items since then were read again at `at`, and what had come late or had changed was matched. */
   reread: { since: number; at: number } | null
 }
+
+/** Items that were named as changed and not read since. Epoch ms by our clock, of the first one named; null: none. Dropped: not to be read. */
+export type ChangesWaiting = { waiting: number; oldest_at: number | null; dropped_24h: number }
+
+/** A change that waits this many intervals, and at least two minutes, is late. */
+const CHANGE_INTERVALS = 2
+const CHANGE_MIN_MS = 120_000
 
 /** Columns of a feed, with those of its stream where it is one. */
 export type StreamColumns = {
@@ -65,6 +74,8 @@ export type StreamColumns = {
   behind_from: number | null
   behind_to: number | null
   partial: string | null
+  /** JSON of `ChangesWaiting`; null: the source names no changes. */
+  changes: string | null
   reread_since: number | null
   reread_done_at: number | null
 }
@@ -79,6 +90,9 @@ type StoredFeed = Omit<FeedFacts, 'id' | 'registered' | 'attached_at' | 'stream'
 
 const toRange = (from_id: number | null, to_id: number | null): Ids | null =>
   from_id === null || to_id === null ? null : { from_id, to_id }
+
+const toChanges = (text: string | null): ChangesWaiting | null =>
+  text === null ? null : JSON.parse(text)
 
 /** Facts of a feed for a monitor created at `created_at`; the item clock is `offset_ms` ahead. */
 export const feedFacts = (it: StoredFeed, created_at: number, offset_ms: number): FeedFacts => ({
@@ -103,6 +117,8 @@ export const feedFacts = (it: StoredFeed, created_at: number, offset_ms: number)
           behind: toRange(it.behind_from, it.behind_to),
           partial: it.partial,
           fault: it.last_fault,
+          interval_s: it.interval_s,
+          changes: toChanges(it.changes),
           reread:
             it.reread_since === null || it.reread_done_at === null
               ? null
@@ -189,7 +205,11 @@ export type PollEvent = {
 
 /** Reasons of streams; sources have further ones, for which they cannot prove completeness. */
 type StreamReason =
-  'streams_awaiting_first_poll' | 'source_unreachable' | 'catching_up' | (string & {})
+  | 'streams_awaiting_first_poll'
+  | 'source_unreachable'
+  | 'catching_up'
+  | 'changes_behind'
+  | (string & {})
 
 /** Coverage of a monitor's last 24 hours. Null counts: unknown. */
 export type Coverage = {
@@ -306,7 +326,7 @@ export function judgeAudits(
   const intervals = feeds.map((it) => (it.stream === null ? it.audit_interval_s : it.interval_s))
   return {
     proof: [...new Set(proofs)],
-    streams: judgeStreams(streams),
+    streams: judgeStreams(streams, now),
     audited_until: ends.length === 0 || ends.includes(null) ? null : Math.min(...ends.map(Number)),
     interval_s: intervals.length === 0 ? null : Math.max(...intervals),
     begins_at:
@@ -327,14 +347,25 @@ export function judgeAudits(
 
 const LISTING_PROOF = 'time_listing'
 
-/** The worst of a monitor's streams; null: all are complete up to where they were verified. */
-export function judgeStreams(streams: readonly StreamFacts[]): AuditVerdict['streams'] {
+const areChangesLate = ({ changes, interval_s }: StreamFacts, now: number): boolean =>
+  changes !== null &&
+  (changes.dropped_24h > 0 ||
+    (changes.oldest_at !== null &&
+      now - changes.oldest_at > Math.max(CHANGE_MIN_MS, CHANGE_INTERVALS * interval_s * 1000)))
+
+/** The worst of a monitor's streams, at `now` by our clock; null: all are complete up to where they were verified. */
+export function judgeStreams(
+  streams: readonly StreamFacts[],
+  now: number,
+): AuditVerdict['streams'] {
   if (streams.some(({ fault }) => fault !== null))
     return { status: 'degraded', reason: 'source_unreachable' }
   if (streams.some(({ verified_until }) => verified_until === null))
     return { status: 'unknown', reason: 'streams_awaiting_first_poll' }
   if (streams.some(({ behind }) => behind !== null))
     return { status: 'partial', reason: 'catching_up' }
+  if (streams.some((it) => areChangesLate(it, now)))
+    return { status: 'partial', reason: 'changes_behind' }
   const partial = streams.find((it) => it.partial !== null)?.partial ?? null
   return partial === null ? null : { status: 'partial', reason: partial }
 }

@@ -1,5 +1,6 @@
 /** Delivery counters and cadence of a monitor over the last 24 hours, from counted rows. */
 import {
+  type ChangesWaiting,
   type Coverage,
   type FeedFacts,
   type Ids,
@@ -142,6 +143,8 @@ export type SourceCoverage = Pick<Coverage, 'status' | 'reason'> & {
   missing: MissingIds
   open: OpenIds[]
   open_truncated: boolean
+  /** Null: the source names no changes. */
+  changes: ChangesWaiting | null
 }
 
 /** Judges one source. */
@@ -150,9 +153,9 @@ export function judgeSource(
   stream: StreamFacts,
   { missing, open, now }: { missing: MissingIds; open: readonly OpenIds[]; now: number },
 ): SourceCoverage {
-  const { proof, proven, behind, verified_until, reread } = stream
+  const { proof, proven, behind, verified_until, changes, reread } = stream
   const is_cut = open.some(({ reason }) => reason === 'skipped')
-  const state = judgeStreams([stream]) ?? {
+  const state = judgeStreams([stream], now) ?? {
     status: is_cut ? ('degraded' as const) : ('complete' as const),
     reason: is_cut ? 'ids_skipped' : null,
   }
@@ -168,5 +171,6 @@ export function judgeSource(
     missing,
     open: open.slice(0, OPEN_MAX),
     open_truncated: open.length > OPEN_MAX,
+    changes,
   }
 }

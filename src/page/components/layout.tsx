@@ -67,6 +67,7 @@ const OF_OPERATOR: readonly Entry[] = [
   { at: 'customers', label: 'Customers', icon: 'customers' },
   { at: 'drafts', label: 'Drafts', icon: 'drafts' },
   { at: 'feedback', label: 'Feedback', icon: 'feedback' },
+  { at: 'audit', label: 'Audit', icon: 'audit' },
 ]
 
 /** The frame of every page: navigation, signed-in user and notifications. */

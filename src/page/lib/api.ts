@@ -16,7 +16,12 @@ export type Failure = {
 /** The result of a call: its body or its failure. */
 export type ApiResult<T> = { ok: true; value: T } | { ok: false; failure: Failure }
 
-type CallOptions = { method?: 'GET' | 'POST' | 'DELETE'; body?: object; signal?: AbortSignal }
+type CallOptions = {
+  method?: 'GET' | 'POST' | 'DELETE'
+  body?: object
+  headers?: { [name: string]: string }
+  signal?: AbortSignal
+}
 
 const CACHE_MAX = 200
 /** The last response of each path as JSON, so that a page shows content at once when it is opened again. */
@@ -69,7 +74,7 @@ export const postJson = <T>(path: string, body: object): Promise<ApiResult<T>> =
 
 async function call<T>(
   url: string,
-  { method = 'GET', body, signal }: CallOptions,
+  { method = 'GET', body, headers, signal }: CallOptions,
   name: string | null,
 ): Promise<ApiResult<T>> {
   let response: Response
@@ -77,7 +82,10 @@ async function call<T>(
   try {
     response = await request(url, {
       method,
-      ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+      ...(body && {
+        body: JSON.stringify(body),
+        headers: { ...headers, 'content-type': 'application/json' },
+      }),
       ...(signal && { signal }),
     })
     text = await response.text()

@@ -106,3 +106,9 @@ export function remember(name: string, value: string | null): void {
     // Private windows may refuse storage: the choice then lasts until the page is closed.
   }
 }
+
+/** A random text that names one call. `crypto.randomUUID` is absent over plain HTTP. */
+export const randomName = (): string =>
+  [...crypto.getRandomValues(new Uint8Array(16))]
+    .map((it) => it.toString(16).padStart(2, '0'))
+    .join('')

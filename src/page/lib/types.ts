@@ -248,6 +248,26 @@ export type CustomerInFull = Pick<
   }[]
 }
 
+/** A new key; `key` is shown once. */
+export type KeyIssued = { key: string; key_id: string }
+
+/** The plans of the configuration. */
+export type Plans = { plans: string[]; default_plan: string }
+
+/** Actions of operators. */
+export type AuditList = {
+  actions: {
+    id: number
+    at: string
+    action: string
+    subject: { id: string; name: string | null }
+    key: { id: string; name: string | null; prefix: string }
+    address: string
+    detail: { [name: string]: string | number | boolean | null }
+  }[]
+  next_cursor: string | null
+}
+
 /** The state of the daemon, for operators. */
 export type SystemInfo = {
   version: string

@@ -14,6 +14,7 @@ import { count, formatDuration, many, usd, words as inWords } from '../lib/forma
 import type { Tone } from '../lib/monitor-status.ts'
 import { dashboardPath, go, Link, useRoute } from '../lib/route.tsx'
 import type { Customer, CustomerInFull, Problem } from '../lib/types.ts'
+import { CustomerActions, NewCustomer, RevokeKey } from './operator/customer-actions.tsx'
 
 const REFRESH_MS = 60_000
 
@@ -41,13 +42,14 @@ export function Customers() {
     <PageLayout
       title="Customers"
       lead={list.value && `${many(all.length, 'customer')} on this daemon.`}
+      beside={<NewCustomer />}
     >
       <ErrorNotice failure={list.failure} again={list.again} />
       {list.value === undefined && list.failure === null && <Skeleton rows={4} />}
       {list.value && all.length === 0 && (
         <EmptyState title="No customers yet">
           <p>
-            On the daemon's host: <code>forumd key create --customer NAME</code>
+            Create one here, or on the daemon's host: <code>forumd key create --customer NAME</code>
           </p>
         </EmptyState>
       )}
@@ -140,15 +142,21 @@ export function CustomerPage({ id }: { id: string }) {
       </PageLayout>
     )
   return (
-    <PageLayout title={value?.name ?? 'Customer'} lead={value && <>Customer {value.id}</>}>
+    <PageLayout
+      title={value?.name ?? 'Customer'}
+      lead={value && <>Customer {value.id}</>}
+      beside={value && <CustomerActions customer={value} again={again} />}
+    >
       <ErrorNotice failure={failure} again={again} />
       {value === undefined && failure === null && <Skeleton rows={6} />}
-      {value && <CustomerSections customer={value} />}
+      {value && <CustomerSections customer={value} again={again} />}
     </PageLayout>
   )
 }
 
-function CustomerSections({ customer }: { customer: CustomerInFull }) {
+type SectionsProps = { customer: CustomerInFull; again: () => void }
+
+function CustomerSections({ customer, again }: SectionsProps) {
   const { monitors, webhooks, keys, usage, deliveries } = customer
   return (
     <>
@@ -228,6 +236,11 @@ function CustomerSections({ customer }: { customer: CustomerInFull }) {
               { title: 'Scopes', cell: (it) => it.scopes.join(', ') },
               { title: 'Last used', cell: (it) => <Time at={it.last_used_at} /> },
               { title: 'Expires', cell: (it) => <Time at={it.expires_at} /> },
+              {
+                title: 'Actions',
+                kind: 'actions',
+                cell: (it) => <RevokeKey customer={customer} of_key={it} again={again} />,
+              },
             ]}
           />
         )}

@@ -12,6 +12,7 @@ import { postJson } from '../lib/api.ts'
 import { count, words as inWords } from '../lib/format.ts'
 import type { Tone } from '../lib/monitor-status.ts'
 import type { Account, Pool } from '../lib/types.ts'
+import { AddAccount } from './operator/account-add.tsx'
 
 const REFRESH_MS = 10_000
 
@@ -21,7 +22,11 @@ export function PoolPage() {
   const { accounts = [], proxies = [], anonymous } = pool.value ?? {}
   const waiting = accounts.filter((it) => it.needs_login)
   return (
-    <PageLayout title="Pool" lead="Platform accounts of this daemon and their proxies.">
+    <PageLayout
+      title="Pool"
+      lead="Platform accounts of this daemon and their proxies."
+      beside={pool.value && <AddAccount proxies={proxies} again={pool.again} />}
+    >
       <ErrorNotice failure={pool.failure} again={pool.again} />
       {pool.value === undefined && pool.failure === null && <Skeleton rows={4} />}
       {waiting.length > 0 && (
@@ -43,8 +48,8 @@ export function PoolPage() {
       {pool.value && accounts.length === 0 && (
         <EmptyState title="No accounts yet">
           <p>
-            Passwords and cookies are never typed into this page. On the daemon's host:{' '}
-            <code>forumd account add NAME</code>
+            Add one by the cookies of your own browser. Passwords and applications are added on the
+            daemon's host: <code>forumd account add NAME</code>
           </p>
         </EmptyState>
       )}

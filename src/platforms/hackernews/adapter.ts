@@ -1,5 +1,3 @@
-import { LRUCache } from 'lru-cache'
-
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import type { Comment, Item, Node, Post } from '../../core/forum/items.ts'
 import { createHosts } from '../hosts.ts'
@@ -23,24 +21,20 @@ import {
   type Place,
   PLACES,
   SITE,
-  type Story,
   storyOf,
   toComment,
   toCommunity,
   toItem,
   toPost,
   toUser,
-  unknownStory,
 } from './readers.ts'
-import { createStream, type FoundStory, type ReadAncestor } from './stream.ts'
+import { createStories } from './stories.ts'
+import { createStream } from './stream.ts'
 
 const FIREBASE = 'https://hacker-news.firebaseio.com'
 const ALGOLIA = 'https://hn.algolia.com'
 const HITS_MAX = 1000
 const AT_ONCE = 8
-const STORIES_MAX = 20_000
-/** A comment is this deep at most; a longer chain ends the search for its story. */
-const ANCESTORS_MAX = 60
 
 const LISTS: Readonly<Record<Place, string>> = {
   story: 'newstories',
@@ -74,8 +68,7 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
     base_url: options.search_url ?? (options.base_url || ALGOLIA),
     verdict: searchFault,
   })
-  /** Story of each comment that was read, by the comment's id. */
-  const stories = new LRUCache<number, Story>({ max: STORIES_MAX })
+  const stories = createStories()
 
   const get = (name: string, call: HttpCall) => firebase.get(`/v0/${name}.json`, call)
 
@@ -85,30 +78,6 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
   ): Promise<Outcome<NativeItem | null>> {
     const answer = await get(`item/${id}`, call)
     return answer.ok ? ok(toItem(answer.value)) : answer
-  }
-
-  /** The story above a comment, whose ancestors `read` requests. */
-  async function storyAbove(item: NativeItem, read: ReadAncestor): Promise<Outcome<FoundStory>> {
-    const path: number[] = [item.id]
-    let parent = item.row['parent']
-    for (let steps = 0; steps < ANCESTORS_MAX && typeof parent === 'number'; steps++) {
-      const known = stories.get(parent)
-      const above = known === undefined ? await read(parent) : null
-      if (above !== null && !above.ok) return above
-      const native = above?.value ?? null
-      const story =
-        known ?? (native !== null && !isComment(native) ? storyOf(toPost(native)) : undefined)
-      if (story !== undefined) {
-        for (const id of [...path, parent]) stories.set(id, story)
-        return ok({ story, is_known: true })
-      }
-      if (native === null) break
-      path.push(parent)
-      parent = native.row['parent']
-    }
-    // The comment is visible although its story is not: it is shown without a title.
-    const id = typeof parent === 'number' ? parent : path.at(-1)
-    return ok({ story: unknownStory(String(id ?? item.id)), is_known: false })
   }
 
   /** Items in the order of `ids`; `null` answers are left out. */
@@ -299,7 +268,7 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
     const nodes: Node[] = []
     for (const item of items.value) {
       if (!isComment(item)) continue
-      const found = await storyAbove(item, (id) => readItem(id, call))
+      const found = await stories.above(item, (id) => readItem(id, call))
       if (!found.ok) return found
       nodes.push(toNode(toComment(item, found.value.story)))
     }
@@ -331,14 +300,14 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
         const item = answer.ok ? answer.value : null
         // Its comments follow, which name it.
         if (item !== null && isPost(item) && livenessOf(item) === 'live')
-          stories.set(id, storyOf(toPost(item)))
+          stories.add(id, storyOf(toPost(item)))
         return answer
       },
       left: pace.left,
       requests_per_minute,
       offset_ms: firebase.clock_offset_ms,
       updates: (call) => get('updates', call),
-      storyAbove,
+      stories,
     }),
     place_examples: ['story', 'ask', 'show', 'job'],
     isPlace: (place) => asPlace(place) !== null,

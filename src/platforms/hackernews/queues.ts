@@ -9,28 +9,28 @@ export type QueueState = {
   pending: [id: number, since: number, requests: number, after: number][]
   /** Dead items, which may come back. */
   dead: [id: number, since: number, requests: number][]
-  /** Ids that the list of changes has named. Explained: they were read lately, or had a reply. */
-  changed: [id: number, due_at: number, explained: 0 | 1][]
+  /** Ids that the list of changes has named since their last read. Explained: they were read lately, or had a reply. */
+  changed: [id: number, due_at: number, explained: 0 | 1, listed_at: number][]
+  /** Changes that were dropped unread in the last day, by the hour since the epoch. */
+  dropped: [hour: number, changes: number][]
 }
 
 /** Queues without an id. */
-export const NO_QUEUES: QueueState = { pending: [], dead: [], changed: [] }
+export const NO_QUEUES: QueueState = { pending: [], dead: [], changed: [], dropped: [] }
 
 /** An id without an item is requested after so long, ms; after the last it is reported as missing. */
-const PENDING_MS = [4000, 10_000, 20_000, 40_000, 60_000]
+const PENDING_MS = [8000, 25_000, 60_000]
 const PATIENCE_MS = 60_000
-/** A dead item is requested after so long, then each time after twice as long, for a day. */
-const DEAD_FIRST_MS = 20_000
+/** A dead item is requested after so long, then each time after three times as long, for a day. */
+const DEAD_FIRST_MS = 30_000
 const DEAD_MS = 24 * 3_600_000
 const DEAD_MAX = 1000
 const CHANGED_MAX = 500
 /** The list names an item for so long for one change: a read within it serves all its entries. */
-const LISTED_MS = 40_000
-/** An explained change gives way to others for so long. */
-const LATER_MS = 30_000
-/** An item that was read more often waits longer, each time twice as long. */
-const QUICK_READS = 3
-const LISTED_MAX_MS = 20 * 60_000
+const LISTED_MS = 75_000
+/** An explained change that could not be read for so long is dropped, so that newer ones are read in time. */
+const EXPLAINED_MAX_MS = 10 * 60_000
+const HOUR_MS = 3_600_000
 
 /** Reads of items, and replies to them, in this process. */
 export type Touches = ReturnType<typeof createTouches>
@@ -39,22 +39,16 @@ const TOUCHES_MAX = 5000
 
 /** Remembers when items were read last, for which the list of changes may name them. */
 export function createTouches() {
-  const touched = new Map<number, { at: number; reads: number }>()
+  const touched = new Map<number, number>()
   return {
-    add(id: number, at: number, reads: 0 | 1): void {
-      const before = touched.get(id)?.reads ?? 0
+    add(id: number, at: number): void {
       touched.delete(id)
-      touched.set(id, { at, reads: before + reads })
+      touched.set(id, at)
       const oldest = touched.keys().next().value
       if (touched.size > TOUCHES_MAX && oldest !== undefined) touched.delete(oldest)
     },
     /** The instant from which on a change that is listed now cannot be one that was read. */
-    settledAt(id: number): number {
-      const known = touched.get(id)
-      if (known === undefined) return 0
-      const more = Math.max(0, known.reads - QUICK_READS)
-      return known.at + Math.min(LISTED_MAX_MS, LISTED_MS * 2 ** more)
-    },
+    settledAt: (id: number): number => (touched.get(id) ?? -LISTED_MS) + LISTED_MS,
   }
 }
 
@@ -81,10 +75,22 @@ type Facts = {
   orphans: readonly number[]
 }
 
+function countDropped(
+  before: QueueState['dropped'],
+  count: number,
+  now: number,
+): QueueState['dropped'] {
+  const hour = Math.floor(now / HOUR_MS)
+  const recent = before.filter(([at]) => at > hour - 24)
+  if (count === 0) return recent
+  const current = recent.find(([at]) => at === hour)?.[1] ?? 0
+  return [...recent.filter(([at]) => at !== hour), [hour, current + count]]
+}
+
 const retryAt = (since: number, requests: number): number =>
   since + (PENDING_MS[requests - 1] ?? PATIENCE_MS)
 const reviveAt = (since: number, requests: number): number =>
-  since + DEAD_FIRST_MS * 2 ** (requests - 1)
+  since + DEAD_FIRST_MS * 3 ** (requests - 1)
 
 /** The queues during one step. */
 export function createQueues(state: QueueState, now: number, touches: Touches) {
@@ -93,57 +99,71 @@ export function createQueues(state: QueueState, now: number, touches: Touches) {
   const changed = new Map(state.changed.map((it) => [it[0], it]))
 
   function change(id: number, due_at: number, explained: 0 | 1): void {
-    if (!changed.has(id)) changed.set(id, [id, due_at, explained])
+    if (!changed.has(id)) changed.set(id, [id, due_at, explained, now])
   }
+
+  const listedIds = (is_explained: 0 | 1): number[] =>
+    [...changed.values()]
+      .filter(([, due_at, explained]) => due_at <= now && explained === is_explained)
+      .toSorted((a, b) => a[3] - b[3])
+      .map(([id]) => id)
 
   return {
     /** Takes ids of the list of changes. */
     listed(ids: readonly number[]): void {
       for (const id of ids) {
         const settled_at = touches.settledAt(id)
-        if (pending.has(id) || dead.has(id)) changed.set(id, [id, now, 0])
-        else change(id, Math.max(now, settled_at), settled_at > now ? 1 : 0)
+        change(id, Math.max(now, settled_at), settled_at > now ? 1 : 0)
       }
     },
-    /** Ids without an item that are due, or that the list of changes has named. */
-    pending: (): number[] =>
-      [...pending.values()]
-        .filter(([id, since, requests]) => retryAt(since, requests) <= now || changed.has(id))
-        .map(([id]) => id),
-    /** Dead and changed items that are due, those that have waited longest first. */
-    others(): number[] {
-      const due = [
-        ...[...dead.values()].map(([id, since, n]) => [id, reviveAt(since, n), 0] as const),
-        ...changed.values(),
-      ]
-      const rank = ([, at, explained]: (typeof due)[number]): number => at + explained * LATER_MS
-      const ready = due.filter(([, at]) => at <= now).toSorted((a, b) => rank(a) - rank(b))
-      return [...new Set(ready.map(([id]) => id))]
+    /** Changed items that are due, those that were named first at the start. */
+    changes: () => listedIds(0),
+    /** Explained changes, ids without an item, and dead ones that are due, one of each in turn. */
+    rest(): number[] {
+      type Entry = readonly [number, number, number, ...number[]]
+      const due = (list: Iterable<Entry>, at: (since: number, requests: number) => number) =>
+        [...list]
+          .map(([id, since, requests]) => [id, at(since, requests)] as const)
+          .filter(([, due_at]) => due_at <= now)
+          .toSorted((a, b) => a[1] - b[1])
+          .map(([id]) => id)
+      const lists = [listedIds(1), due(pending.values(), retryAt), due(dead.values(), reviveAt)]
+      const turns = Math.max(...lists.map((it) => it.length))
+      return Array.from({ length: turns }, (_, n) => lists.flatMap((it) => it[n] ?? [])).flat()
     },
-    /** The queues after a step; `unanswered` and `dropped` ids have left them. */
+    /** The queues after a step; `unanswered` and `skipped` ids have left them. */
     settle(answers: ReadonlyMap<number, NativeItem | null>, facts: Facts) {
       const unanswered: number[] = []
       for (const [id, item] of answers) {
         if (id < facts.first) continue
         settleOne(id, item, facts, unanswered)
         changed.delete(id)
-        if (isMissing(item)) continue
-        touches.add(id, now, 1)
+        touches.add(id, now)
         const parent = item?.row['parent']
-        if (facts.isNew(id) && typeof parent === 'number') touches.add(parent, now, 0)
+        if (facts.isNew(id) && typeof parent === 'number') touches.add(parent, now)
       }
       for (const id of facts.orphans) change(id, now + LISTED_MS, 0)
       // Missing ids have their own share of requests, beyond this queue.
       const revivable = [...dead.values()].filter(([, since]) => now - since < DEAD_MS)
       const excess = revivable.slice(0, Math.max(0, revivable.length - DEAD_MAX))
-      const listed = [...changed.values()].toSorted((a, b) => a[2] - b[2] || a[1] - b[1])
-      const lost = listed.slice(CHANGED_MAX).filter(([, , explained]) => explained === 0)
+      const listed = [...changed.values()]
+        .filter(([, , explained, at]) => explained === 0 || now - at < EXPLAINED_MAX_MS)
+        .toSorted((a, b) => a[2] - b[2] || a[3] - b[3])
+      const kept = listed.slice(0, CHANGED_MAX)
+      const drops = countDropped(state.dropped, changed.size - kept.length, now)
       return {
         pending: [...pending.values()],
         dead: revivable.slice(excess.length),
-        changed: listed.slice(0, CHANGED_MAX),
+        changed: kept,
+        dropped: drops,
+        changes: {
+          waiting: kept.length,
+          oldest_at: kept.length === 0 ? null : Math.min(...kept.map(([, , , at]) => at)),
+          dropped_24h: drops.reduce((sum, [, n]) => sum + n, 0),
+        },
         unanswered: [...unanswered, ...excess.map(([id]) => id)],
-        dropped: lost.map(([id]) => id),
+        // An explained one is most often no change.
+        skipped: listed.slice(CHANGED_MAX).flatMap(([id, , it]) => (it === 0 ? [id] : [])),
       }
     },
   }

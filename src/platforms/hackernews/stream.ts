@@ -21,12 +21,7 @@ import {
   toComment,
   toPost,
 } from './readers.ts'
-
-/** Story of a comment; not known: one of the items above it could not be read. */
-export type FoundStory = { story: Story; is_known: boolean }
-
-/** Requests an item above a comment. */
-export type ReadAncestor = (id: number) => Promise<Outcome<NativeItem | null>>
+import type { StoredStories, Stories } from './stories.ts'
 
 /** Requests of the stream to the API. */
 export type ItemReader = {
@@ -34,9 +29,9 @@ export type ItemReader = {
   maxItem(call: HttpCall): Promise<Outcome<number>>
   item(id: number, call: HttpCall): Promise<Outcome<NativeItem | null>>
   updates(call: HttpCall): Promise<Outcome<unknown>>
-  storyAbove(item: NativeItem, read: ReadAncestor): Promise<Outcome<FoundStory>>
-  /** Requests that may be sent now, within a share of a minute's requests. */
-  left(share: number): number
+  stories: Pick<Stories, 'above' | 'stored' | 'restore'>
+  /** Requests that may be sent within so many ms, and a share of a minute's requests. */
+  left(share: number, within_ms: number): number
   requests_per_minute: number
   /** Milliseconds by which the clock of the API is ahead. */
   offset_ms(): number
@@ -55,6 +50,8 @@ type State = QueueState & {
   time: number
   /** Epoch ms: no item above `until` had been created then. */
   empty_at: number
+  /** So that a start takes no requests for what is above each comment. */
+  known: StoredStories
 }
 
 /** The list of changes is a window of the last minute or so, without a cursor. */
@@ -62,13 +59,19 @@ const UPDATES_EVERY_MS = 25_000
 /** An answer that names no newer item may be a copy of this age. */
 const COPY_MS = 60_000
 const AT_ONCE = 8
-/** Part of a minute's requests for other items than new ones; more while more than the second are left. */
+/** Parts of a minute's requests that changes, and all others, leave to new items. */
+const CHANGES_SPARE = 0.05
+const REST_SPARE = 0.1
+/** Part of a step's requests for others while more new items wait than can be read. */
 const OTHERS_SHARE = 0.2
-const SPARE_SHARE = 0.25
+/** The highest id is requested no more often than this. */
+const MAX_EARLIEST_MS = 5000
 /** The highest id is requested this often at most when less than 60 %, and 30 %, of a minute's requests are left. */
-const MAX_SPARING_MS = 5500
-const MAX_SCARCE_MS = 8500
+const MAX_SPARING_MS = 9000
+const MAX_SCARCE_MS = 18_000
 const MAX_LATEST_MS = 30_000
+/** A step waits so long for requests: those of the step a minute before still count at its start. */
+const WAIT_MS = 5000
 /** Wait when no request may be sent. */
 const FULL_WAIT_S = 2
 /** A comment whose story could not be read is read again for so long after its creation. */
@@ -81,20 +84,7 @@ const ORPHAN_MS = 10 * 60_000
 export function createStream(reader: ItemReader): ItemStream {
   const { clock } = reader
   const touches = createTouches()
-  /** Requests for other items than new ones, which have a part of a minute's. */
-  let tokens = 0
-  let filled_at = clock.now()
-
-  function allowance(now: number): number {
-    const elapsed_ms = Math.max(0, now - filled_at)
-    const most = Math.max(1, (OTHERS_SHARE * reader.requests_per_minute) / 2)
-    tokens = Math.min(
-      most,
-      tokens + (OTHERS_SHARE * reader.requests_per_minute * elapsed_ms) / 60_000,
-    )
-    filled_at = now
-    return Math.floor(tokens)
-  }
+  let is_restored = false
 
   async function advance(text: string | null, bounds: StreamCall): Promise<Outcome<StreamStep>> {
     const { share = 1 } = bounds
@@ -105,12 +95,14 @@ export function createStream(reader: ItemReader): ItemStream {
       use: 'poll' as const,
     }
     const began = clock.now()
-    const left = reader.left(share)
+    const left = reader.left(share, WAIT_MS)
     if (left === 0)
       return fail({ kind: 'throttled', retry_after_s: FULL_WAIT_S, not_requested: true })
     const step = createStep(reader, call, Math.min(bounds.requests, left))
     let state = toState(text)
     const queues = createQueues(state ?? NO_QUEUES, began, touches)
+    if (state !== null && !is_restored) reader.stories.restore(state.known)
+    is_restored = true
 
     if (state !== null && began - state.changed_at >= UPDATES_EVERY_MS) {
       step.count()
@@ -137,29 +129,36 @@ export function createStream(reader: ItemReader): ItemStream {
     }
     step.begin(state)
 
-    const others = queues.others()
-    const for_others = allowance(began)
+    const changes = queues.changes()
+    const rest = queues.rest()
     // While more new items wait than can be read, the others have their part too.
     const is_full = state.until - state.last > step.left()
-    const kept = is_full ? Math.min(others.length, for_others, Math.floor(step.left() / 2)) : 0
-    for (const id of queues.pending()) if (step.left() > kept) await step.read(id)
+    const others = changes.length + rest.length
+    const kept = is_full ? Math.min(others, Math.ceil(OTHERS_SHARE * step.left())) : 0
     const last = await readNew(state, step, kept)
     const fault = step.fault()
     if (fault !== null && last === state.last && step.answers.size === 0)
       return { ok: false, fault }
-
-    const spare = SPARE_SHARE * share * reader.requests_per_minute
-    for (const [n, id] of others.entries()) {
-      if (step.left() === 0 || (n >= for_others && reader.left(share) <= spare)) break
-      await step.read(id)
-      tokens = Math.max(0, tokens - 1)
+    let extra = kept
+    const readOthers = async (ids: readonly number[], spare: number): Promise<void> => {
+      for (const id of ids) {
+        if (step.left() === 0) return
+        if (extra <= 0 && reader.left(share, WAIT_MS) <= spare * share * reader.requests_per_minute)
+          return
+        extra -= 1
+        await step.read(id)
+      }
     }
-    const report = settle(state, { last, step, queues, now: began })
+    await readOthers(changes, CHANGES_SPARE)
+    await readOthers(rest, REST_SPARE)
+    const known = reader.stories.stored()
+    const report = settle({ ...state, known }, { last, step, queues, now: began })
     return ok(text === null ? { ...report, verified_until: began } : report)
   }
 
   /** True unless there is enough to read, or most of a minute's requests are used. */
   function isMaxDue({ last, until, max_at }: State, now: number, left: number): boolean {
+    if (now - max_at < MAX_EARLIEST_MS) return false
     if (now - max_at >= MAX_LATEST_MS) return true
     if (until - last >= left) return false
     const spare = left / reader.requests_per_minute
@@ -169,6 +168,8 @@ export function createStream(reader: ItemReader): ItemStream {
   return {
     proof: 'dense',
     relisted_ms: 0,
+    // Items come in bursts: the requests of a minute bound a step.
+    requests_min: reader.requests_per_minute,
     advance,
     async reread(range, { share = 1, ...bounds }) {
       const call = {
@@ -177,7 +178,7 @@ export function createStream(reader: ItemReader): ItemStream {
         share,
         use: 'poll' as const,
       }
-      const step = createStep(reader, call, Math.min(bounds.requests, reader.left(share)))
+      const step = createStep(reader, call, Math.min(bounds.requests, reader.left(share, WAIT_MS)))
       step.begin({ first: range.from_id, last: range.from_id - 1 })
       let last = range.from_id - 1
       while (last < range.to_id && step.left() > 0 && (await step.read(last + 1))) last += 1
@@ -215,7 +216,7 @@ function settle(
   // Ids are in the order of creation: one without an item is no older than the item below it.
   const timeBelow = (id: number): number => step.timeBelow(id, state.last) ?? state.time
   const time = timeBelow(last + 1)
-  const { dropped, unanswered, ...kept } = queues.settle(step.answers, {
+  const { skipped, unanswered, changes, ...kept } = queues.settle(step.answers, {
     isNew: (id) => id > state.last,
     first,
     timeBelow,
@@ -229,7 +230,8 @@ function settle(
     state: JSON.stringify(next),
     proven: last < first ? null : { from_id: first, to_id: last },
     behind: last < until ? { from_id: last + 1, to_id: until } : null,
-    skipped: dropped.map((id) => ({ from_id: id, to_id: id })),
+    skipped: skipped.map((id) => ({ from_id: id, to_id: id })),
+    changes,
     unanswered,
     answered: step.answered(),
     verified_until: Math.min(head, ...next.pending.map(([, , , after]) => after - 1)),
@@ -249,6 +251,7 @@ const startAt = (max: number, now: number): State => ({
   changed_at: now,
   time: now - COPY_MS,
   empty_at: now - COPY_MS,
+  known: { stories: [], under: [] },
 })
 
 const isShown = (item: NativeItem | null): boolean =>
@@ -318,7 +321,7 @@ function createStep(reader: ItemReader, call: HttpCall, requests_max: number) {
     const above: [number, NativeItem | null][] = []
     let story: Story | null = null
     if (item !== null && isComment(item) && livenessOf(item) === 'live' && !isDelayed(item)) {
-      const found = await reader.storyAbove(item, async (parent) => {
+      const found = await reader.stories.above(item, async (parent) => {
         const outcome = await request(parent)
         if (outcome.ok && parent >= first) above.push([parent, outcome.value])
         return outcome

@@ -199,7 +199,8 @@ export function listMonitorCoverage(
       `SELECT ms.monitor_id, s.id AS feed_id, s.key, s.interval_s, s.next_check_at, s.last_check_at, s.created_at,
               s.audit_interval_s, s.audited_at, s.audited_from, s.audited_until, ms.active_since,
               s.kind, s.last_fault, t.proof, t.verified_from, t.verified_until, t.proven_from,
-              t.proven_to, t.behind_from, t.behind_to, t.partial, t.reread_since, t.reread_done_at
+              t.proven_to, t.behind_from, t.behind_to, t.partial, t.changes,
+              t.reread_since, t.reread_done_at
          FROM monitor_feeds ms JOIN feeds s ON s.id = ms.feed_id LEFT JOIN feed_streams t ON t.feed_id = s.id
         WHERE ms.monitor_id IN (SELECT value FROM json_each($ids))`,
     )

@@ -176,7 +176,8 @@ export function listMonitorFeeds(db: Db, monitor_id: string): MonitorFeed[] {
       `SELECT s.id AS feed_id, s.key, s.kind, s.place, s.interval_s, s.next_check_at, s.last_check_at, s.created_at,
               s.audit_interval_s, s.audited_at, s.audited_from, s.audited_until, ms.active_since,
               s.last_fault, t.proof, t.verified_from, t.verified_until, t.proven_from,
-              t.proven_to, t.behind_from, t.behind_to, t.partial, t.reread_since, t.reread_done_at
+              t.proven_to, t.behind_from, t.behind_to, t.partial, t.changes,
+              t.reread_since, t.reread_done_at
          FROM monitor_feeds ms JOIN feeds s ON s.id = ms.feed_id LEFT JOIN feed_streams t ON t.feed_id = s.id
         WHERE ms.monitor_id = $monitor_id ORDER BY s.id`,
     )

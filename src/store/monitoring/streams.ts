@@ -23,6 +23,8 @@ export type StreamPosition = {
   behind_to: number | null
   /** Why the source cannot prove completeness; null: it can. */
   partial: string | null
+  /** JSON of the changes that wait to be read; null: the source names none. */
+  changes: string | null
   verified_until: number
 }
 
@@ -41,11 +43,12 @@ export function findStreamState(db: Db, feed_id: number): string | null {
 export function advanceStream(db: Db, feed_id: number, position: StreamPosition): void {
   db.query(
     `INSERT INTO feed_streams (feed_id, state, proof, proven_from, proven_to, behind_from, behind_to, partial,
-            verified_from, verified_until)
+            changes, verified_from, verified_until)
      VALUES ($feed_id, $state, $proof, $proven_from, $proven_to, $behind_from, $behind_to, $partial,
-            $verified_until, $verified_until)
+            $changes, $verified_until, $verified_until)
      ON CONFLICT DO UPDATE SET state = $state, proof = $proof, proven_from = $proven_from, proven_to = $proven_to,
             behind_from = $behind_from, behind_to = $behind_to, partial = $partial,
+            changes = $changes,
             verified_until = max(verified_until, $verified_until)`,
   ).run({ feed_id, ...position })
 }

@@ -95,6 +95,18 @@ test('a share of the requests leaves the rest to others', () => {
   expect(pace.wait_ms()).toBeGreaterThan(0)
 })
 
+test('requests of the minute before count as free once they may be sent within a wait', () => {
+  const fixture = createFixture({ burst: 60 })
+  const pace = fixture.start()
+  for (let n = 0; n < 54; n++) pace.take(0.9)
+  fixture.pass(58_000)
+  expect(pace.left(0.9)).toBe(0)
+  expect(pace.left(0.9, 2000)).toBe(0)
+  expect(pace.left(0.9, 3000)).toBe(54)
+  pace.pause(5)
+  expect(pace.left(0.9, 3000)).toBe(0)
+})
+
 test('a text that an earlier version stored differently is ignored', () => {
   const clock = { now: () => 5000, mono: () => 10, sleep: async () => {} }
   const store = { load: () => '[1]', save: () => {} }

@@ -47,6 +47,7 @@ const CLAIM: SourceClaim = {
   auditedUntilMs: END_MS,
   sinceMs: 0,
   gaps: [],
+  changes: null,
 }
 
 /** A reader of the site over HTTP, through a proxy that hides the post `hidden`. */
@@ -162,6 +163,12 @@ const faultsOf = (input: JudgeInput): string[] => failuresOf(judgeSource(input),
 const honest = await readThrough(siteOf('quiet', 5), null)
 
 /** A delivered pair of a post in the middle of the run. */
+const first = <T>(list: readonly T[]): T => {
+  const [one] = list
+  if (one === undefined) throw new Error('an empty list')
+  return one
+}
+
 const someDelivery = (): Received => {
   const found = honest.deliveries[Math.floor(honest.deliveries.length / 2)]
   if (found === undefined) throw new Error('nothing was delivered')
@@ -194,6 +201,29 @@ test('one delivery missing from the log of the receiver is a silent miss', () =>
   expect(verdict.silent.map((loss) => [loss.label, loss.name])).toEqual([
     [gone.monitorId, gone.names[0] ?? ''],
   ])
+})
+
+test('an edit that may be among the changes which health counts as unread is reported, a new item is not', () => {
+  const one = first(honest.watched)
+  const item = first(honest.truth.items)
+  const state = { ...first(item.states), visible: true, fromMs: 20_000 }
+  const edited = [state, { ...state, fromMs: 60_000, text: 'edited' }]
+  const judged = (changes: SourceClaim['changes'], states = edited) => {
+    const matches = (_: TruthItem, { text }: { text: string }) =>
+      states.length === 1 || text === 'edited' ? ('yes' as const) : ('no' as const)
+    const { silent, reported } = judgeSource({
+      ...honest,
+      truth: { ...honest.truth, items: [{ ...item, createdMs: 20_000, states }] },
+      watched: [{ ...one, monitor: { ...one.monitor, matches }, claim: { ...CLAIM, changes } }],
+      deliveries: [],
+    })
+    return [silent.length, reported.length]
+  }
+  expect(judged(null)).toEqual([1, 0])
+  expect(judged({ oldestMs: 110_000, dropped: 0 })).toEqual([0, 1])
+  expect(judged({ oldestMs: null, dropped: 1 })).toEqual([0, 1])
+  expect(judged({ oldestMs: 130_000, dropped: 0 })).toEqual([1, 0])
+  expect(judged({ oldestMs: null, dropped: 1 }, [state])).toEqual([1, 0])
 })
 
 test('a loss that a gap names by id is reported, and one outside the gap is not', () => {
@@ -262,11 +292,11 @@ const page = (site: Site, query: string) =>
 
 test('pages of fifty go down by id; an older server has windows of ids that include their edge', () => {
   const site = siteOf('id-gaps', 3)
-  const first = page(site, '')
-  expect(first).toHaveLength(50)
-  expect(first).toEqual(first.toSorted((a, b) => b - a))
-  const second = page(site, `?before=${first.at(-1)}`)
-  expect(Math.max(...second)).toBeLessThan(Math.min(...first))
+  const newest = page(site, '')
+  expect(newest).toHaveLength(50)
+  expect(newest).toEqual(newest.toSorted((a, b) => b - a))
+  const second = page(site, `?before=${newest.at(-1)}`)
+  expect(Math.max(...second)).toBeLessThan(Math.min(...newest))
   const old = siteOf('old-listing', 3)
   const edge = Math.min(...page(old, '?before=20080'))
   expect(page(old, `?before=${edge}`)).toContain(edge)

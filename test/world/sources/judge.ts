@@ -8,14 +8,15 @@
  * - DELIVERED: a signed delivery of that monitor named it.
  * - SILENT: not delivered, though the last health of the monitor is `complete` up to after its
  *   creation, and no open gap or event covers it by id or time.
- * - REPORTED: an open gap or event covers it, or it was created after `audited_until`.
+ * - REPORTED: an open gap or event covers it, or it was created after `audited_until`, or it changed and the last
+ *   health of its source counts changes that were not read.
  * - VAGUE: not delivered, health is not `complete`, but names no range with it. A bar as well.
  * - PREMATURE: health said `complete` up to after the item was shown, and only 10 s or more after
  *   that its first delivery was attempted.
  */
 import type { Health } from '../daemon.ts'
 import { auditField } from '../daemon.ts'
-import { without } from './source-world.ts'
+import { isWaiting, unreadChanges, without } from './source-world.ts'
 import type {
   Bounds,
   ItemState,
@@ -24,6 +25,7 @@ import type {
   Span,
   Truth,
   TruthItem,
+  UnreadChanges,
 } from './source-world.ts'
 
 type Gap = {
@@ -40,6 +42,8 @@ export type SourceClaim = {
   readonly auditedUntilMs: number | null
   readonly sinceMs: number
   readonly gaps: readonly Gap[]
+  /** Changes that were named and not read; null: the source names none, or all were read. */
+  readonly changes: UnreadChanges | null
 }
 
 export type Sample = {
@@ -155,6 +159,7 @@ export const claimOf = (health: Health, startMs: number): SourceClaim => {
     auditedUntilMs: at(auditField(health, 'audited_until')),
     sinceMs: at(coverage.since) ?? -Infinity,
     gaps,
+    changes: unreadChanges(Reflect.get(health, 'sources'), startMs),
   }
 }
 
@@ -376,7 +381,8 @@ export const judgeSource = (input: JudgeInput): SourceVerdict => {
         item.createdMs + Math.max(0, input.skewMs) <= claim.auditedUntilMs
       if (!open && claim.gaps.some((gap) => gap.healed && covers(gap, item, span[0])))
         withdrawn.push(loss)
-      if (open || !claimed) reported.push(loss)
+      if (open || !claimed || (category !== 'fresh' && isWaiting(claim.changes, span[0])))
+        reported.push(loss)
       else if (claim.status === 'complete') silent.push(loss)
       else vague.push(loss)
     }

@@ -135,3 +135,29 @@ export const without = (span: Span, holes: readonly Span[]): Span[] => {
   }
   return left
 }
+
+/** Changes that health counts as named and not read. */
+export type UnreadChanges = { readonly oldestMs: number | null; readonly dropped: number }
+
+const field = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+
+/** The unread changes in `sources` of an answer of health; null: none. */
+export const unreadChanges = (sources: unknown, startMs: number): UnreadChanges | null => {
+  for (const one of Array.isArray(sources) ? sources : []) {
+    const changes = field(one, 'changes')
+    const oldest = field(changes, 'oldest_at')
+    const dropped = Number(field(changes, 'dropped_24h') ?? 0)
+    const oldestMs = typeof oldest === 'string' ? Date.parse(oldest) - startMs : null
+    if (oldestMs !== null || dropped > 0) return { oldestMs, dropped }
+  }
+  return null
+}
+
+/** The time for which a change may be listed before the list is read. */
+const LISTED_MS = 60_000
+
+/** Tests whether a change may be one of those that were named and not read. */
+export const isWaiting = (changes: UnreadChanges | null, changedMs: number): boolean =>
+  changes !== null &&
+  (changes.dropped > 0 || (changes.oldestMs !== null && changedMs >= changes.oldestMs - LISTED_MS))

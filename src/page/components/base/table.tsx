@@ -24,7 +24,7 @@ export function DataTable<T>({ caption, columns, rows, keyOf }: DataTableProps<T
       <thead role="rowgroup">
         <tr role="row">
           {columns.map(({ title, kind }) => (
-            <th key={title} role="columnheader" scope="col" class={kind}>
+            <th key={title} role="columnheader" scope="col" class={classOf(kind)}>
               {kind === 'actions' ? <span class="unseen">{title}</span> : title}
             </th>
           ))}
@@ -34,7 +34,7 @@ export function DataTable<T>({ caption, columns, rows, keyOf }: DataTableProps<T
         {rows.map((row) => (
           <tr key={keyOf(row)} role="row">
             {columns.map(({ title, cell, kind }) => (
-              <td key={title} role="cell" class={kind} data-title={title}>
+              <td key={title} role="cell" class={classOf(kind)} data-title={title}>
                 <div>{cell(row)}</div>
               </td>
             ))}
@@ -44,6 +44,9 @@ export function DataTable<T>({ caption, columns, rows, keyOf }: DataTableProps<T
     </table>
   )
 }
+
+/** The class `actions` is that of a row of buttons, which is no table cell. */
+const classOf = (kind: Column<unknown>['kind']) => (kind === 'actions' ? undefined : kind)
 
 type SearchBoxProps = { label: string; value: string; change: (value: string) => void }
 

@@ -215,6 +215,7 @@ CREATE INDEX feeds_batch ON feeds (poll_batch_id) WHERE poll_batch_id IS NOT NUL
 -- Position of a feed of kind stream, which exists from its first step on. state: JSON of the source's adapter. proof: how
 -- the source proves that nothing was missed. proven_from, proven_to: first id after the start, and the highest proven one.
 -- behind_from, behind_to: ids that exist and are not read yet. partial: why the source cannot prove completeness.
+-- changes: JSON of the items that were named as changed and not read since; null if the source names none.
 -- heads: JSON of [instant, highest proven id] of the last day. rereads: passes over recent ids for items listed late;
 -- reread_at: start of the last one; reread_from, reread_to: its ids that were not read yet.
 -- verified_from: the first step; verified_until: everything created before was read. Both by the source's clock.
@@ -227,6 +228,7 @@ CREATE TABLE feed_streams (
   behind_from     INTEGER,
   behind_to       INTEGER,
   partial         TEXT,
+  changes         TEXT,
   verified_from   INTEGER NOT NULL,
   verified_until  INTEGER NOT NULL,
   heads           TEXT    NOT NULL DEFAULT '[]',
@@ -728,6 +730,30 @@ CREATE TRIGGER audit_proxy_removed AFTER DELETE ON proxies BEGIN
   INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'proxy.removed', OLD.id,
     json_object('name', OLD.name));
 END;
+
+-- Actions of operators through the API and the dashboard, each with its key and address; subject is the id of the changed object.
+-- Rows are append-only for 400 days, then they are deleted. detail is JSON and holds no secret.
+CREATE TABLE operator_actions (
+  seq             INTEGER PRIMARY KEY,
+  at              INTEGER NOT NULL,
+  key_id          TEXT    NOT NULL,
+  key_name        TEXT,
+  key_prefix      TEXT    NOT NULL,
+  address         TEXT    NOT NULL,
+  action          TEXT    NOT NULL,
+  subject         TEXT    NOT NULL,
+  subject_name    TEXT,
+  detail          TEXT    NOT NULL
+) STRICT;
+CREATE INDEX operator_actions_at ON operator_actions (at);
+CREATE TRIGGER operator_actions_stay BEFORE DELETE ON operator_actions
+WHEN OLD.at >= CAST(unixepoch('subsec') * 1000 AS INTEGER) - 400 * 86400000
+BEGIN SELECT RAISE(ABORT, 'operator_actions is append-only'); END;
+CREATE TRIGGER operator_actions_are_not_edited BEFORE UPDATE ON operator_actions
+BEGIN SELECT RAISE(ABORT, 'operator_actions is append-only'); END;
+CREATE TRIGGER operator_actions_are_not_replaced BEFORE INSERT ON operator_actions
+WHEN EXISTS (SELECT 1 FROM operator_actions WHERE seq = NEW.seq)
+BEGIN SELECT RAISE(ABORT, 'operator_actions is append-only'); END;
 
 -- Missed deliveries are queried by status, and may be a handful among a million delivered ones.
 CREATE INDEX deliveries_missed ON deliveries (customer_id, status, created_at, id, monitor_id, webhook_id)

@@ -306,6 +306,7 @@ describe('a stored feed', () => {
     behind_from: null,
     behind_to: null,
     partial: null,
+    changes: null,
     reread_since: null,
     reread_done_at: null,
   }
@@ -540,6 +541,8 @@ describe('streams', () => {
         behind: null,
         partial: null,
         fault: null,
+        interval_s: 60,
+        changes: null,
         reread: null,
         ...fields,
       },
@@ -575,6 +578,35 @@ describe('streams', () => {
 
   test.each<[string, FeedFacts[], Coverage['status'], string | null]>([
     ['caught up', [facts()], 'complete', null],
+    [
+      'with a change that waits for two minutes',
+      [facts({ changes: { waiting: 1, oldest_at: NOW - 120 * S, dropped_24h: 0 } })],
+      'complete',
+      null,
+    ],
+    [
+      'with a change that waits longer',
+      [facts({ changes: { waiting: 1, oldest_at: NOW - 121 * S, dropped_24h: 0 } })],
+      'partial',
+      'changes_behind',
+    ],
+    [
+      'with a change that waits for less than two intervals',
+      [
+        facts({
+          interval_s: 300,
+          changes: { waiting: 1, oldest_at: NOW - 600 * S, dropped_24h: 0 },
+        }),
+      ],
+      'complete',
+      null,
+    ],
+    [
+      'with a change that was dropped',
+      [facts({ changes: { waiting: 0, oldest_at: null, dropped_24h: 1 } })],
+      'partial',
+      'changes_behind',
+    ],
     ['with ids to read', [facts({ behind: { from_id: 91, to_id: 99 } })], 'partial', 'catching_up'],
     [
       'that lists in another order',

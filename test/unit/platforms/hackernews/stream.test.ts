@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 
 import { fail, ok } from '../../../../src/core/base/result.ts'
 import { toItem } from '../../../../src/platforms/hackernews/readers.ts'
+import { createStories } from '../../../../src/platforms/hackernews/stories.ts'
 import { createStream } from '../../../../src/platforms/hackernews/stream.ts'
 
 const S = 1000
@@ -21,6 +22,7 @@ function createApi() {
     left: 60,
     updates_read: 0,
     max_read: 0,
+    restored: [] as unknown[],
   }
   const story = { id: '1', title: 'a story', url: null, author: 'ann', place: 'story' } as const
   const stream = createStream({
@@ -38,12 +40,16 @@ function createApi() {
       api.updates_read += 1
       return ok({ items: api.changed, profiles: [] })
     },
-    async storyAbove(_, read) {
-      for (const id of api.above) {
-        const outcome = await read(id)
-        if (!outcome.ok) return outcome
-      }
-      return ok({ story, is_known: true })
+    stories: {
+      async above(_, read) {
+        for (const id of api.above) {
+          const outcome = await read(id)
+          if (!outcome.ok) return outcome
+        }
+        return ok({ story, is_known: true })
+      },
+      stored: () => ({ stories: [story], under: [[1, 0]] }),
+      restore: (stored) => void api.restored.push(stored),
     },
     left: () => api.left,
     requests_per_minute: 60,
@@ -143,6 +149,7 @@ test('an item with a later time than the next one proves nothing about the time 
 test('an item that was gone when it was read late is reported, and a dead one read again', async () => {
   const { put, step, api } = createApi()
   const { state } = await step(null)
+  api.now += 5 * S
   put(101, { dead: true })
   put(102, { deleted: true })
   put(103)
@@ -161,6 +168,7 @@ test('an item that was gone when it was read late is reported, and a dead one re
 test('an id without an item is requested with growing waits, and reported after a minute, once', async () => {
   const { put, step, api } = createApi()
   let { state } = await step(null)
+  api.now += 5 * S
   put(102)
   const requested: number[] = []
   const unanswered: [number, number][] = []
@@ -170,17 +178,18 @@ test('an id without an item is requested with growing waits, and reported after 
     if (api.requests > before) requested.push(second)
     for (const id of next.unanswered) unanswered.push([second, id])
     if (second === 59) expect(next.verified_until).toBe(T0 - MINUTE - 1)
-    if (second === 60) expect(next.verified_until).toBe(T0)
+    if (second === 60) expect(next.verified_until).toBe(T0 + 5 * S)
     state = next.state
     api.now += S
   }
   expect(unanswered).toEqual([[60, 101]])
-  expect(requested).toEqual([0, 4, 10, 20, 40, 60])
+  expect(requested).toEqual([0, 8, 25, 60])
 })
 
 test('a delayed text is read once it is out', async () => {
   const { put, step, api } = createApi()
   const { state } = await step(null)
+  api.now += 5 * S
   put(101, { text: '[delayed]' })
   const early = await step(state)
   expect(early.items).toEqual([])
@@ -189,9 +198,10 @@ test('a delayed text is read once it is out', async () => {
   expect(idsOf(await step(early.state))).toEqual([101])
 })
 
-test('a dead item is requested for a day, each time after twice as long, and is an item once it lives', async () => {
+test('a dead item is requested for a day, each time after three times as long, and is an item once it lives', async () => {
   const { put, step, api } = createApi()
   let { state } = await step(null)
+  api.now += 5 * S
   put(101, { dead: true })
   put(102, { dead: true })
   const dead = await step(state)
@@ -204,14 +214,14 @@ test('a dead item is requested for a day, each time after twice as long, and is 
     const before = api.requests
     if (n === 9) put(102)
     const next = await step(state)
-    if (n === 15) expect(idsOf(next)).toEqual([102])
+    if (n === 26) expect(idsOf(next)).toEqual([102])
     if (api.requests > before) {
       waits.push((api.now - last) / S)
       last = api.now
     }
     state = next.state
   }
-  expect(waits).toEqual([20, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 10_240, 20_480, 40_960])
+  expect(waits).toEqual([30, 60, 180, 540, 1620, 4860, 14_580, 43_740])
 })
 
 test('a dead item under an id that was reported is still missing for a reread', async () => {
@@ -228,6 +238,7 @@ test('a dead item under an id that was reported is still missing for a reread', 
 test('the list of changes is read every half minute, before the items, however many wait', async () => {
   const { put, step, api } = createApi()
   let { state } = await step(null)
+  api.now += 5 * S
   put(101)
   state = (await step(state)).state
   for (let id = 102; id <= 500; id++) put(id)
@@ -248,8 +259,10 @@ test('the list of changes is read every half minute, before the items, however m
 test('items above a comment that were read for it are items too, as they are now', async () => {
   const { put, step, api } = createApi()
   const { state } = await step(null)
+  api.now += 5 * S
   put(101)
   const first = await step(state)
+  api.now += 5 * S
   put(101, { text: 'edited' })
   put(102, { parent: 101 })
   api.above = [101, 50]
@@ -263,6 +276,7 @@ test('items above a comment that were read for it are items too, as they are now
 test('a comment whose parent cannot be read is no item yet, nor is its parent passed', async () => {
   const { put, step, api, stream } = createApi()
   const { state } = await step(null)
+  api.now += 5 * S
   put(101)
   put(102, { parent: 101 })
   api.above = [101, 99]
@@ -277,6 +291,7 @@ test('a comment whose parent cannot be read is no item yet, nor is its parent pa
 test('a step sends no more than may be sent now, and none when a minute is used up', async () => {
   const { put, step, api, stream } = createApi()
   const { state } = await step(null)
+  api.now += 5 * S
   for (let id = 101; id <= 130; id++) put(id)
   api.left = 5
   const part = await step(state)
@@ -289,6 +304,7 @@ test('a step sends no more than may be sent now, and none when a minute is used 
 test('the highest id is not requested while known ids wait', async () => {
   const { put, step, api } = createApi()
   let { state } = await step(null)
+  api.now += 20 * S
   for (let id = 101; id <= 130; id++) put(id)
   for (let n = 0; n < 4; n++) {
     api.now += 3 * S
@@ -301,6 +317,7 @@ test('the highest id is not requested while known ids wait', async () => {
 test('changes that cannot be kept are reported as passed', async () => {
   const { put, step, api } = createApi()
   const { state } = await step(null)
+  api.now += 5 * S
   for (let id = 101; id <= 800; id++) put(id)
   api.left = 2000
   const all = await step(state, 2000)
@@ -311,6 +328,7 @@ test('changes that cannot be kept are reported as passed', async () => {
   const next = await step(all.state, 12)
   const lost = next.skipped.length
   expect(lost + idsOf(next).length).toBe(200)
+  expect(next.changes).toEqual({ waiting: 500, oldest_at: api.now, dropped_24h: lost })
 })
 
 test('a step that runs out of requests says which ids are left, and the next goes on there', async () => {
@@ -332,6 +350,7 @@ test('a step that runs out of requests says which ids are left, and the next goe
 test('a failed item ends a step before its id, and nothing is skipped', async () => {
   const { put, step, api } = createApi()
   const { state } = await step(null)
+  api.now += 5 * S
   for (const id of [101, 102, 103, 104]) put(id)
   api.down.add(103)
   const part = await step(state)
@@ -369,6 +388,7 @@ test('a range is read again without moving the stream', async () => {
 test('requests for the stories of comments count in the bound of a step, each item once', async () => {
   const { put, step, api } = createApi()
   const { state } = await step(null)
+  api.now += 5 * S
   for (let id = 101; id <= 130; id++) put(id)
   api.above = [91, 92, 93, 94]
   const part = await step(state, 20)
@@ -380,9 +400,10 @@ test('requests for the stories of comments count in the bound of a step, each it
 test('a change that a step cannot read is read by a later one, when the list has passed', async () => {
   const { put, step, api } = createApi()
   const { state } = await step(null)
+  api.now += 5 * S
   put(101)
   const first = await step(state)
-  api.now += MINUTE
+  api.now += 2 * MINUTE
   put(101, { text: 'changed' })
   api.changed = [101]
   api.down.add(101)
@@ -396,6 +417,7 @@ test('a change that a step cannot read is read by a later one, when the list has
 test('ids without an item are named by a reread, and answered ones by a step', async () => {
   const { put, step, api, stream } = createApi()
   const { state } = await step(null)
+  api.now += 5 * S
   put(101)
   put(103)
   const next = await step(state)
@@ -411,4 +433,102 @@ test('ids without an item are named by a reread, and answered ones by a step', a
     { requests: 10, deadline_at: api.now + MINUTE },
   )
   expect(failed).toMatchObject({ ok: false, fault: { kind: 'unavailable' } })
+})
+
+test('a change waits from its listing until it is read, and counts as dropped after ten minutes', async () => {
+  const { put, step, api } = createApi()
+  let { state } = await step(null)
+  api.now += 5 * S
+  put(101)
+  state = (await step(state)).state
+  api.now += 30 * S
+  // It was read just before: the list may mean its creation.
+  api.changed = [101]
+  const listed_at = api.now
+  const listed = await step(state)
+  expect(listed.changes).toEqual({ waiting: 1, oldest_at: listed_at, dropped_24h: 0 })
+  api.changed = []
+  api.now += MINUTE
+  const read = await step(listed.state)
+  expect(idsOf(read)).toEqual([101])
+  expect(read.changes).toEqual({ waiting: 0, oldest_at: null, dropped_24h: 0 })
+
+  let late = listed
+  for (let minute = 0; minute < 10; minute++) {
+    api.now = listed_at + (minute + 1) * MINUTE
+    late = await step(late.state, 1)
+    if (minute < 9) expect(late.changes).toMatchObject({ oldest_at: listed_at, dropped_24h: 0 })
+  }
+  expect(late.changes).toEqual({ waiting: 0, oldest_at: null, dropped_24h: 1 })
+  api.now += 23 * 60 * MINUTE
+  expect((await step(late.state)).changes?.dropped_24h).toBe(1)
+  api.now += 2 * 60 * MINUTE
+  expect((await step(late.state)).changes?.dropped_24h).toBe(0)
+})
+
+test.each([
+  [4, [104, 105]],
+  [5, [101, 104, 105]],
+  [6, [101, 102, 104, 105]],
+])(
+  'new ids are read first, then changes, then ids without an item: %d requests',
+  async (requests, ids) => {
+    const { put, step, api } = createApi()
+    const { state } = await step(null)
+    api.now += 5 * S
+    put(101)
+    put(103)
+    const first = await step(state)
+    api.now += 5 * MINUTE
+    api.changed = [101]
+    for (const id of [102, 104, 105]) put(id)
+    // Two requests are for the list and for the highest id.
+    expect(idsOf(await step(first.state, requests))).toEqual(ids)
+  },
+)
+
+test('the highest id is requested every five seconds at most, and the list of changes less often', async () => {
+  const { step, api } = createApi()
+  let { state } = await step(null)
+  for (let second = 1; second <= 60; second++) {
+    api.now += S
+    state = (await step(state)).state
+  }
+  expect(api.max_read).toBe(13)
+  expect(api.updates_read).toBe(2)
+})
+
+test('the first step of a process takes the stories of the one before', async () => {
+  const { state } = await createApi().step(null)
+  const { api, step } = createApi()
+  await step((await step(state)).state)
+  expect(api.restored).toMatchObject([{ stories: [{ title: 'a story' }], under: [[1, 0]] }])
+})
+
+const story = (id: number) =>
+  ({ id: String(id), title: `story ${id}`, url: null, author: 'ann', place: 'story' }) as const
+
+test('the stories of the latest items are known after a restart', async () => {
+  const stories = createStories()
+  for (let id = 1; id <= 3000; id++) stories.add(10_000 + id, story(id % 300))
+  const stored = stories.stored()
+  expect(stored.under.length).toBeLessThanOrEqual(1000)
+  expect(stored.stories).toHaveLength(150)
+
+  const after = createStories()
+  after.add(12_999, story(7))
+  after.restore(JSON.parse(JSON.stringify(stored)))
+  const above = async (parent: number) => {
+    const read: number[] = []
+    const item = toItem({ id: 20_000, type: 'comment', by: 'bob', time: 1, text: 'x', parent })
+    if (item === null) throw new Error('no item')
+    const found = await after.above(item, async (id) => {
+      read.push(id)
+      return ok(null)
+    })
+    return [found.ok && found.value.story.title, read]
+  }
+  expect(await above(13_000)).toEqual(['story 0', []])
+  expect(await above(12_999)).toEqual(['story 7', []])
+  expect(await above(10_001)).toEqual(['', [10_001]])
 })

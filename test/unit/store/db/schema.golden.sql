@@ -100,6 +100,17 @@ CREATE TRIGGER audit_webhook_created AFTER INSERT ON webhooks BEGIN
     json_object('customer_id', NEW.customer_id, 'target', NEW.kind));
 END;
 
+CREATE TRIGGER operator_actions_are_not_edited BEFORE UPDATE ON operator_actions
+BEGIN SELECT RAISE(ABORT, 'operator_actions is append-only'); END;
+
+CREATE TRIGGER operator_actions_are_not_replaced BEFORE INSERT ON operator_actions
+WHEN EXISTS (SELECT 1 FROM operator_actions WHERE seq = NEW.seq)
+BEGIN SELECT RAISE(ABORT, 'operator_actions is append-only'); END;
+
+CREATE TRIGGER operator_actions_stay BEFORE DELETE ON operator_actions
+WHEN OLD.at >= CAST(unixepoch('subsec') * 1000 AS INTEGER) - 400 * 86400000
+BEGIN SELECT RAISE(ABORT, 'operator_actions is append-only'); END;
+
 CREATE TABLE accounts (
   id              TEXT    PRIMARY KEY,
   name            TEXT    NOT NULL UNIQUE,
@@ -316,6 +327,7 @@ CREATE TABLE feed_streams (
   behind_from     INTEGER,
   behind_to       INTEGER,
   partial         TEXT,
+  changes         TEXT,
   verified_from   INTEGER NOT NULL,
   verified_until  INTEGER NOT NULL,
   heads           TEXT    NOT NULL DEFAULT '[]',
@@ -490,6 +502,19 @@ CREATE TABLE observation_events (
   feed_id         INTEGER,
   at              INTEGER NOT NULL,
   until_at        INTEGER
+) STRICT;
+
+CREATE TABLE operator_actions (
+  seq             INTEGER PRIMARY KEY,
+  at              INTEGER NOT NULL,
+  key_id          TEXT    NOT NULL,
+  key_name        TEXT,
+  key_prefix      TEXT    NOT NULL,
+  address         TEXT    NOT NULL,
+  action          TEXT    NOT NULL,
+  subject         TEXT    NOT NULL,
+  subject_name    TEXT,
+  detail          TEXT    NOT NULL
 ) STRICT;
 
 CREATE TABLE operator_events (
@@ -690,6 +715,8 @@ CREATE INDEX monitors_customer ON monitors (customer_id) WHERE removed_at IS NUL
 CREATE INDEX named_writes_age ON idempotent_writes (created_at);
 
 CREATE INDEX observation_events_at ON observation_events (at);
+
+CREATE INDEX operator_actions_at ON operator_actions (at);
 
 CREATE INDEX operator_events_due ON operator_events (next_attempt_at) WHERE status = 'pending';
 

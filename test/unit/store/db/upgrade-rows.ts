@@ -65,7 +65,7 @@ const ROWS: Readonly<Record<number, string>> = {
     INSERT INTO feed_hours VALUES (1, 400000, 12);
     INSERT INTO feeds (id, key, kind, place, requested_interval_s, interval_s, next_check_at, last_check_at, created_at)
       VALUES (3, 'stream:hn', 'stream', 'hn', 60, 60, 3000, 2000, 1000);
-    INSERT INTO feed_streams VALUES (3, '{"last":5}', 'dense', 3, 5, 6, 9, NULL, 1000, 2000, '[[1000,5]]', 1, 1500, 3, 4, 900, 800, 1500);
+    INSERT INTO feed_streams VALUES (3, '{"last":5}', 'dense', 3, 5, 6, 9, NULL, '{"waiting":0,"oldest_at":null,"dropped_24h":0}', 1000, 2000, '[[1000,5]]', 1, 1500, 3, 4, 900, 800, 1500);
     INSERT INTO bundles VALUES (1, 'cus_1', 'mon_1', 'wh_1', 1000, 5000, 1, 2, 0);
     INSERT INTO alarms VALUES (1, 'mon_1', 'silent', 1000, 2, 4000, NULL, NULL);
     INSERT INTO bundle_items VALUES (1, 't3_z', 1000, '{}');
@@ -77,7 +77,8 @@ const ROWS: Readonly<Record<number, string>> = {
     INSERT INTO sign_in_links VALUES (x'0102', 'key_1', 9000);
     INSERT INTO feedback VALUES ('fb_1', 'cus_1', 'bug', 'a title', 'details', NULL, NULL, 'new', NULL, 1000, 1000);
     INSERT INTO drafts VALUES ('drf_1', 'cus_1', 'key_1', 'vote', '{"id":"t3_a","direction":"up"}', 'meta', 'done', 'main', '{"success":true}', 1000, 9000, 2000),
-      ('drf_2', 'cus_1', 'key_1', 'comment', '{"text":"so"}', NULL, 'waiting', NULL, NULL, 1000, 9000, NULL);`,
+      ('drf_2', 'cus_1', 'key_1', 'comment', '{"text":"so"}', NULL, 'waiting', NULL, NULL, 1000, 9000, NULL);
+    INSERT INTO operator_actions VALUES (1, 1000, 'key_1', 'ops', 'fo_12345', '127.0.0.1', 'credits.added', 'cus_1', 'a', '{"usd":5}');`,
 }
 
 /** SQL that fills a database at this step. */

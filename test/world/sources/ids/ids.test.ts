@@ -32,6 +32,7 @@ const CLAIM: SourceClaim = {
   auditedUntilMs: END_MS,
   sinceMs: 0,
   gaps: [],
+  changes: null,
 }
 
 const monitor = (found: readonly SourceMonitor[], label: string): SourceMonitor => {

@@ -1,0 +1,69 @@
+import { EmptyState, ErrorNotice, Skeleton } from '../../components/base/notice.tsx'
+import { DataTable } from '../../components/base/table.tsx'
+import { Time } from '../../components/base/time.tsx'
+import { PageLayout } from '../../components/layout.tsx'
+import { usePaged } from '../../hooks/use-query.ts'
+import { dashboardPath, Link } from '../../lib/route.tsx'
+import type { AuditList } from '../../lib/types.ts'
+
+const REFRESH_MS = 60_000
+
+type Row = AuditList['actions'][number]
+
+const SENTENCES: { [action: string]: string } = {
+  'customer.created': 'Customer created',
+  'plan.changed': 'Plan changed',
+  'credits.added': 'Credits added',
+  'key.created': 'Key created',
+  'key.revoked': 'Key revoked',
+  'account.added': 'Account added',
+  'account.paused': 'Account paused',
+  'account.resumed': 'Account resumed',
+}
+
+/** Actions of operators, newest first. */
+export function AuditPage() {
+  const list = usePaged<AuditList>('/operator/audit?limit=25', { every_ms: REFRESH_MS })
+  const rows = list.pages.flatMap((page) => page.actions)
+  return (
+    <PageLayout
+      title="Audit"
+      lead="Actions of operators by the dashboard and the API, kept for 400 days. Actions by the command line are not listed."
+    >
+      <ErrorNotice failure={list.failure} again={list.again} />
+      {list.first && <Skeleton rows={4} />}
+      {list.pages.length > 0 && rows.length === 0 && <EmptyState title="No actions yet" />}
+      {rows.length > 0 && (
+        <DataTable<Row>
+          caption="Actions, newest first"
+          keyOf={(it) => String(it.id)}
+          rows={rows}
+          columns={[
+            { title: 'Action', kind: 'main', cell: (it) => SENTENCES[it.action] ?? it.action },
+            { title: 'Of', cell: subjectOf },
+            { title: 'Details', cell: detailsOf },
+            { title: 'By', cell: ({ key }) => key.name ?? `${key.prefix}…` },
+            { title: 'From', cell: (it) => it.address },
+            { title: 'When', cell: (it) => <Time at={it.at} /> },
+          ]}
+        />
+      )}
+      {list.more && (
+        <button type="button" disabled={list.busy} onClick={list.older}>
+          Show older
+        </button>
+      )}
+    </PageLayout>
+  )
+}
+
+function subjectOf({ subject: { id, name } }: Row) {
+  const shown = name ?? id
+  return id.startsWith('cus_') ? <Link to={dashboardPath('customers', id)}>{shown}</Link> : shown
+}
+
+const detailsOf = ({ detail }: Row) =>
+  Object.entries(detail)
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => `${name} ${String(value)}`)
+    .join(', ')

@@ -1,0 +1,330 @@
+import { useState } from 'preact/hooks'
+
+import { Secret } from '../../components/base/copyable.tsx'
+import { Confirm, Dialog, FormDialog } from '../../components/base/dialog.tsx'
+import { Checkbox, Choice, Field, TextField } from '../../components/base/field.tsx'
+import { Icon } from '../../components/base/icon.tsx'
+import { assignErrors, Notice } from '../../components/base/notice.tsx'
+import { notify } from '../../components/base/toast.tsx'
+import { useAction } from '../../hooks/use-action.ts'
+import { useQuery } from '../../hooks/use-query.ts'
+import { callApi, postJson } from '../../lib/api.ts'
+import { usd } from '../../lib/format.ts'
+import { dashboardPath, go } from '../../lib/route.tsx'
+import { randomName } from '../../lib/runtime.ts'
+import type { CustomerInFull, KeyIssued, Plans } from '../../lib/types.ts'
+
+type Props = { close: () => void; again: () => void }
+type OfCustomer = Props & { customer: CustomerInFull }
+
+const pathOf = ({ id }: CustomerInFull, rest: string) =>
+  `/operator/customers/${encodeURIComponent(id)}/${rest}`
+
+/** The button that creates a customer, with its dialog. */
+export function NewCustomer() {
+  const [open, setOpen] = useState(false)
+  return (
+    <>
+      <button type="button" class="main" onClick={() => setOpen(true)}>
+        <Icon name="plus" /> New customer
+      </button>
+      {open && <NewCustomerDialog close={() => setOpen(false)} />}
+    </>
+  )
+}
+
+function NewCustomerDialog({ close }: { close: () => void }) {
+  const plans = useQuery<Plans>('/operator/plans')
+  const [name, setName] = useState('')
+  const [plan, setPlan] = useState<string | null>(null)
+  const action = useAction()
+  async function create() {
+    const answer = await action.run(() =>
+      postJson<{ id: string }>('/operator/customers', { name, ...(plan !== null && { plan }) }),
+    )
+    if (!answer.ok) return
+    close()
+    go(dashboardPath('customers', answer.value.id))
+    notify(`${name} created. Its first key is next.`)
+  }
+  const { errorOf, rest } = assignErrors(action.failure, ['name', 'plan'])
+  return (
+    <FormDialog
+      title="New customer"
+      does="Create"
+      doing="Creating …"
+      busy={action.busy}
+      failure={rest ?? plans.failure}
+      submit={create}
+      close={close}
+    >
+      <TextField
+        label="Name"
+        hint="At most 64 characters. It gets the starting credit of the configuration."
+        error={errorOf('name')}
+        value={name}
+        maxLength={64}
+        change={setName}
+      />
+      <PlanField
+        plans={plans.value?.plans ?? []}
+        value={plan ?? plans.value?.default_plan ?? ''}
+        error={errorOf('plan')}
+        change={setPlan}
+      />
+    </FormDialog>
+  )
+}
+
+type PlanFieldProps = {
+  plans: readonly string[]
+  value: string
+  error: string | null
+  change: (plan: string) => void
+}
+
+const PlanField = ({ plans, value, error, change }: PlanFieldProps) => (
+  <Field label="Plan" hint="A plan of [plans] in the configuration." error={error}>
+    {(attributes) => (
+      <Choice<string>
+        {...attributes}
+        value={value}
+        options={plans.map((it) => [it, it] as const)}
+        change={change}
+      />
+    )}
+  </Field>
+)
+
+const DIALOGS = { key: KeyDialog, credits: CreditDialog, plan: PlanDialog }
+
+/** The buttons of a customer's page: new key, credits, plan. */
+export function CustomerActions({ customer, again }: Pick<OfCustomer, 'customer' | 'again'>) {
+  const [open, setOpen] = useState<keyof typeof DIALOGS | null>(null)
+  const Opened = open === null ? null : DIALOGS[open]
+  return (
+    <>
+      <button type="button" class="main" onClick={() => setOpen('key')}>
+        <Icon name="plus" /> New key
+      </button>
+      <button type="button" onClick={() => setOpen('credits')}>
+        Add credits
+      </button>
+      <button type="button" onClick={() => setOpen('plan')}>
+        Change plan
+      </button>
+      {Opened && <Opened customer={customer} again={again} close={() => setOpen(null)} />}
+    </>
+  )
+}
+
+const SCOPES = [
+  ['read', 'read: posts, comments, users, search'],
+  ['write', 'write: comment, vote, message, drafts'],
+  ['monitor', 'monitor: monitors, webhooks, deliveries'],
+] as const
+
+function KeyDialog({ customer, close, again }: OfCustomer) {
+  const [name, setName] = useState('')
+  const [scopes, setScopes] = useState<readonly string[]>(SCOPES.map(([it]) => it))
+  const [expires, setExpires] = useState('')
+  const [issued, setIssued] = useState<KeyIssued | null>(null)
+  const action = useAction()
+  async function create() {
+    const answer = await action.run(() =>
+      postJson<KeyIssued>(pathOf(customer, 'keys'), {
+        name: name.trim(),
+        scopes,
+        expires_at: expires.trim() === '' ? null : expires.trim(),
+      }),
+    )
+    if (!answer.ok) return
+    setIssued(answer.value)
+    again()
+  }
+  if (issued !== null)
+    return (
+      <Dialog title="Key created" close={close}>
+        <Notice tone="warn">
+          <p>
+            <strong>The key is shown only once.</strong> Only its hash is stored. Give it to{' '}
+            {customer.name}: it is the password of the API and of the dashboard.
+          </p>
+        </Notice>
+        <Secret text={issued.key} close={close} />
+      </Dialog>
+    )
+  const { errorOf, rest } = assignErrors(action.failure, ['name', 'scopes', 'expires_at'])
+  return (
+    <FormDialog
+      title={`New key of ${customer.name}`}
+      does="Create key"
+      doing="Creating …"
+      busy={action.busy}
+      failure={rest}
+      submit={create}
+      close={close}
+    >
+      <TextField
+        label="Key name"
+        hint="Optional. Its purpose, such as the program that uses it."
+        error={errorOf('name')}
+        value={name}
+        maxLength={100}
+        change={setName}
+      />
+      <fieldset>
+        <legend>Scopes</legend>
+        {SCOPES.map(([scope, label]) => (
+          <Checkbox
+            key={scope}
+            label={label}
+            checked={scopes.includes(scope)}
+            change={(on) =>
+              setScopes(on ? [...scopes, scope] : scopes.filter((it) => it !== scope))
+            }
+          />
+        ))}
+        {errorOf('scopes') && (
+          <p class="error" role="alert">
+            {errorOf('scopes')}
+          </p>
+        )}
+      </fieldset>
+      <TextField
+        label="Expires"
+        hint="Optional. A day such as 2027-01-31, or an ISO 8601 time with its zone."
+        error={errorOf('expires_at')}
+        value={expires}
+        change={setExpires}
+      />
+    </FormDialog>
+  )
+}
+
+function CreditDialog({ customer, close, again }: OfCustomer) {
+  const [amount, setAmount] = useState('')
+  const [note, setNote] = useState('')
+  // One name for each dialog: a second click, or a repeat after a lost answer, books nothing.
+  const [name, setName] = useState(randomName)
+  const action = useAction()
+  /** Another payment than the one that may have been booked under the present name. */
+  const changed = (change: (text: string) => void) => (text: string) => {
+    change(text)
+    setName(randomName())
+  }
+  async function add() {
+    const answer = await action.run(() =>
+      callApi<{ credits_remaining: number }>(pathOf(customer, 'credits'), {
+        method: 'POST',
+        body: { usd: amount.trim(), note: note.trim() },
+        headers: { 'idempotency-key': name },
+      }),
+    )
+    if (!answer.ok) return
+    notify(`${customer.name} has ${usd(answer.value.credits_remaining)}.`)
+    close()
+    again()
+  }
+  const { errorOf, rest } = assignErrors(action.failure, ['usd', 'note'])
+  return (
+    <FormDialog
+      title={`Add credits to ${customer.name}`}
+      does="Add"
+      doing="Adding …"
+      busy={action.busy}
+      failure={rest}
+      submit={add}
+      close={close}
+    >
+      <TextField
+        label="Amount in USD"
+        hint={`The customer has ${customer.unlimited ? 'unlimited credit' : usd(customer.credits_remaining)} now.`}
+        error={errorOf('usd')}
+        inputMode="decimal"
+        value={amount}
+        change={changed(setAmount)}
+      />
+      <TextField
+        label="Note"
+        hint="Optional. Shown in the payments of the customer."
+        error={errorOf('note')}
+        value={note}
+        maxLength={200}
+        change={changed(setNote)}
+      />
+    </FormDialog>
+  )
+}
+
+function PlanDialog({ customer, close, again }: OfCustomer) {
+  const plans = useQuery<Plans>('/operator/plans')
+  const [plan, setPlan] = useState(customer.plan)
+  const action = useAction()
+  async function save() {
+    const answer = await action.run(() => postJson(pathOf(customer, 'plan'), { plan }))
+    if (!answer.ok) return
+    notify(`${customer.name} is on plan ${plan}.`)
+    close()
+    again()
+  }
+  const { errorOf, rest } = assignErrors(action.failure, ['plan'])
+  return (
+    <FormDialog
+      title={`Plan of ${customer.name}`}
+      does="Save"
+      busy={action.busy}
+      failure={rest ?? plans.failure}
+      submit={save}
+      close={close}
+    >
+      <p>On a smaller plan the customer keeps its monitors and cannot add more.</p>
+      <PlanField
+        plans={plans.value?.plans ?? [customer.plan]}
+        value={plan}
+        error={errorOf('plan')}
+        change={setPlan}
+      />
+    </FormDialog>
+  )
+}
+
+type RevokeKeyProps = {
+  customer: CustomerInFull
+  of_key: CustomerInFull['keys'][number]
+  again: () => void
+}
+
+/** The button that revokes a key, with its confirmation. */
+export function RevokeKey({ customer, of_key: { id, name, prefix }, again }: RevokeKeyProps) {
+  const [open, setOpen] = useState(false)
+  return (
+    <>
+      <button
+        type="button"
+        class="small"
+        aria-label={`Revoke ${name ?? prefix}`}
+        onClick={() => setOpen(true)}
+      >
+        Revoke
+      </button>
+      {open && (
+        <Confirm
+          title="Revoke this key?"
+          does="Revoke key"
+          run={() => postJson(pathOf(customer, `keys/${encodeURIComponent(id)}/revoke`), {})}
+          close={() => setOpen(false)}
+          done={() => {
+            notify('The key is revoked.')
+            again()
+          }}
+        >
+          <p>
+            {name ?? `${prefix}…`} stops working at once, and everyone who is signed in with it is
+            signed out. This cannot be undone.
+          </p>
+        </Confirm>
+      )}
+    </>
+  )
+}
