@@ -10,7 +10,7 @@ export interface paths {
     }
     /**
      * Liveness of the service
-     * @description Needs no key. Always 200; cached for a few seconds. Counts towards the rate limit of `health` of the caller's address.
+     * @description Answers as soon as the process accepts calls. Use it for a liveness probe, and to see which sources end soon. Needs no key. Always 200; cached for a few seconds. Counts towards the rate limit of `health` of the caller's address.
      */
     get: operations['health']
     put?: never
@@ -30,7 +30,7 @@ export interface paths {
     }
     /**
      * Readiness of the service
-     * @description Needs no key. 503 while it does not. Counts towards the rate limit of `health` of the caller's address.
+     * @description Answers 200 while the service can do its work. Use it for a readiness probe or a load balancer. Needs no key. 503 while it does not. Counts towards the rate limit of `health` of the caller's address.
      */
     get: operations['ready']
     put?: never
@@ -50,7 +50,7 @@ export interface paths {
     }
     /**
      * What does not work, and what waits for you
-     * @description Failing and paused webhooks, sources that cannot be read, late feeds, stopped monitors, used-up credits and undecided drafts, each with the next step. Cheap enough to repeat every few seconds. Takes any key. Counts towards the rate limit of `account`.
+     * @description Lists each fault with its cause and its fix. Use it to watch an installation from a program, or to show what needs a person. Failing and paused webhooks, sources that cannot be read, late feeds, stopped monitors, used-up credits and undecided drafts, each with the next step. Cheap enough to repeat every few seconds. Takes any key. Counts towards the rate limit of `account`.
      */
     get: operations['accountProblems']
     put?: never
@@ -70,7 +70,7 @@ export interface paths {
     }
     /**
      * Your last 24 hours: matches and deliveries by hour, and the newest matches
-     * @description For an overview. To receive every match, use a webhook or the items of each monitor. Takes any key. Counts towards the rate limit of `dashboard`.
+     * @description Counts matches and deliveries of each hour. Use it for charts and for a list of the newest matches. For an overview. To receive every match, use a webhook or the items of each monitor. Takes any key. Counts towards the rate limit of `dashboard`.
      */
     get: operations['accountActivity']
     put?: never
@@ -90,7 +90,7 @@ export interface paths {
     }
     /**
      * Your account: plan, credits, calls
-     * @description Takes any key. Counts towards the rate limit of `account`.
+     * @description Returns the account of the key with its plan, balance and monitor slots. Use it to check a key, or the balance before a large job. Takes any key. Counts towards the rate limit of `account`.
      */
     get: operations['accountMe']
     put?: never
@@ -110,7 +110,7 @@ export interface paths {
     }
     /**
      * Your payments, newest first
-     * @description Takes any key. Counts towards the rate limit of `account`.
+     * @description Lists every change of the balance that is not a call. Use it to reconcile credits with your own records. Takes any key. Counts towards the rate limit of `account`.
      */
     get: operations['accountPayments']
     put?: never
@@ -130,7 +130,7 @@ export interface paths {
     }
     /**
      * Your calls and their cost, by hour or day
-     * @description Takes any key. Counts towards the rate limit of `dashboard`.
+     * @description Counts calls, errors and cost in each hour or day. Use it for charts, or to find the calls that cost most. Takes any key. Counts towards the rate limit of `dashboard`.
      */
     get: operations['accountUsage']
     put?: never
@@ -150,13 +150,13 @@ export interface paths {
     }
     /**
      * Your drafts, newest first
-     * @description Takes any key. Counts towards the rate limit of `management`.
+     * @description Lists drafts of every status. Use it to show a person what waits for a decision. Takes any key. Counts towards the rate limit of `management`.
      */
     get: operations['listDrafts']
     put?: never
     /**
      * Create a draft of a write for a person to approve; it holds no session
-     * @description Takes a key with the scope `write`. Counts towards the rate limit of `management`.
+     * @description Stores a write without doing it. Use it when a program proposes a comment, vote or message and a person decides. Takes a key with the scope `write`. Counts towards the rate limit of `management`.
      */
     post: operations['makeDraft']
     delete?: never
@@ -174,7 +174,7 @@ export interface paths {
     }
     /**
      * One draft and its outcome
-     * @description Takes any key. Counts towards the rate limit of `management`.
+     * @description Returns one draft. Use it to follow a proposal until it is approved, declined or expired. Takes any key. Counts towards the rate limit of `management`.
      */
     get: operations['findDraft']
     put?: never
@@ -196,7 +196,7 @@ export interface paths {
     put?: never
     /**
      * Approve a draft: it is written once, as the account whose session you send
-     * @description Takes a key with the scope `write`. Counts towards the rate limit of `management`.
+     * @description Does the write of a draft once. Use it for the decision of a person; a repeat does not write again. Takes a key with the scope `write`. Counts towards the rate limit of `management`.
      */
     post: operations['approveDraft']
     delete?: never
@@ -216,7 +216,7 @@ export interface paths {
     put?: never
     /**
      * Decline a draft: it is not written
-     * @description Takes a key with the scope `write`. Counts towards the rate limit of `management`.
+     * @description Closes a draft without writing. Use it for the decision of a person. Takes a key with the scope `write`. Counts towards the rate limit of `management`.
      */
     post: operations['declineDraft']
     delete?: never
@@ -236,7 +236,7 @@ export interface paths {
     put?: never
     /**
      * Sign in, for the cookies of an account's session
-     * @description Nothing is stored. A login over HTTP with an unreadable answer is repeated in a browser. If the platform requires a human check, sign in with an ordinary browser of the account's owner and use its cookies as the session. Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `login`.
+     * @description Signs in with a name and password and returns the cookies. Use it once per account, then send the cookies with each write. Nothing is stored. A login over HTTP with an unreadable answer is repeated in a browser. If the platform requires a human check, sign in with an ordinary browser of the account's owner and use its cookies as the session. Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `login`.
      */
     post: operations['login']
     delete?: never
@@ -256,7 +256,7 @@ export interface paths {
     put?: never
     /**
      * Comment, on the page in a browser
-     * @description Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `comment`.
+     * @description Writes a comment through the page in a browser. Use it when the call over plain HTTP is refused; it is slower. Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `comment`.
      */
     post: operations['comment']
     delete?: never
@@ -276,7 +276,7 @@ export interface paths {
     put?: never
     /**
      * Comment, over plain HTTP
-     * @description Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `comment`.
+     * @description Writes a comment over plain HTTP. Use it first: it is the faster of the two ways to comment. Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `comment`.
      */
     post: operations['commentV2']
     delete?: never
@@ -296,7 +296,7 @@ export interface paths {
     put?: never
     /**
      * Vote on a post or a comment
-     * @description That a vote was taken does not prove that it counts: the platform may leave it out without a word. Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `vote`.
+     * @description Votes up or down, or takes a vote back. Use it for a decision of the account holder. That a vote was taken does not prove that it counts: the platform may leave it out without a word. Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `vote`.
      */
     post: operations['vote']
     delete?: never
@@ -316,7 +316,7 @@ export interface paths {
     put?: never
     /**
      * Send a message; by chat if the recipient takes no mail
-     * @description Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `dm`.
+     * @description Sends a message to a user. Use it for a first message or for a reply in a conversation. Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `dm`.
      */
     post: operations['dm']
     delete?: never
@@ -336,7 +336,7 @@ export interface paths {
     put?: never
     /**
      * Your conversations, most recently active first
-     * @description Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `dm`.
+     * @description Lists the conversations of the account. Use it to find unread messages and the id of a thread. Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `dm`.
      */
     post: operations['dmThreads']
     delete?: never
@@ -356,7 +356,7 @@ export interface paths {
     put?: never
     /**
      * The messages of a conversation, newest first
-     * @description Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `dm`.
+     * @description Lists the messages of a conversation. Use it with a thread_id of the list of conversations. Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `dm`.
      */
     post: operations['dmMessages']
     delete?: never
@@ -376,7 +376,7 @@ export interface paths {
     put?: never
     /**
      * Set the profile description
-     * @description Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `profile`.
+     * @description Replaces the text of the profile. Use it to keep a profile in line with your own records. Acts as the account of the session. Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `profile`.
      */
     post: operations['profileDescription']
     delete?: never
@@ -396,7 +396,7 @@ export interface paths {
     put?: never
     /**
      * Set the display name
-     * @description Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `profile`.
+     * @description Replaces the name shown on the profile; the user name stays. Use it to rename a profile. Acts as the account of the session. Takes a key with the scope `write`. Counts towards the rate limit of `writes`. The operator can disable it as `profile`.
      */
     post: operations['profileDisplayName']
     delete?: never
@@ -416,7 +416,7 @@ export interface paths {
     put?: never
     /**
      * Change your picture
-     * @description A PNG, JPEG or WebP picture of at most 5 MiB, sent on as it is. Takes a key with the scope `write`. Counts towards the rate limit of `uploads`. The operator can disable it as `profile`.
+     * @description Replaces the picture of the profile. Use it with a picture of your own. Acts as the account of the session. A PNG, JPEG or WebP picture of at most 5 MiB, sent on as it is. Takes a key with the scope `write`. Counts towards the rate limit of `uploads`. The operator can disable it as `profile`.
      */
     post: operations['profileAvatar']
     delete?: never
@@ -436,7 +436,7 @@ export interface paths {
     put?: never
     /**
      * Change your banner
-     * @description A PNG, JPEG or WebP picture of at most 5 MiB, sent on as it is. Takes a key with the scope `write`. Counts towards the rate limit of `uploads`. The operator can disable it as `profile`.
+     * @description Replaces the banner of the profile. Use it with a picture of your own. Acts as the account of the session. A PNG, JPEG or WebP picture of at most 5 MiB, sent on as it is. Takes a key with the scope `write`. Counts towards the rate limit of `uploads`. The operator can disable it as `profile`.
      */
     post: operations['profileBanner']
     delete?: never
@@ -454,7 +454,7 @@ export interface paths {
     }
     /**
      * Posts of a subforum
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists the posts of a subforum in a chosen order. Use it to read a place once; use a monitor to watch it. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['posts']
     put?: never
@@ -474,7 +474,7 @@ export interface paths {
     }
     /**
      * The best posts of a subforum
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists the highest rated posts of a period. Use it for summaries and research. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['subTop']
     put?: never
@@ -494,7 +494,7 @@ export interface paths {
     }
     /**
      * One post
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Returns one post without comments. Use it to refresh counts, or to look up an id that you stored. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['post']
     put?: never
@@ -514,7 +514,7 @@ export interface paths {
     }
     /**
      * Visibility of a post to others
-     * @description confident is false if the platform gives no definite answer. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Compares how others see a post. Use it to learn if your post was removed without a notice. confident is false if the platform gives no definite answer. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['postVisibility']
     put?: never
@@ -534,7 +534,7 @@ export interface paths {
     }
     /**
      * Posts by their ids
-     * @description In the order asked, each once; those the platform does not show are listed as missing. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Returns several posts in one call. Use it to refresh many stored ids at the price of one read. In the order asked, each once; those the platform does not show are listed as missing. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['byId']
     put?: never
@@ -554,7 +554,7 @@ export interface paths {
     }
     /**
      * Search posts
-     * @description The filters and sort_type work on the page that was read; with any of them the answer carries meta. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Finds posts by keyword. Use it to look back; use a monitor for posts still to come. The filters and sort_type work on the page that was read; with any of them the answer carries meta. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['search']
     put?: never
@@ -574,7 +574,7 @@ export interface paths {
     }
     /**
      * Search communities
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Finds each subforum that fits a keyword. Use it to choose the places of a monitor. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['searchCommunities']
     put?: never
@@ -594,7 +594,7 @@ export interface paths {
     }
     /**
      * Search posts by their comments
-     * @description Posts with a comment in which the words of q occur. The platform has no search of comments: its search finds posts by their own text, and the comments of those are read, one tree each, of no more than limit posts and [limits] tree_fetches of the service (8) a call. A page may therefore be short or empty while after leads to the next posts. meta.searched counts the posts read, meta.comments_scanned their comments; meta.truncated is true where a tree was cut or failed, more posts follow, or the search named no post at all. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Finds posts whose comments contain the words. Use it to find discussions; use the deep search for the comments themselves. Posts with a comment in which the words of q occur. The platform has no search of comments: its search finds posts by their own text, and the comments of those are read, one tree each, of no more than limit posts and [limits] tree_fetches of the service (8) a call. A page may therefore be short or empty while after leads to the next posts. meta.searched counts the posts read, meta.comments_scanned their comments; meta.truncated is true where a tree was cut or failed, more posts follow, or the search named no post at all. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['searchComments']
     put?: never
@@ -614,7 +614,7 @@ export interface paths {
     }
     /**
      * Search comments
-     * @description Expands up to limit posts that the search finds, one tree each, and answers with the comments in which the words occur. after leads to the next posts. With group_by=author the answer holds authors instead of comments. Best effort: the platform searches posts by their own text only, so comments under other posts are not found, and deleted comments and those deep in a tree may be missed. meta.posts_expanded and meta.comments_scanned say what was read; meta.truncated is true where a tree was cut or failed, more posts follow, or the search named no post at all. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Finds comments, or their authors, by reading the trees of found posts. Use it for research where each comment counts. Expands up to limit posts that the search finds, one tree each, and answers with the comments in which the words occur. after leads to the next posts. With group_by=author the answer holds authors instead of comments. Best effort: the platform searches posts by their own text only, so comments under other posts are not found, and deleted comments and those deep in a tree may be missed. meta.posts_expanded and meta.comments_scanned say what was read; meta.truncated is true where a tree was cut or failed, more posts follow, or the search named no post at all. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['searchCommentsDeep']
     put?: never
@@ -634,7 +634,7 @@ export interface paths {
     }
     /**
      * Search posts with pictures or video
-     * @description limit bounds the posts searched; scanned is their actual number. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Finds posts with images, galleries or video, with the addresses of the files. Use it to collect media. limit bounds the posts searched; scanned is their actual number. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['searchMedia']
     put?: never
@@ -654,7 +654,7 @@ export interface paths {
     }
     /**
      * Search users by a part of their name
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Finds users by name. Use it when you know only a part of a name. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['searchUsers']
     put?: never
@@ -674,7 +674,7 @@ export interface paths {
     }
     /**
      * The full comment tree of a post
-     * @description Nodes are as the platform gives them. meta.more_count is the number of comments behind the more nodes left in the tree, at least one each; depth and limit are upper bounds. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Returns a post with its comments as a tree. Use it to read a discussion; use the search for single comments. Takes the address or the id of the post. Nodes are as the platform gives them. meta.more_count is the number of comments behind the more nodes left in the tree, at least one each; depth and limit are upper bounds. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['comments']
     put?: never
@@ -694,7 +694,7 @@ export interface paths {
     }
     /**
      * A post and its comments
-     * @description Nodes are as the platform gives them. meta.more_count is the number of comments behind the more nodes left in the tree, at least one each; depth and limit are upper bounds. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Returns a post with its comments as a tree. Use it to read a discussion; use the search for single comments. Nodes are as the platform gives them. meta.more_count is the number of comments behind the more nodes left in the tree, at least one each; depth and limit are upper bounds. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['postComments']
     put?: never
@@ -714,7 +714,7 @@ export interface paths {
     }
     /**
      * A post and its comments, by an alternative path
-     * @description Nodes are as the platform gives them. meta.more_count is the number of comments behind the more nodes left in the tree, at least one each; depth and limit are upper bounds. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Returns a post with its comments as a tree. Use it to read a discussion; use the search for single comments. Equals the path below /post, for clients that expect this one. Nodes are as the platform gives them. meta.more_count is the number of comments behind the more nodes left in the tree, at least one each; depth and limit are upper bounds. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['commentsOfPost']
     put?: never
@@ -734,7 +734,7 @@ export interface paths {
     }
     /**
      * One comment, as sent by the platform
-     * @description replies=true fills data.replies from the tree. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Returns one comment. Use it to look up a stored id, with its replies if needed. replies=true fills data.replies from the tree. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['commentById']
     put?: never
@@ -756,7 +756,7 @@ export interface paths {
     put?: never
     /**
      * Check if comments still exist
-     * @description One entry per id, in the order of the request, including repeats. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Checks many comments in one call. Use it to learn which of your comments were deleted or removed. One entry per id, in the order of the request, including repeats. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     post: operations['verifyComments']
     delete?: never
@@ -774,7 +774,7 @@ export interface paths {
     }
     /**
      * Public profile of a user
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Returns the public profile of a user. Use it to judge an author before you answer. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['user']
     put?: never
@@ -794,7 +794,7 @@ export interface paths {
     }
     /**
      * Comments of a user
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists the public comments of a user. Use it to read the history of an author. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['userComments']
     put?: never
@@ -814,7 +814,7 @@ export interface paths {
     }
     /**
      * Posts of a user
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists the public posts of a user. Use it to read the history of an author. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['userSubmitted']
     put?: never
@@ -834,7 +834,7 @@ export interface paths {
     }
     /**
      * Achievements of a user
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists the badges of a profile. Use it where reputation matters. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['userAchievements']
     put?: never
@@ -854,7 +854,7 @@ export interface paths {
     }
     /**
      * Description of a subforum
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Returns the size, age and settings of a subforum. Use it before you post or monitor there. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['subAbout']
     put?: never
@@ -874,7 +874,7 @@ export interface paths {
     }
     /**
      * The newest comments of a subforum
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists the newest comments of all discussions of a subforum. Use it to read a place once; use a monitor to watch it. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['subComments']
     put?: never
@@ -894,7 +894,7 @@ export interface paths {
     }
     /**
      * The rules of a subforum
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists the rules of a subforum. Use it before you write there. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['subRules']
     put?: never
@@ -914,7 +914,7 @@ export interface paths {
     }
     /**
      * A wiki page of a subforum
-     * @description The name of a subpage contains %2F. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Returns a page of the wiki of a subforum. Use it for its guides and longer rules. The name of a subpage contains %2F. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['subWiki']
     put?: never
@@ -934,7 +934,7 @@ export interface paths {
     }
     /**
      * The platform's list of popular subforums
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists each subforum that the platform calls popular. Use it to explore a platform. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['popularDirectory']
     put?: never
@@ -954,7 +954,7 @@ export interface paths {
     }
     /**
      * The platform's list of new subforums
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists each subforum that was created lately. Use it to find new places early. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['newDirectory']
     put?: never
@@ -974,7 +974,7 @@ export interface paths {
     }
     /**
      * The platform's list of default subforums
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists each subforum that new users are shown. Use it to explore a platform. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['defaultDirectory']
     put?: never
@@ -994,7 +994,7 @@ export interface paths {
     }
     /**
      * Front page of your own account
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists the posts of the front page as your account sees it. Use it to read your subscriptions in one call. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['feed']
     put?: never
@@ -1014,7 +1014,7 @@ export interface paths {
     }
     /**
      * Moderators of a subforum
-     * @description Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists the moderators and their permissions. Use it to find a person to ask; it needs a session. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['subModerators']
     put?: never
@@ -1034,7 +1034,7 @@ export interface paths {
     }
     /**
      * What your own account has voted up
-     * @description name must be the account of the session. Posts and comments in the order of the platform, each with its kind. Query fields that are not listed here are sent to the platform as cookies. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists your own votes. Use it for a backup, or to act on your own history. name must be the account of the session. Posts and comments in the order of the platform, each with its kind. Query fields that are not listed here are sent to the platform as cookies. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['userUpvoted']
     put?: never
@@ -1054,7 +1054,7 @@ export interface paths {
     }
     /**
      * What your own account has saved
-     * @description name must be the account of the session. Posts and comments in the order of the platform, each with its kind. Query fields that are not listed here are sent to the platform as cookies. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists your own bookmarks. Use it for a backup, or to act on your own history. name must be the account of the session. Posts and comments in the order of the platform, each with its kind. Query fields that are not listed here are sent to the platform as cookies. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['userSaved']
     put?: never
@@ -1074,7 +1074,7 @@ export interface paths {
     }
     /**
      * What your own account has hidden
-     * @description name must be the account of the session. Posts and comments in the order of the platform, each with its kind. Query fields that are not listed here are sent to the platform as cookies. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists your hidden items. Use it for a backup, or to act on your own history. name must be the account of the session. Posts and comments in the order of the platform, each with its kind. Query fields that are not listed here are sent to the platform as cookies. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['userHidden']
     put?: never
@@ -1094,7 +1094,7 @@ export interface paths {
     }
     /**
      * What of your own account was gilded
-     * @description name must be the account of the session. Posts and comments in the order of the platform, each with its kind. Query fields that are not listed here are sent to the platform as cookies. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Lists your items with awards. Use it for a backup, or to act on your own history. name must be the account of the session. Posts and comments in the order of the platform, each with its kind. Query fields that are not listed here are sent to the platform as cookies. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['userGilded']
     put?: never
@@ -1114,7 +1114,7 @@ export interface paths {
     }
     /**
      * Sources and what each can do
-     * @description The first source answers calls without the parameter source. A call that a source has no means for is answered with 501 NOT_SUPPORTED_BY_SOURCE. Takes a key with the scope `read`. Counts towards the rate limit of `management`.
+     * @description Lists the sources of this installation with the calls that each supports. Use it before you name a source in another call. The first source answers calls without the parameter source. A call that a source has no means for is answered with 501 NOT_SUPPORTED_BY_SOURCE. Takes a key with the scope `read`. Counts towards the rate limit of `management`.
      */
     get: operations['sources']
     put?: never
@@ -1136,7 +1136,7 @@ export interface paths {
     put?: never
     /**
      * Create a monitor
-     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Starts to watch places for posts and comments that match a filter. Use it once per topic; preview the filter first. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorAdd']
     delete?: never
@@ -1154,7 +1154,7 @@ export interface paths {
     }
     /**
      * Your monitors, and your slots
-     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Returns all monitors with their filters and targets. Use it to show them, or to find an id. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     get: operations['getForumMonitorList']
     put?: never
@@ -1176,7 +1176,7 @@ export interface paths {
     put?: never
     /**
      * Update, pause or resume a monitor; past items are never replayed
-     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Replaces the given fields of a monitor. Use it to change a filter or target, or to pause and resume. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorUpdate']
     delete?: never
@@ -1196,7 +1196,7 @@ export interface paths {
     put?: never
     /**
      * Remove a monitor; its deliveries stay readable
-     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Ends a monitor and frees its slots. Use it when a topic is over; pause it if you may need it again. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorRemove']
     delete?: never
@@ -1216,7 +1216,7 @@ export interface paths {
     put?: never
     /**
      * Acknowledge the open alarms of a monitor
-     * @description Ends their repeats; an alarm stays open until its condition is over, which is then delivered too. acknowledged counts the alarms that were not acknowledged before. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Marks alarms as seen. Use it when a person takes care of a silent or degraded monitor. Ends their repeats; an alarm stays open until its condition is over, which is then delivered too. acknowledged counts the alarms that were not acknowledged before. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorAcknowledge']
     delete?: never
@@ -1234,7 +1234,7 @@ export interface paths {
     }
     /**
      * Health and coverage of a monitor
-     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Reports coverage, freshness, gaps and suppressed matches of the last 24 hours. Use it to know if silence means that nothing was posted. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     get: operations['getForumMonitorHealth']
     put?: never
@@ -1256,7 +1256,7 @@ export interface paths {
     put?: never
     /**
      * Update a target: address, name, active state, rate limit, ordering, credentials
-     * @description A new url has the same kind and is checked as at creation; id and secret stay, pending deliveries go to it, and its health begins again. Send a test afterwards. The address of kind email cannot change, because its owner has agreed. Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds. token replaces the stored credentials, for kind mqtt together with username; a new url does not keep them. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Replaces the given fields of a target. Use it to rename, pace or disable a receiver, or to resume it. A new url has the same kind and is checked as at creation; id and secret stay, pending deliveries go to it, and its health begins again. Send a test afterwards. The address of kind email cannot change, because its owner has agreed. Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds. token replaces the stored credentials, for kind mqtt together with username; a new url does not keep them. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorWebhookUpdate']
     delete?: never
@@ -1276,7 +1276,7 @@ export interface paths {
     put?: never
     /**
      * Rotate the secret of a target; it is shown only once
-     * @description For overlap_s seconds deliveries are signed with both secrets: the header carries two v1 values. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Creates a new signing secret. Use it at regular times, and at once if the secret may be known to others. For overlap_s seconds deliveries are signed with both secrets: the header carries two v1 values. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorWebhookRotate']
     delete?: never
@@ -1296,7 +1296,7 @@ export interface paths {
     put?: never
     /**
      * Register a target; its secret is shown only once
-     * @description Kind email takes mailto: and one address. It is active once its recipient has agreed on the page linked in the confirmation mail. The answer has confirmation: sent, or an error code; a test sends the mail again. An address gets at most three such mails a day. Kinds ntfy, telegram, gotify, matrix and mqtt take token, and mqtt username too; credentials within url are removed from it and stored encrypted. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Adds a receiver of matches. Use it before a monitor names it, then send a test. Kind email takes mailto: and one address. It is active once its recipient has agreed on the page linked in the confirmation mail. The answer has confirmation: sent, or an error code; a test sends the mail again. An address gets at most three such mails a day. Kinds ntfy, telegram, gotify, matrix and mqtt take token, and mqtt username too; credentials within url are removed from it and stored encrypted. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorWebhookCreate']
     delete?: never
@@ -1314,7 +1314,7 @@ export interface paths {
     }
     /**
      * Your targets and their health, without their secrets
-     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Returns all targets with their state. Use it to show them, or to find one that was paused. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     get: operations['getForumMonitorWebhookList']
     put?: never
@@ -1336,7 +1336,7 @@ export interface paths {
     put?: never
     /**
      * Send a test delivery, signed like a real one
-     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `webhook_test`.
+     * @description Sends one example delivery at once and reports the answer. Use it after each change of a receiver; it resumes a paused one. Takes a key with the scope `monitor`. Counts towards the rate limit of `webhook_test`.
      */
     post: operations['postForumMonitorWebhookTest']
     delete?: never
@@ -1356,7 +1356,7 @@ export interface paths {
     put?: never
     /**
      * Remove a target and drop its pending deliveries
-     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Removes a receiver for good. Use it when a receiver is gone; disable it if it comes back. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorWebhookDelete']
     delete?: never
@@ -1374,7 +1374,7 @@ export interface paths {
     }
     /**
      * Matches of a monitor, oldest first
-     * @description Fresh matches are stored for 14 days, with or without a webhook. Repeat with the after of the last answer for newer matches. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Returns stored matches by cursor. Use it to pull matches without a webhook, or to catch up after a failure. Fresh matches are stored for 14 days, with or without a webhook. Repeat with the after of the last answer for newer matches. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     get: operations['getForumMonitorItems']
     put?: never
@@ -1394,7 +1394,7 @@ export interface paths {
     }
     /**
      * Matches of a monitor as server-sent events
-     * @description Each event is named match, and its data equals the body of a webhook. Starts with new matches, after Last-Event-ID, or after the after of items. A comment is sent every 15 seconds; the stream ends after an hour, and clients reconnect. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Sends matches as they are found. Use it in a program that stays connected and needs no public address. Each event is named match, and its data equals the body of a webhook. Starts with new matches, after Last-Event-ID, or after the after of items. A comment is sent every 15 seconds; the stream ends after an hour, and clients reconnect. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     get: operations['getForumMonitorStream']
     put?: never
@@ -1414,7 +1414,7 @@ export interface paths {
     }
     /**
      * A monitor's matches as an Atom feed
-     * @description Needs no key: anyone with the address can read it. It is the feed_url of the monitor. Counts towards the rate limit of `feeds` of the caller's address.
+     * @description Returns the newest matches for a feed reader. Use it where only an address can be configured. Needs no key: anyone with the address can read it. It is the feed_url of the monitor. Counts towards the rate limit of `feeds` of the caller's address.
      */
     get: operations['getForumMonitorFeedByToken']
     put?: never
@@ -1436,7 +1436,7 @@ export interface paths {
     put?: never
     /**
      * Replace the feed address of a monitor; the old one stops at once
-     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Creates a new secret address of the feed. Use it if the address may be known to others. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorFeedRotate']
     delete?: never
@@ -1454,7 +1454,7 @@ export interface paths {
     }
     /**
      * Deliveries and their outcomes, newest first
-     * @description Filters combine. q finds an id by its beginning, such as dlv_8fK2, or text in the items; one call reads at most 1000 deliveries for it, so that a page may have fewer rows than limit. Pass next_before as before for the next page. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Lists deliveries with their status and last error. Use it to find failures and their causes. Filters combine. q finds an id by its beginning, such as dlv_8fK2, or text in the items; one call reads at most 1000 deliveries for it, so that a page may have fewer rows than limit. Pass next_before as before for the next page. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     get: operations['getForumMonitorDeliveries']
     put?: never
@@ -1476,7 +1476,7 @@ export interface paths {
     put?: never
     /**
      * Redeliver ended deliveries
-     * @description By delivery_id, or by time range; without status, those that failed or were dead-lettered. The delivery_id and body stay the same, and the retry schedule starts over. skipped counts deliveries that cannot be sent: already pending, target removed, paused or disabled, or content erased because of its age. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Sends deliveries again. Use it after a receiver was repaired; try dry_run first to count them. By delivery_id, or by time range; without status, those that failed or were dead-lettered. The delivery_id and body stay the same, and the retry schedule starts over. skipped counts deliveries that cannot be sent: already pending, target removed, paused or disabled, or content erased because of its age. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorDeliveriesRedeliver']
     delete?: never
@@ -1494,13 +1494,13 @@ export interface paths {
     }
     /**
      * Your feedback, newest first
-     * @description Takes any key. Counts towards the rate limit of `feedback`.
+     * @description Lists the feedback of your account. Use it to look for answers of the operator. Takes any key. Counts towards the rate limit of `feedback`.
      */
     get: operations['listFeedback']
     put?: never
     /**
      * Send feedback to the operator
-     * @description Takes any key. Counts towards the rate limit of `feedback`.
+     * @description Stores a report, idea or missing capability for the operator. Use it when something is wrong and support should see the evidence. Takes any key. Counts towards the rate limit of `feedback`.
      */
     post: operations['sendFeedback']
     delete?: never
@@ -1518,7 +1518,7 @@ export interface paths {
     }
     /**
      * One feedback and its answer
-     * @description Takes any key. Counts towards the rate limit of `feedback`.
+     * @description Returns one feedback with its answer. Use it to follow a report that you sent. Takes any key. Counts towards the rate limit of `feedback`.
      */
     get: operations['findFeedback']
     put?: never
@@ -1540,7 +1540,7 @@ export interface paths {
     put?: never
     /**
      * Preview the matches of a filter in its current feeds
-     * @description Matches with their enrichment, counts of items by keyword and by condition, and an estimate of matches a day. With item_id: why that item does or does not match. Free; nothing is delivered. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Applies a filter to the items that its places show now. Use it while you write a filter, before you create the monitor. Matches with their enrichment, counts of items by keyword and by condition, and an estimate of matches a day. With item_id: why that item does or does not match. Free; nothing is delivered. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorPreview']
     delete?: never
@@ -1558,7 +1558,7 @@ export interface paths {
     }
     /**
      * Explain why an item was delivered, withheld or not matched
-     * @description By delivery_id, or by id (of a monitor) and item_id. Where and when the item was first observed, the verdict of each condition of the filter, its enrichment, the delivery decision, and each attempt with the answer of the receiver. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Traces an item or a delivery from first sight to the receiver. Use it when a match is missing or was not expected. By delivery_id, or by id (of a monitor) and item_id. Where and when the item was first observed, the verdict of each condition of the filter, its enrichment, the delivery decision, and each attempt with the answer of the receiver. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     get: operations['getForumMonitorWhy']
     put?: never
@@ -1636,6 +1636,7 @@ export interface components {
         | 'draft_not_waiting'
         | 'drafts_exhausted'
         | 'feedback_exhausted'
+      /** @description Explanation for a person. */
       message?: string
       /** @description Name of the invalid field. */
       field?: string
@@ -1730,7 +1731,9 @@ export interface operations {
             storage?: string
             /** @description Sources whose access ends within 30 days, or has ended; absent if none does. */
             ends?: {
+              /** @description Name of the source. */
               source: string
+              /** @description Time at which the source ends; null: no end is planned. */
               ends_at: string
             }[]
           }
@@ -1796,6 +1799,7 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description True while the service can do its work. */
             ready: boolean
           }
         }
@@ -1920,7 +1924,9 @@ export interface operations {
               severity: 'error' | 'warning' | 'info'
               /** @description Id and name of the object; null: no single one. */
               subject: {
+                /** @description Identifier, unique among objects of this kind. */
                 id: string | null
+                /** @description Name. */
                 name: string
               } | null
               /** @description Start; null: not known. */
@@ -2102,7 +2108,9 @@ export interface operations {
               matched_at: string
               /** @description The monitors that it matched. */
               monitors: {
+                /** @description Identifier, unique among objects of this kind. */
                 id: string
+                /** @description Name. */
                 name: string | null
               }[]
               /** @description The item as delivered to a webhook. */
@@ -2235,21 +2243,37 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
+            /** @description Name of the account. */
             name: string
+            /** @description Name of the plan. */
             plan: string
             /** @description USD, with up to six decimals. */
             credits_remaining: number
             /** @description USD, with up to six decimals. */
             credits_used: number
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of calls since the account was created.
+             */
             total_requests: number
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time of creation.
+             */
             created_at: string
+            /** @description The monitors, or their number. */
             monitors: {
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number in use.
+               */
               used: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Sum of the period, or the number that the plan allows.
+               */
               total: number
             }
           }
@@ -2375,14 +2399,23 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The changes of the balance. */
             payments: {
+              /** @description Identifier, unique among objects of this kind. */
               id: string
-              /** @enum {string} */
+              /**
+               * @description Cause of the change of the balance.
+               * @enum {string}
+               */
               kind: 'signup_credit' | 'top_up' | 'adjustment'
               /** @description USD, with up to six decimals. */
               amount_usd: number
+              /** @description Note of the operator; null: none. */
               note: string | null
-              /** Format: date-time */
+              /**
+               * Format: date-time
+               * @description Time of creation.
+               */
               created_at: string
             }[]
           }
@@ -2535,38 +2568,71 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Counts of each hour or day. */
             usage: {
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of calls.
+               */
               calls: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Calls that were charged.
+               */
               billed_calls: number
               /** @description USD, with up to six decimals. */
               cost_usd: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Calls that ended in an error.
+               */
               errors: number
-              /** Format: date-time */
+              /**
+               * Format: date-time
+               * @description Start of the hour or day.
+               */
               start: string
+              /** @description The same counts for each price tier. */
               by_tier: {
                 [key: string]: {
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Number of calls.
+                   */
                   calls: number
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Calls that were charged.
+                   */
                   billed_calls: number
                   /** @description USD, with up to six decimals. */
                   cost_usd: number
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Calls that ended in an error.
+                   */
                   errors: number
                 }
               }
             }[]
+            /** @description Sum of the period, or the number that the plan allows. */
             total: {
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of calls.
+               */
               calls: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Calls that were charged.
+               */
               billed_calls: number
               /** @description USD, with up to six decimals. */
               cost_usd: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Calls that ended in an error.
+               */
               errors: number
             }
           }
@@ -2730,9 +2796,14 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The drafts. */
             drafts: {
+              /** @description Identifier, unique among objects of this kind. */
               id: string
-              /** @enum {string} */
+              /**
+               * @description The write that the draft proposes.
+               * @enum {string}
+               */
               action:
                 | 'comment'
                 | 'vote'
@@ -2741,20 +2812,34 @@ export interface operations {
                 | 'profile/display-name'
                 | 'profile/avatar'
                 | 'profile/banner'
+              /** @description Fields of the proposed write, without a session. */
               body: {
                 [key: string]: unknown
               }
               /** @description Source that it acts on; null: main. */
               source: string | null
-              /** @enum {string} */
+              /**
+               * @description Current state.
+               * @enum {string}
+               */
               status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
-              /** Format: date-time */
+              /**
+               * Format: date-time
+               * @description Time of creation.
+               */
               created_at: string
-              /** Format: date-time */
+              /**
+               * Format: date-time
+               * @description Time after which it is void.
+               */
               expires_at: string
+              /** @description Time of the decision; null: none so far. */
               decided_at: string | null
+              /** @description Account that the draft belongs to. */
               customer: {
+                /** @description Identifier, unique among objects of this kind. */
                 id: string
+                /** @description Name of the account. */
                 name: string
               }
               /** @description Answer of the write; null before it was made. */
@@ -2767,7 +2852,10 @@ export interface operations {
              * @description Rows of this page.
              */
             count: number
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Maximum number of rows.
+             */
             limit: number
             /** @description Null at the end. */
             next_cursor: string | null
@@ -2916,7 +3004,10 @@ export interface operations {
          *     }
          */
         'application/json': {
-          /** @enum {string} */
+          /**
+           * @description The write that the draft proposes.
+           * @enum {string}
+           */
           action:
             | 'comment'
             | 'vote'
@@ -2925,6 +3016,7 @@ export interface operations {
             | 'profile/display-name'
             | 'profile/avatar'
             | 'profile/banner'
+          /** @description Fields of the proposed write, without a session. */
           body: {
             [key: string]: unknown
           }
@@ -2963,8 +3055,12 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
-            /** @enum {string} */
+            /**
+             * @description The write that the draft proposes.
+             * @enum {string}
+             */
             action:
               | 'comment'
               | 'vote'
@@ -2973,20 +3069,34 @@ export interface operations {
               | 'profile/display-name'
               | 'profile/avatar'
               | 'profile/banner'
+            /** @description Fields of the proposed write, without a session. */
             body: {
               [key: string]: unknown
             }
             /** @description Source that it acts on; null: main. */
             source: string | null
-            /** @enum {string} */
+            /**
+             * @description Current state.
+             * @enum {string}
+             */
             status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time of creation.
+             */
             created_at: string
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time after which it is void.
+             */
             expires_at: string
+            /** @description Time of the decision; null: none so far. */
             decided_at: string | null
+            /** @description Account that the draft belongs to. */
             customer: {
+              /** @description Identifier, unique among objects of this kind. */
               id: string
+              /** @description Name of the account. */
               name: string
             }
             /** @description Answer of the write; null before it was made. */
@@ -3211,8 +3321,12 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
-            /** @enum {string} */
+            /**
+             * @description The write that the draft proposes.
+             * @enum {string}
+             */
             action:
               | 'comment'
               | 'vote'
@@ -3221,20 +3335,34 @@ export interface operations {
               | 'profile/display-name'
               | 'profile/avatar'
               | 'profile/banner'
+            /** @description Fields of the proposed write, without a session. */
             body: {
               [key: string]: unknown
             }
             /** @description Source that it acts on; null: main. */
             source: string | null
-            /** @enum {string} */
+            /**
+             * @description Current state.
+             * @enum {string}
+             */
             status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time of creation.
+             */
             created_at: string
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time after which it is void.
+             */
             expires_at: string
+            /** @description Time of the decision; null: none so far. */
             decided_at: string | null
+            /** @description Account that the draft belongs to. */
             customer: {
+              /** @description Identifier, unique among objects of this kind. */
               id: string
+              /** @description Name of the account. */
               name: string
             }
             /** @description Answer of the write; null before it was made. */
@@ -3402,6 +3530,7 @@ export interface operations {
           session_tracker?: string
           /** @description The cookie pc of your own account. */
           pc?: string
+          /** @description Cookies of the session that writes. */
           cookies?: {
             [key: string]: string
           }
@@ -3444,8 +3573,12 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
-            /** @enum {string} */
+            /**
+             * @description The write that the draft proposes.
+             * @enum {string}
+             */
             action:
               | 'comment'
               | 'vote'
@@ -3454,20 +3587,34 @@ export interface operations {
               | 'profile/display-name'
               | 'profile/avatar'
               | 'profile/banner'
+            /** @description Fields of the proposed write, without a session. */
             body: {
               [key: string]: unknown
             }
             /** @description Source that it acts on; null: main. */
             source: string | null
-            /** @enum {string} */
+            /**
+             * @description Current state.
+             * @enum {string}
+             */
             status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time of creation.
+             */
             created_at: string
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time after which it is void.
+             */
             expires_at: string
+            /** @description Time of the decision; null: none so far. */
             decided_at: string | null
+            /** @description Account that the draft belongs to. */
             customer: {
+              /** @description Identifier, unique among objects of this kind. */
               id: string
+              /** @description Name of the account. */
               name: string
             }
             /** @description Answer of the write; null before it was made. */
@@ -3744,8 +3891,12 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
-            /** @enum {string} */
+            /**
+             * @description The write that the draft proposes.
+             * @enum {string}
+             */
             action:
               | 'comment'
               | 'vote'
@@ -3754,20 +3905,34 @@ export interface operations {
               | 'profile/display-name'
               | 'profile/avatar'
               | 'profile/banner'
+            /** @description Fields of the proposed write, without a session. */
             body: {
               [key: string]: unknown
             }
             /** @description Source that it acts on; null: main. */
             source: string | null
-            /** @enum {string} */
+            /**
+             * @description Current state.
+             * @enum {string}
+             */
             status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time of creation.
+             */
             created_at: string
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time after which it is void.
+             */
             expires_at: string
+            /** @description Time of the decision; null: none so far. */
             decided_at: string | null
+            /** @description Account that the draft belongs to. */
             customer: {
+              /** @description Identifier, unique among objects of this kind. */
               id: string
+              /** @description Name of the account. */
               name: string
             }
             /** @description Answer of the write; null before it was made. */
@@ -3932,10 +4097,12 @@ export interface operations {
         'application/json': {
           /** @description A name, or an e-mail. */
           username: string
+          /** @description Password of the account. */
           password: string
           /** @description Base32; only where the account has a second factor. */
           totp_secret?: string | null
           /**
+           * @description Way of signing in; absent: the configured one.
            * @default http
            * @enum {string}
            */
@@ -3944,13 +4111,22 @@ export interface operations {
           proxy?:
             | string
             | {
+                /** @description Address of the proxy, such as http://host:port. */
                 server: string
+                /** @description User name for the proxy; null: none. */
                 username?: string | null
+                /** @description Password for the proxy; null: none. */
                 password?: string | null
               }
-          /** @default en-US */
+          /**
+           * @description Locale of the browser, such as en-US.
+           * @default en-US
+           */
           locale?: string | null
-          /** @default America/New_York */
+          /**
+           * @description Time zone of the browser, such as Europe/Berlin.
+           * @default America/New_York
+           */
           timezone?: string | null
         }
       }
@@ -3983,15 +4159,21 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @constant */
+            /**
+             * @description True: the platform accepted the call.
+             * @constant
+             */
             success: true
             /**
              * @description Method that succeeded.
              * @enum {string}
              */
             method: 'http' | 'browser'
+            /** @description Name of the account. */
             username: string
+            /** @description Points for posts; null: unknown. */
             link_karma: number | null
+            /** @description Points for comments; null: unknown. */
             comment_karma: number | null
             /** @description The whole jar; forum_session and loid make a session. */
             cookies: {
@@ -4198,12 +4380,19 @@ export interface operations {
         'application/json': {
           /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
+          /** @description Cookie loid of the session. */
           loid?: string | null
+          /** @description Cookie token_v2 of the session. */
           token_v2?: string | null
+          /** @description Cookie csrf_token of the session. */
           csrf_token?: string | null
+          /** @description Cookie edgebucket of the session. */
           edgebucket?: string | null
+          /** @description Cookie csv of the session. */
           csv?: string | null
+          /** @description Cookie session_tracker of the session. */
           session_tracker?: string | null
+          /** @description Cookie pc of the session. */
           pc?: string | null
           /** @description Further cookies of the account, sent on as they are. */
           cookies?: {
@@ -4213,16 +4402,26 @@ export interface operations {
           proxy?:
             | string
             | {
+                /** @description Address of the proxy, such as http://host:port. */
                 server: string
+                /** @description User name for the proxy; null: none. */
                 username?: string | null
+                /** @description Password for the proxy; null: none. */
                 password?: string | null
               }
           /** @description A post's or a comment's link: a comment's is replied to. */
           post_url: string
+          /** @description Text as Markdown; empty: none. */
           text: string
-          /** @default en-US */
+          /**
+           * @description Locale of the browser, such as en-US.
+           * @default en-US
+           */
           locale?: string | null
-          /** @default America/New_York */
+          /**
+           * @description Time zone of the browser, such as Europe/Berlin.
+           * @default America/New_York
+           */
           timezone?: string | null
         } & {
           [key: string]: string
@@ -4274,7 +4473,10 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @constant */
+            /**
+             * @description True: the platform accepted the call.
+             * @constant
+             */
             success: true
             /** @description t1_ and the id; null while it waits. */
             comment_id: string | null
@@ -4287,15 +4489,26 @@ export interface operations {
                   id: string
                   /** @description t1_ and the id. */
                   name: string
+                  /** @description Name of the author. */
                   author: string
+                  /** @description Text of the comment or message. */
                   body: string
+                  /** @description Name of the subforum. */
                   subforum: string
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Votes up minus votes down.
+                   */
                   upvotes: number
+                  /** @description Path on the platform. */
                   permalink: string
+                  /** @description Address. */
                   url: string
+                  /** @description Id of the post. */
                   post_id: string
+                  /** @description Title of the post; null: unknown. */
                   link_title: string | null
+                  /** @description Address of the post, or of its link; null: unknown. */
                   link_url: string | null
                   /**
                    * Format: date-time
@@ -4304,15 +4517,23 @@ export interface operations {
                   created: string
                   /** @description Epoch seconds. */
                   created_utc: number
+                  /** @description Id of the post or comment that it answers; null: unknown. */
                   parent_id: string | null
+                  /** @description True if the author also wrote the post. */
                   is_submitter: boolean
+                  /** @description Depth in the tree, 0 at the top; null: unknown. */
                   depth: number | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
+                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean | null
+                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
+                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
+                    /** @description Label set by the community or the author; null: none. */
                     flair: string | null
+                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -4321,7 +4542,10 @@ export interface operations {
                   [key: string]: unknown
                 })
               | null
-            /** @enum {string} */
+            /**
+             * @description Way in which the comment was written.
+             * @enum {string}
+             */
             transport: 'http' | 'browser'
             /**
              * @description Present if a source has accepted this and shows it once a moderator has approved it. Do not send it again.
@@ -4579,12 +4803,19 @@ export interface operations {
         'application/json': {
           /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
+          /** @description Cookie loid of the session. */
           loid?: string | null
+          /** @description Cookie token_v2 of the session. */
           token_v2?: string | null
+          /** @description Cookie csrf_token of the session. */
           csrf_token?: string | null
+          /** @description Cookie edgebucket of the session. */
           edgebucket?: string | null
+          /** @description Cookie csv of the session. */
           csv?: string | null
+          /** @description Cookie session_tracker of the session. */
           session_tracker?: string | null
+          /** @description Cookie pc of the session. */
           pc?: string | null
           /** @description Further cookies of the account, sent on as they are. */
           cookies?: {
@@ -4594,12 +4825,16 @@ export interface operations {
           proxy?:
             | string
             | {
+                /** @description Address of the proxy, such as http://host:port. */
                 server: string
+                /** @description User name for the proxy; null: none. */
                 username?: string | null
+                /** @description Password for the proxy; null: none. */
                 password?: string | null
               }
           /** @description A post's or a comment's link: a comment's is replied to. */
           post_url: string
+          /** @description Text as Markdown; empty: none. */
           text: string
         }
       }
@@ -4649,7 +4884,10 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @constant */
+            /**
+             * @description True: the platform accepted the call.
+             * @constant
+             */
             success: true
             /** @description t1_ and the id; null while it waits. */
             comment_id: string | null
@@ -4662,15 +4900,26 @@ export interface operations {
                   id: string
                   /** @description t1_ and the id. */
                   name: string
+                  /** @description Name of the author. */
                   author: string
+                  /** @description Text of the comment or message. */
                   body: string
+                  /** @description Name of the subforum. */
                   subforum: string
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Votes up minus votes down.
+                   */
                   upvotes: number
+                  /** @description Path on the platform. */
                   permalink: string
+                  /** @description Address. */
                   url: string
+                  /** @description Id of the post. */
                   post_id: string
+                  /** @description Title of the post; null: unknown. */
                   link_title: string | null
+                  /** @description Address of the post, or of its link; null: unknown. */
                   link_url: string | null
                   /**
                    * Format: date-time
@@ -4679,15 +4928,23 @@ export interface operations {
                   created: string
                   /** @description Epoch seconds. */
                   created_utc: number
+                  /** @description Id of the post or comment that it answers; null: unknown. */
                   parent_id: string | null
+                  /** @description True if the author also wrote the post. */
                   is_submitter: boolean
+                  /** @description Depth in the tree, 0 at the top; null: unknown. */
                   depth: number | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
+                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean | null
+                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
+                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
+                    /** @description Label set by the community or the author; null: none. */
                     flair: string | null
+                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -4696,7 +4953,10 @@ export interface operations {
                   [key: string]: unknown
                 })
               | null
-            /** @enum {string} */
+            /**
+             * @description Way in which the comment was written.
+             * @enum {string}
+             */
             transport: 'http' | 'browser'
             /**
              * @description Present if a source has accepted this and shows it once a moderator has approved it. Do not send it again.
@@ -4954,12 +5214,19 @@ export interface operations {
         'application/json': {
           /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
+          /** @description Cookie loid of the session. */
           loid?: string | null
+          /** @description Cookie token_v2 of the session. */
           token_v2?: string | null
+          /** @description Cookie csrf_token of the session. */
           csrf_token?: string | null
+          /** @description Cookie edgebucket of the session. */
           edgebucket?: string | null
+          /** @description Cookie csv of the session. */
           csv?: string | null
+          /** @description Cookie session_tracker of the session. */
           session_tracker?: string | null
+          /** @description Cookie pc of the session. */
           pc?: string | null
           /** @description Further cookies of the account, sent on as they are. */
           cookies?: {
@@ -4969,15 +5236,23 @@ export interface operations {
           proxy?:
             | string
             | {
+                /** @description Address of the proxy, such as http://host:port. */
                 server: string
+                /** @description User name for the proxy; null: none. */
                 username?: string | null
+                /** @description Password for the proxy; null: none. */
                 password?: string | null
               }
+          /** @description Identifier, unique among objects of this kind. */
           id?: string
           /** @description A post id, with or without t3_; instead of id. */
           post_id?: string
+          /** @description Address. */
           url?: string
-          /** @enum {string|number} */
+          /**
+           * @description up, down, or none to take the vote back.
+           * @enum {string|number}
+           */
           direction: 'up' | 'down' | 'none' | 1 | -1 | 0
         }
       }
@@ -5001,10 +5276,17 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @constant */
+            /**
+             * @description True: the platform accepted the call.
+             * @constant
+             */
             success: true
+            /** @description Identifier, unique among objects of this kind. */
             id: string
-            /** @enum {string} */
+            /**
+             * @description up, down, or none to take the vote back.
+             * @enum {string}
+             */
             direction: 'up' | 'down' | 'none'
           } & {
             [key: string]: unknown
@@ -5255,12 +5537,19 @@ export interface operations {
         'application/json': {
           /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
+          /** @description Cookie loid of the session. */
           loid?: string | null
+          /** @description Cookie token_v2 of the session. */
           token_v2?: string | null
+          /** @description Cookie csrf_token of the session. */
           csrf_token?: string | null
+          /** @description Cookie edgebucket of the session. */
           edgebucket?: string | null
+          /** @description Cookie csv of the session. */
           csv?: string | null
+          /** @description Cookie session_tracker of the session. */
           session_tracker?: string | null
+          /** @description Cookie pc of the session. */
           pc?: string | null
           /** @description Further cookies of the account, sent on as they are. */
           cookies?: {
@@ -5270,13 +5559,18 @@ export interface operations {
           proxy?:
             | string
             | {
+                /** @description Address of the proxy, such as http://host:port. */
                 server: string
+                /** @description User name for the proxy; null: none. */
                 username?: string | null
+                /** @description Password for the proxy; null: none. */
                 password?: string | null
               }
+          /** @description Recipient. */
           to: string
           /** @description In chat, which has no subject, it becomes the first line. */
           subject: string
+          /** @description Text as Markdown; empty: none. */
           text: string
         }
       }
@@ -5301,11 +5595,19 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @constant */
+            /**
+             * @description True: the platform accepted the call.
+             * @constant
+             */
             success: true
+            /** @description Identifier, unique among objects of this kind. */
             id: string | null
+            /** @description Id of the conversation; null: unknown. */
             thread_id: string | null
-            /** @enum {string} */
+            /**
+             * @description Way of the message: mail or chat.
+             * @enum {string}
+             */
             channel: 'mail' | 'chat'
             /**
              * @description Present if a source has accepted this and shows it once a moderator has approved it. Do not send it again.
@@ -5560,12 +5862,19 @@ export interface operations {
         'application/json': {
           /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
+          /** @description Cookie loid of the session. */
           loid?: string | null
+          /** @description Cookie token_v2 of the session. */
           token_v2?: string | null
+          /** @description Cookie csrf_token of the session. */
           csrf_token?: string | null
+          /** @description Cookie edgebucket of the session. */
           edgebucket?: string | null
+          /** @description Cookie csv of the session. */
           csv?: string | null
+          /** @description Cookie session_tracker of the session. */
           session_tracker?: string | null
+          /** @description Cookie pc of the session. */
           pc?: string | null
           /** @description Further cookies of the account, sent on as they are. */
           cookies?: {
@@ -5575,20 +5884,26 @@ export interface operations {
           proxy?:
             | string
             | {
+                /** @description Address of the proxy, such as http://host:port. */
                 server: string
+                /** @description User name for the proxy; null: none. */
                 username?: string | null
+                /** @description Password for the proxy; null: none. */
                 password?: string | null
               }
           /**
+           * @description Conversations to list.
            * @default all
            * @enum {string}
            */
           folder?: 'all' | 'inbox' | 'sent' | 'unread'
           /**
            * Format: int64
+           * @description Maximum number of rows.
            * @default 25
            */
           limit?: number
+          /** @description Cursor of the page, from the last answer. */
           after?: string | null
         }
       }
@@ -5623,20 +5938,34 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The conversations. */
             threads: ({
+              /** @description Identifier, unique among objects of this kind. */
               id: string
+              /** @description The other participant; null: unknown. */
               with: string | null
+              /** @description Subject; null: none. */
               subject: string | null
+              /** @description True if it was not read yet. */
               unread: boolean
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of messages in the conversation.
+               */
               message_count: number
+              /** @description Time of the newest message; null: unknown. */
               last_message_at: string | null
+              /** @description Start of the newest message. */
               last_message: string
-              /** @enum {string} */
+              /**
+               * @description Way of the message: mail or chat.
+               * @enum {string}
+               */
               channel: 'mail' | 'chat'
             } & {
               [key: string]: unknown
             })[]
+            /** @description Cursor of the next page; null: no further page. */
             after: string | null
             /** @description Message types that could not be read. */
             missing: ('mail' | 'chat')[]
@@ -5886,12 +6215,19 @@ export interface operations {
         'application/json': {
           /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
+          /** @description Cookie loid of the session. */
           loid?: string | null
+          /** @description Cookie token_v2 of the session. */
           token_v2?: string | null
+          /** @description Cookie csrf_token of the session. */
           csrf_token?: string | null
+          /** @description Cookie edgebucket of the session. */
           edgebucket?: string | null
+          /** @description Cookie csv of the session. */
           csv?: string | null
+          /** @description Cookie session_tracker of the session. */
           session_tracker?: string | null
+          /** @description Cookie pc of the session. */
           pc?: string | null
           /** @description Further cookies of the account, sent on as they are. */
           cookies?: {
@@ -5901,16 +6237,22 @@ export interface operations {
           proxy?:
             | string
             | {
+                /** @description Address of the proxy, such as http://host:port. */
                 server: string
+                /** @description User name for the proxy; null: none. */
                 username?: string | null
+                /** @description Password for the proxy; null: none. */
                 password?: string | null
               }
+          /** @description Id of the conversation; null: unknown. */
           thread_id: string
           /**
            * Format: int64
+           * @description Maximum number of rows.
            * @default 25
            */
           limit?: number
+          /** @description Cursor of the page, from the last answer. */
           after?: string | null
         }
       }
@@ -5944,22 +6286,31 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The messages. */
             messages: ({
+              /** @description Identifier, unique among objects of this kind. */
               id: string
+              /** @description Id of the conversation; null: unknown. */
               thread_id: string
+              /** @description Sender of the message; null: unknown. */
               from: string | null
+              /** @description Recipient. */
               to: string | null
+              /** @description Subject; null: none. */
               subject: string | null
+              /** @description Text of the comment or message. */
               body: string
               /**
                * Format: date-time
                * @description ISO 8601, UTC.
                */
               created: string
+              /** @description True if it was not read yet. */
               unread: boolean
             } & {
               [key: string]: unknown
             })[]
+            /** @description Cursor of the next page; null: no further page. */
             after: string | null
           } & {
             [key: string]: unknown
@@ -6207,12 +6558,19 @@ export interface operations {
         'application/json': {
           /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
+          /** @description Cookie loid of the session. */
           loid?: string | null
+          /** @description Cookie token_v2 of the session. */
           token_v2?: string | null
+          /** @description Cookie csrf_token of the session. */
           csrf_token?: string | null
+          /** @description Cookie edgebucket of the session. */
           edgebucket?: string | null
+          /** @description Cookie csv of the session. */
           csv?: string | null
+          /** @description Cookie session_tracker of the session. */
           session_tracker?: string | null
+          /** @description Cookie pc of the session. */
           pc?: string | null
           /** @description Further cookies of the account, sent on as they are. */
           cookies?: {
@@ -6222,10 +6580,14 @@ export interface operations {
           proxy?:
             | string
             | {
+                /** @description Address of the proxy, such as http://host:port. */
                 server: string
+                /** @description User name for the proxy; null: none. */
                 username?: string | null
+                /** @description Password for the proxy; null: none. */
                 password?: string | null
               }
+          /** @description Description in its own words. */
           description: string
         }
       }
@@ -6248,8 +6610,12 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @constant */
+            /**
+             * @description True: the platform accepted the call.
+             * @constant
+             */
             success: true
+            /** @description Description in its own words. */
             description: string
           } & {
             [key: string]: unknown
@@ -6497,12 +6863,19 @@ export interface operations {
         'application/json': {
           /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
+          /** @description Cookie loid of the session. */
           loid?: string | null
+          /** @description Cookie token_v2 of the session. */
           token_v2?: string | null
+          /** @description Cookie csrf_token of the session. */
           csrf_token?: string | null
+          /** @description Cookie edgebucket of the session. */
           edgebucket?: string | null
+          /** @description Cookie csv of the session. */
           csv?: string | null
+          /** @description Cookie session_tracker of the session. */
           session_tracker?: string | null
+          /** @description Cookie pc of the session. */
           pc?: string | null
           /** @description Further cookies of the account, sent on as they are. */
           cookies?: {
@@ -6512,10 +6885,14 @@ export interface operations {
           proxy?:
             | string
             | {
+                /** @description Address of the proxy, such as http://host:port. */
                 server: string
+                /** @description User name for the proxy; null: none. */
                 username?: string | null
+                /** @description Password for the proxy; null: none. */
                 password?: string | null
               }
+          /** @description Name that the profile shows. */
           display_name: string
         }
       }
@@ -6538,8 +6915,12 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @constant */
+            /**
+             * @description True: the platform accepted the call.
+             * @constant
+             */
             success: true
+            /** @description Name that the profile shows. */
             display_name: string
           } & {
             [key: string]: unknown
@@ -6787,12 +7168,19 @@ export interface operations {
         'application/json': {
           /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
+          /** @description Cookie loid of the session. */
           loid?: string | null
+          /** @description Cookie token_v2 of the session. */
           token_v2?: string | null
+          /** @description Cookie csrf_token of the session. */
           csrf_token?: string | null
+          /** @description Cookie edgebucket of the session. */
           edgebucket?: string | null
+          /** @description Cookie csv of the session. */
           csv?: string | null
+          /** @description Cookie session_tracker of the session. */
           session_tracker?: string | null
+          /** @description Cookie pc of the session. */
           pc?: string | null
           /** @description Further cookies of the account, sent on as they are. */
           cookies?: {
@@ -6802,12 +7190,16 @@ export interface operations {
           proxy?:
             | string
             | {
+                /** @description Address of the proxy, such as http://host:port. */
                 server: string
+                /** @description User name for the proxy; null: none. */
                 username?: string | null
+                /** @description Password for the proxy; null: none. */
                 password?: string | null
               }
           /** @description https, on the public internet. */
           image_url?: string
+          /** @description The picture in Base64. */
           image_base64?: string
         }
       }
@@ -6830,8 +7222,12 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @constant */
+            /**
+             * @description True: the platform accepted the call.
+             * @constant
+             */
             success: true
+            /** @description Address. */
             url: string
           } & {
             [key: string]: unknown
@@ -7079,12 +7475,19 @@ export interface operations {
         'application/json': {
           /** @description The cookie forum_session of your own account. With a further source, which takes no other field of a session: the credential of your account there. */
           forum_session: string
+          /** @description Cookie loid of the session. */
           loid?: string | null
+          /** @description Cookie token_v2 of the session. */
           token_v2?: string | null
+          /** @description Cookie csrf_token of the session. */
           csrf_token?: string | null
+          /** @description Cookie edgebucket of the session. */
           edgebucket?: string | null
+          /** @description Cookie csv of the session. */
           csv?: string | null
+          /** @description Cookie session_tracker of the session. */
           session_tracker?: string | null
+          /** @description Cookie pc of the session. */
           pc?: string | null
           /** @description Further cookies of the account, sent on as they are. */
           cookies?: {
@@ -7094,12 +7497,16 @@ export interface operations {
           proxy?:
             | string
             | {
+                /** @description Address of the proxy, such as http://host:port. */
                 server: string
+                /** @description User name for the proxy; null: none. */
                 username?: string | null
+                /** @description Password for the proxy; null: none. */
                 password?: string | null
               }
           /** @description https, on the public internet. */
           image_url?: string
+          /** @description The picture in Base64. */
           image_base64?: string
         }
       }
@@ -7122,8 +7529,12 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @constant */
+            /**
+             * @description True: the platform accepted the call.
+             * @constant
+             */
             success: true
+            /** @description Address. */
             url: string
           } & {
             [key: string]: unknown
@@ -7450,20 +7861,31 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The posts. */
             posts: ({
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
+              /** @description Title. */
               title: string
+              /** @description Name of the author. */
               author: string
+              /** @description Name of the subforum. */
               subforum: string
+              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Votes up minus votes down.
+               */
               upvotes: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments, or the comments themselves.
+               */
               comments: number
               /**
                * Format: date-time
@@ -7472,35 +7894,56 @@ export interface operations {
               created: string
               /** @description Epoch seconds. */
               created_utc: number
+              /** @description Text as Markdown; empty: none. */
               text: string
               /** @description What a link post points to. */
               link_url: string | null
+              /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean
+              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
+              /** @description True if no new comments are accepted. */
               locked: boolean
+              /** @description True if the post is pinned. */
               stickied: boolean
+              /** @description True for a text post. */
               is_self: boolean
+              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
+              /** @description True if the post repeats another one. */
               is_crosspost: boolean
+              /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
                 | ({
+                    /** @description Identifier, unique among objects of this kind. */
                     id: string
+                    /** @description Name of the subforum. */
                     subforum: string
+                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
                   })
                 | null
+              /** @description Label set by the community or the author; null: none. */
               flair: string | null
+              /** @description Host that a link post points to; null: none. */
               domain: string | null
+              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
+              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
+                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
+                /** @description Label set by the community or the author; null: none. */
                 flair: string | null
+                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -7805,20 +8248,31 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The posts. */
             posts: ({
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
+              /** @description Title. */
               title: string
+              /** @description Name of the author. */
               author: string
+              /** @description Name of the subforum. */
               subforum: string
+              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Votes up minus votes down.
+               */
               upvotes: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments, or the comments themselves.
+               */
               comments: number
               /**
                * Format: date-time
@@ -7827,35 +8281,56 @@ export interface operations {
               created: string
               /** @description Epoch seconds. */
               created_utc: number
+              /** @description Text as Markdown; empty: none. */
               text: string
               /** @description What a link post points to. */
               link_url: string | null
+              /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean
+              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
+              /** @description True if no new comments are accepted. */
               locked: boolean
+              /** @description True if the post is pinned. */
               stickied: boolean
+              /** @description True for a text post. */
               is_self: boolean
+              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
+              /** @description True if the post repeats another one. */
               is_crosspost: boolean
+              /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
                 | ({
+                    /** @description Identifier, unique among objects of this kind. */
                     id: string
+                    /** @description Name of the subforum. */
                     subforum: string
+                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
                   })
                 | null
+              /** @description Label set by the community or the author; null: none. */
               flair: string | null
+              /** @description Host that a link post points to; null: none. */
               domain: string | null
+              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
+              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
+                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
+                /** @description Label set by the community or the author; null: none. */
                 flair: string | null
+                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -8134,15 +8609,25 @@ export interface operations {
             id: string
             /** @description t3_ and the id. */
             name: string
+            /** @description Title. */
             title: string
+            /** @description Name of the author. */
             author: string
+            /** @description Name of the subforum. */
             subforum: string
+            /** @description Path on the platform. */
             permalink: string
             /** @description The address of the post on the platform. */
             url: string
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Votes up minus votes down.
+             */
             upvotes: number
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of comments, or the comments themselves.
+             */
             comments: number
             /**
              * Format: date-time
@@ -8151,35 +8636,56 @@ export interface operations {
             created: string
             /** @description Epoch seconds. */
             created_utc: number
+            /** @description Text as Markdown; empty: none. */
             text: string
             /** @description What a link post points to. */
             link_url: string | null
+            /** @description Share of votes that are up, 0 to 1; null: unknown. */
             upvote_ratio: number | null
+            /** @description True for content for adults; null: unknown. */
             over_18: boolean
+            /** @description True if the post is marked as a spoiler. */
             spoiler: boolean
+            /** @description True if no new comments are accepted. */
             locked: boolean
+            /** @description True if the post is pinned. */
             stickied: boolean
+            /** @description True for a text post. */
             is_self: boolean
+            /** @description True if the platform hosts a video of the post. */
             is_video: boolean
+            /** @description True if the post repeats another one. */
             is_crosspost: boolean
+            /** @description The post that this one repeats; null: not a crosspost. */
             crosspost_origin:
               | ({
+                  /** @description Identifier, unique among objects of this kind. */
                   id: string
+                  /** @description Name of the subforum. */
                   subforum: string
+                  /** @description Path on the platform. */
                   permalink: string
                 } & {
                   [key: string]: unknown
                 })
               | null
+            /** @description Label set by the community or the author; null: none. */
             flair: string | null
+            /** @description Host that a link post points to; null: none. */
             domain: string | null
+            /** @description Kind of the media; null: none. */
             media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+            /** @description Address of a preview image; null: none. */
             thumbnail_url: string | null
             /** @description Time of the last edit; false: never, true: the time is unknown. */
             edited: string | boolean
+            /** @description Further data of the author, as far as the platform gives it. */
             author_info: {
+              /** @description Id of the author with its prefix; null: unknown. */
               fullname: string | null
+              /** @description Label set by the community or the author; null: none. */
               flair: string | null
+              /** @description True for a paid account; null: unknown. */
               premium: boolean | null
             } & {
               [key: string]: unknown
@@ -8416,13 +8922,18 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
-            /** @enum {string} */
+            /**
+             * @description Result of the check.
+             * @enum {string}
+             */
             verdict: 'live' | 'not_visible' | 'undecidable'
             /** @description A sentence; null when it is live. */
             reason: string | null
             /** @description absent, deleted, removed or seen_by_moderator. */
             reason_code: string | null
+            /** @description True if the verdict is certain. */
             confident: boolean
           } & {
             [key: string]: unknown
@@ -8695,20 +9206,31 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The posts. */
             posts: ({
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
+              /** @description Title. */
               title: string
+              /** @description Name of the author. */
               author: string
+              /** @description Name of the subforum. */
               subforum: string
+              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Votes up minus votes down.
+               */
               upvotes: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments, or the comments themselves.
+               */
               comments: number
               /**
                * Format: date-time
@@ -8717,35 +9239,56 @@ export interface operations {
               created: string
               /** @description Epoch seconds. */
               created_utc: number
+              /** @description Text as Markdown; empty: none. */
               text: string
               /** @description What a link post points to. */
               link_url: string | null
+              /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean
+              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
+              /** @description True if no new comments are accepted. */
               locked: boolean
+              /** @description True if the post is pinned. */
               stickied: boolean
+              /** @description True for a text post. */
               is_self: boolean
+              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
+              /** @description True if the post repeats another one. */
               is_crosspost: boolean
+              /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
                 | ({
+                    /** @description Identifier, unique among objects of this kind. */
                     id: string
+                    /** @description Name of the subforum. */
                     subforum: string
+                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
                   })
                 | null
+              /** @description Label set by the community or the author; null: none. */
               flair: string | null
+              /** @description Host that a link post points to; null: none. */
               domain: string | null
+              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
+              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
+                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
+                /** @description Label set by the community or the author; null: none. */
                 flair: string | null
+                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -8753,10 +9296,16 @@ export interface operations {
             } & {
               [key: string]: unknown
             })[]
+            /** @description How the answer was made. */
             meta: {
-              /** @enum {string} */
+              /**
+               * @description truncated: the platform left out rows. unknown: it may have.
+               * @enum {string}
+               */
               listing_status: 'complete' | 'truncated' | 'unknown'
+              /** @description True if there was more than the answer holds. */
               truncated: boolean
+              /** @description Requested ids that the platform does not show. */
               missing_fullnames: string[]
             } & {
               [key: string]: unknown
@@ -9084,20 +9633,31 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The posts. */
             posts: ({
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
+              /** @description Title. */
               title: string
+              /** @description Name of the author. */
               author: string
+              /** @description Name of the subforum. */
               subforum: string
+              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Votes up minus votes down.
+               */
               upvotes: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments, or the comments themselves.
+               */
               comments: number
               /**
                * Format: date-time
@@ -9106,35 +9666,56 @@ export interface operations {
               created: string
               /** @description Epoch seconds. */
               created_utc: number
+              /** @description Text as Markdown; empty: none. */
               text: string
               /** @description What a link post points to. */
               link_url: string | null
+              /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean
+              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
+              /** @description True if no new comments are accepted. */
               locked: boolean
+              /** @description True if the post is pinned. */
               stickied: boolean
+              /** @description True for a text post. */
               is_self: boolean
+              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
+              /** @description True if the post repeats another one. */
               is_crosspost: boolean
+              /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
                 | ({
+                    /** @description Identifier, unique among objects of this kind. */
                     id: string
+                    /** @description Name of the subforum. */
                     subforum: string
+                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
                   })
                 | null
+              /** @description Label set by the community or the author; null: none. */
               flair: string | null
+              /** @description Host that a link post points to; null: none. */
               domain: string | null
+              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
+              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
+                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
+                /** @description Label set by the community or the author; null: none. */
                 flair: string | null
+                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -9149,10 +9730,17 @@ export interface operations {
              * @enum {string}
              */
             listing_status?: 'complete' | 'truncated' | 'unknown'
+            /** @description How the answer was made. */
             meta?: {
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of items that were read; null: the feed was not read.
+               */
               scanned: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of posts that passed the filters.
+               */
               kept: number
             } & {
               [key: string]: unknown
@@ -9411,22 +9999,39 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The communities that were found. */
             communities: ({
+              /** @description Identifier, unique among objects of this kind. */
               id: string | null
+              /** @description Name. */
               name: string
+              /** @description Name with the prefix of the platform. */
               display_name_prefixed: string | null
+              /** @description Title. */
               title: string | null
+              /** @description Description in its own words. */
               description: string | null
+              /** @description Number of members; null: unknown. */
               subscribers: number | null
+              /** @description Users present at the time of the read; null: unknown. */
               active_users: number | null
+              /** @description Time of creation, ISO 8601, UTC; null: unknown. */
               created: string | null
+              /** @description Time of creation in epoch seconds; null: unknown. */
               created_utc: number | null
+              /** @description Type, such as public or private; null: unknown. */
               type: string | null
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean | null
+              /** @description True if the platform warns before it is shown; null: unknown. */
               quarantined: boolean | null
+              /** @description Address. */
               url: string | null
+              /** @description Address of the icon; null: none. */
               icon_url: string | null
+              /** @description Address of the banner; null: none. */
               banner_url: string | null
+              /** @description Language code; null: unknown. */
               language: string | null
             } & {
               [key: string]: unknown
@@ -9717,20 +10322,31 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The posts. */
             posts: ({
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
+              /** @description Title. */
               title: string
+              /** @description Name of the author. */
               author: string
+              /** @description Name of the subforum. */
               subforum: string
+              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Votes up minus votes down.
+               */
               upvotes: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments, or the comments themselves.
+               */
               comments: number
               /**
                * Format: date-time
@@ -9739,35 +10355,56 @@ export interface operations {
               created: string
               /** @description Epoch seconds. */
               created_utc: number
+              /** @description Text as Markdown; empty: none. */
               text: string
               /** @description What a link post points to. */
               link_url: string | null
+              /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean
+              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
+              /** @description True if no new comments are accepted. */
               locked: boolean
+              /** @description True if the post is pinned. */
               stickied: boolean
+              /** @description True for a text post. */
               is_self: boolean
+              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
+              /** @description True if the post repeats another one. */
               is_crosspost: boolean
+              /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
                 | ({
+                    /** @description Identifier, unique among objects of this kind. */
                     id: string
+                    /** @description Name of the subforum. */
                     subforum: string
+                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
                   })
                 | null
+              /** @description Label set by the community or the author; null: none. */
               flair: string | null
+              /** @description Host that a link post points to; null: none. */
               domain: string | null
+              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
+              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
+                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
+                /** @description Label set by the community or the author; null: none. */
                 flair: string | null
+                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -9782,11 +10419,19 @@ export interface operations {
              * @enum {string}
              */
             listing_status?: 'complete' | 'truncated' | 'unknown'
+            /** @description How the answer was made. */
             meta: {
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of posts whose comments were searched.
+               */
               searched: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments that were searched.
+               */
               comments_scanned: number
+              /** @description True if there was more than the answer holds. */
               truncated: boolean
             } & {
               [key: string]: unknown
@@ -10089,33 +10734,53 @@ export interface operations {
           'application/json': {
             /** @description Without group_by. */
             comments?: ({
+              /** @description Identifier, unique among objects of this kind. */
               id: string
+              /** @description Text of the comment or message. */
               body: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Points of the comment.
+               */
               score: number
+              /** @description Name of the author. */
               author: string
+              /** @description Path on the platform. */
               permalink: string
+              /** @description Address. */
               url: string
               /**
                * Format: date-time
                * @description ISO 8601, UTC.
                */
               created: string
+              /** @description Name of the subforum. */
               subforum: string
+              /** @description The post. */
               post: {
                 /** @description Without prefix. */
                 id: string
                 /** @description t3_ and the id. */
                 name: string
+                /** @description Title. */
                 title: string
+                /** @description Name of the author. */
                 author: string
+                /** @description Name of the subforum. */
                 subforum: string
+                /** @description Path on the platform. */
                 permalink: string
                 /** @description The address of the post on the platform. */
                 url: string
-                /** Format: int64 */
+                /**
+                 * Format: int64
+                 * @description Votes up minus votes down.
+                 */
                 upvotes: number
-                /** Format: int64 */
+                /**
+                 * Format: int64
+                 * @description Number of comments, or the comments themselves.
+                 */
                 comments: number
                 /**
                  * Format: date-time
@@ -10124,35 +10789,56 @@ export interface operations {
                 created: string
                 /** @description Epoch seconds. */
                 created_utc: number
+                /** @description Text as Markdown; empty: none. */
                 text: string
                 /** @description What a link post points to. */
                 link_url: string | null
+                /** @description Share of votes that are up, 0 to 1; null: unknown. */
                 upvote_ratio: number | null
+                /** @description True for content for adults; null: unknown. */
                 over_18: boolean
+                /** @description True if the post is marked as a spoiler. */
                 spoiler: boolean
+                /** @description True if no new comments are accepted. */
                 locked: boolean
+                /** @description True if the post is pinned. */
                 stickied: boolean
+                /** @description True for a text post. */
                 is_self: boolean
+                /** @description True if the platform hosts a video of the post. */
                 is_video: boolean
+                /** @description True if the post repeats another one. */
                 is_crosspost: boolean
+                /** @description The post that this one repeats; null: not a crosspost. */
                 crosspost_origin:
                   | ({
+                      /** @description Identifier, unique among objects of this kind. */
                       id: string
+                      /** @description Name of the subforum. */
                       subforum: string
+                      /** @description Path on the platform. */
                       permalink: string
                     } & {
                       [key: string]: unknown
                     })
                   | null
+                /** @description Label set by the community or the author; null: none. */
                 flair: string | null
+                /** @description Host that a link post points to; null: none. */
                 domain: string | null
+                /** @description Kind of the media; null: none. */
                 media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+                /** @description Address of a preview image; null: none. */
                 thumbnail_url: string | null
                 /** @description Time of the last edit; false: never, true: the time is unknown. */
                 edited: string | boolean
+                /** @description Further data of the author, as far as the platform gives it. */
                 author_info: {
+                  /** @description Id of the author with its prefix; null: unknown. */
                   fullname: string | null
+                  /** @description Label set by the community or the author; null: none. */
                   flair: string | null
+                  /** @description True for a paid account; null: unknown. */
                   premium: boolean | null
                 } & {
                   [key: string]: unknown
@@ -10165,40 +10851,69 @@ export interface operations {
             })[]
             /** @description With group_by=author. */
             authors?: ({
+              /** @description Name of the author. */
               author: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of matching comments of the author.
+               */
               comment_count: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Sum of the points of the matching comments.
+               */
               total_score: number
+              /** @description Each subforum with a matching comment of the author. */
               subforums: string[]
+              /** @description The matching comment of the author with the most points. */
               top_comment: {
+                /** @description Identifier, unique among objects of this kind. */
                 id: string
+                /** @description Text of the comment or message. */
                 body: string
-                /** Format: int64 */
+                /**
+                 * Format: int64
+                 * @description Points of the comment.
+                 */
                 score: number
+                /** @description Name of the author. */
                 author: string
+                /** @description Path on the platform. */
                 permalink: string
+                /** @description Address. */
                 url: string
                 /**
                  * Format: date-time
                  * @description ISO 8601, UTC.
                  */
                 created: string
+                /** @description Name of the subforum. */
                 subforum: string
+                /** @description The post. */
                 post: {
                   /** @description Without prefix. */
                   id: string
                   /** @description t3_ and the id. */
                   name: string
+                  /** @description Title. */
                   title: string
+                  /** @description Name of the author. */
                   author: string
+                  /** @description Name of the subforum. */
                   subforum: string
+                  /** @description Path on the platform. */
                   permalink: string
                   /** @description The address of the post on the platform. */
                   url: string
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Votes up minus votes down.
+                   */
                   upvotes: number
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Number of comments, or the comments themselves.
+                   */
                   comments: number
                   /**
                    * Format: date-time
@@ -10207,35 +10922,56 @@ export interface operations {
                   created: string
                   /** @description Epoch seconds. */
                   created_utc: number
+                  /** @description Text as Markdown; empty: none. */
                   text: string
                   /** @description What a link post points to. */
                   link_url: string | null
+                  /** @description Share of votes that are up, 0 to 1; null: unknown. */
                   upvote_ratio: number | null
+                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean
+                  /** @description True if the post is marked as a spoiler. */
                   spoiler: boolean
+                  /** @description True if no new comments are accepted. */
                   locked: boolean
+                  /** @description True if the post is pinned. */
                   stickied: boolean
+                  /** @description True for a text post. */
                   is_self: boolean
+                  /** @description True if the platform hosts a video of the post. */
                   is_video: boolean
+                  /** @description True if the post repeats another one. */
                   is_crosspost: boolean
+                  /** @description The post that this one repeats; null: not a crosspost. */
                   crosspost_origin:
                     | ({
+                        /** @description Identifier, unique among objects of this kind. */
                         id: string
+                        /** @description Name of the subforum. */
                         subforum: string
+                        /** @description Path on the platform. */
                         permalink: string
                       } & {
                         [key: string]: unknown
                       })
                     | null
+                  /** @description Label set by the community or the author; null: none. */
                   flair: string | null
+                  /** @description Host that a link post points to; null: none. */
                   domain: string | null
+                  /** @description Kind of the media; null: none. */
                   media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+                  /** @description Address of a preview image; null: none. */
                   thumbnail_url: string | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
+                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
+                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
+                    /** @description Label set by the community or the author; null: none. */
                     flair: string | null
+                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -10249,14 +10985,25 @@ export interface operations {
             } & {
               [key: string]: unknown
             })[]
+            /** @description Cursor of the next page; null: no further page. */
             after: string | null
+            /** @description How the answer was made. */
             meta: {
+              /** @description True if there was more than the answer holds. */
               truncated: boolean
+              /** @description True if there were more comments than the answer can hold. */
               capped: boolean
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of posts whose comments were read.
+               */
               posts_expanded: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments that were searched.
+               */
               comments_scanned: number
+              /** @description True if there were more authors than the answer can hold. */
               authors_capped?: boolean
             } & {
               [key: string]: unknown
@@ -10547,20 +11294,31 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The posts. */
             posts: ({
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
+              /** @description Title. */
               title: string
+              /** @description Name of the author. */
               author: string
+              /** @description Name of the subforum. */
               subforum: string
+              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Votes up minus votes down.
+               */
               upvotes: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments, or the comments themselves.
+               */
               comments: number
               /**
                * Format: date-time
@@ -10569,53 +11327,87 @@ export interface operations {
               created: string
               /** @description Epoch seconds. */
               created_utc: number
+              /** @description Text as Markdown; empty: none. */
               text: string
               /** @description What a link post points to. */
               link_url: string | null
+              /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean
+              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
+              /** @description True if no new comments are accepted. */
               locked: boolean
+              /** @description True if the post is pinned. */
               stickied: boolean
+              /** @description True for a text post. */
               is_self: boolean
+              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
+              /** @description True if the post repeats another one. */
               is_crosspost: boolean
+              /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
                 | ({
+                    /** @description Identifier, unique among objects of this kind. */
                     id: string
+                    /** @description Name of the subforum. */
                     subforum: string
+                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
                   })
                 | null
+              /** @description Label set by the community or the author; null: none. */
               flair: string | null
+              /** @description Host that a link post points to; null: none. */
               domain: string | null
+              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
+              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
+                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
+                /** @description Label set by the community or the author; null: none. */
                 flair: string | null
+                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
               }
+              /** @description The files of the post. */
               media: {
-                /** @enum {string} */
+                /**
+                 * @description Kind of the object.
+                 * @enum {string}
+                 */
                 kind: 'image' | 'video' | 'gallery' | 'gif'
+                /** @description Address. */
                 url: string | null
+                /** @description Width in pixels; null: unknown. */
                 width: number | null
+                /** @description Height in pixels; null: unknown. */
                 height: number | null
+                /** @description The items. */
                 items: ({
+                  /** @description Address. */
                   url: string
+                  /** @description Width in pixels; null: unknown. */
                   width: number | null
+                  /** @description Height in pixels; null: unknown. */
                   height: number | null
                 } & {
                   [key: string]: unknown
                 })[]
+                /** @description Length of the video in seconds; null: not a video. */
                 duration_s: number | null
+                /** @description Address of a preview image; null: none. */
                 thumbnail_url: string | null
               } & {
                 [key: string]: unknown
@@ -10623,7 +11415,10 @@ export interface operations {
             } & {
               [key: string]: unknown
             })[]
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of items that were read; null: the feed was not read.
+             */
             scanned: number
             /** @description Cursor of the next page, to be sent unchanged; null at the end. */
             after: string | null
@@ -10887,23 +11682,41 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The users. */
             users: ({
+              /** @description Identifier, unique among objects of this kind. */
               id: string | null
+              /** @description Name. */
               name: string
+              /** @description Address. */
               url: string
+              /** @description Time of creation, ISO 8601, UTC; null: unknown. */
               created: string | null
+              /** @description Time of creation in epoch seconds; null: unknown. */
               created_utc: number | null
+              /** @description Points for posts; null: unknown. */
               link_karma: number | null
+              /** @description Points for comments; null: unknown. */
               comment_karma: number | null
+              /** @description Sum of all points; null: unknown. */
               total_karma: number | null
+              /** @description True if the platform marks the user as verified; null: unknown. */
               verified: boolean | null
+              /** @description True for staff of the platform; null: unknown. */
               is_employee: boolean | null
+              /** @description True for moderators of any community; null: unknown. */
               is_mod: boolean | null
+              /** @description True if the platform has suspended the user. */
               is_suspended: boolean
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean | null
+              /** @description Name that the profile shows. */
               display_name: string | null
+              /** @description Description in its own words. */
               description: string | null
+              /** @description Address of the picture; null: none. */
               avatar_url: string | null
+              /** @description Address of the banner; null: none. */
               banner_url: string | null
             } & {
               [key: string]: unknown
@@ -11222,20 +12035,31 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The post. */
             post: {
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
+              /** @description Title. */
               title: string
+              /** @description Name of the author. */
               author: string
+              /** @description Name of the subforum. */
               subforum: string
+              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Votes up minus votes down.
+               */
               upvotes: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments, or the comments themselves.
+               */
               comments: number
               /**
                * Format: date-time
@@ -11244,35 +12068,56 @@ export interface operations {
               created: string
               /** @description Epoch seconds. */
               created_utc: number
+              /** @description Text as Markdown; empty: none. */
               text: string
               /** @description What a link post points to. */
               link_url: string | null
+              /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean
+              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
+              /** @description True if no new comments are accepted. */
               locked: boolean
+              /** @description True if the post is pinned. */
               stickied: boolean
+              /** @description True for a text post. */
               is_self: boolean
+              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
+              /** @description True if the post repeats another one. */
               is_crosspost: boolean
+              /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
                 | ({
+                    /** @description Identifier, unique among objects of this kind. */
                     id: string
+                    /** @description Name of the subforum. */
                     subforum: string
+                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
                   })
                 | null
+              /** @description Label set by the community or the author; null: none. */
               flair: string | null
+              /** @description Host that a link post points to; null: none. */
               domain: string | null
+              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
+              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
+                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
+                /** @description Label set by the community or the author; null: none. */
                 flair: string | null
+                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -11280,19 +12125,30 @@ export interface operations {
             } & {
               [key: string]: unknown
             }
+            /** @description Number of comments, or the comments themselves. */
             comments: ({
-              /** @enum {string} */
+              /**
+               * @description Kind of the object.
+               * @enum {string}
+               */
               kind: 't1' | 'more'
+              /** @description The node as the platform sent it. */
               data: {
                 [key: string]: unknown
               }
             } & {
               [key: string]: unknown
             })[]
+            /** @description Cursor of the next page; null: no further page. */
             after: null
+            /** @description How the answer was made. */
             meta: {
+              /** @description True if there was more than the answer holds. */
               truncated: boolean
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments left out of the tree, at least.
+               */
               more_count: number
             } & {
               [key: string]: unknown
@@ -11605,20 +12461,31 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The post. */
             post: {
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
+              /** @description Title. */
               title: string
+              /** @description Name of the author. */
               author: string
+              /** @description Name of the subforum. */
               subforum: string
+              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Votes up minus votes down.
+               */
               upvotes: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments, or the comments themselves.
+               */
               comments: number
               /**
                * Format: date-time
@@ -11627,35 +12494,56 @@ export interface operations {
               created: string
               /** @description Epoch seconds. */
               created_utc: number
+              /** @description Text as Markdown; empty: none. */
               text: string
               /** @description What a link post points to. */
               link_url: string | null
+              /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean
+              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
+              /** @description True if no new comments are accepted. */
               locked: boolean
+              /** @description True if the post is pinned. */
               stickied: boolean
+              /** @description True for a text post. */
               is_self: boolean
+              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
+              /** @description True if the post repeats another one. */
               is_crosspost: boolean
+              /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
                 | ({
+                    /** @description Identifier, unique among objects of this kind. */
                     id: string
+                    /** @description Name of the subforum. */
                     subforum: string
+                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
                   })
                 | null
+              /** @description Label set by the community or the author; null: none. */
               flair: string | null
+              /** @description Host that a link post points to; null: none. */
               domain: string | null
+              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
+              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
+                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
+                /** @description Label set by the community or the author; null: none. */
                 flair: string | null
+                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -11663,19 +12551,30 @@ export interface operations {
             } & {
               [key: string]: unknown
             }
+            /** @description Number of comments, or the comments themselves. */
             comments: ({
-              /** @enum {string} */
+              /**
+               * @description Kind of the object.
+               * @enum {string}
+               */
               kind: 't1' | 'more'
+              /** @description The node as the platform sent it. */
               data: {
                 [key: string]: unknown
               }
             } & {
               [key: string]: unknown
             })[]
+            /** @description Cursor of the next page; null: no further page. */
             after: null
+            /** @description How the answer was made. */
             meta: {
+              /** @description True if there was more than the answer holds. */
               truncated: boolean
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments left out of the tree, at least.
+               */
               more_count: number
             } & {
               [key: string]: unknown
@@ -11988,20 +12887,31 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The post. */
             post: {
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
+              /** @description Title. */
               title: string
+              /** @description Name of the author. */
               author: string
+              /** @description Name of the subforum. */
               subforum: string
+              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Votes up minus votes down.
+               */
               upvotes: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments, or the comments themselves.
+               */
               comments: number
               /**
                * Format: date-time
@@ -12010,35 +12920,56 @@ export interface operations {
               created: string
               /** @description Epoch seconds. */
               created_utc: number
+              /** @description Text as Markdown; empty: none. */
               text: string
               /** @description What a link post points to. */
               link_url: string | null
+              /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean
+              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
+              /** @description True if no new comments are accepted. */
               locked: boolean
+              /** @description True if the post is pinned. */
               stickied: boolean
+              /** @description True for a text post. */
               is_self: boolean
+              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
+              /** @description True if the post repeats another one. */
               is_crosspost: boolean
+              /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
                 | ({
+                    /** @description Identifier, unique among objects of this kind. */
                     id: string
+                    /** @description Name of the subforum. */
                     subforum: string
+                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
                   })
                 | null
+              /** @description Label set by the community or the author; null: none. */
               flair: string | null
+              /** @description Host that a link post points to; null: none. */
               domain: string | null
+              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
+              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
+                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
+                /** @description Label set by the community or the author; null: none. */
                 flair: string | null
+                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -12046,19 +12977,30 @@ export interface operations {
             } & {
               [key: string]: unknown
             }
+            /** @description Number of comments, or the comments themselves. */
             comments: ({
-              /** @enum {string} */
+              /**
+               * @description Kind of the object.
+               * @enum {string}
+               */
               kind: 't1' | 'more'
+              /** @description The node as the platform sent it. */
               data: {
                 [key: string]: unknown
               }
             } & {
               [key: string]: unknown
             })[]
+            /** @description Cursor of the next page; null: no further page. */
             after: null
+            /** @description How the answer was made. */
             meta: {
+              /** @description True if there was more than the answer holds. */
               truncated: boolean
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments left out of the tree, at least.
+               */
               more_count: number
             } & {
               [key: string]: unknown
@@ -12308,8 +13250,12 @@ export interface operations {
           'application/json': {
             /** @description As sent by the platform. */
             comment: {
-              /** @enum {string} */
+              /**
+               * @description Kind of the object.
+               * @enum {string}
+               */
               kind: 't1' | 'more'
+              /** @description The node as the platform sent it. */
               data: {
                 [key: string]: unknown
               }
@@ -12534,6 +13480,7 @@ export interface operations {
          *     }
          */
         'application/json': {
+          /** @description Ids to check, with or without prefix. */
           ids: string[]
         }
       }
@@ -12566,11 +13513,16 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Number of comments, or the comments themselves. */
             comments: ({
               /** @description As given in the request. */
               id: string
+              /** @description Name. */
               name: string | null
-              /** @enum {string} */
+              /**
+               * @description Current state.
+               * @enum {string}
+               */
               status: 'live' | 'deleted' | 'removed' | 'not_found'
             } & {
               [key: string]: unknown
@@ -12801,22 +13753,39 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string | null
+            /** @description Name. */
             name: string
+            /** @description Address. */
             url: string
+            /** @description Time of creation, ISO 8601, UTC; null: unknown. */
             created: string | null
+            /** @description Time of creation in epoch seconds; null: unknown. */
             created_utc: number | null
+            /** @description Points for posts; null: unknown. */
             link_karma: number | null
+            /** @description Points for comments; null: unknown. */
             comment_karma: number | null
+            /** @description Sum of all points; null: unknown. */
             total_karma: number | null
+            /** @description True if the platform marks the user as verified; null: unknown. */
             verified: boolean | null
+            /** @description True for staff of the platform; null: unknown. */
             is_employee: boolean | null
+            /** @description True for moderators of any community; null: unknown. */
             is_mod: boolean | null
+            /** @description True if the platform has suspended the user. */
             is_suspended: boolean
+            /** @description True for content for adults; null: unknown. */
             over_18: boolean | null
+            /** @description Name that the profile shows. */
             display_name: string | null
+            /** @description Description in its own words. */
             description: string | null
+            /** @description Address of the picture; null: none. */
             avatar_url: string | null
+            /** @description Address of the banner; null: none. */
             banner_url: string | null
           } & {
             [key: string]: unknown
@@ -13082,20 +14051,32 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Number of comments, or the comments themselves. */
             comments: ({
               /** @description Without prefix. */
               id: string
               /** @description t1_ and the id. */
               name: string
+              /** @description Name of the author. */
               author: string
+              /** @description Text of the comment or message. */
               body: string
+              /** @description Name of the subforum. */
               subforum: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Votes up minus votes down.
+               */
               upvotes: number
+              /** @description Path on the platform. */
               permalink: string
+              /** @description Address. */
               url: string
+              /** @description Id of the post. */
               post_id: string
+              /** @description Title of the post; null: unknown. */
               link_title: string | null
+              /** @description Address of the post, or of its link; null: unknown. */
               link_url: string | null
               /**
                * Format: date-time
@@ -13104,15 +14085,23 @@ export interface operations {
               created: string
               /** @description Epoch seconds. */
               created_utc: number
+              /** @description Id of the post or comment that it answers; null: unknown. */
               parent_id: string | null
+              /** @description True if the author also wrote the post. */
               is_submitter: boolean
+              /** @description Depth in the tree, 0 at the top; null: unknown. */
               depth: number | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean | null
+              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
+                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
+                /** @description Label set by the community or the author; null: none. */
                 flair: string | null
+                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -13400,20 +14389,31 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The posts. */
             posts: ({
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
+              /** @description Title. */
               title: string
+              /** @description Name of the author. */
               author: string
+              /** @description Name of the subforum. */
               subforum: string
+              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Votes up minus votes down.
+               */
               upvotes: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments, or the comments themselves.
+               */
               comments: number
               /**
                * Format: date-time
@@ -13422,35 +14422,56 @@ export interface operations {
               created: string
               /** @description Epoch seconds. */
               created_utc: number
+              /** @description Text as Markdown; empty: none. */
               text: string
               /** @description What a link post points to. */
               link_url: string | null
+              /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean
+              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
+              /** @description True if no new comments are accepted. */
               locked: boolean
+              /** @description True if the post is pinned. */
               stickied: boolean
+              /** @description True for a text post. */
               is_self: boolean
+              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
+              /** @description True if the post repeats another one. */
               is_crosspost: boolean
+              /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
                 | ({
+                    /** @description Identifier, unique among objects of this kind. */
                     id: string
+                    /** @description Name of the subforum. */
                     subforum: string
+                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
                   })
                 | null
+              /** @description Label set by the community or the author; null: none. */
               flair: string | null
+              /** @description Host that a link post points to; null: none. */
               domain: string | null
+              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
+              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
+                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
+                /** @description Label set by the community or the author; null: none. */
                 flair: string | null
+                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -13703,17 +14724,27 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Badges of the profile. */
             achievements: ({
+              /** @description Identifier, unique among objects of this kind. */
               id: string | null
+              /** @description Name. */
               name: string
+              /** @description Description in its own words. */
               description: string | null
+              /** @description Address of the icon; null: none. */
               icon_url: string | null
+              /** @description Address. */
               url: string | null
+              /** @description Time at which it was earned; null: unknown. */
               granted: string | null
             } & {
               [key: string]: unknown
             })[]
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of entries.
+             */
             count: number
           } & {
             [key: string]: unknown
@@ -13958,21 +14989,37 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string | null
+            /** @description Name. */
             name: string
+            /** @description Name with the prefix of the platform. */
             display_name_prefixed: string | null
+            /** @description Title. */
             title: string | null
+            /** @description Description in its own words. */
             description: string | null
+            /** @description Number of members; null: unknown. */
             subscribers: number | null
+            /** @description Users present at the time of the read; null: unknown. */
             active_users: number | null
+            /** @description Time of creation, ISO 8601, UTC; null: unknown. */
             created: string | null
+            /** @description Time of creation in epoch seconds; null: unknown. */
             created_utc: number | null
+            /** @description Type, such as public or private; null: unknown. */
             type: string | null
+            /** @description True for content for adults; null: unknown. */
             over_18: boolean | null
+            /** @description True if the platform warns before it is shown; null: unknown. */
             quarantined: boolean | null
+            /** @description Address. */
             url: string | null
+            /** @description Address of the icon; null: none. */
             icon_url: string | null
+            /** @description Address of the banner; null: none. */
             banner_url: string | null
+            /** @description Language code; null: unknown. */
             language: string | null
           } & {
             [key: string]: unknown
@@ -14253,20 +15300,32 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Number of comments, or the comments themselves. */
             comments: ({
               /** @description Without prefix. */
               id: string
               /** @description t1_ and the id. */
               name: string
+              /** @description Name of the author. */
               author: string
+              /** @description Text of the comment or message. */
               body: string
+              /** @description Name of the subforum. */
               subforum: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Votes up minus votes down.
+               */
               upvotes: number
+              /** @description Path on the platform. */
               permalink: string
+              /** @description Address. */
               url: string
+              /** @description Id of the post. */
               post_id: string
+              /** @description Title of the post; null: unknown. */
               link_title: string | null
+              /** @description Address of the post, or of its link; null: unknown. */
               link_url: string | null
               /**
                * Format: date-time
@@ -14275,15 +15334,23 @@ export interface operations {
               created: string
               /** @description Epoch seconds. */
               created_utc: number
+              /** @description Id of the post or comment that it answers; null: unknown. */
               parent_id: string | null
+              /** @description True if the author also wrote the post. */
               is_submitter: boolean
+              /** @description Depth in the tree, 0 at the top; null: unknown. */
               depth: number | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean | null
+              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
+                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
+                /** @description Label set by the community or the author; null: none. */
                 flair: string | null
+                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -14538,18 +15605,30 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Rules of the community. */
             rules: ({
+              /** @description Name. */
               name: string
+              /** @description Description in its own words. */
               description: string
-              /** @enum {string} */
+              /**
+               * @description Content that the rule covers.
+               * @enum {string}
+               */
               applies_to: 'post' | 'comment' | 'all'
+              /** @description Reason that a report of a violation gives; null: none. */
               violation_reason: string | null
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Position of the rule; lower comes first.
+               */
               priority: number
+              /** @description Time of creation, ISO 8601, UTC; null: unknown. */
               created: string | null
             } & {
               [key: string]: unknown
             })[]
+            /** @description Rules of the whole platform. */
             site_rules: string[]
           } & {
             [key: string]: unknown
@@ -14786,11 +15865,17 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Content as Markdown. */
             content_md: string
+            /** @description Content as HTML; null: the platform gave none. */
             content_html: string | null
+            /** @description Id of the revision; null: unknown. */
             revision_id: string | null
+            /** @description Time of the revision; null: unknown. */
             revision_date: string | null
+            /** @description Author of the revision; null: unknown. */
             revised_by: string | null
+            /** @description Explanation; null: none. */
             reason: string | null
           } & {
             [key: string]: unknown
@@ -15041,22 +16126,39 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Each subforum that was found. */
             subforums: ({
+              /** @description Identifier, unique among objects of this kind. */
               id: string | null
+              /** @description Name. */
               name: string
+              /** @description Name with the prefix of the platform. */
               display_name_prefixed: string | null
+              /** @description Title. */
               title: string | null
+              /** @description Description in its own words. */
               description: string | null
+              /** @description Number of members; null: unknown. */
               subscribers: number | null
+              /** @description Users present at the time of the read; null: unknown. */
               active_users: number | null
+              /** @description Time of creation, ISO 8601, UTC; null: unknown. */
               created: string | null
+              /** @description Time of creation in epoch seconds; null: unknown. */
               created_utc: number | null
+              /** @description Type, such as public or private; null: unknown. */
               type: string | null
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean | null
+              /** @description True if the platform warns before it is shown; null: unknown. */
               quarantined: boolean | null
+              /** @description Address. */
               url: string | null
+              /** @description Address of the icon; null: none. */
               icon_url: string | null
+              /** @description Address of the banner; null: none. */
               banner_url: string | null
+              /** @description Language code; null: unknown. */
               language: string | null
             } & {
               [key: string]: unknown
@@ -15317,22 +16419,39 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Each subforum that was found. */
             subforums: ({
+              /** @description Identifier, unique among objects of this kind. */
               id: string | null
+              /** @description Name. */
               name: string
+              /** @description Name with the prefix of the platform. */
               display_name_prefixed: string | null
+              /** @description Title. */
               title: string | null
+              /** @description Description in its own words. */
               description: string | null
+              /** @description Number of members; null: unknown. */
               subscribers: number | null
+              /** @description Users present at the time of the read; null: unknown. */
               active_users: number | null
+              /** @description Time of creation, ISO 8601, UTC; null: unknown. */
               created: string | null
+              /** @description Time of creation in epoch seconds; null: unknown. */
               created_utc: number | null
+              /** @description Type, such as public or private; null: unknown. */
               type: string | null
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean | null
+              /** @description True if the platform warns before it is shown; null: unknown. */
               quarantined: boolean | null
+              /** @description Address. */
               url: string | null
+              /** @description Address of the icon; null: none. */
               icon_url: string | null
+              /** @description Address of the banner; null: none. */
               banner_url: string | null
+              /** @description Language code; null: unknown. */
               language: string | null
             } & {
               [key: string]: unknown
@@ -15593,22 +16712,39 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Each subforum that was found. */
             subforums: ({
+              /** @description Identifier, unique among objects of this kind. */
               id: string | null
+              /** @description Name. */
               name: string
+              /** @description Name with the prefix of the platform. */
               display_name_prefixed: string | null
+              /** @description Title. */
               title: string | null
+              /** @description Description in its own words. */
               description: string | null
+              /** @description Number of members; null: unknown. */
               subscribers: number | null
+              /** @description Users present at the time of the read; null: unknown. */
               active_users: number | null
+              /** @description Time of creation, ISO 8601, UTC; null: unknown. */
               created: string | null
+              /** @description Time of creation in epoch seconds; null: unknown. */
               created_utc: number | null
+              /** @description Type, such as public or private; null: unknown. */
               type: string | null
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean | null
+              /** @description True if the platform warns before it is shown; null: unknown. */
               quarantined: boolean | null
+              /** @description Address. */
               url: string | null
+              /** @description Address of the icon; null: none. */
               icon_url: string | null
+              /** @description Address of the banner; null: none. */
               banner_url: string | null
+              /** @description Language code; null: unknown. */
               language: string | null
             } & {
               [key: string]: unknown
@@ -15909,20 +17045,31 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The posts. */
             posts: ({
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
+              /** @description Title. */
               title: string
+              /** @description Name of the author. */
               author: string
+              /** @description Name of the subforum. */
               subforum: string
+              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Votes up minus votes down.
+               */
               upvotes: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of comments, or the comments themselves.
+               */
               comments: number
               /**
                * Format: date-time
@@ -15931,35 +17078,56 @@ export interface operations {
               created: string
               /** @description Epoch seconds. */
               created_utc: number
+              /** @description Text as Markdown; empty: none. */
               text: string
               /** @description What a link post points to. */
               link_url: string | null
+              /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
+              /** @description True for content for adults; null: unknown. */
               over_18: boolean
+              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
+              /** @description True if no new comments are accepted. */
               locked: boolean
+              /** @description True if the post is pinned. */
               stickied: boolean
+              /** @description True for a text post. */
               is_self: boolean
+              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
+              /** @description True if the post repeats another one. */
               is_crosspost: boolean
+              /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
                 | ({
+                    /** @description Identifier, unique among objects of this kind. */
                     id: string
+                    /** @description Name of the subforum. */
                     subforum: string
+                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
                   })
                 | null
+              /** @description Label set by the community or the author; null: none. */
               flair: string | null
+              /** @description Host that a link post points to; null: none. */
               domain: string | null
+              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
+              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
+                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
+                /** @description Label set by the community or the author; null: none. */
                 flair: string | null
+                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -16231,11 +17399,17 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The moderators. */
             moderators: ({
+              /** @description Identifier, unique among objects of this kind. */
               id: string
+              /** @description Name. */
               name: string
+              /** @description Permissions of the moderator. */
               mod_permissions: string[]
+              /** @description Label of the moderator; null: none. */
               flair_text: string | null
+              /** @description Time at which the moderator joined; null: unknown. */
               added: string | null
             } & {
               [key: string]: unknown
@@ -16538,23 +17712,37 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The items. */
             items: (
               | ({
-                  /** @constant */
+                  /**
+                   * @description Kind of the object.
+                   * @constant
+                   */
                   kind: 'post'
                   /** @description Without prefix. */
                   id: string
                   /** @description t3_ and the id. */
                   name: string
+                  /** @description Title. */
                   title: string
+                  /** @description Name of the author. */
                   author: string
+                  /** @description Name of the subforum. */
                   subforum: string
+                  /** @description Path on the platform. */
                   permalink: string
                   /** @description The address of the post on the platform. */
                   url: string
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Votes up minus votes down.
+                   */
                   upvotes: number
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Number of comments, or the comments themselves.
+                   */
                   comments: number
                   /**
                    * Format: date-time
@@ -16563,35 +17751,56 @@ export interface operations {
                   created: string
                   /** @description Epoch seconds. */
                   created_utc: number
+                  /** @description Text as Markdown; empty: none. */
                   text: string
                   /** @description What a link post points to. */
                   link_url: string | null
+                  /** @description Share of votes that are up, 0 to 1; null: unknown. */
                   upvote_ratio: number | null
+                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean
+                  /** @description True if the post is marked as a spoiler. */
                   spoiler: boolean
+                  /** @description True if no new comments are accepted. */
                   locked: boolean
+                  /** @description True if the post is pinned. */
                   stickied: boolean
+                  /** @description True for a text post. */
                   is_self: boolean
+                  /** @description True if the platform hosts a video of the post. */
                   is_video: boolean
+                  /** @description True if the post repeats another one. */
                   is_crosspost: boolean
+                  /** @description The post that this one repeats; null: not a crosspost. */
                   crosspost_origin:
                     | ({
+                        /** @description Identifier, unique among objects of this kind. */
                         id: string
+                        /** @description Name of the subforum. */
                         subforum: string
+                        /** @description Path on the platform. */
                         permalink: string
                       } & {
                         [key: string]: unknown
                       })
                     | null
+                  /** @description Label set by the community or the author; null: none. */
                   flair: string | null
+                  /** @description Host that a link post points to; null: none. */
                   domain: string | null
+                  /** @description Kind of the media; null: none. */
                   media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+                  /** @description Address of a preview image; null: none. */
                   thumbnail_url: string | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
+                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
+                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
+                    /** @description Label set by the community or the author; null: none. */
                     flair: string | null
+                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -16600,21 +17809,35 @@ export interface operations {
                   [key: string]: unknown
                 })
               | ({
-                  /** @constant */
+                  /**
+                   * @description Kind of the object.
+                   * @constant
+                   */
                   kind: 'comment'
                   /** @description Without prefix. */
                   id: string
                   /** @description t1_ and the id. */
                   name: string
+                  /** @description Name of the author. */
                   author: string
+                  /** @description Text of the comment or message. */
                   body: string
+                  /** @description Name of the subforum. */
                   subforum: string
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Votes up minus votes down.
+                   */
                   upvotes: number
+                  /** @description Path on the platform. */
                   permalink: string
+                  /** @description Address. */
                   url: string
+                  /** @description Id of the post. */
                   post_id: string
+                  /** @description Title of the post; null: unknown. */
                   link_title: string | null
+                  /** @description Address of the post, or of its link; null: unknown. */
                   link_url: string | null
                   /**
                    * Format: date-time
@@ -16623,15 +17846,23 @@ export interface operations {
                   created: string
                   /** @description Epoch seconds. */
                   created_utc: number
+                  /** @description Id of the post or comment that it answers; null: unknown. */
                   parent_id: string | null
+                  /** @description True if the author also wrote the post. */
                   is_submitter: boolean
+                  /** @description Depth in the tree, 0 at the top; null: unknown. */
                   depth: number | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
+                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean | null
+                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
+                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
+                    /** @description Label set by the community or the author; null: none. */
                     flair: string | null
+                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -16945,23 +18176,37 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The items. */
             items: (
               | ({
-                  /** @constant */
+                  /**
+                   * @description Kind of the object.
+                   * @constant
+                   */
                   kind: 'post'
                   /** @description Without prefix. */
                   id: string
                   /** @description t3_ and the id. */
                   name: string
+                  /** @description Title. */
                   title: string
+                  /** @description Name of the author. */
                   author: string
+                  /** @description Name of the subforum. */
                   subforum: string
+                  /** @description Path on the platform. */
                   permalink: string
                   /** @description The address of the post on the platform. */
                   url: string
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Votes up minus votes down.
+                   */
                   upvotes: number
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Number of comments, or the comments themselves.
+                   */
                   comments: number
                   /**
                    * Format: date-time
@@ -16970,35 +18215,56 @@ export interface operations {
                   created: string
                   /** @description Epoch seconds. */
                   created_utc: number
+                  /** @description Text as Markdown; empty: none. */
                   text: string
                   /** @description What a link post points to. */
                   link_url: string | null
+                  /** @description Share of votes that are up, 0 to 1; null: unknown. */
                   upvote_ratio: number | null
+                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean
+                  /** @description True if the post is marked as a spoiler. */
                   spoiler: boolean
+                  /** @description True if no new comments are accepted. */
                   locked: boolean
+                  /** @description True if the post is pinned. */
                   stickied: boolean
+                  /** @description True for a text post. */
                   is_self: boolean
+                  /** @description True if the platform hosts a video of the post. */
                   is_video: boolean
+                  /** @description True if the post repeats another one. */
                   is_crosspost: boolean
+                  /** @description The post that this one repeats; null: not a crosspost. */
                   crosspost_origin:
                     | ({
+                        /** @description Identifier, unique among objects of this kind. */
                         id: string
+                        /** @description Name of the subforum. */
                         subforum: string
+                        /** @description Path on the platform. */
                         permalink: string
                       } & {
                         [key: string]: unknown
                       })
                     | null
+                  /** @description Label set by the community or the author; null: none. */
                   flair: string | null
+                  /** @description Host that a link post points to; null: none. */
                   domain: string | null
+                  /** @description Kind of the media; null: none. */
                   media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+                  /** @description Address of a preview image; null: none. */
                   thumbnail_url: string | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
+                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
+                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
+                    /** @description Label set by the community or the author; null: none. */
                     flair: string | null
+                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -17007,21 +18273,35 @@ export interface operations {
                   [key: string]: unknown
                 })
               | ({
-                  /** @constant */
+                  /**
+                   * @description Kind of the object.
+                   * @constant
+                   */
                   kind: 'comment'
                   /** @description Without prefix. */
                   id: string
                   /** @description t1_ and the id. */
                   name: string
+                  /** @description Name of the author. */
                   author: string
+                  /** @description Text of the comment or message. */
                   body: string
+                  /** @description Name of the subforum. */
                   subforum: string
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Votes up minus votes down.
+                   */
                   upvotes: number
+                  /** @description Path on the platform. */
                   permalink: string
+                  /** @description Address. */
                   url: string
+                  /** @description Id of the post. */
                   post_id: string
+                  /** @description Title of the post; null: unknown. */
                   link_title: string | null
+                  /** @description Address of the post, or of its link; null: unknown. */
                   link_url: string | null
                   /**
                    * Format: date-time
@@ -17030,15 +18310,23 @@ export interface operations {
                   created: string
                   /** @description Epoch seconds. */
                   created_utc: number
+                  /** @description Id of the post or comment that it answers; null: unknown. */
                   parent_id: string | null
+                  /** @description True if the author also wrote the post. */
                   is_submitter: boolean
+                  /** @description Depth in the tree, 0 at the top; null: unknown. */
                   depth: number | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
+                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean | null
+                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
+                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
+                    /** @description Label set by the community or the author; null: none. */
                     flair: string | null
+                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -17352,23 +18640,37 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The items. */
             items: (
               | ({
-                  /** @constant */
+                  /**
+                   * @description Kind of the object.
+                   * @constant
+                   */
                   kind: 'post'
                   /** @description Without prefix. */
                   id: string
                   /** @description t3_ and the id. */
                   name: string
+                  /** @description Title. */
                   title: string
+                  /** @description Name of the author. */
                   author: string
+                  /** @description Name of the subforum. */
                   subforum: string
+                  /** @description Path on the platform. */
                   permalink: string
                   /** @description The address of the post on the platform. */
                   url: string
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Votes up minus votes down.
+                   */
                   upvotes: number
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Number of comments, or the comments themselves.
+                   */
                   comments: number
                   /**
                    * Format: date-time
@@ -17377,35 +18679,56 @@ export interface operations {
                   created: string
                   /** @description Epoch seconds. */
                   created_utc: number
+                  /** @description Text as Markdown; empty: none. */
                   text: string
                   /** @description What a link post points to. */
                   link_url: string | null
+                  /** @description Share of votes that are up, 0 to 1; null: unknown. */
                   upvote_ratio: number | null
+                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean
+                  /** @description True if the post is marked as a spoiler. */
                   spoiler: boolean
+                  /** @description True if no new comments are accepted. */
                   locked: boolean
+                  /** @description True if the post is pinned. */
                   stickied: boolean
+                  /** @description True for a text post. */
                   is_self: boolean
+                  /** @description True if the platform hosts a video of the post. */
                   is_video: boolean
+                  /** @description True if the post repeats another one. */
                   is_crosspost: boolean
+                  /** @description The post that this one repeats; null: not a crosspost. */
                   crosspost_origin:
                     | ({
+                        /** @description Identifier, unique among objects of this kind. */
                         id: string
+                        /** @description Name of the subforum. */
                         subforum: string
+                        /** @description Path on the platform. */
                         permalink: string
                       } & {
                         [key: string]: unknown
                       })
                     | null
+                  /** @description Label set by the community or the author; null: none. */
                   flair: string | null
+                  /** @description Host that a link post points to; null: none. */
                   domain: string | null
+                  /** @description Kind of the media; null: none. */
                   media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+                  /** @description Address of a preview image; null: none. */
                   thumbnail_url: string | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
+                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
+                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
+                    /** @description Label set by the community or the author; null: none. */
                     flair: string | null
+                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -17414,21 +18737,35 @@ export interface operations {
                   [key: string]: unknown
                 })
               | ({
-                  /** @constant */
+                  /**
+                   * @description Kind of the object.
+                   * @constant
+                   */
                   kind: 'comment'
                   /** @description Without prefix. */
                   id: string
                   /** @description t1_ and the id. */
                   name: string
+                  /** @description Name of the author. */
                   author: string
+                  /** @description Text of the comment or message. */
                   body: string
+                  /** @description Name of the subforum. */
                   subforum: string
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Votes up minus votes down.
+                   */
                   upvotes: number
+                  /** @description Path on the platform. */
                   permalink: string
+                  /** @description Address. */
                   url: string
+                  /** @description Id of the post. */
                   post_id: string
+                  /** @description Title of the post; null: unknown. */
                   link_title: string | null
+                  /** @description Address of the post, or of its link; null: unknown. */
                   link_url: string | null
                   /**
                    * Format: date-time
@@ -17437,15 +18774,23 @@ export interface operations {
                   created: string
                   /** @description Epoch seconds. */
                   created_utc: number
+                  /** @description Id of the post or comment that it answers; null: unknown. */
                   parent_id: string | null
+                  /** @description True if the author also wrote the post. */
                   is_submitter: boolean
+                  /** @description Depth in the tree, 0 at the top; null: unknown. */
                   depth: number | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
+                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean | null
+                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
+                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
+                    /** @description Label set by the community or the author; null: none. */
                     flair: string | null
+                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -17759,23 +19104,37 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The items. */
             items: (
               | ({
-                  /** @constant */
+                  /**
+                   * @description Kind of the object.
+                   * @constant
+                   */
                   kind: 'post'
                   /** @description Without prefix. */
                   id: string
                   /** @description t3_ and the id. */
                   name: string
+                  /** @description Title. */
                   title: string
+                  /** @description Name of the author. */
                   author: string
+                  /** @description Name of the subforum. */
                   subforum: string
+                  /** @description Path on the platform. */
                   permalink: string
                   /** @description The address of the post on the platform. */
                   url: string
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Votes up minus votes down.
+                   */
                   upvotes: number
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Number of comments, or the comments themselves.
+                   */
                   comments: number
                   /**
                    * Format: date-time
@@ -17784,35 +19143,56 @@ export interface operations {
                   created: string
                   /** @description Epoch seconds. */
                   created_utc: number
+                  /** @description Text as Markdown; empty: none. */
                   text: string
                   /** @description What a link post points to. */
                   link_url: string | null
+                  /** @description Share of votes that are up, 0 to 1; null: unknown. */
                   upvote_ratio: number | null
+                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean
+                  /** @description True if the post is marked as a spoiler. */
                   spoiler: boolean
+                  /** @description True if no new comments are accepted. */
                   locked: boolean
+                  /** @description True if the post is pinned. */
                   stickied: boolean
+                  /** @description True for a text post. */
                   is_self: boolean
+                  /** @description True if the platform hosts a video of the post. */
                   is_video: boolean
+                  /** @description True if the post repeats another one. */
                   is_crosspost: boolean
+                  /** @description The post that this one repeats; null: not a crosspost. */
                   crosspost_origin:
                     | ({
+                        /** @description Identifier, unique among objects of this kind. */
                         id: string
+                        /** @description Name of the subforum. */
                         subforum: string
+                        /** @description Path on the platform. */
                         permalink: string
                       } & {
                         [key: string]: unknown
                       })
                     | null
+                  /** @description Label set by the community or the author; null: none. */
                   flair: string | null
+                  /** @description Host that a link post points to; null: none. */
                   domain: string | null
+                  /** @description Kind of the media; null: none. */
                   media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
+                  /** @description Address of a preview image; null: none. */
                   thumbnail_url: string | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
+                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
+                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
+                    /** @description Label set by the community or the author; null: none. */
                     flair: string | null
+                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -17821,21 +19201,35 @@ export interface operations {
                   [key: string]: unknown
                 })
               | ({
-                  /** @constant */
+                  /**
+                   * @description Kind of the object.
+                   * @constant
+                   */
                   kind: 'comment'
                   /** @description Without prefix. */
                   id: string
                   /** @description t1_ and the id. */
                   name: string
+                  /** @description Name of the author. */
                   author: string
+                  /** @description Text of the comment or message. */
                   body: string
+                  /** @description Name of the subforum. */
                   subforum: string
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Votes up minus votes down.
+                   */
                   upvotes: number
+                  /** @description Path on the platform. */
                   permalink: string
+                  /** @description Address. */
                   url: string
+                  /** @description Id of the post. */
                   post_id: string
+                  /** @description Title of the post; null: unknown. */
                   link_title: string | null
+                  /** @description Address of the post, or of its link; null: unknown. */
                   link_url: string | null
                   /**
                    * Format: date-time
@@ -17844,15 +19238,23 @@ export interface operations {
                   created: string
                   /** @description Epoch seconds. */
                   created_utc: number
+                  /** @description Id of the post or comment that it answers; null: unknown. */
                   parent_id: string | null
+                  /** @description True if the author also wrote the post. */
                   is_submitter: boolean
+                  /** @description Depth in the tree, 0 at the top; null: unknown. */
                   depth: number | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
+                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean | null
+                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
+                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
+                    /** @description Label set by the community or the author; null: none. */
                     flair: string | null
+                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -18110,15 +19512,23 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The sources. */
             sources: {
+              /** @description Name of the source, for the parameter source. */
               name: string
+              /** @description Kind of the source. */
               kind: string
+              /** @description Address. */
               url: string
+              /** @description Calls that the source supports. */
               capabilities: string[]
               /** @description Names of places as this source writes them. */
               place_examples: string[]
+              /** @description How completeness is proven; null: unknown. */
               proof: string | null
+              /** @description True if the last request to the source succeeded. */
               reachable: boolean
+              /** @description Time at which the source ends; null: no end is planned. */
               ends_at: string | null
             }[]
           }
@@ -18282,7 +19692,10 @@ export interface operations {
              * @default false
              */
             fold_accents?: boolean
-            /** @default false */
+            /**
+             * @description True: keywords match only in this case.
+             * @default false
+             */
             case_sensitive?: boolean
             /** @description Any of these patterns matches; RE2's syntax. */
             regex?: string[]
@@ -18300,7 +19713,9 @@ export interface operations {
             flair?: string | string[]
             /** @description None of these is the post's flair. */
             exclude_flair?: string | string[]
+            /** @description True: only posts with a label; false: only those without. */
             has_flair?: boolean
+            /** @description Types of post that match, one or several. */
             post_type?:
               | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')
               | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')[]
@@ -18321,6 +19736,7 @@ export interface operations {
              * @description Minimum of relevance.score × 100. Matches below it are listed as suppressed.
              */
             min_relevance?: number
+            /** @description Intents of the text that match, one or several. */
             intent?:
               | (
                   | 'question'
@@ -18338,6 +19754,7 @@ export interface operations {
                   | 'praise'
                   | 'discussion'
                 )[]
+            /** @description Sentiments of the text that match, one or several. */
             sentiment?:
               | ('positive' | 'negative' | 'mixed' | 'neutral')
               | ('positive' | 'negative' | 'mixed' | 'neutral')[]
@@ -18462,8 +19879,12 @@ export interface operations {
            * @enum {string}
            */
           targets?: 'all' | 'listed' | 'none'
+          /** @description Name. */
           name?: string | null
-          /** Format: int64 */
+          /**
+           * Format: int64
+           * @description Requested interval of the checks, in seconds.
+           */
           cadence_s?: number
           /** @description Quiet hours, digests and alarms. Replaces all rules at once; null removes them. */
           attention?: {
@@ -18477,6 +19898,7 @@ export interface operations {
              * @default []
              */
             quiet_hours?: {
+              /** @description Local time at which they start, HH:MM. */
               from: string
               /** @description Not later than from: on the next day. */
               to: string
@@ -18499,8 +19921,12 @@ export interface operations {
              * @default null
              */
             digest?: {
-              /** @enum {string} */
+              /**
+               * @description Period of the digest.
+               * @enum {string}
+               */
               every: 'day' | 'week'
+              /** @description Local time of day at which the digest is sent, HH:MM. */
               at: string
               /**
                * @description Day of a weekly digest; null: every is day.
@@ -18513,6 +19939,7 @@ export interface operations {
              * @default []
              */
             targets?: {
+              /** @description Id of the target; null: none. */
               webhook_id: string
               /**
                * @description Null: that of the monitor.
@@ -18524,6 +19951,7 @@ export interface operations {
                * @default []
                */
               quiet_hours?: {
+                /** @description Local time at which they start, HH:MM. */
                 from: string
                 /** @description Not later than from: on the next day. */
                 to: string
@@ -18546,8 +19974,12 @@ export interface operations {
                * @default null
                */
               digest?: {
-                /** @enum {string} */
+                /**
+                 * @description Period of the digest.
+                 * @enum {string}
+                 */
                 every: 'day' | 'week'
+                /** @description Local time of day at which the digest is sent, HH:MM. */
                 at: string
                 /**
                  * @description Day of a weekly digest; null: every is day.
@@ -18571,7 +20003,10 @@ export interface operations {
              * @default null
              */
             escalate?: {
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Minutes between two repeats of an alarm.
+               */
               every_min: number
               /**
                * Format: int64
@@ -18581,6 +20016,7 @@ export interface operations {
               max?: number
             } | null
           } | null
+          /** @description Id of the item after which matching starts; absent: now. */
           baseline_item_id?: string
         }
       }
@@ -18633,8 +20069,11 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
+            /** @description Name. */
             name: string | null
+            /** @description Conditions that an item has to meet. */
             filter_spec: {
               [key: string]: unknown
             }
@@ -18654,13 +20093,21 @@ export interface operations {
              * @enum {string}
              */
             targets: 'all' | 'listed' | 'none'
+            /** @description False while it is paused or disabled. */
             active: boolean
             /** @description Why the service has paused it, until active is set again. filter_too_slow: its patterns took more processor time than a monitor has. */
             pause_reason: 'filter_too_slow' | null
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time of creation.
+             */
             created_at: string
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time of the last change.
+             */
             updated_at: string
+            /** @description Time of the newest match; null: none so far. */
             last_match_at: string | null
             /** @description Quiet hours, digests and alarms, with all defaults; null: none. */
             attention: {
@@ -18674,6 +20121,7 @@ export interface operations {
                * @default []
                */
               quiet_hours: {
+                /** @description Local time at which they start, HH:MM. */
                 from: string
                 /** @description Not later than from: on the next day. */
                 to: string
@@ -18696,8 +20144,12 @@ export interface operations {
                * @default null
                */
               digest: {
-                /** @enum {string} */
+                /**
+                 * @description Period of the digest.
+                 * @enum {string}
+                 */
                 every: 'day' | 'week'
+                /** @description Local time of day at which the digest is sent, HH:MM. */
                 at: string
                 /**
                  * @description Day of a weekly digest; null: every is day.
@@ -18710,6 +20162,7 @@ export interface operations {
                * @default []
                */
               targets: {
+                /** @description Id of the target; null: none. */
                 webhook_id: string
                 /**
                  * @description Null: that of the monitor.
@@ -18721,6 +20174,7 @@ export interface operations {
                  * @default []
                  */
                 quiet_hours: {
+                  /** @description Local time at which they start, HH:MM. */
                   from: string
                   /** @description Not later than from: on the next day. */
                   to: string
@@ -18743,8 +20197,12 @@ export interface operations {
                  * @default null
                  */
                 digest: {
-                  /** @enum {string} */
+                  /**
+                   * @description Period of the digest.
+                   * @enum {string}
+                   */
                   every: 'day' | 'week'
+                  /** @description Local time of day at which the digest is sent, HH:MM. */
                   at: string
                   /**
                    * @description Day of a weekly digest; null: every is day.
@@ -18768,7 +20226,10 @@ export interface operations {
                * @default null
                */
               escalate: {
-                /** Format: int64 */
+                /**
+                 * Format: int64
+                 * @description Minutes between two repeats of an alarm.
+                 */
                 every_min: number
                 /**
                  * Format: int64
@@ -18780,9 +20241,14 @@ export interface operations {
             } | null
             /** @description Matches as Atom; anyone with this address can read them. */
             feed_url: string
+            /** @description Feeds that are read for the monitor. */
             streams: ({
+              /** @description Identifier, unique among objects of this kind. */
               id: string
-              /** @enum {string} */
+              /**
+               * @description Kind of the object.
+               * @enum {string}
+               */
               kind:
                 | 'posts'
                 | 'comments'
@@ -18791,6 +20257,7 @@ export interface operations {
                 | 'user_posts'
                 | 'user_comments'
                 | 'stream'
+              /** @description Name of the subforum; null: the stream is not of one. */
               subforum: string | null
               /**
                * Format: int64
@@ -19031,9 +20498,13 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The monitors, or their number. */
             monitors: ({
+              /** @description Identifier, unique among objects of this kind. */
               id: string
+              /** @description Name. */
               name: string | null
+              /** @description Conditions that an item has to meet. */
               filter_spec: {
                 [key: string]: unknown
               }
@@ -19053,13 +20524,21 @@ export interface operations {
                * @enum {string}
                */
               targets: 'all' | 'listed' | 'none'
+              /** @description False while it is paused or disabled. */
               active: boolean
               /** @description Why the service has paused it, until active is set again. filter_too_slow: its patterns took more processor time than a monitor has. */
               pause_reason: 'filter_too_slow' | null
-              /** Format: date-time */
+              /**
+               * Format: date-time
+               * @description Time of creation.
+               */
               created_at: string
-              /** Format: date-time */
+              /**
+               * Format: date-time
+               * @description Time of the last change.
+               */
               updated_at: string
+              /** @description Time of the newest match; null: none so far. */
               last_match_at: string | null
               /** @description Quiet hours, digests and alarms, with all defaults; null: none. */
               attention: {
@@ -19073,6 +20552,7 @@ export interface operations {
                  * @default []
                  */
                 quiet_hours: {
+                  /** @description Local time at which they start, HH:MM. */
                   from: string
                   /** @description Not later than from: on the next day. */
                   to: string
@@ -19095,8 +20575,12 @@ export interface operations {
                  * @default null
                  */
                 digest: {
-                  /** @enum {string} */
+                  /**
+                   * @description Period of the digest.
+                   * @enum {string}
+                   */
                   every: 'day' | 'week'
+                  /** @description Local time of day at which the digest is sent, HH:MM. */
                   at: string
                   /**
                    * @description Day of a weekly digest; null: every is day.
@@ -19109,6 +20593,7 @@ export interface operations {
                  * @default []
                  */
                 targets: {
+                  /** @description Id of the target; null: none. */
                   webhook_id: string
                   /**
                    * @description Null: that of the monitor.
@@ -19120,6 +20605,7 @@ export interface operations {
                    * @default []
                    */
                   quiet_hours: {
+                    /** @description Local time at which they start, HH:MM. */
                     from: string
                     /** @description Not later than from: on the next day. */
                     to: string
@@ -19142,8 +20628,12 @@ export interface operations {
                    * @default null
                    */
                   digest: {
-                    /** @enum {string} */
+                    /**
+                     * @description Period of the digest.
+                     * @enum {string}
+                     */
                     every: 'day' | 'week'
+                    /** @description Local time of day at which the digest is sent, HH:MM. */
                     at: string
                     /**
                      * @description Day of a weekly digest; null: every is day.
@@ -19167,7 +20657,10 @@ export interface operations {
                  * @default null
                  */
                 escalate: {
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Minutes between two repeats of an alarm.
+                   */
                   every_min: number
                   /**
                    * Format: int64
@@ -19179,9 +20672,14 @@ export interface operations {
               } | null
               /** @description Matches as Atom; anyone with this address can read them. */
               feed_url: string
+              /** @description Feeds that are read for the monitor. */
               streams: ({
+                /** @description Identifier, unique among objects of this kind. */
                 id: string
-                /** @enum {string} */
+                /**
+                 * @description Kind of the object.
+                 * @enum {string}
+                 */
                 kind:
                   | 'posts'
                   | 'comments'
@@ -19190,6 +20688,7 @@ export interface operations {
                   | 'user_posts'
                   | 'user_comments'
                   | 'stream'
+                /** @description Name of the subforum; null: the stream is not of one. */
                 subforum: string | null
                 /**
                  * Format: int64
@@ -19202,15 +20701,29 @@ export interface operations {
             } & {
               [key: string]: unknown
             })[]
+            /** @description Monitors that the plan allows. */
             slots: {
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number in use.
+               */
               used: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Sum of the period, or the number that the plan allows.
+               */
               total: number
+              /** @description Name of the plan. */
               tier: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Occupied slots for monitors of the whole platform.
+               */
               sitewide_used: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Slots for monitors of the whole platform.
+               */
               sitewide_total: number
             } & {
               [key: string]: unknown
@@ -19325,7 +20838,9 @@ export interface operations {
          *     }
          */
         'application/json': {
+          /** @description Identifier, unique among objects of this kind. */
           id?: string
+          /** @description Id of the monitor. */
           monitor_id?: string
           /** @description The filter of a monitor. All given fields must match; at least one place or keyword is required. */
           filter_spec?: {
@@ -19371,7 +20886,10 @@ export interface operations {
              * @default false
              */
             fold_accents?: boolean
-            /** @default false */
+            /**
+             * @description True: keywords match only in this case.
+             * @default false
+             */
             case_sensitive?: boolean
             /** @description Any of these patterns matches; RE2's syntax. */
             regex?: string[]
@@ -19389,7 +20907,9 @@ export interface operations {
             flair?: string | string[]
             /** @description None of these is the post's flair. */
             exclude_flair?: string | string[]
+            /** @description True: only posts with a label; false: only those without. */
             has_flair?: boolean
+            /** @description Types of post that match, one or several. */
             post_type?:
               | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')
               | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')[]
@@ -19410,6 +20930,7 @@ export interface operations {
              * @description Minimum of relevance.score × 100. Matches below it are listed as suppressed.
              */
             min_relevance?: number
+            /** @description Intents of the text that match, one or several. */
             intent?:
               | (
                   | 'question'
@@ -19427,6 +20948,7 @@ export interface operations {
                   | 'praise'
                   | 'discussion'
                 )[]
+            /** @description Sentiments of the text that match, one or several. */
             sentiment?:
               | ('positive' | 'negative' | 'mixed' | 'neutral')
               | ('positive' | 'negative' | 'mixed' | 'neutral')[]
@@ -19544,6 +21066,7 @@ export interface operations {
              */
             group_window_s?: number
           }
+          /** @description False while it is paused or disabled. */
           active?: boolean
           /** @description The webhooks to deliver to. Null or empty: every active one, unless targets is none. */
           webhook_ids?: string[] | null
@@ -19552,8 +21075,12 @@ export interface operations {
            * @enum {string}
            */
           targets?: 'all' | 'listed' | 'none'
+          /** @description Name. */
           name?: string | null
-          /** Format: int64 */
+          /**
+           * Format: int64
+           * @description Requested interval of the checks, in seconds.
+           */
           cadence_s?: number
           /** @description Quiet hours, digests and alarms. Replaces all rules at once; null removes them. */
           attention?: {
@@ -19567,6 +21094,7 @@ export interface operations {
              * @default []
              */
             quiet_hours?: {
+              /** @description Local time at which they start, HH:MM. */
               from: string
               /** @description Not later than from: on the next day. */
               to: string
@@ -19589,8 +21117,12 @@ export interface operations {
              * @default null
              */
             digest?: {
-              /** @enum {string} */
+              /**
+               * @description Period of the digest.
+               * @enum {string}
+               */
               every: 'day' | 'week'
+              /** @description Local time of day at which the digest is sent, HH:MM. */
               at: string
               /**
                * @description Day of a weekly digest; null: every is day.
@@ -19603,6 +21135,7 @@ export interface operations {
              * @default []
              */
             targets?: {
+              /** @description Id of the target; null: none. */
               webhook_id: string
               /**
                * @description Null: that of the monitor.
@@ -19614,6 +21147,7 @@ export interface operations {
                * @default []
                */
               quiet_hours?: {
+                /** @description Local time at which they start, HH:MM. */
                 from: string
                 /** @description Not later than from: on the next day. */
                 to: string
@@ -19636,8 +21170,12 @@ export interface operations {
                * @default null
                */
               digest?: {
-                /** @enum {string} */
+                /**
+                 * @description Period of the digest.
+                 * @enum {string}
+                 */
                 every: 'day' | 'week'
+                /** @description Local time of day at which the digest is sent, HH:MM. */
                 at: string
                 /**
                  * @description Day of a weekly digest; null: every is day.
@@ -19661,7 +21199,10 @@ export interface operations {
              * @default null
              */
             escalate?: {
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Minutes between two repeats of an alarm.
+               */
               every_min: number
               /**
                * Format: int64
@@ -19722,8 +21263,11 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
+            /** @description Name. */
             name: string | null
+            /** @description Conditions that an item has to meet. */
             filter_spec: {
               [key: string]: unknown
             }
@@ -19743,13 +21287,21 @@ export interface operations {
              * @enum {string}
              */
             targets: 'all' | 'listed' | 'none'
+            /** @description False while it is paused or disabled. */
             active: boolean
             /** @description Why the service has paused it, until active is set again. filter_too_slow: its patterns took more processor time than a monitor has. */
             pause_reason: 'filter_too_slow' | null
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time of creation.
+             */
             created_at: string
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time of the last change.
+             */
             updated_at: string
+            /** @description Time of the newest match; null: none so far. */
             last_match_at: string | null
             /** @description Quiet hours, digests and alarms, with all defaults; null: none. */
             attention: {
@@ -19763,6 +21315,7 @@ export interface operations {
                * @default []
                */
               quiet_hours: {
+                /** @description Local time at which they start, HH:MM. */
                 from: string
                 /** @description Not later than from: on the next day. */
                 to: string
@@ -19785,8 +21338,12 @@ export interface operations {
                * @default null
                */
               digest: {
-                /** @enum {string} */
+                /**
+                 * @description Period of the digest.
+                 * @enum {string}
+                 */
                 every: 'day' | 'week'
+                /** @description Local time of day at which the digest is sent, HH:MM. */
                 at: string
                 /**
                  * @description Day of a weekly digest; null: every is day.
@@ -19799,6 +21356,7 @@ export interface operations {
                * @default []
                */
               targets: {
+                /** @description Id of the target; null: none. */
                 webhook_id: string
                 /**
                  * @description Null: that of the monitor.
@@ -19810,6 +21368,7 @@ export interface operations {
                  * @default []
                  */
                 quiet_hours: {
+                  /** @description Local time at which they start, HH:MM. */
                   from: string
                   /** @description Not later than from: on the next day. */
                   to: string
@@ -19832,8 +21391,12 @@ export interface operations {
                  * @default null
                  */
                 digest: {
-                  /** @enum {string} */
+                  /**
+                   * @description Period of the digest.
+                   * @enum {string}
+                   */
                   every: 'day' | 'week'
+                  /** @description Local time of day at which the digest is sent, HH:MM. */
                   at: string
                   /**
                    * @description Day of a weekly digest; null: every is day.
@@ -19857,7 +21420,10 @@ export interface operations {
                * @default null
                */
               escalate: {
-                /** Format: int64 */
+                /**
+                 * Format: int64
+                 * @description Minutes between two repeats of an alarm.
+                 */
                 every_min: number
                 /**
                  * Format: int64
@@ -19869,9 +21435,14 @@ export interface operations {
             } | null
             /** @description Matches as Atom; anyone with this address can read them. */
             feed_url: string
+            /** @description Feeds that are read for the monitor. */
             streams: ({
+              /** @description Identifier, unique among objects of this kind. */
               id: string
-              /** @enum {string} */
+              /**
+               * @description Kind of the object.
+               * @enum {string}
+               */
               kind:
                 | 'posts'
                 | 'comments'
@@ -19880,6 +21451,7 @@ export interface operations {
                 | 'user_posts'
                 | 'user_comments'
                 | 'stream'
+              /** @description Name of the subforum; null: the stream is not of one. */
               subforum: string | null
               /**
                * Format: int64
@@ -20068,7 +21640,9 @@ export interface operations {
          *     }
          */
         'application/json': {
+          /** @description Identifier, unique among objects of this kind. */
           id?: string
+          /** @description Id of the monitor. */
           monitor_id?: string
         }
       }
@@ -20089,8 +21663,12 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @constant */
+            /**
+             * @description True: the monitor is gone.
+             * @constant
+             */
             removed: true
+            /** @description Identifier, unique among objects of this kind. */
             id: string
           } & {
             [key: string]: unknown
@@ -20252,7 +21830,9 @@ export interface operations {
          *     }
          */
         'application/json': {
+          /** @description Identifier, unique among objects of this kind. */
           id?: string
+          /** @description Id of the monitor. */
           monitor_id?: string
         }
       }
@@ -20273,8 +21853,12 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of alarms that this call acknowledged.
+             */
             acknowledged: number
           }
         }
@@ -20500,13 +22084,21 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
+            /** @description False while it is paused or disabled. */
             active: boolean
             /** @description Why the service has paused it, until active is set again. filter_too_slow: its patterns took more processor time than a monitor has. */
             pause_reason: 'filter_too_slow' | null
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Maximum number of deliveries a day.
+             */
             daily_delivery_ceiling: number
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Deliveries that were accepted in the last 24 hours.
+             */
             delivered_24h: number
             /**
              * Format: int64
@@ -20523,72 +22115,135 @@ export interface operations {
              * @description A lower bound.
              */
             suppressed_24h: number
+            /** @description Matches that were not delivered, by cause. */
             suppressed_breakdown: {
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Matches beyond the daily ceiling of the plan.
+               */
               ceiling: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Matches that were too old when they were found.
+               */
               stale: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Matches below min_relevance.
+               */
               low_relevance: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Suppressed matches without a known cause.
+               */
               unknown: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Sum of the causes.
+               */
               sampled: number
+              /** @description True if not every match beyond the ceiling is counted. */
               sample_truncated: boolean
+              /** @description True if every suppressed match has a known cause. */
               resolved: boolean
+              /** @description Why causes are unknown; null: all are known. */
               unresolved_reason: string | null
             } & {
               [key: string]: unknown
             }
+            /** @description True if the daily ceiling of deliveries is reached. */
             ceiling_reached: boolean
+            /** @description Time of the newest match; null: none so far. */
             last_match_at: string | null
+            /** @description Proof of what was read in the last 24 hours. */
             coverage_24h: {
-              /** @enum {string} */
+              /**
+               * @description Current state.
+               * @enum {string}
+               */
               status: 'complete' | 'degraded' | 'partial' | 'unknown'
+              /** @description Explanation; null: none. */
               reason: string | null
               /** @description How its feeds prove that nothing was missed: time_listing (polls and audits of listings), keyset, dense or sparse_walk (by ids). */
               proof: string[]
-              /** Format: date-time */
+              /**
+               * Format: date-time
+               * @description Start of the state or of the window.
+               */
               since: string
+              /** @description Time up to which an audit has compared the items; null: none so far. */
               audited_until: string | null
+              /** @description Seconds between two audits; null: none is planned. */
               audit_interval_s: number | null
+              /** @description Ranges that may be incomplete. */
               gaps: ({
+                /** @description Name of the stream; null: all of them. */
                 stream: string
+                /** @description Explanation; null: none. */
                 reason: string
-                /** Format: date-time */
+                /**
+                 * Format: date-time
+                 * @description Time of the event.
+                 */
                 at: string
+                /** @description Start of the gap; null: unknown. */
                 from: string | null
+                /** @description End of the range; null: still open. */
                 until: string | null
+                /** @description Estimated number of missed items; null: unknown. */
                 missed_estimate: number | null
                 /** @description First id of a further source that had no item (reason unanswered) or was not read (skipped). Null: a gap in time. */
                 from_id: number | null
+                /** @description Last id of the range; null: open. */
                 to_id: number | null
+                /** @description Time at which a later check completed it; null: open. */
                 healed_at: string | null
               } & {
                 [key: string]: unknown
               })[]
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of gaps in this answer.
+               */
               gaps_returned: number
+              /** @description True if there are more gaps than the answer holds. */
               gaps_truncated: boolean
+              /** @description Number of gaps in the last 24 hours; null: unknown. */
               gap_events_24h: number | null
               /** @description Number of the gap events that no later check has healed. */
               gaps_open: number | null
+              /** @description Posts of the window that are known to exist; null: unknown. */
               posts_in_window_at_least: number | null
+              /** @description Estimated number of missed posts; null: unknown. */
               posts_missed_estimate: number | null
+              /** @description Gaps and downtimes of the window. */
               observed_events: ({
+                /** @description Kind of the object. */
                 kind: string
-                /** Format: date-time */
+                /**
+                 * Format: date-time
+                 * @description Time of the event.
+                 */
                 at: string
+                /** @description End of the range; null: still open. */
                 until: string | null
+                /** @description Name of the stream; null: all of them. */
                 stream: string | null
               } & {
                 [key: string]: unknown
               })[]
+              /** @description Events during which items may have been missed. */
               unobserved_events: ({
+                /** @description Kind of the object. */
                 kind: string
-                /** Format: date-time */
+                /**
+                 * Format: date-time
+                 * @description Time of the event.
+                 */
                 at: string
+                /** @description End of the range; null: still open. */
                 until: string | null
+                /** @description Name of the stream; null: all of them. */
                 stream: string | null
               } & {
                 [key: string]: unknown
@@ -20599,17 +22254,29 @@ export interface operations {
             /** @description Coverage of each further source; absent if the monitor has none. */
             sources?:
               | ({
+                  /** @description Name of the source. */
                   source: string
-                  /** @enum {string} */
+                  /**
+                   * @description Current state.
+                   * @enum {string}
+                   */
                   status: 'complete' | 'degraded' | 'partial' | 'unknown'
+                  /** @description Explanation; null: none. */
                   reason: string | null
+                  /** @description How completeness is proven; null: unknown. */
                   proof: string | null
                   /** @description Ids that are proven, both inclusive. */
                   proven:
                     | ({
-                        /** Format: int64 */
+                        /**
+                         * Format: int64
+                         * @description First id of the range.
+                         */
                         from_id: number
-                        /** Format: int64 */
+                        /**
+                         * Format: int64
+                         * @description Last id of the range; null: open.
+                         */
                         to_id: number
                       } & {
                         [key: string]: unknown
@@ -20618,24 +22285,39 @@ export interface operations {
                   /** @description Ids that the next checks will read. */
                   behind:
                     | ({
-                        /** Format: int64 */
+                        /**
+                         * Format: int64
+                         * @description First id of the range.
+                         */
                         from_id: number
-                        /** Format: int64 */
+                        /**
+                         * Format: int64
+                         * @description Last id of the range; null: open.
+                         */
                         to_id: number
                       } & {
                         [key: string]: unknown
                       })
                     | null
-                  /** Format: int64 */
+                  /**
+                   * Format: int64
+                   * @description Ids between the newest one and the last that was read.
+                   */
                   lag_ids: number
                   /** @description Seconds since the instant up to which everything was read. */
                   lag_s: number | null
                   /** @description Items since `since` were read again up to `at`: what had come late under an old id, or had changed, was matched. Null: none were, or the source needs no such pass. */
                   reread:
                     | ({
-                        /** Format: date-time */
+                        /**
+                         * Format: date-time
+                         * @description Start of the state or of the window.
+                         */
                         since: string
-                        /** Format: date-time */
+                        /**
+                         * Format: date-time
+                         * @description Time of the event.
+                         */
                         at: string
                       } & {
                         [key: string]: unknown
@@ -20643,28 +22325,49 @@ export interface operations {
                     | null
                   /** @description Numbers of ids that had no item, or were not read, when it was their turn. */
                   missing: {
-                    /** Format: int64 */
+                    /**
+                     * Format: int64
+                     * @description Ids that were found to be missing.
+                     */
                     found: number
-                    /** Format: int64 */
+                    /**
+                     * Format: int64
+                     * @description Gaps, or ids, that a later check completed.
+                     */
                     healed: number
-                    /** Format: int64 */
+                    /**
+                     * Format: int64
+                     * @description Ids that are still missing.
+                     */
                     open: number
                   } & {
                     [key: string]: unknown
                   }
                   /** @description Ids that are still missing. retry_at null: they are not requested again. */
                   open: ({
-                    /** Format: int64 */
+                    /**
+                     * Format: int64
+                     * @description First id of the range.
+                     */
                     from_id: number
-                    /** Format: int64 */
+                    /**
+                     * Format: int64
+                     * @description Last id of the range; null: open.
+                     */
                     to_id: number
+                    /** @description Explanation; null: none. */
                     reason: string
-                    /** Format: date-time */
+                    /**
+                     * Format: date-time
+                     * @description Time of the event.
+                     */
                     at: string
+                    /** @description Time of the next request; null: no further one. */
                     retry_at: string | null
                   } & {
                     [key: string]: unknown
                   })[]
+                  /** @description True if there are more missing ids than the answer holds. */
                   open_truncated: boolean
                   /** @description Items that the source has named as changed and that were not read since; oldest_at: when the first of them was named. dropped_24h: not to be read any more. Null: the source names no changes. */
                   changes:
@@ -20682,12 +22385,20 @@ export interface operations {
                   [key: string]: unknown
                 })[]
               | null
+            /** @description State of each stream of the monitor. */
             stream_liveness: {
-              /** @enum {string} */
+              /**
+               * @description Current state.
+               * @enum {string}
+               */
               status: 'live' | 'degraded' | 'unknown'
+              /** @description Explanation; null: none. */
               reason: string | null
+              /** @description Feeds that are read for the monitor. */
               streams: ({
+                /** @description Identifier, unique among objects of this kind. */
                 id: string
+                /** @description Explanation; null: none. */
                 reason: string
               } & {
                 [key: string]: unknown
@@ -20695,16 +22406,26 @@ export interface operations {
             } & {
               [key: string]: unknown
             }
+            /** @description Promised and actual interval of the checks. */
             cadence: {
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Promised interval of the checks, in seconds.
+               */
               promised_cadence_s: number
+              /** @description Requested interval of the checks, in seconds; null: the default. */
               requested_cadence_s: number | null
               /** @description True while every feed is polled as often as promised, by its interval and by its last check; null while unknown. */
               meets_entitlement: boolean | null
+              /** @description Seconds since the last check of the slowest stream; null: unknown. */
               last_checked_s_ago: number | null
+              /** @description Age of the oldest check divided by the promised interval; null: unknown. */
               freshness_ratio: number | null
+              /** @description True if that age is near enough to the promised interval; null: unknown. */
               within_margin: boolean | null
+              /** @description Stream with the oldest check; null: unknown. */
               slowest_stream: string | null
+              /** @description Why the actual interval is unknown; null: it is known. */
               unknown_reason: string | null
             } & {
               [key: string]: unknown
@@ -20716,16 +22437,25 @@ export interface operations {
                * @enum {string}
                */
               kind: 'silent' | 'degraded'
-              /** Format: date-time */
+              /**
+               * Format: date-time
+               * @description Start of the state or of the window.
+               */
               since: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of repeats so far.
+               */
               repeats: number
               /**
                * Format: date-time
                * @description Null: it is not repeated any more.
                */
               next_repeat_at: string | null
-              /** Format: date-time */
+              /**
+               * Format: date-time
+               * @description Time of the acknowledgement; null: not yet.
+               */
               acknowledged_at: string | null
             }[]
           } & {
@@ -20872,16 +22602,23 @@ export interface operations {
          *     }
          */
         'application/json': {
+          /** @description Identifier, unique among objects of this kind. */
           id?: string
+          /** @description Id of the target; null: none. */
           webhook_id?: string
+          /** @description Address. */
           url?: string
           /** @description Access token of kinds ntfy, telegram, gotify, matrix, mqtt; password of kind mqtt. Never shown again. */
           token?: string | null
           /** @description User of kind mqtt. */
           username?: string | null
+          /** @description Name. */
           name?: string | null
+          /** @description False while it is paused or disabled. */
           active?: boolean
+          /** @description Maximum number of deliveries a second; null: the default. */
           max_per_second?: number | null
+          /** @description True: a delivery waits until the one before it has ended. */
           ordered?: boolean
         }
       }
@@ -20910,8 +22647,12 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
-            /** @enum {string} */
+            /**
+             * @description Kind of the object.
+             * @enum {string}
+             */
             kind:
               | 'webhook'
               | 'slack'
@@ -20922,14 +22663,21 @@ export interface operations {
               | 'gotify'
               | 'matrix'
               | 'mqtt'
+            /** @description Address. */
             url: string
+            /** @description Time of creation. */
             created_at: string
             /** @description True if it takes deliveries: enabled, confirmed and not paused. */
             active: boolean
+            /** @description Time at which it was paused; null: it is not. */
             paused_at: string | null
+            /** @description Why it was paused; null: it is not. */
             pause_reason: ('failing' | 'gone') | null
+            /** @description Name. */
             name: string | null
+            /** @description Maximum number of deliveries a second; null: the default. */
             max_per_second: number | null
+            /** @description True: a delivery waits until the one before it has ended. */
             ordered: boolean
             /** @description Kinds ntfy, telegram, gotify, matrix, mqtt only: true if a token or password is stored. */
             has_credentials?: boolean
@@ -21091,10 +22839,13 @@ export interface operations {
          *     }
          */
         'application/json': {
+          /** @description Identifier, unique among objects of this kind. */
           id?: string
+          /** @description Id of the target; null: none. */
           webhook_id?: string
           /**
            * Format: int64
+           * @description Seconds during which the old secret also signs.
            * @default 0
            */
           overlap_s?: number
@@ -21118,8 +22869,11 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
+            /** @description Signing secret; it is not shown again. */
             secret: string
+            /** @description Time until which the old secret also signs; null: it ended. */
             old_secret_until: string | null
           }
         }
@@ -21279,7 +23033,10 @@ export interface operations {
          *     }
          */
         'application/json': {
-          /** @enum {string} */
+          /**
+           * @description Kind of the object.
+           * @enum {string}
+           */
           kind?:
             | 'webhook'
             | 'slack'
@@ -21290,7 +23047,9 @@ export interface operations {
             | 'gotify'
             | 'matrix'
             | 'mqtt'
+          /** @description Address. */
           url: string
+          /** @description Name. */
           name?: string | null
           /** @description Access token of kinds ntfy, telegram, gotify, matrix, mqtt; password of kind mqtt. Never shown again. */
           token?: string | null
@@ -21325,8 +23084,12 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
-            /** @enum {string} */
+            /**
+             * @description Kind of the object.
+             * @enum {string}
+             */
             kind:
               | 'webhook'
               | 'slack'
@@ -21337,18 +23100,27 @@ export interface operations {
               | 'gotify'
               | 'matrix'
               | 'mqtt'
+            /** @description Address. */
             url: string
+            /** @description Time of creation. */
             created_at: string
             /** @description True if it takes deliveries: enabled, confirmed and not paused. */
             active: boolean
+            /** @description Time at which it was paused; null: it is not. */
             paused_at: string | null
+            /** @description Why it was paused; null: it is not. */
             pause_reason: ('failing' | 'gone') | null
+            /** @description Name. */
             name: string | null
+            /** @description Maximum number of deliveries a second; null: the default. */
             max_per_second: number | null
+            /** @description True: a delivery waits until the one before it has ended. */
             ordered: boolean
             /** @description Kinds ntfy, telegram, gotify, matrix, mqtt only: true if a token or password is stored. */
             has_credentials?: boolean
+            /** @description Signing secret; it is not shown again. */
             secret: string
+            /** @description Host of the address that decided the kind; null: the kind was given, or is the default. */
             kind_inferred_from: string | null
             /** @description Kind email only: sent, or an error code. */
             confirmation?: string
@@ -21603,9 +23375,14 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The targets. */
             webhooks: {
+              /** @description Identifier, unique among objects of this kind. */
               id: string
-              /** @enum {string} */
+              /**
+               * @description Kind of the object.
+               * @enum {string}
+               */
               kind:
                 | 'webhook'
                 | 'slack'
@@ -21616,17 +23393,25 @@ export interface operations {
                 | 'gotify'
                 | 'matrix'
                 | 'mqtt'
+              /** @description Address of the receiver. */
               url: string
+              /** @description Time of creation. */
               created_at: string
               /** @description True if it takes deliveries: enabled, confirmed and not paused. */
               active: boolean
+              /** @description Time at which it was paused; null: it is not. */
               paused_at: string | null
+              /** @description Why it was paused; null: it is not. */
               pause_reason: ('failing' | 'gone') | null
+              /** @description Name. */
               name: string | null
+              /** @description Maximum number of deliveries a second; null: the default. */
               max_per_second: number | null
+              /** @description True: a delivery waits until the one before it has ended. */
               ordered: boolean
               /** @description Kinds ntfy, telegram, gotify, matrix, mqtt only: true if a token or password is stored. */
               has_credentials?: boolean
+              /** @description Health of the target, from its last attempts. */
               health: {
                 /**
                  * @description unused: no attempt yet. good: the last attempt succeeded. retrying: attempts fail and are repeated. failing: a delivery failed or was dead-lettered since the last success. paused: see pause_reason. off: disabled, or not confirmed.
@@ -21647,12 +23432,17 @@ export interface operations {
                  * @description Attempts, including those that are repeated.
                  */
                 failed_24h: number
+                /** @description Time of the newest accepted attempt; null: none. */
                 last_success_at: string | null
+                /** @description The newest failed attempt with the answer of the receiver; null: none. */
                 last_failure: {
+                  /** @description Time of the event. */
                   at: string
+                  /** @description Id of the delivery; it stays the same in every attempt. */
                   delivery_id: string | null
                   /** @description A last_error code. */
                   reason: string | null
+                  /** @description HTTP status of the receiver; null: it did not answer. */
                   status_code: number | null
                   /** @description The beginning of the receiver's response, redacted. */
                   body_start: string | null
@@ -21667,10 +23457,13 @@ export interface operations {
                  * @description Pending deliveries with a failed attempt.
                  */
                 retrying: number
+                /** @description Time of the next attempt; null: none is planned. */
                 next_attempt_at: string | null
                 /** @description Attempts by hour, oldest first; the last is the present hour. */
                 hours: {
+                  /** @description Accepted attempts of each hour. */
                   succeeded: number[]
+                  /** @description Failed attempts of each hour. */
                   failed: number[]
                 }
               }
@@ -21782,7 +23575,9 @@ export interface operations {
          *     }
          */
         'application/json': {
+          /** @description Identifier, unique among objects of this kind. */
           id?: string
+          /** @description Id of the target; null: none. */
           webhook_id?: string
         }
       }
@@ -21810,15 +23605,24 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description True if the receiver accepted the test. */
             ok: boolean
+            /** @description HTTP status of the receiver; null: it did not answer. */
             status_code: number | null
             /** @description The same as status_code. */
             status: number | null
+            /** @description Id of the delivery; it stays the same in every attempt. */
             delivery_id: string
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Time from the request to the answer, in milliseconds.
+             */
             duration_ms: number
+            /** @description Explanation; null: none. */
             reason: string | null
+            /** @description Suggested fix; null: none. */
             hint: string | null
+            /** @description Explanation for a person. */
             detail: string
             /** @description The beginning of the receiver's response, redacted; null without one. */
             body_start: string | null
@@ -21980,7 +23784,9 @@ export interface operations {
          *     }
          */
         'application/json': {
+          /** @description Identifier, unique among objects of this kind. */
           id?: string
+          /** @description Id of the target; null: none. */
           webhook_id?: string
         }
       }
@@ -22001,7 +23807,9 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description True: the target is gone. */
             deleted: boolean
+            /** @description Identifier, unique among objects of this kind. */
             id: string
           }
         }
@@ -22244,6 +24052,7 @@ export interface operations {
             }[]
             /** @description Cursor of the next page; null: no matches yet. */
             after: string | null
+            /** @description True if further matches are stored after this page. */
             has_more: boolean
           }
         }
@@ -22635,7 +24444,9 @@ export interface operations {
          *     }
          */
         'application/json': {
+          /** @description Identifier, unique among objects of this kind. */
           id?: string
+          /** @description Id of the monitor. */
           monitor_id?: string
         }
       }
@@ -22656,7 +24467,9 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
+            /** @description Secret address of the feed. */
             feed_url: string
           }
         }
@@ -22924,16 +24737,29 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The deliveries. */
             deliveries: {
+              /** @description Id of the delivery; it stays the same in every attempt. */
               delivery_id: string
+              /** @description Id of the monitor. */
               monitor_id: string
+              /** @description Id of the target; null: none. */
               webhook_id: string | null
-              /** @enum {string} */
+              /**
+               * @description Current state.
+               * @enum {string}
+               */
               status: 'pending' | 'delivered' | 'failed' | 'dead' | 'suppressed'
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Attempts so far: their number, or each with its outcome.
+               */
               attempts: number
+              /** @description Error of the last attempt; null: none. */
               last_error: string | null
+              /** @description Time of creation. */
               created_at: string
+              /** @description Time at which the receiver accepted it; null: not yet. */
               delivered_at: string | null
               /** @description True if it waits after a failed attempt. */
               retrying: boolean
@@ -22954,10 +24780,16 @@ export interface operations {
                     | 'content_erased'
                   )
                 | null
+              /** @description Summary of what is delivered. */
               payload: {
-                /** Format: int64 */
+                /**
+                 * Format: int64
+                 * @description Number of entries.
+                 */
                 count: number
+                /** @description True if it contains several matches. */
                 grouped: boolean
+                /** @description The items. */
                 items: {
                   [key: string]: unknown
                 }[]
@@ -22966,18 +24798,28 @@ export interface operations {
                  * @enum {string}
                  */
                 type?: 'monitor.alarm' | 'monitor.alarm_ended'
+                /** @description The alarm that this delivery reports. */
                 alarm?: {
-                  /** @enum {string} */
+                  /**
+                   * @description Kind of the object.
+                   * @enum {string}
+                   */
                   kind: 'silent' | 'degraded'
-                  /** Format: date-time */
+                  /**
+                   * Format: date-time
+                   * @description Start of the state or of the window.
+                   */
                   since: string
                   /**
                    * Format: int64
                    * @description 0: not a repeat.
                    */
                   repeat: number
+                  /** @description Name of the monitor; null: it has none. */
                   monitor_name: string | null
+                  /** @description Title. */
                   title: string
+                  /** @description Explanation for a person. */
                   message: string
                 } & {
                   [key: string]: unknown
@@ -23130,15 +24972,29 @@ export interface operations {
          *     }
          */
         'application/json': {
+          /** @description Id of the delivery; it stays the same in every attempt. */
           delivery_id?: string
-          /** Format: date-time */
+          /**
+           * Format: date-time
+           * @description Start of the state or of the window.
+           */
           since?: string
-          /** Format: date-time */
+          /**
+           * Format: date-time
+           * @description End of the time range, exclusive.
+           */
           until?: string
-          /** @enum {string} */
+          /**
+           * @description Current state.
+           * @enum {string}
+           */
           status?: 'delivered' | 'failed' | 'dead'
+          /** @description Id of the target; null: none. */
           webhook_id?: string
-          /** @default false */
+          /**
+           * @description True: counts only, nothing is sent.
+           * @default false
+           */
           dry_run?: boolean
         }
       }
@@ -23160,10 +25016,17 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of deliveries that will be sent again.
+             */
             queued: number
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of deliveries that cannot be sent again.
+             */
             skipped: number
+            /** @description True: counts only, nothing is sent. */
             dry_run: boolean
           }
         }
@@ -23356,21 +25219,39 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description The feedback. */
             feedback: {
+              /** @description Identifier, unique among objects of this kind. */
               id: string
-              /** @enum {string} */
+              /**
+               * @description Type of the feedback.
+               * @enum {string}
+               */
               type: 'bug' | 'idea' | 'missing_capability'
+              /** @description Title. */
               title: string
+              /** @description Text of the feedback. */
               details: string
+              /** @description Part of the service that the feedback is about. */
               area: string | null
+              /** @description Data that support the feedback; null: none. */
               evidence: string | null
-              /** @enum {string} */
+              /**
+               * @description Current state.
+               * @enum {string}
+               */
               status: 'new' | 'triaged' | 'shipped' | 'declined'
               /** @description The operator's answer; null: none yet. */
               response: string | null
-              /** Format: date-time */
+              /**
+               * Format: date-time
+               * @description Time of creation.
+               */
               created_at: string
-              /** Format: date-time */
+              /**
+               * Format: date-time
+               * @description Time of the last change.
+               */
               updated_at: string
             }[]
             /**
@@ -23378,7 +25259,10 @@ export interface operations {
              * @description Rows of this page.
              */
             count: number
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Maximum number of rows.
+             */
             limit: number
             /** @description Null at the end. */
             next_cursor: string | null
@@ -23508,10 +25392,16 @@ export interface operations {
          *     }
          */
         'application/json': {
-          /** @enum {string} */
+          /**
+           * @description Type of the feedback.
+           * @enum {string}
+           */
           type: 'bug' | 'idea' | 'missing_capability'
+          /** @description Title. */
           title: string
+          /** @description Text of the feedback. */
           details: string
+          /** @description Part of the service that the feedback is about. */
           area?: string | null
           /** @description Text, or an object, which is stored and shown as its JSON text. */
           evidence?:
@@ -23542,10 +25432,17 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
-            /** @enum {string} */
+            /**
+             * @description Current state.
+             * @enum {string}
+             */
             status: 'new' | 'triaged' | 'shipped' | 'declined'
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time of creation.
+             */
             created_at: string
           }
         }
@@ -23725,20 +25622,37 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
             id: string
-            /** @enum {string} */
+            /**
+             * @description Type of the feedback.
+             * @enum {string}
+             */
             type: 'bug' | 'idea' | 'missing_capability'
+            /** @description Title. */
             title: string
+            /** @description Text of the feedback. */
             details: string
+            /** @description Part of the service that the feedback is about. */
             area: string | null
+            /** @description Data that support the feedback; null: none. */
             evidence: string | null
-            /** @enum {string} */
+            /**
+             * @description Current state.
+             * @enum {string}
+             */
             status: 'new' | 'triaged' | 'shipped' | 'declined'
             /** @description The operator's answer; null: none yet. */
             response: string | null
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time of creation.
+             */
             created_at: string
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Time of the last change.
+             */
             updated_at: string
           }
         }
@@ -23931,7 +25845,10 @@ export interface operations {
              * @default false
              */
             fold_accents?: boolean
-            /** @default false */
+            /**
+             * @description True: keywords match only in this case.
+             * @default false
+             */
             case_sensitive?: boolean
             /** @description Any of these patterns matches; RE2's syntax. */
             regex?: string[]
@@ -23949,7 +25866,9 @@ export interface operations {
             flair?: string | string[]
             /** @description None of these is the post's flair. */
             exclude_flair?: string | string[]
+            /** @description True: only posts with a label; false: only those without. */
             has_flair?: boolean
+            /** @description Types of post that match, one or several. */
             post_type?:
               | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')
               | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')[]
@@ -23970,6 +25889,7 @@ export interface operations {
              * @description Minimum of relevance.score × 100. Matches below it are listed as suppressed.
              */
             min_relevance?: number
+            /** @description Intents of the text that match, one or several. */
             intent?:
               | (
                   | 'question'
@@ -23987,6 +25907,7 @@ export interface operations {
                   | 'praise'
                   | 'discussion'
                 )[]
+            /** @description Sentiments of the text that match, one or several. */
             sentiment?:
               | ('positive' | 'negative' | 'mixed' | 'neutral')
               | ('positive' | 'negative' | 'mixed' | 'neutral')[]
@@ -24106,9 +26027,11 @@ export interface operations {
           }
           /**
            * Format: int64
+           * @description Maximum number of rows.
            * @default 25
            */
           limit?: number
+          /** @description Id of the item. */
           item_id?: string
         }
       }
@@ -24246,6 +26169,7 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Conditions that an item has to meet. */
             filter_spec: {
               [key: string]: unknown
             }
@@ -24253,7 +26177,10 @@ export interface operations {
             matches: {
               [key: string]: unknown
             }[]
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of items that match; null: the feed was not read.
+             */
             matched: number
             /**
              * Format: int64
@@ -24265,27 +26192,46 @@ export interface operations {
              * @description Below min_score or min_comments so far.
              */
             not_yet: number
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of items that were read; null: the feed was not read.
+             */
             scanned: number
             /** @description True if there were more items than could be checked. */
             truncated: boolean
+            /** @description Counts by keyword. */
             terms: {
+              /** @description The keyword. */
               term: string
-              /** @enum {string} */
+              /**
+               * @description wanted: the term is searched. excluded: it must not occur.
+               * @enum {string}
+               */
               role: 'wanted' | 'excluded'
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of items with the term.
+               */
               items: number
             }[]
             /** @description Items that pass each condition and all before it. */
             criteria: {
+              /** @description Name of the condition. */
               criterion: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of items that pass this condition and all before it.
+               */
               left: number
             }[]
             /** @description Null: not enough data. */
             estimate_per_day: number | null
+            /** @description The feeds that were read, with their counts. */
             feeds: ({
-              /** @enum {string} */
+              /**
+               * @description Kind of the object.
+               * @enum {string}
+               */
               kind:
                 | 'posts'
                 | 'comments'
@@ -24294,7 +26240,9 @@ export interface operations {
                 | 'user_posts'
                 | 'user_comments'
                 | 'stream'
+              /** @description Each subforum of the feed; null: it is not of one. */
               subforums: string[] | null
+              /** @description Query of the feed; null: it is not a search. */
               query: string | null
               /** @description A thread, an author, or a source. */
               place: string | null
@@ -24303,9 +26251,14 @@ export interface operations {
                * @enum {string}
                */
               items?: 'posts' | 'comments'
+              /** @description Number of items that were read; null: the feed was not read. */
               scanned: number | null
+              /** @description Number of items that match; null: the feed was not read. */
               matched: number | null
-              /** Format: date-time */
+              /**
+               * Format: date-time
+               * @description Time of the oldest item of the feed; null: unknown.
+               */
               oldest: string | null
               /** @description Why this feed could not be read. */
               error: string | null
@@ -24317,19 +26270,30 @@ export interface operations {
              * @description Searches, threads and authors that were not read.
              */
             feeds_left_out: number
+            /** @description Verdict on the item of item_id; null: the call named none. */
             item: {
+              /** @description Id of the item. */
               item_id: string
+              /** @description True if a feed of the monitor shows the item now. */
               in_feeds: boolean
-              /** @enum {string} */
+              /**
+               * @description Result of the check.
+               * @enum {string}
+               */
               verdict: 'matches' | 'does_not_match' | 'not_yet' | 'withheld'
               /** @description Every condition of the filter, in order of evaluation. */
               criteria: {
+                /** @description Name of the condition. */
                 criterion: string
-                /** @enum {string} */
+                /**
+                 * @description Result of the check.
+                 * @enum {string}
+                 */
                 verdict: 'met' | 'not_met' | 'later' | 'withheld'
                 /** @description Part of the item that was checked. */
                 detail: string
               }[]
+              /** @description The item as it would be delivered. */
               row: {
                 [key: string]: unknown
               }
@@ -24615,10 +26579,16 @@ export interface operations {
            *     }
            */
           'application/json': {
+            /** @description Id of the monitor. */
             monitor_id: string
+            /** @description The items. */
             items: {
+              /** @description Id of the item. */
               item_id: string
-              /** @enum {string} */
+              /**
+               * @description Result for this item.
+               * @enum {string}
+               */
               outcome:
                 | 'matched'
                 | 'collecting'
@@ -24628,22 +26598,40 @@ export interface operations {
                 | 'before_start'
                 | 'not_seen'
                 | 'gone'
+              /** @description The outcome as a sentence. */
               means: string
+              /** @description Time at which the item was written; null: unknown. */
               created_at: string | null
+              /** @description Time of the match; null: none. */
               matched_at: string | null
+              /** @description Time up to which items were collected for this monitor; null: not yet. */
               collected_until: string | null
+              /** @description Time until which the match waits; null: it does not. */
               waiting_until: string | null
+              /** @description Where and when the item was first observed; null: never. */
               first_seen: {
-                /** Format: date-time */
+                /**
+                 * Format: date-time
+                 * @description Time of the event.
+                 */
                 at: string
                 /** @description Age of the item at that time, in seconds. */
                 age_s: number | null
+                /** @description True if the item was new enough to be delivered; null: unknown. */
                 fresh: boolean | null
-                /** Format: int64 */
+                /**
+                 * Format: int64
+                 * @description Maximum age of a fresh item, in seconds.
+                 */
                 freshness_s: number
+                /** @description Feeds that are read for the monitor. */
                 streams: ({
+                  /** @description Identifier, unique among objects of this kind. */
                   id: string
-                  /** @enum {string} */
+                  /**
+                   * @description Kind of the object.
+                   * @enum {string}
+                   */
                   kind:
                     | 'posts'
                     | 'comments'
@@ -24652,8 +26640,12 @@ export interface operations {
                     | 'user_posts'
                     | 'user_comments'
                     | 'stream'
+                  /** @description Name of the subforum; null: the stream is not of one. */
                   subforum: string | null
-                  /** Format: date-time */
+                  /**
+                   * Format: date-time
+                   * @description Time at which this stream first showed the item.
+                   */
                   first_seen_at: string
                 } & {
                   [key: string]: unknown
@@ -24663,46 +26655,84 @@ export interface operations {
               filter_edited_since: boolean
               /** @description Version of the item that is judged: as delivered, or as it is now. */
               as_of: ('match' | 'now') | null
+              /** @description The verdict of each condition of the filter. */
               criteria:
                 | {
+                    /** @description Name of the condition. */
                     criterion: string
-                    /** @enum {string} */
+                    /**
+                     * @description Result of the check.
+                     * @enum {string}
+                     */
                     verdict: 'met' | 'not_met' | 'later' | 'withheld'
                     /** @description Part of the item that was checked. */
                     detail: string
                   }[]
                 | null
+              /** @description Language, intent, sentiment and relevance of the item; null: not computed. */
               enrichment: {
                 [key: string]: unknown
               } | null
             }[]
+            /** @description The deliveries. */
             deliveries: {
+              /** @description Id of the delivery; it stays the same in every attempt. */
               delivery_id: string
+              /** @description Id of the target; null: none. */
               webhook_id: string | null
-              /** @enum {string} */
+              /**
+               * @description Current state.
+               * @enum {string}
+               */
               status: 'pending' | 'delivered' | 'failed' | 'dead' | 'suppressed'
+              /** @description The decision to deliver or suppress. */
               gate: {
-                /** @enum {string} */
+                /**
+                 * @description Result of the check.
+                 * @enum {string}
+                 */
                 verdict: 'let_through' | 'suppressed'
+                /** @description Explanation; null: none. */
                 reason: string | null
+                /** @description Numbers behind the decision; null: none. */
                 figures: {
                   [key: string]: unknown
                 } | null
               }
+              /** @description Error of the last attempt; null: none. */
               last_error: string | null
-              /** Format: date-time */
+              /**
+               * Format: date-time
+               * @description Time of creation.
+               */
               created_at: string
+              /** @description Time at which the receiver accepted it; null: not yet. */
               delivered_at: string | null
+              /** @description Attempts so far: their number, or each with its outcome. */
               attempts: {
-                /** Format: int64 */
+                /**
+                 * Format: int64
+                 * @description Number of the attempt, from 1.
+                 */
                 n: number
-                /** Format: int64 */
+                /**
+                 * Format: int64
+                 * @description Number of the schedule, which starts over when it is redelivered.
+                 */
                 round: number
-                /** Format: date-time */
+                /**
+                 * Format: date-time
+                 * @description Time at which the attempt started.
+                 */
                 started_at: string
-                /** Format: int64 */
+                /**
+                 * Format: int64
+                 * @description Time from the request to the answer, in milliseconds.
+                 */
                 duration_ms: number
+                /** @description HTTP status of the receiver; null: it did not answer. */
                 status_code: number | null
+                /** @description Error of the attempt; null: none. */
                 error: string | null
                 /** @description Relevant headers of the answer. */
                 headers: {

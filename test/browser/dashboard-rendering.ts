@@ -202,7 +202,7 @@ export async function faultsOf(
     await client.setViewport(width, theme)
     await client.picture(`${name}-${width}-${theme}`)
     const seen = `${name} ${width} ${theme}`
-    found.push(...(await judged(client, rules)).map((fault) => `${seen}: ${fault}`))
+    found.push(...(await findAxeFaults(client, rules)).map((fault) => `${seen}: ${fault}`))
     const wider: unknown = await client.page.evaluate(
       'document.documentElement.scrollWidth - document.documentElement.clientWidth',
     )
@@ -212,7 +212,10 @@ export async function faultsOf(
 }
 
 /** Findings of axe. */
-async function judged({ page }: DashboardClient, rules: 'all' | 'colours'): Promise<string[]> {
+export async function findAxeFaults(
+  { page }: DashboardClient,
+  rules: 'all' | 'colours',
+): Promise<string[]> {
   const only = rules === 'all' ? '' : ", runOnly: ['color-contrast']"
   await page.evaluate(`globalThis.axe ?? (() => { ${axe.source} })()`)
   const violations: unknown =

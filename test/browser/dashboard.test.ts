@@ -10,6 +10,7 @@ import { monitorStories } from './dashboard-monitors.ts'
 import { operatorActionStories } from './dashboard-operator-actions.ts'
 import { operatorStories } from './dashboard-operator.ts'
 import { problemStories } from './dashboard-problems.ts'
+import { referenceStories } from './dashboard-reference.ts'
 import { pageTests } from './dashboard-rendering.ts'
 import { signInStories } from './dashboard-sign-in.ts'
 import { inBrowser, TEST_MS } from './fixture.ts'
@@ -37,4 +38,5 @@ inBrowser('the dashboard', () => {
   draftStories(fixture)
   hostileStories(fixture)
   signInStories(fixture)
+  referenceStories(fixture)
 })

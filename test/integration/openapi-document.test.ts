@@ -98,6 +98,78 @@ test('every operation has a unique name, a described tag, and its required key',
   expect(silent.map(({ operationId }) => operationId)).toEqual([])
 })
 
+test('every operation says what it does and when to use it', async () => {
+  const { paths } = await documentOf()
+  const operations = Object.values(paths).flatMap((it) => Object.values(it))
+  // A sentence of what it does, then one of when to use it, before the conditions of the call.
+  const silent = operations.filter(
+    ({ description }) => !/^[A-Z][^.]{10,}\. Use it .{10,}\. /.test(description),
+  )
+
+  expect(operations.length).toBeGreaterThan(70)
+  expect(silent.map(({ operationId }) => operationId)).toEqual([])
+})
+
+/** The fields in a schema, each with its path and description. */
+function* fieldsIn(
+  node: unknown,
+  path: string,
+): Generator<{ path: string; description: string | undefined }> {
+  if (typeof node !== 'object' || node === null) return
+  for (const [name, part] of Object.entries(node)) {
+    if (['example', 'examples', 'enum', 'const', 'default'].includes(name)) continue
+    if (name === 'properties')
+      for (const [field, { description, ...schema }] of Object.entries(
+        z.record(z.string(), z.looseObject({ description: z.string().optional() })).parse(part),
+      )) {
+        yield { path: `${path}.${field}`, description }
+        yield* fieldsIn(schema, `${path}.${field}`)
+      }
+    else yield* fieldsIn(part, path)
+  }
+}
+
+test.each(['', '[wire]\nplatform = "agora"\ncommunity = "room"\n'])(
+  'every field has a description, under the words %j',
+  async (toml) => {
+    const { text } = await documentOf(toml)
+    const { paths, components } = z
+      .object({ paths: pathsShape(z.looseObject({})), components: z.looseObject({}) })
+      .parse(JSON.parse(text))
+    const fields = [
+      ...Object.entries(paths).flatMap(([path, methods]) =>
+        Object.entries(methods).flatMap(([method, it]) => [...fieldsIn(it, `${method} ${path}`)]),
+      ),
+      ...fieldsIn(components, 'components'),
+    ]
+    const silent = fields.filter(({ description = '' }) => description.length < 4)
+
+    expect(fields.length).toBeGreaterThan(2000)
+    expect(silent).toEqual([])
+  },
+)
+
+test('every 200 has a name, and one name means one schema', async () => {
+  const { paths } = await documentOf()
+  const answers = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, { responses }]) =>
+      Object.values(responses['200']?.content ?? {}).map(({ schema }) => ({
+        operation: `${method} ${path}`,
+        title: z.string().default('').parse(schema['title']),
+        schema: JSON.stringify(schema),
+      })),
+    ),
+  )
+  const unnamed = answers.filter(({ title }) => !/^[A-Z][A-Za-z0-9]+$/.test(title))
+  const ambiguous = answers.filter((it) =>
+    answers.some(({ title, schema }) => title === it.title && schema !== it.schema),
+  )
+
+  expect(answers.length).toBeGreaterThan(70)
+  expect(unnamed).toEqual([])
+  expect(ambiguous.map(({ operation, title }) => `${operation}: ${title}`)).toEqual([])
+})
+
 test('every input has a maximum size', async () => {
   const { paths } = await documentOf()
   const boundless: string[] = []

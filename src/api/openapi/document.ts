@@ -9,6 +9,8 @@ import { monitorPaths, type Policy, policyOf, sourcePath } from '../http/routes.
 import { sessionDocs } from '../http/session.ts'
 import { answerHeaders, errorSchema, HEADERS, refusals } from './errors.ts'
 import { exampleAnswers, exampleBodies } from './examples.ts'
+import { FIELD_TEXTS } from './field-texts.ts'
+import { operationTexts } from './operation-texts.ts'
 import { toParameters } from './parameters.ts'
 import {
   isNamed,
@@ -109,6 +111,47 @@ function toWireText(words: Naming, node: unknown): unknown {
 }
 const SENTENCES = ['summary', 'description']
 
+/** Adds the description of each field without one. */
+function describeFields(words: Naming, node: unknown, parent: string): unknown {
+  if (Array.isArray(node)) return node.map((it) => describeFields(words, it, parent))
+  if (!isObject(node)) return node
+  return Object.fromEntries(
+    Object.entries(node).map(([name, part]) => {
+      if (AS_THEY_ARE.includes(name)) return [name, part]
+      if (name !== 'properties' || !isObject(part))
+        return [name, describeFields(words, part, parent)]
+      const fields = Object.entries(part).map(([field, schema]) => {
+        const known = canonicalField(words, field)
+        const description = FIELD_TEXTS[`${parent}.${known}`] ?? FIELD_TEXTS[known]
+        const described = describeFields(words, schema, known)
+        return [
+          field,
+          description !== undefined && isObject(described)
+            ? { description, ...described }
+            : described,
+        ]
+      })
+      return [name, Object.fromEntries(fields)]
+    }),
+  )
+}
+
+const describeAnswer = (words: Naming, answer: Json, title: string): Json =>
+  z.record(z.string(), z.unknown()).parse(describeFields(words, answer, title))
+
+const canonicalField = ({ community, communities }: Naming, field: string): string =>
+  field === community ? 'subforum' : field === communities ? 'subforums' : field
+
+/** Names the schema of a 200, for generated code and for the reference. */
+function nameAnswer({ content, ...rest }: Json, title: string): Json {
+  if (!isObject(content)) return { ...rest }
+  const named = Object.entries(content).map(([type, it]) => [
+    type,
+    isObject(it) && isObject(it['schema']) ? { ...it, schema: { title, ...it['schema'] } } : it,
+  ])
+  return { ...rest, content: Object.fromEntries(named) }
+}
+
 const VERSION = '1.0.0'
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
@@ -149,6 +192,7 @@ export function openApiDocument({
   const tags = new Set<string>()
   const [, other_place] = monitorPaths(words)
   const examples = { bodies: exampleBodies(words), answers: exampleAnswers(words) }
+  const texts = operationTexts(words)
   for (const { method, path, hooks } of routes) {
     const { detail = {}, ...schemas } = hooks_shape.parse(hooks ?? {})
     if (detail.hide === true || !METHODS.includes(method)) continue
@@ -166,6 +210,7 @@ export function openApiDocument({
       policy: policyOf(words, method, path),
       words,
       examples,
+      text: texts.get(`${method} ${path}`),
     })
     paths[openapi_path] = { ...paths[openapi_path], [method.toLowerCase()]: operation }
   }
@@ -208,10 +253,12 @@ type Operation = {
   policy: Policy
   words: Naming
   examples: { bodies: ReturnType<typeof exampleBodies>; answers: ReturnType<typeof exampleAnswers> }
+  text: ReturnType<ReturnType<typeof operationTexts>['get']>
 }
 
 function toOperation(operation: Operation): Json {
-  const { method, path, detail, schemas, policy, words, examples } = operation
+  const { method, path, detail, schemas, policy, words, examples, text } = operation
+  const [title = '', purpose = null] = text ?? []
   const { hide: _, responses = {}, refusals: own = [], operationId, ...documentation } = detail
   const { 200: answer = {}, ...other_answers } = responses
   const session = sessionDocs(words, path)
@@ -228,9 +275,17 @@ function toOperation(operation: Operation): Json {
   return {
     ...documentation,
     ...('requestBody' in documentation
-      ? { requestBody: addBounds(documentation['requestBody'], bodyMax(words, path)) }
+      ? {
+          requestBody: describeFields(
+            words,
+            addBounds(documentation['requestBody'], bodyMax(words, path)),
+            'body',
+          ),
+        }
       : {}),
-    description: [documentation.description, describePolicy(policy)].filter(Boolean).join(' '),
+    description: [purpose, documentation.description, describePolicy(policy)]
+      .filter(Boolean)
+      .join(' '),
     operationId: operationId ?? operationIdOf(method, path),
     ...(policy.open ? { security: [] } : {}),
     ...(parameters.length === 0 ? {} : { parameters: addBounds(parameters, HEAD_MAX) }),
@@ -240,7 +295,11 @@ function toOperation(operation: Operation): Json {
             required: true,
             content: {
               'application/json': {
-                schema: addBounds(jsonSchema(body, 'input'), bodyMax(words, path)),
+                schema: describeFields(
+                  words,
+                  addBounds(jsonSchema(body, 'input'), bodyMax(words, path)),
+                  'body',
+                ),
                 ...(example === undefined ? {} : { example }),
               },
             },
@@ -257,10 +316,13 @@ function toOperation(operation: Operation): Json {
         words,
       }),
       200: {
-        ...withExample(answer, examples.answers[`${method} ${path}`]),
+        ...nameAnswer(
+          describeAnswer(words, withExample(answer, examples.answers[`${method} ${path}`]), title),
+          title,
+        ),
         headers: headersOf(policy),
       },
-      ...other_answers,
+      ...describeAnswer(words, other_answers, title),
     },
   }
 }

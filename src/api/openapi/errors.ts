@@ -149,7 +149,7 @@ export const errorSchema = (words: Naming) => ({
       type: 'string',
       enum: Object.keys(CODES).map((code) => wireCode(words, code)),
     },
-    message: { type: 'string' },
+    message: { type: 'string', description: 'Explanation for a person.' },
     field: { type: 'string', description: 'Name of the invalid field.' },
     errors: {
       type: 'array',

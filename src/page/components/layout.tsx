@@ -124,6 +124,9 @@ export function Frame({ leave, children }: { leave: () => void; children: Compon
               key {user.key.prefix}… · {user.version}
             </p>
             <ThemeSwitch />
+            <p>
+              <a href="/docs">API reference</a>
+            </p>
             <button type="button" class="plain wide" onClick={leave}>
               <Icon name="leave" /> Sign out
             </button>

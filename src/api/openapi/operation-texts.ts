@@ -1,0 +1,337 @@
+import type { Naming } from '../../core/forum/naming.ts'
+
+/** Name of the schema of an operation's 200, and its purpose: what it does, and when to use it. */
+type OperationText = readonly [answer: string, purpose: string]
+type Texts = Readonly<Record<string, OperationText>>
+
+const SERVICE: Texts = {
+  'GET /health': [
+    'Liveness',
+    'Answers as soon as the process accepts calls. Use it for a liveness probe, and to see which sources end soon.',
+  ],
+  'GET /health/ready': [
+    'Readiness',
+    'Answers 200 while the service can do its work. Use it for a readiness probe or a load balancer.',
+  ],
+  'GET /account/me': [
+    'Account',
+    'Returns the account of the key with its plan, balance and monitor slots. Use it to check a key, or the balance before a large job.',
+  ],
+  'GET /account/problems': [
+    'Problems',
+    'Lists each fault with its cause and its fix. Use it to watch an installation from a program, or to show what needs a person.',
+  ],
+  'GET /account/activity': [
+    'Activity',
+    'Counts matches and deliveries of each hour. Use it for charts and for a list of the newest matches.',
+  ],
+  'GET /account/payments': [
+    'PaymentPage',
+    'Lists every change of the balance that is not a call. Use it to reconcile credits with your own records.',
+  ],
+  'GET /account/usage': [
+    'Usage',
+    'Counts calls, errors and cost in each hour or day. Use it for charts, or to find the calls that cost most.',
+  ],
+  'POST /drafts': [
+    'NewDraft',
+    'Stores a write without doing it. Use it when a program proposes a comment, vote or message and a person decides.',
+  ],
+  'GET /drafts': [
+    'DraftPage',
+    'Lists drafts of every status. Use it to show a person what waits for a decision.',
+  ],
+  'GET /drafts/:id': [
+    'Draft',
+    'Returns one draft. Use it to follow a proposal until it is approved, declined or expired.',
+  ],
+  'POST /drafts/:id/approve': [
+    'ApprovedDraft',
+    'Does the write of a draft once. Use it for the decision of a person; a repeat does not write again.',
+  ],
+  'POST /drafts/:id/decline': [
+    'DeclinedDraft',
+    'Closes a draft without writing. Use it for the decision of a person.',
+  ],
+  'POST /feedback': [
+    'NewFeedback',
+    'Stores a report, idea or missing capability for the operator. Use it when something is wrong and support should see the evidence.',
+  ],
+  'GET /feedback': [
+    'FeedbackPage',
+    'Lists the feedback of your account. Use it to look for answers of the operator.',
+  ],
+  'GET /feedback/:id': [
+    'Feedback',
+    'Returns one feedback with its answer. Use it to follow a report that you sent.',
+  ],
+}
+
+const PROFILE = 'Acts as the account of the session.'
+const TREE =
+  'Returns a post with its comments as a tree. Use it to read a discussion; use the search for single comments.'
+const OWN = 'Use it for a backup, or to act on your own history.'
+
+/** Reads and writes, below the API's prefix. */
+const PLATFORM: Texts = {
+  'POST /login': [
+    'Session',
+    'Signs in with a name and password and returns the cookies. Use it once per account, then send the cookies with each write.',
+  ],
+  'POST /comment': [
+    'PostedComment',
+    'Writes a comment through the page in a browser. Use it when the call over plain HTTP is refused; it is slower.',
+  ],
+  'POST /v2/comment': [
+    'PostedCommentV2',
+    'Writes a comment over plain HTTP. Use it first: it is the faster of the two ways to comment.',
+  ],
+  'POST /vote': [
+    'Vote',
+    'Votes up or down, or takes a vote back. Use it for a decision of the account holder.',
+  ],
+  'POST /dm': [
+    'SentMessage',
+    'Sends a message to a user. Use it for a first message or for a reply in a conversation.',
+  ],
+  'POST /dm/threads': [
+    'ThreadPage',
+    'Lists the conversations of the account. Use it to find unread messages and the id of a thread.',
+  ],
+  'POST /dm/messages': [
+    'MessagePage',
+    'Lists the messages of a conversation. Use it with a thread_id of the list of conversations.',
+  ],
+  'POST /profile/description': [
+    'ProfileDescription',
+    `Replaces the text of the profile. Use it to keep a profile in line with your own records. ${PROFILE}`,
+  ],
+  'POST /profile/display-name': [
+    'ProfileName',
+    `Replaces the name shown on the profile; the user name stays. Use it to rename a profile. ${PROFILE}`,
+  ],
+  'POST /profile/avatar': [
+    'ProfileAvatar',
+    `Replaces the picture of the profile. Use it with a picture of your own. ${PROFILE}`,
+  ],
+  'POST /profile/banner': [
+    'ProfileBanner',
+    `Replaces the banner of the profile. Use it with a picture of your own. ${PROFILE}`,
+  ],
+  'GET /posts': [
+    'PostPage',
+    'Lists the posts of a subforum in a chosen order. Use it to read a place once; use a monitor to watch it.',
+  ],
+  'GET /sub/:name/top': [
+    'TopPostPage',
+    'Lists the highest rated posts of a period. Use it for summaries and research.',
+  ],
+  'GET /post/:id': [
+    'Post',
+    'Returns one post without comments. Use it to refresh counts, or to look up an id that you stored.',
+  ],
+  'GET /post/:id/visibility': [
+    'Visibility',
+    'Compares how others see a post. Use it to learn if your post was removed without a notice.',
+  ],
+  'GET /by_id/:fullnames': [
+    'PostsById',
+    'Returns several posts in one call. Use it to refresh many stored ids at the price of one read.',
+  ],
+  'GET /search': [
+    'PostSearch',
+    'Finds posts by keyword. Use it to look back; use a monitor for posts still to come.',
+  ],
+  'GET /search/communities': [
+    'CommunitySearch',
+    'Finds each subforum that fits a keyword. Use it to choose the places of a monitor.',
+  ],
+  'GET /search/comments': [
+    'DiscussionSearch',
+    'Finds posts whose comments contain the words. Use it to find discussions; use the deep search for the comments themselves.',
+  ],
+  'GET /search/comments/deep': [
+    'CommentSearch',
+    'Finds comments, or their authors, by reading the trees of found posts. Use it for research where each comment counts.',
+  ],
+  'GET /search/media': [
+    'MediaSearch',
+    'Finds posts with images, galleries or video, with the addresses of the files. Use it to collect media.',
+  ],
+  'GET /search/users': [
+    'UserSearch',
+    'Finds users by name. Use it when you know only a part of a name.',
+  ],
+  'GET /comments': ['CommentTree', `${TREE} Takes the address or the id of the post.`],
+  'GET /post/:id/comments': ['PostComments', TREE],
+  'GET /comments/:postId': [
+    'CommentsOfPost',
+    `${TREE} Equals the path below /post, for clients that expect this one.`,
+  ],
+  'GET /comment/:id': [
+    'CommentNode',
+    'Returns one comment. Use it to look up a stored id, with its replies if needed.',
+  ],
+  'POST /comments/verify': [
+    'VerifiedComments',
+    'Checks many comments in one call. Use it to learn which of your comments were deleted or removed.',
+  ],
+  'GET /user/:name': [
+    'User',
+    'Returns the public profile of a user. Use it to judge an author before you answer.',
+  ],
+  'GET /user/:name/comments': [
+    'UserComments',
+    'Lists the public comments of a user. Use it to read the history of an author.',
+  ],
+  'GET /user/:name/submitted': [
+    'UserPosts',
+    'Lists the public posts of a user. Use it to read the history of an author.',
+  ],
+  'GET /user/:name/achievements': [
+    'Achievements',
+    'Lists the badges of a profile. Use it where reputation matters.',
+  ],
+  'GET /sub/:name/about': [
+    'Community',
+    'Returns the size, age and settings of a subforum. Use it before you post or monitor there.',
+  ],
+  'GET /sub/:name/comments': [
+    'CommunityComments',
+    'Lists the newest comments of all discussions of a subforum. Use it to read a place once; use a monitor to watch it.',
+  ],
+  'GET /sub/:name/rules': [
+    'CommunityRules',
+    'Lists the rules of a subforum. Use it before you write there.',
+  ],
+  'GET /sub/:name/wiki/:page': [
+    'WikiPage',
+    'Returns a page of the wiki of a subforum. Use it for its guides and longer rules.',
+  ],
+  'GET /COMMUNITIES/popular': [
+    'PopularCommunities',
+    'Lists each subforum that the platform calls popular. Use it to explore a platform.',
+  ],
+  'GET /COMMUNITIES/new': [
+    'NewCommunities',
+    'Lists each subforum that was created lately. Use it to find new places early.',
+  ],
+  'GET /COMMUNITIES/default': [
+    'DefaultCommunities',
+    'Lists each subforum that new users are shown. Use it to explore a platform.',
+  ],
+  'GET /feed': [
+    'Feed',
+    'Lists the posts of the front page as your account sees it. Use it to read your subscriptions in one call.',
+  ],
+  'GET /sub/:name/moderators': [
+    'Moderators',
+    'Lists the moderators and their permissions. Use it to find a person to ask; it needs a session.',
+  ],
+  'GET /user/:name/upvoted': ['UpvotedItems', `Lists your own votes. ${OWN}`],
+  'GET /user/:name/saved': ['SavedItems', `Lists your own bookmarks. ${OWN}`],
+  'GET /user/:name/hidden': ['HiddenItems', `Lists your hidden items. ${OWN}`],
+  'GET /user/:name/gilded': ['GildedItems', `Lists your items with awards. ${OWN}`],
+  'GET /sources': [
+    'SourceList',
+    'Lists the sources of this installation with the calls that each supports. Use it before you name a source in another call.',
+  ],
+}
+
+/** Monitoring, below its prefix. */
+const MONITORING: Texts = {
+  'POST /add': [
+    'NewMonitor',
+    'Starts to watch places for posts and comments that match a filter. Use it once per topic; preview the filter first.',
+  ],
+  'GET /list': [
+    'MonitorList',
+    'Returns all monitors with their filters and targets. Use it to show them, or to find an id.',
+  ],
+  'POST /update': [
+    'Monitor',
+    'Replaces the given fields of a monitor. Use it to change a filter or target, or to pause and resume.',
+  ],
+  'POST /remove': [
+    'RemovedMonitor',
+    'Ends a monitor and frees its slots. Use it when a topic is over; pause it if you may need it again.',
+  ],
+  'POST /acknowledge': [
+    'AcknowledgedAlarms',
+    'Marks alarms as seen. Use it when a person takes care of a silent or degraded monitor.',
+  ],
+  'GET /health': [
+    'MonitorHealth',
+    'Reports coverage, freshness, gaps and suppressed matches of the last 24 hours. Use it to know if silence means that nothing was posted.',
+  ],
+  'POST /webhook/update': [
+    'Webhook',
+    'Replaces the given fields of a target. Use it to rename, pace or disable a receiver, or to resume it.',
+  ],
+  'POST /webhook/rotate': [
+    'RotatedSecret',
+    'Creates a new signing secret. Use it at regular times, and at once if the secret may be known to others.',
+  ],
+  'POST /webhook/create': [
+    'NewWebhook',
+    'Adds a receiver of matches. Use it before a monitor names it, then send a test.',
+  ],
+  'GET /webhook/list': [
+    'WebhookList',
+    'Returns all targets with their state. Use it to show them, or to find one that was paused.',
+  ],
+  'POST /webhook/test': [
+    'WebhookTest',
+    'Sends one example delivery at once and reports the answer. Use it after each change of a receiver; it resumes a paused one.',
+  ],
+  'POST /webhook/delete': [
+    'DeletedWebhook',
+    'Removes a receiver for good. Use it when a receiver is gone; disable it if it comes back.',
+  ],
+  'GET /items': [
+    'MatchPage',
+    'Returns stored matches by cursor. Use it to pull matches without a webhook, or to catch up after a failure.',
+  ],
+  'GET /stream': [
+    'MatchStream',
+    'Sends matches as they are found. Use it in a program that stays connected and needs no public address.',
+  ],
+  'GET /feed/:token': [
+    'MatchFeed',
+    'Returns the newest matches for a feed reader. Use it where only an address can be configured.',
+  ],
+  'POST /feed/rotate': [
+    'FeedAddress',
+    'Creates a new secret address of the feed. Use it if the address may be known to others.',
+  ],
+  'GET /deliveries': [
+    'DeliveryPage',
+    'Lists deliveries with their status and last error. Use it to find failures and their causes.',
+  ],
+  'POST /deliveries/redeliver': [
+    'Redelivery',
+    'Sends deliveries again. Use it after a receiver was repaired; try dry_run first to count them.',
+  ],
+  'POST /preview': [
+    'Preview',
+    'Applies a filter to the items that its places show now. Use it while you write a filter, before you create the monitor.',
+  ],
+  'GET /why': [
+    'Explanation',
+    'Traces an item or a delivery from first sight to the receiver. Use it when a match is missing or was not expected.',
+  ],
+}
+
+const under = (prefix: string, texts: Texts, words: Naming): [string, OperationText][] =>
+  Object.entries(texts).map(([route, text]) => {
+    const [method, path = ''] = route.split(' ')
+    return [`${method} ${prefix}${path.replace('COMMUNITIES', words.communities)}`, text]
+  })
+
+/** Texts of all operations, by method and path. */
+export const operationTexts = (words: Naming): ReadonlyMap<string, OperationText> =>
+  new Map([
+    ...under('', SERVICE, words),
+    ...under(words.api, PLATFORM, words),
+    ...under(words.monitor, MONITORING, words),
+  ])
