@@ -53,6 +53,9 @@ function nameControls() {
   for (const it of document.querySelectorAll('button[class*=copy-button]:not([aria-label])'))
     it.setAttribute('aria-label', 'Copy')
   for (const it of document.querySelectorAll('.show-more[aria-label]')) it.removeAttribute('aria-label')
+  // Every card of an operation is a region of the same name.
+  for (const it of document.querySelectorAll('.scalar-card[role=region]'))
+    for (const name of ['role', 'aria-label', 'aria-labelledby']) it.removeAttribute(name)
 }
 new MutationObserver(nameControls).observe(document.body, { childList: true, subtree: true })
 
