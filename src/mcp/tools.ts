@@ -172,7 +172,7 @@ function toTool({ words, short, summary, inputs, answer }: ToolParts, route: Rou
       ...(inputs.required.length > 0 && { required: inputs.required }),
       additionalProperties: false,
     },
-    ...(shape.success && { outputSchema: shape.data }),
+    ...(shape.success && { outputSchema: { ...withoutTexts(shape.data), type: 'object' } }),
     annotations: {
       title,
       readOnlyHint: effect === 'looks',
@@ -183,6 +183,32 @@ function toTool({ words, short, summary, inputs, answer }: ToolParts, route: Rou
     route,
   }
 }
+
+/** Keywords whose values are schemas by name: names may be those of texts. */
+const BY_NAME = new Set(['properties', 'patternProperties', '$defs'])
+
+/**
+ * A schema of answers without its texts. A model reads the list of tools with every task, and the names of answered
+ * fields suffice to validate them.
+ */
+function withoutTexts(schema: Json): Json {
+  return Object.fromEntries(
+    Object.entries(schema).flatMap(([key, value]): [string, unknown][] => {
+      if (key === 'description' || key === 'title') return []
+      if (BY_NAME.has(key) && isJson(value))
+        return [
+          [key, Object.fromEntries(Object.entries(value).map(([name, it]) => [name, inner(it)]))],
+        ]
+      return [[key, inner(value)]]
+    }),
+  )
+}
+
+const inner = (value: unknown): unknown =>
+  Array.isArray(value) ? value.map(inner) : isJson(value) ? withoutTexts(value) : value
+
+const isJson = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
  * Builds the tools from the service's own OpenAPI document, so that their schemas are those that validate the calls.
