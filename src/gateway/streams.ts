@@ -35,6 +35,8 @@ export type StreamSource = {
     state: string,
     call: { interval_s: number; signal: AbortSignal; places: readonly string[] },
   ): Promise<Outcome<StreamStep | null>>
+  /** A step is made at least this often, in seconds; Infinity: as often as monitors ask. */
+  interval_max_s: number
   /** Time in which an item may be listed again under an old id; 0: steps find it. */
   relisted_ms: number
   /** Requests that `reread` may send now; 0: none. */
@@ -169,6 +171,7 @@ export function createStreamSource({
       if (step.value.requests === 0) return ok(null)
       return { ...step, value: { ...step.value, items: step.value.items.map(mark) } }
     },
+    interval_max_s: stream.interval_max_s ?? Infinity,
     relisted_ms: stream.relisted_ms,
     reread_requests: rereadRequests,
     async reread(ids, { signal, places }) {

@@ -212,7 +212,9 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
   /** Starts the step of every due stream. Each source answers at its own pace, and takes no slot from the others. */
   function startDueSteps(now: number): void {
     const dueAt = () => nextStreamDueAt(db, busy_streams)
-    const due = dueAt() > now ? [] : transact(db, () => claimDueStreams(db, now, busy_streams))
+    const intervalMaxOf = (source: string) => deps.streams.get(source)?.interval_max_s ?? Infinity
+    const due =
+      dueAt() > now ? [] : transact(db, () => claimDueStreams(db, now, busy_streams, intervalMaxOf))
     for (const feed of due) {
       busy_streams.add(feed.id)
       start(runStep(feed), () => {

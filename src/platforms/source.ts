@@ -202,6 +202,11 @@ export type ItemStream = {
   relisted_ms: number
   /** A step may send this many requests, however short the interval. Absent: a few. */
   requests_min?: number
+  /**
+   * Steps are made at least this often, whatever the monitors ask for, because the source soon forgets what it has
+   * announced. Absent: as often as they ask.
+   */
+  interval_max_s?: number
   advance(state: StreamState | null, call: StreamCall): Promise<Outcome<StreamStep>>
   /**
    * Goes on where a step ended, once its items are recorded: requests by id that would delay them. Called until it has

@@ -56,6 +56,8 @@ type State = QueueState & {
 
 /** The list of changes is a window of the last minute or so, without a cursor. */
 const UPDATES_EVERY_MS = 25_000
+/** Longer than that, so that every step reads the list, whose entries stay for about half a minute. */
+const INTERVAL_MAX_S = 28
 /** An answer that names no newer item may be a copy of this age. */
 const COPY_MS = 60_000
 const AT_ONCE = 8
@@ -170,6 +172,7 @@ export function createStream(reader: ItemReader): ItemStream {
     relisted_ms: 0,
     // Items come in bursts: the requests of a minute bound a step.
     requests_min: reader.requests_per_minute,
+    interval_max_s: INTERVAL_MAX_S,
     advance,
     async reread(range, { share = 1, ...bounds }) {
       const call = {

@@ -145,8 +145,16 @@ export function nextStreamDueAt(db: Db, in_progress: ReadonlySet<number> = new S
   return row?.due_at ?? Infinity
 }
 
-/** Claims the due streams that no step reads now, and schedules the next step of each. */
-export function claimDueStreams(db: Db, now: number, in_progress: ReadonlySet<number>): Feed[] {
+/**
+ * Claims the due streams that no step reads now, and schedules the next step of each: after its interval, or after
+ * `intervalMaxOf` its source if that is shorter.
+ */
+export function claimDueStreams(
+  db: Db,
+  now: number,
+  in_progress: ReadonlySet<number>,
+  intervalMaxOf: (source: string) => number,
+): Feed[] {
   const due = db
     .query<StoredFeed, [{ now: number }]>(
       `SELECT ${FEED_COLUMNS} FROM feeds WHERE next_check_at <= $now AND kind = 'stream' ORDER BY next_check_at, id`,
@@ -154,6 +162,7 @@ export function claimDueStreams(db: Db, now: number, in_progress: ReadonlySet<nu
     .all({ now })
     .filter(({ id }) => !in_progress.has(id))
     .map(toFeed)
+    .map((it) => ({ ...it, interval_s: Math.min(it.interval_s, intervalMaxOf(it.place)) }))
   const put = db.query('UPDATE feeds SET next_check_at = $at WHERE id = $id')
   for (const { id, key, interval_s } of due)
     put.run({ id, at: nextPollAt(key, interval_s * 1000, now) })

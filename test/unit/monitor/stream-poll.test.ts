@@ -67,6 +67,7 @@ function createSource(name: string) {
     get relisted_ms() {
       return script.relisted_ms
     },
+    interval_max_s: Infinity,
     reread_requests: () => script.rereads,
     async reread(ids) {
       rereads.push(ids)
