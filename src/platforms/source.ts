@@ -203,7 +203,7 @@ export type ItemStream = {
   /** A step may send this many requests, however short the interval. Absent: a few. */
   requests_min?: number
   /**
-   * Steps are made at least this often, whatever the monitors ask for, because the source soon forgets what it has
+   * Steps are made at least this often, also if monitors ask for less, because the source soon forgets what it has
    * announced. Absent: as often as they ask.
    */
   interval_max_s?: number

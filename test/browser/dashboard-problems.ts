@@ -87,7 +87,7 @@ export function problemStories(fixture: () => Dashboard) {
     'an outage of the platform is on the overview within two polls, and gone after it',
     async (it) => {
       const { sandbox, clock } = it.daemon
-      const key = await startCustomer(it, 'outage', 'focaccia')
+      const key = await startCustomer(it, 'platform-outage', 'focaccia')
       await using client = await it.openClient()
       await client.signIn(key)
       await client.waitForText('All good')

@@ -25,15 +25,18 @@ const TONES: { [status: string]: Tone } = {
 /** One piece of feedback and its answer, as plain text with line breaks. */
 function FeedbackCard({
   feedback: { type, title, details, status, created_at, response, customer },
+  heading: Heading = 'h3',
   children,
 }: {
   feedback: Feedback
+  /** One level below the heading that the list is under. */
+  heading?: 'h2' | 'h3'
   children?: ComponentChildren
 }) {
   return (
     <li class="card">
       <div class="card-head">
-        <h3>{title}</h3>
+        <Heading>{title}</Heading>
         <Badge tone={TONES[status] ?? 'plain'}>{inWords(status)}</Badge>
       </div>
       <p class="quiet small-text facts">
@@ -95,7 +98,7 @@ function FeedbackAnswering() {
       )}
       <ul class="cards">
         {rows.map((it) => (
-          <FeedbackCard key={it.id} feedback={it}>
+          <FeedbackCard key={it.id} feedback={it} heading="h2">
             <AnswerForm feedback={it} done={list.again} />
           </FeedbackCard>
         ))}
