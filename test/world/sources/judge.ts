@@ -229,6 +229,10 @@ const everMatched = (item: TruthItem, monitor: SourceMonitor, atMs: number): boo
     (state) => state.visible && state.fromMs <= atMs && monitor.matches(item, state) !== 'no',
   )
 
+/** The instant at which the site got it, which for an item of another instance is later than its own time. */
+const appearedMs = ({ createdMs, states: [first] }: TruthItem): number =>
+  Math.max(createdMs, first?.fromMs ?? createdMs)
+
 const isEither = (item: TruthItem, monitor: SourceMonitor): boolean =>
   item.states.some((state) => monitor.matches(item, state) === 'either')
 
@@ -272,7 +276,7 @@ const judgeDeliveries = (input: JudgeInput) => {
         !everMatched(item, owner.monitor, one.atMs + FALSE_GRACE_MS)
       ) {
         falseDeliveries.push(label)
-      } else if (item.createdMs < owner.startMs - 2000 - Math.abs(input.skewMs)) early.push(label)
+      } else if (appearedMs(item) < owner.startMs - 2000 - Math.abs(input.skewMs)) early.push(label)
     }
     if (one.names.length === 0) falseDeliveries.push(`${one.monitorId} without an item`)
   }
