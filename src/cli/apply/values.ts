@@ -1,3 +1,4 @@
+import { readAttention } from '../../core/delivery/attention.ts'
 import { isSecretAddress } from '../../core/delivery/services.ts'
 import { decodeFilterSpec, renderFilterSpec } from '../../core/filter/parse.ts'
 import type { Naming } from '../../core/forum/naming.ts'
@@ -33,7 +34,7 @@ export function monitorValues(
     cadence_s: requested_cadence_s,
     webhooks: webhook_ids?.map(nameOf) ?? null,
     active,
-    attention: attention === null ? null : JSON.parse(attention),
+    attention: readAttention(attention),
   }
 }
 
