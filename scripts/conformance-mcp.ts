@@ -1,7 +1,7 @@
-// Tests /mcp and `forumd mcp` with the protocol's own tools: its conformance suite, and its inspector, whose
-// strict schema check finds schemas that some models reject. Checks that need fixtures or parts of the protocol
-// that forumd does not offer are listed in mcp-tools/not-offered.yaml; a listed check that passes is a failure
-// too.
+// Tests /mcp and `forumd mcp` with the protocol's own tools: its conformance suites of both eras, and its
+// inspector, whose strict schema check finds schemas that some models reject. Checks that need fixtures or parts
+// of the protocol that forumd does not offer are listed in mcp-tools/not-offered-REVISION.yaml; a listed check
+// that passes is a failure too.
 import { existsSync } from 'node:fs'
 
 import { startMcpDaemon } from '../test/integration/mcp-daemon.ts'
@@ -49,18 +49,22 @@ const relay = Bun.serve({
   },
 })
 const relayed = `http://localhost:${relay.port}/mcp`
-const output = await run('conformance: server suite', [
-  process.execPath,
-  CONFORMANCE,
-  'server',
-  '--url',
-  relayed,
-  '--output-dir',
-  'dist',
-  '--expected-failures',
-  `${here}/not-offered.yaml`,
-])
-console.log(output.slice(output.lastIndexOf('=== SUMMARY')).trim())
+for (const revision of ['2025-11-25', '2026-07-28']) {
+  const output = await run(`conformance: requirements of ${revision}`, [
+    process.execPath,
+    CONFORMANCE,
+    'server',
+    '--url',
+    relayed,
+    '--requirements',
+    revision,
+    '--output-dir',
+    'dist',
+    '--expected-failures',
+    `${here}/not-offered-${revision}.yaml`,
+  ])
+  console.log(output.slice(output.lastIndexOf('=== SUMMARY')).trim())
+}
 await relay.stop(true)
 
 const [program = '', ...before] = PROGRAM

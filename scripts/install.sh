@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs forumd on this machine: the program, its user, configuration, unit, manual and completions.
 #
-#   sudo scripts/install.sh                 from a checkout after `bun run build`, or from an unpacked release
+#   sudo scripts/install.sh                 from a checkout after `bun run build`
 #   sudo scripts/install.sh --from FOLDER   from a folder of downloads: the archive for this machine, after checking SHA256SUMS
 #   sudo scripts/install.sh --remove        removes it; configuration, data and user stay
 #
@@ -102,8 +102,8 @@ if [ -n "$from" ]; then
   say "$name is what SHA256SUMS says"
 fi
 
-binary=${BINARY:-$(first_of "$here/forumd" "$here/../dist/forumd" "$here/../forumd")}
-example=$(first_of "$here/config.example.toml" "$here/../config.example.toml")
+binary=${BINARY:-$(first_of "$here/bin/forumd" "$here/../dist/forumd")}
+example=$(first_of "$here/share/doc/forumd/config.example.toml" "$here/../config.example.toml")
 "$binary" version >/dev/null || fail "$binary does not run here"
 
 # put MODE FILE COMMAND...: writes the output of the command to the file, atomically, without changing a running

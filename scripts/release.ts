@@ -18,6 +18,7 @@ import { pack } from './release/archive.ts'
 import { type Bundled, bundledOf } from './release/bundled.ts'
 import { newestIn } from './release/changelog.ts'
 import { elfFaults, readElf } from './release/elf.ts'
+import { formulaOf } from './release/formula.ts'
 import { type Artifact, notesOf } from './release/notes.ts'
 import { noticesOf } from './release/notices.ts'
 import { runCommand } from './release/run-command.ts'
@@ -26,20 +27,28 @@ import { sbomOf } from './release/sbom.ts'
 import { type Target, TARGETS } from './release/targets.ts'
 import { type Run, tryOut } from './release/try-run.ts'
 
-// Builds a release in dist/release: an archive per target, Debian packages, a container image, a bill of materials, licences,
-// notes and checksums. Each executable is built twice and must have the same bytes; its system requirements are
-// checked, and it runs where this machine can run it. `bun run release`, or bun scripts/release.ts [--out
-// FOLDER]; `--here` does this without the demo and the packing, for this machine and with the running Bun: a
-// check for every change.
+// Builds a release in dist/release: an archive per target, a Homebrew formula, Debian packages, a container image, a bill
+// of materials, licences, notes and checksums. Each executable is built twice and must have the same bytes; its system
+// requirements are checked, and it runs where this machine can run it. `bun run release`, or bun scripts/release.ts [--out
+// FOLDER] [--url ADDRESS], where ADDRESS is the folder from which the formula downloads; `--here` does this without the
+// demo and the packing, for this machine and with the running Bun: a check for every change.
 
 const root = join(import.meta.dir, '..')
 const { values } = parseArgs({
   options: {
     here: { type: 'boolean', default: false },
     out: { type: 'string', default: join(root, 'dist/release') },
+    url: { type: 'string' },
   },
 })
 const work = mkdtempSync(join(tmpdir(), 'forumd-release-'))
+
+/** Files of the checkout that are released as they are, and their modes. */
+const COPIED: Readonly<Record<string, number>> = {
+  'scripts/install.sh': 0o755,
+  'examples/container/compose.yaml': 0o644,
+  'examples/container/forumd.toml': 0o644,
+}
 
 type Executable = { target: Target; file: string; inputs: string[]; run: Run }
 
@@ -114,10 +123,15 @@ async function release(): Promise<void> {
     for (const packed of await packAll(target, file, { notices, created_at: news.created_at }))
       files.push({ file: basename(packed), bytes: statSync(packed).size, run })
   const notes = put('RELEASE-NOTES.md', notesOf(version, news.text, files))
-  const install = join(values.out, 'install.sh')
-  copyFileSync(join(root, 'scripts/install.sh'), install)
-  chmodSync(install, 0o755)
-  const all = [...files.map(({ file }) => join(values.out, file)), notices, sbom, notes, install]
+  const formula = put('forumd.rb', formulaHere())
+  const copied = Object.entries(COPIED).map(([path, mode]) => {
+    const file = join(values.out, basename(path))
+    copyFileSync(join(root, path), file)
+    chmodSync(file, mode)
+    return file
+  })
+  const packed = files.map(({ file }) => join(values.out, file))
+  const all = [...packed, notices, sbom, notes, formula, ...copied]
   put(
     'SHA256SUMS',
     all
@@ -126,6 +140,15 @@ async function release(): Promise<void> {
       .join(''),
   )
   console.log(await Bun.file(notes).text())
+}
+
+/** The formula of the packed archives for glibc, which are those that Homebrew on Linux runs. */
+function formulaHere(): string {
+  const of = (cpu: 'intel' | 'arm', name: Target['name']) => {
+    const file = `forumd-${version}-${name}.tar.gz`
+    return { cpu, file, sha256: sha256(join(values.out, file)) }
+  }
+  return formulaOf(version, [of('intel', 'linux-x64'), of('arm', 'linux-arm64')], values.url)
 }
 
 async function packAll(

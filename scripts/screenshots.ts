@@ -1,6 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { writeFileSync } from 'node:fs'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 
 import { launch } from 'puppeteer-core'
 
@@ -8,12 +10,15 @@ import { findChromium } from '../src/platforms/reddit/browser/launch.ts'
 
 // Writes docs/images: starts the demo, waits until its monitors have delivered, signs a browser in by the demo's link,
 // and takes a screenshot of each page. The demo's platforms have a fixed seed; times and ids differ between runs.
+// With --all FOLDER it writes every page of customer and operator there instead, in both themes and two widths, and
+// reports pages that scroll sideways: `bun run screenshots --all /tmp/pages`.
 
 const ROOT = new URL('..', import.meta.url).pathname
 const IMAGES = `${ROOT}docs/images`
-const WIDTH = 1120
-const HEIGHT = 760
+const WIDTH = 1280
+const HEIGHT = 820
 const PHONE = { width: 390, height: 760 }
+const DESKTOP = { width: 1440, height: 900 }
 /** A port of its own, so that addresses in the images stay the same. */
 const PORT = '47680'
 /** Deliveries before the first screenshot. */
@@ -22,6 +27,7 @@ const WAIT_MS = 120_000
 /** Quality of WebP: text stays sharp at a third of the bytes of PNG. */
 const QUALITY = 82
 
+const { values } = parseArgs({ options: { all: { type: 'string' } } })
 const chromium = findChromium(process.env['CHROMIUM'] ?? '')
 if (chromium === null) throw new Error('needs Chromium on PATH, or its path in CHROMIUM')
 
@@ -37,24 +43,29 @@ stack.defer(async () => {
   await demo.exited
 })
 
-const ready = Promise.withResolvers<string>()
+type Started = { link: string; key: string; dir: string }
+const ready = Promise.withResolvers<Started>()
 
-/** Reads all that the demo prints, as it stops when its output closes. Resolves `ready` with the sign-in link. */
+/** Reads all that the demo prints, as it stops when its output closes. Resolves `ready` when it has delivered. */
 async function watchDemo() {
   const decoder = new TextDecoder()
   let text = ''
   for await (const bytes of demo.stdout) {
     text += decoder.decode(bytes, { stream: true })
-    const link = /http:\S+\/sign-in#\S+/.exec(text)?.[0]
-    if (link !== undefined && text.split('verified').length > DELIVERIES) ready.resolve(link)
+    const [link] = /http:\S+\/sign-in#\S+/.exec(text) ?? []
+    const [, key] = /KEY=(\S+)/.exec(text) ?? []
+    const [, dir] = /; (\S+) is removed/.exec(text) ?? []
+    const all = link !== undefined && key !== undefined && dir !== undefined
+    if (all && text.split('verified').length > DELIVERIES) ready.resolve({ link, key, dir })
   }
   ready.reject(new Error(`the demo ended:\n${text}`))
 }
 
 const timeout = setTimeout(() => ready.reject(new Error('the demo delivers too little')), WAIT_MS)
 void watchDemo()
-const link = await ready.promise
+const { link, key, dir } = await ready.promise
 clearTimeout(timeout)
+const origin = new URL(link).origin
 
 const folder = await mkdtemp(join(tmpdir(), 'forumd-screenshots-'))
 stack.defer(() => rm(folder, { recursive: true, force: true }))
@@ -82,37 +93,156 @@ async function click(text: string) {
 /** Time for the answers of a page; it keeps asking for news, so the network is never idle. */
 const SETTLE_MS = 2500
 
-async function take(name: string, theme: 'light' | 'dark' = 'light') {
+async function take(file: string, theme: 'light' | 'dark' = 'light', full = false) {
   await page.emulateMediaFeatures([
     { name: 'prefers-color-scheme', value: theme },
     { name: 'prefers-reduced-motion', value: 'reduce' },
   ])
   await Bun.sleep(SETTLE_MS)
-  const path = `${IMAGES}/${name}.webp` as const
-  await page.screenshot({ path, type: 'webp', quality: QUALITY })
-  console.log(`${name}.webp ${Bun.file(path).size} bytes`)
+  const path = `${file}.webp` as const
+  await page.screenshot({ path, type: 'webp', quality: QUALITY, fullPage: full })
+  console.log(`${file}.webp ${Bun.file(path).size} bytes`)
 }
 
-await page.goto(link)
-await click('Sign in')
-await page.waitForSelector('.frame')
-const origin = new URL(link).origin
 const open = async (path: string) => {
   await page.goto(`${origin}${path}`)
   await page.waitForSelector(path.startsWith('/docs') ? '#reference h1' : 'h1')
 }
 
-await open('/dashboard')
-await take('overview')
-await open('/dashboard/monitors')
-await take('monitors', 'dark')
-await click('backups and passwords')
-await page.waitForFunction(`location.pathname !== '/dashboard/monitors'`)
-await take('monitor')
-await open('/dashboard/deliveries')
-await take('deliveries')
-await open('/docs#tag/monitoring/POST/forum/monitor/add')
-await take('reference')
-await page.setViewport(PHONE)
-await open('/dashboard/monitors')
-await take('phone', 'dark')
+async function signIn(at: string) {
+  await page.goto(at)
+  await click('Sign in')
+  await page.waitForSelector('.frame')
+}
+
+/** The images of README and docs. */
+async function takeDocumented() {
+  await signIn(link)
+  await open('/dashboard')
+  await take(`${IMAGES}/overview`)
+  await open('/dashboard/monitors')
+  await take(`${IMAGES}/monitors`, 'dark')
+  await click('backups and passwords')
+  await page.waitForFunction(`location.pathname !== '/dashboard/monitors'`)
+  await take(`${IMAGES}/monitor`)
+  await open('/dashboard/deliveries')
+  await take(`${IMAGES}/deliveries`)
+  await open('/docs#tag/monitoring/POST/forum/monitor/add')
+  await take(`${IMAGES}/reference`)
+  await page.setViewport(PHONE)
+  await open('/dashboard/monitors')
+  await take(`${IMAGES}/phone`, 'dark')
+}
+
+async function post(path: string, body: object): Promise<Record<string, unknown>> {
+  const response = await fetch(`${origin}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
+  return Object(await response.json())
+}
+
+/** Adds what the demo lacks: a receiver that refuses, one in a chat service, a paused monitor with a digest. */
+async function addMore(): Promise<string> {
+  const failing = await post('/forum/monitor/webhook/create', { url: 'http://127.0.0.1:9/alerts' })
+  await post('/forum/monitor/webhook/create', {
+    kind: 'ntfy',
+    name: 'phone',
+    url: 'http://127.0.0.1:9/alerts-of-the-team',
+  })
+  const spec = {
+    filter_spec: { subforum: 'coffee', include_any: ['grinder', 'espresso', 'kettle'] },
+  }
+  await post('/forum/monitor/add', {
+    name: 'to a broken receiver',
+    ...spec,
+    webhook_ids: [failing['id']],
+  })
+  const { id } = await post('/forum/monitor/add', {
+    name: 'each morning',
+    ...spec,
+    attention: {
+      time_zone: 'Europe/Berlin',
+      quiet_hours: [{ from: '22:00', to: '07:00' }],
+      digest: { every: 'day', at: '08:00' },
+    },
+  })
+  await post('/forum/monitor/update', { id, active: false })
+  return String(id)
+}
+
+/** A link that signs in as the operator, made as a command beside the daemon makes it. */
+function operatorLink(): string {
+  const config = join(folder, 'forumd.toml')
+  const text = `[server]\nport = ${PORT}\n[storage]\ndir = ${JSON.stringify(join(dir, 'data'))}\n[[source]]\nname = "hn"\nkind = "hackernews"\n`
+  writeFileSync(config, text, { mode: 0o600 })
+  const command = ['src/main.ts', 'key', 'sign-in-link', '--operator', '--config', config]
+  const { stdout, stderr } = Bun.spawnSync([process.execPath, ...command], { cwd: ROOT })
+  const [found] = /http:\S+\/sign-in#\S+/.exec(stdout.toString()) ?? []
+  if (found === undefined) throw new Error(`no link: ${stderr.toString()}`)
+  return found
+}
+
+/** Takes pages in both themes and widths into a folder; names those that scroll sideways. */
+async function takePages(into: string, pages: Record<string, string>) {
+  for (const [name, path] of Object.entries(pages))
+    for (const [width, viewport] of Object.entries({ wide: DESKTOP, phone: PHONE })) {
+      await page.setViewport(viewport)
+      await open(path)
+      for (const theme of ['light', 'dark'] as const)
+        await take(join(into, `${name}-${width}-${theme}`), theme, !path.startsWith('/docs'))
+      const over = await page.evaluate(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      )
+      if (over !== 0) console.log(`${name}: ${Number(over)} px wider than ${viewport.width}`)
+    }
+}
+
+/** The path of the first page that a list links. */
+async function first(path: string): Promise<string> {
+  await open(`/dashboard/${path}`)
+  const links = `main a[href^="/dashboard/${path}/"]:not([href$="/new"])`
+  const found = await page.waitForSelector(links)
+  const path_found = await found?.evaluate((it) => it.getAttribute('href'))
+  if (typeof path_found !== 'string') throw new Error(`${path} links no page`)
+  return path_found
+}
+
+async function takeAll(into: string) {
+  await mkdir(into, { recursive: true })
+  await takePages(into, { 'sign-in': '/dashboard', 'sign-in-link': new URL(link).pathname })
+  const paused = await addMore()
+  await signIn(link)
+  await takePages(into, {
+    overview: '/dashboard',
+    monitors: '/dashboard/monitors',
+    monitor: await first('monitors'),
+    'monitor-paused': `/dashboard/monitors/${paused}`,
+    'monitor-new': '/dashboard/monitors/new',
+    'monitor-edit': `/dashboard/monitors/${paused}/edit`,
+    deliveries: '/dashboard/deliveries',
+    'deliveries-failed': '/dashboard/deliveries?status=failed',
+    delivery: await first('deliveries'),
+    webhooks: '/dashboard/webhooks',
+    usage: '/dashboard/usage',
+    drafts: '/dashboard/drafts',
+    feedback: '/dashboard/feedback',
+    'not-found': '/dashboard/absent',
+    reference: '/docs#tag/monitoring/POST/forum/monitor/add',
+  })
+  await signIn(operatorLink())
+  await takePages(into, {
+    'operator-overview': '/dashboard',
+    'operator-sources': '/dashboard/sources',
+    'operator-pool': '/dashboard/pool',
+    'operator-customers': '/dashboard/customers',
+    'operator-customer': await first('customers'),
+    'operator-drafts': '/dashboard/drafts',
+    'operator-feedback': '/dashboard/feedback',
+    'operator-audit': '/dashboard/audit',
+  })
+}
+
+await (values.all === undefined ? takeDocumented() : takeAll(values.all))

@@ -1,12 +1,14 @@
 import { join } from 'node:path'
 
 import { listen } from './api/app.ts'
+import { withSources } from './config/added-sources.ts'
 import { type Change, changesBetween, takeLive } from './config/reload.ts'
 import type { Config } from './config/schema.ts'
 import { createRing } from './core/base/secrets.ts'
 import { type Iteration, type Loop, LOOPS, startLoop } from './runtime/loop.ts'
 import { createRuntime, type Runtime } from './runtime/runtime.ts'
 import { createProgress, type Stuck } from './runtime/systemd.ts'
+import { listStoredSources } from './store/accounts/sources.ts'
 import { releaseAll } from './store/customers/ledger.ts'
 import { connect, isStorageError, migrate, reportStorageError } from './store/db/connection.ts'
 import { recordConfig } from './store/maintenance/audit.ts'
@@ -67,12 +69,15 @@ export async function startDaemon(config: Config, runtime: Runtime): Promise<Dae
   }
 }
 
-async function start(config: Config, runtime: Runtime): Promise<Daemon> {
+async function start(of_file: Config, runtime: Runtime): Promise<Daemon> {
   const { clock } = runtime
   await using stack = new AsyncDisposableStack()
 
-  const { instance, full } = open(config, runtime)
+  const { instance, full } = open(of_file, runtime)
   stack.defer(() => instance.close())
+  const stored = listStoredSources(instance.db)
+  const { config, left_out } = withSources(of_file, stored)
+  for (const source of left_out) runtime.log('warn', 'source.left_out', { source })
   if (instance.unrecorded !== null)
     runtime.log('warn', 'storage.instance_not_recorded', {
       file: config.storage.instance_file,
@@ -175,8 +180,9 @@ async function start(config: Config, runtime: Runtime): Promise<Daemon> {
       return `listening on ${url}; ${monitors} monitors on ${streams} streams, ${pending} deliveries waiting`
     },
     noteRefusedReload: () => noteReload(false),
-    reconfigure(next) {
+    reconfigure(next_of_file) {
       noteReload(true)
+      const next = withSources(next_of_file, stored).config
       const changes = changesBetween(config, next)
       takeLive(config, next)
       try {

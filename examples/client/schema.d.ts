@@ -1245,6 +1245,26 @@ export interface paths {
     patch?: never
     trace?: never
   }
+  '/forum/monitor/certificate': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * Signed certificate of what a monitor observed
+     * @description Makes a signed statement of what a monitor observed in some days: verified times, gaps, polls, deliveries. Use it to prove to others what was watched and what was not. Days of UTC, from and to included, at most 400; without them the last 30. A creation time is complete if audits or ids have verified it and no gap or event lies over it; anything else says why. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     */
+    get: operations['getForumMonitorCertificate']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
   '/forum/monitor/webhook/update': {
     parameters: {
       query?: never
@@ -1256,7 +1276,7 @@ export interface paths {
     put?: never
     /**
      * Update a target: address, name, active state, rate limit, ordering, credentials
-     * @description Replaces the given fields of a target. Use it to rename, pace or disable a receiver, or to resume it. A new url has the same kind and is checked as at creation; id and secret stay, pending deliveries go to it, and its health begins again. Send a test afterwards. The address of kind email cannot change, because its owner has agreed. Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds. token replaces the stored credentials, for kind mqtt together with username; a new url does not keep them. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Replaces the given fields of a target. Use it to rename, pace or disable a receiver, or to resume it. signatures adds a key for asymmetric signatures, or removes it. A new url has the same kind and is checked as at creation; id and secret stay, pending deliveries go to it, and its health begins again. Send a test afterwards. The address of kind email cannot change, because its owner has agreed. Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds. token replaces the stored credentials, for kind mqtt together with username; a new url does not keep them. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorWebhookUpdate']
     delete?: never
@@ -1917,6 +1937,7 @@ export interface operations {
                 | 'invariant_violated'
                 | 'loop_failing'
                 | 'feedback_new'
+                | 'checks_late'
               /**
                * @description error: it does not work. warning: it works in part, or is tried again. info: it waits for you.
                * @enum {string}
@@ -2238,7 +2259,8 @@ export interface operations {
            *       "created_at": "2026-01-31T11:55:00.000Z",
            *       "monitors": {
            *         "used": 1,
-           *         "total": 10
+           *         "total": 10,
+           *         "cadence_s": 60
            *       }
            *     }
            */
@@ -2275,6 +2297,11 @@ export interface operations {
                * @description Sum of the period, or the number that the plan allows.
                */
               total: number
+              /**
+               * Format: int64
+               * @description Shortest poll interval of the plan, in seconds: the one of a monitor that names none.
+               */
+              cadence_s: number
             }
           }
         }
@@ -22593,6 +22620,198 @@ export interface operations {
       }
     }
   }
+  getForumMonitorCertificate: {
+    parameters: {
+      query: {
+        /** @description The id of a monitor. */
+        id: string
+        /** @description Start of the period; absent: 30 days before its end. */
+        from?: string
+        /** @description End of the period; absent: now. */
+        to?: string
+      }
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "statement": {
+           *         "type": "coverage",
+           *         "version": 1,
+           *         "issued_at": "2026-01-31T11:58:43.000Z",
+           *         "instance_id": "01912d68-783e-7a03-8467-5661c1243ad4",
+           *         "coverage": {
+           *           "status": "complete",
+           *           "verified_until": "2026-01-31T11:56:00.000Z"
+           *         },
+           *         "key_id": "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"
+           *       },
+           *       "signature": "hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg",
+           *       "key_id": "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k",
+           *       "public_key": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"
+           *     }
+           */
+          'application/json': {
+            /** @description What the monitor was set to, what was verified, gaps, polls, deliveries, and each day with its intervals. */
+            statement: {
+              /**
+               * @description Type, such as public or private; null: unknown.
+               * @constant
+               */
+              type: 'coverage'
+              /**
+               * @description Version of the form of the statement.
+               * @constant
+               */
+              version: 1
+              /** @description Thumbprint of the public key (RFC 7638). */
+              key_id: string
+            } & {
+              [key: string]: unknown
+            }
+            /** @description Ed25519 signature of the statement in its canonical form (RFC 8785), in base64url. */
+            signature: string
+            /** @description Thumbprint of the public key (RFC 7638). */
+            key_id: string
+            /** @description Public key, 32 bytes in base64url. Compare it with the published one. */
+            public_key: string
+          }
+        }
+      }
+      /** @description INVALID_REQUEST */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "q is required",
+           *       "code": "INVALID_REQUEST"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description NOT_FOUND */
+      404: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_FOUND",
+           *       "code": "NOT_FOUND"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
   postForumMonitorWebhookUpdate: {
     parameters: {
       query?: never
@@ -22627,6 +22846,10 @@ export interface operations {
           max_per_second?: number | null
           /** @description True: a delivery waits until the one before it has ended. */
           ordered?: boolean
+          /** @description Signatures of kind webhook: v1, HMAC; v1a, Ed25519 beside it, which a receiver verifies with a public key alone. */
+          signatures?: ('v1' | 'v1a')[]
+          /** @description What it receives: match always; item.deleted and item.edited about items that it had received. */
+          events?: ('match' | 'item.deleted' | 'item.edited')[]
         }
       }
     }
@@ -22650,7 +22873,11 @@ export interface operations {
            *       "pause_reason": null,
            *       "name": null,
            *       "max_per_second": 5,
-           *       "ordered": false
+           *       "ordered": false,
+           *       "events": [
+           *         "match",
+           *         "item.deleted"
+           *       ]
            *     }
            */
           'application/json': {
@@ -22686,8 +22913,14 @@ export interface operations {
             max_per_second: number | null
             /** @description True: a delivery waits until the one before it has ended. */
             ordered: boolean
+            /** @description What it receives: match always; item.deleted and item.edited about items that it had received. */
+            events: ('match' | 'item.deleted' | 'item.edited')[]
             /** @description Kinds ntfy, telegram, gotify, matrix, mqtt only: true if a token or password is stored. */
             has_credentials?: boolean
+            /** @description Absent: v1 alone. */
+            signatures?: ('v1' | 'v1a')[]
+            /** @description Key that v1a is verified with: whpk_ and base64. Absent without v1a. */
+            public_key?: string
           }
         }
       }
@@ -22882,6 +23115,8 @@ export interface operations {
             secret: string
             /** @description Time until which the old secret also signs; null: it ended. */
             old_secret_until: string | null
+            /** @description Key that v1a is verified with: whpk_ and base64. Absent without v1a. */
+            public_key?: string
           }
         }
       }
@@ -23058,10 +23293,14 @@ export interface operations {
           url: string
           /** @description Name. */
           name?: string | null
+          /** @description What it receives: match always; item.deleted and item.edited about items that it had received. */
+          events?: ('match' | 'item.deleted' | 'item.edited')[]
           /** @description Access token of kinds ntfy, telegram, gotify, matrix, mqtt; password of kind mqtt. Never shown again. */
           token?: string | null
           /** @description User of kind mqtt. */
           username?: string | null
+          /** @description Signatures of kind webhook: v1, HMAC; v1a, Ed25519 beside it, which a receiver verifies with a public key alone. */
+          signatures?: ('v1' | 'v1a')[]
         }
       }
     }
@@ -23086,6 +23325,10 @@ export interface operations {
            *       "name": null,
            *       "max_per_second": null,
            *       "ordered": false,
+           *       "events": [
+           *         "match",
+           *         "item.deleted"
+           *       ],
            *       "secret": "whsec_ZXhhbXBsZS1leGFtcGxlLWV4YW1wbGUtZXhhbXBsZSE=",
            *       "kind_inferred_from": null
            *     }
@@ -23123,8 +23366,14 @@ export interface operations {
             max_per_second: number | null
             /** @description True: a delivery waits until the one before it has ended. */
             ordered: boolean
+            /** @description What it receives: match always; item.deleted and item.edited about items that it had received. */
+            events: ('match' | 'item.deleted' | 'item.edited')[]
             /** @description Kinds ntfy, telegram, gotify, matrix, mqtt only: true if a token or password is stored. */
             has_credentials?: boolean
+            /** @description Absent: v1 alone. */
+            signatures?: ('v1' | 'v1a')[]
+            /** @description Key that v1a is verified with: whpk_ and base64. Absent without v1a. */
+            public_key?: string
             /** @description Signing secret; it is not shown again. */
             secret: string
             /** @description Host of the address that decided the kind; null: the kind was given, or is the default. */
@@ -23305,6 +23554,10 @@ export interface operations {
            *           "name": null,
            *           "max_per_second": null,
            *           "ordered": false,
+           *           "events": [
+           *             "match",
+           *             "item.deleted"
+           *           ],
            *           "health": {
            *             "state": "good",
            *             "failing_since": null,
@@ -23416,8 +23669,14 @@ export interface operations {
               max_per_second: number | null
               /** @description True: a delivery waits until the one before it has ended. */
               ordered: boolean
+              /** @description What it receives: match always; item.deleted and item.edited about items that it had received. */
+              events: ('match' | 'item.deleted' | 'item.edited')[]
               /** @description Kinds ntfy, telegram, gotify, matrix, mqtt only: true if a token or password is stored. */
               has_credentials?: boolean
+              /** @description Absent: v1 alone. */
+              signatures?: ('v1' | 'v1a')[]
+              /** @description Key that v1a is verified with: whpk_ and base64. Absent without v1a. */
+              public_key?: string
               /** @description Health of the target, from its last attempts. */
               health: {
                 /**
@@ -24800,11 +25059,49 @@ export interface operations {
                 items: {
                   [key: string]: unknown
                 }[]
+                /** @description Period of a digest; absent for other deliveries. */
+                digest?: {
+                  /** @description Name of the monitor; null: it has none. */
+                  monitor_name: string | null
+                  /**
+                   * Format: date-time
+                   * @description Begin of its period.
+                   */
+                  from: string
+                  /**
+                   * Format: date-time
+                   * @description End of its period.
+                   */
+                  to: string
+                  /** @description IANA time zone of its hour. */
+                  time_zone: string
+                } & {
+                  [key: string]: unknown
+                }
                 /**
-                 * @description Event of an alarm, which has no items; absent for matches.
+                 * @description Event of an alarm, or of an item; absent for matches.
                  * @enum {string}
                  */
-                type?: 'monitor.alarm' | 'monitor.alarm_ended'
+                type?: 'monitor.alarm' | 'monitor.alarm_ended' | 'item.deleted' | 'item.edited'
+                /** @description Of item.deleted: fullname and source of the item. */
+                item?: {
+                  /** @description Identifier, unique among objects of this kind. */
+                  id: string
+                  /** @description Name of the source. */
+                  source: string
+                }
+                /** @description Of item.deleted: monitors of which the target had received it. */
+                monitor_ids?: string[]
+                /**
+                 * @description Of item.deleted. author: its author deleted it; platform: it was removed; request: the operator erased it.
+                 * @enum {string}
+                 */
+                reason?: 'author' | 'platform' | 'author_gone' | 'request'
+                /**
+                 * Format: date-time
+                 * @description Of events of an item.
+                 */
+                detected_at?: string
                 /** @description The alarm that this delivery reports. */
                 alarm?: {
                   /**

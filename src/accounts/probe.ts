@@ -1,10 +1,10 @@
-import type { AccountResult } from '../core/accounts/status.ts'
+import { type AccountResult, needsLogin, signedIn, statusOfAdded } from '../core/accounts/status.ts'
 import type { Outcome } from '../core/base/result.ts'
 import type { Me } from '../core/forum/items.ts'
 import type { Proxy } from '../core/forum/proxy.ts'
 import { ANONYMOUS, type CookieJars, type Identity } from '../platforms/port.ts'
 import type { Clock } from '../runtime/runtime.ts'
-import type { AccountSecrets, StoredJar } from '../store/accounts/accounts.ts'
+import type { AccountSecrets, CredentialsCheck, StoredJar } from '../store/accounts/accounts.ts'
 import { type AccountClient, type OpenJar, toAccountResult, type Token } from './client.ts'
 import { tokenShape } from './pooled-account.ts'
 
@@ -17,9 +17,16 @@ type Tested = {
   secrets?: AccountSecrets
 }
 
+type ToVerify = {
+  secrets: AccountSecrets
+  jar: StoredJar | null
+  username: string | null
+  proxy: Proxy | null
+}
+
 /**
- * Creates the session check of the command line, for accounts outside a running pool. It stores
- * nothing.
+ * Creates the checks of the command line and of operators, for accounts outside a running pool.
+ * They store nothing.
  */
 export function createProbe({
   client,
@@ -63,20 +70,59 @@ export function createProbe({
     }
   }
 
+  const test = (credentials: Credentials): Promise<Tested> =>
+    credentials.secrets.kind === 'oauth'
+      ? asApplication(credentials, credentials.secrets)
+      : asSession(credentials)
+
+  async function bySignIn(
+    { username, proxy }: ToVerify,
+    secrets: AccountSecrets & { kind: 'session'; password: string },
+  ): Promise<CredentialsCheck> {
+    const { password, totp_secret } = secrets
+    const ended = await client.signIn({ username: username ?? '', password, totp_secret, proxy })
+    const now = clock.now()
+    const stored = { ok: true as const, finding: null, secrets }
+    if (ended.ok) {
+      const signed = { username: ended.username, jar: toJar(ended.jar), status: signedIn(now) }
+      return { ...stored, ...signed, reason: null }
+    }
+    const { reason, final } = ended
+    if (final) return { ok: false, reason }
+    const status = needsLogin(now, reason ?? 'never_signed_in')
+    return { ...stored, username, jar: null, status, reason }
+  }
+
+  async function bySession({ secrets, jar, username, proxy }: ToVerify): Promise<CredentialsCheck> {
+    const tested = await test({ secrets, jar: jar?.text ?? null, proxy })
+    const { finding } = tested
+    if (finding.kind === 'logged_out')
+      return { ok: false, reason: secrets.kind === 'oauth' ? 'token_refused' : 'logged_out' }
+    return {
+      ok: true,
+      secrets: tested.secrets ?? secrets,
+      jar: tested.jar ?? jar,
+      username: tested.username ?? username,
+      status: statusOfAdded(finding, clock.now()),
+      finding: finding.kind,
+      reason: null,
+    }
+  }
+
   return {
+    /** Checks a session, or signs in if there is a password and no jar. */
+    verify(given: ToVerify): Promise<CredentialsCheck> {
+      const { secrets, jar } = given
+      return secrets.kind === 'session' && secrets.password !== null && jar === null
+        ? bySignIn(given, { ...secrets, password: secrets.password })
+        : bySession(given)
+    },
     readJar(text: string) {
       const read = jars.import(text)
       if (!read.ok) return read
       return { ok: true as const, jar: toJar(read.jar), cookies: read.cookies, others: read.others }
     },
-    test: (credentials: Credentials): Promise<Tested> =>
-      credentials.secrets.kind === 'oauth'
-        ? asApplication(credentials, credentials.secrets)
-        : asSession(credentials),
-    async signIn(who: Parameters<AccountClient['signIn']>[0]) {
-      const ended = await client.signIn(who)
-      return ended.ok ? { ...ended, jar: toJar(ended.jar) } : ended
-    },
+    test,
     tryProxy: (proxy: Proxy): Promise<Outcome<Me | null>> =>
       client.me({ ...ANONYMOUS, ...through(proxy) }),
   }

@@ -88,7 +88,11 @@ export type AppDeps = {
   /** Sources whose way in ends soon or has ended. */
   ends?: () => SourceEnd[]
   /** Monitors of a customer, including paused ones, and the limit of its plan. */
-  monitors: (customer: { id: string; plan: string }) => { used: number; total: number }
+  monitors: (customer: { id: string; plan: string }) => {
+    used: number
+    total: number
+    cadence_s: number
+  }
   /** Budget for the bytes of calls and answers; absent: no limit. */
   budget?: ByteBudget
   /** Route groups that use the context created here. */

@@ -27,9 +27,13 @@ type McpHttp = {
     message: unknown
     callApi: ApiCall
     session: Readonly<Record<string, string>>
+    key_id: string
   }): Promise<Response>
   /** Reason to refuse a message, or the estimated bytes of its answer. */
-  assess(message: unknown): { refusal: string } | { refusal: null; bytes: number }
+  assess(it: {
+    request: Request
+    message: unknown
+  }): { refusal: string } | { refusal: null; bytes: number }
 }
 
 export type McpDeps = {
@@ -90,7 +94,7 @@ export function mcpRoute(context: RouteContext, { open }: McpDeps) {
         throw error
       })
       const session = Object.fromEntries(session_headers.map(({ field, value }) => [field, value]))
-      const assessment = mcp.assess(message)
+      const assessment = mcp.assess({ request, message })
       if (assessment.refusal !== null) {
         set.status = 400
         const error = { code: INVALID_REQUEST, message: assessment.refusal }
@@ -100,7 +104,8 @@ export function mcpRoute(context: RouteContext, { open }: McpDeps) {
       if (Array.isArray(message) && message.length > 1)
         await paceMessages(holder.key.id, { signal: request.signal, count: message.length - 1 })
       in_flight.holdForRequest(request, assessment.bytes * HELD_PER_ANSWER_BYTE)
-      const answered = await mcp.answer({ request, message, callApi, session })
+      const key_id = holder.key.id
+      const answered = await mcp.answer({ request, message, callApi, session, key_id })
       const { status, headers: answer_headers } = answered
       set.status = status
       const bytes = new Uint8Array(await answered.arrayBuffer())

@@ -54,6 +54,7 @@ export type Factories = {
     key: string
     /** Cookies of the caller's own account, by the field names of a request body. */
     session: Readonly<Record<string, string>>
+    toolsets: string | null
     within_ms: number
     warn: (line: string) => void
     stopped: Promise<unknown>

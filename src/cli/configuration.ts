@@ -1,6 +1,7 @@
-import { closeSync, fstatSync, openSync, readFileSync, statSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync, readFileSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
 
+import { withSources } from '../config/added-sources.ts'
 import { parseConfig, warningsOf } from '../config/load.ts'
 import { type Config, hasMain } from '../config/schema.ts'
 import { errorCode } from '../core/base/errors.ts'
@@ -195,7 +196,7 @@ function storageOf({ storage }: Config, caller: number): OpenConfig['storage'] {
   return { dir, key_file: key, instance_file, key_bytes: readFileSync(key) }
 }
 
-/** Dependencies of commands that use the database: connection, key ring, clock and randomness. */
+/** Dependencies of commands that use the database. `config` has the sources that were added in the dashboard too. */
 export type OpenInstance = { db: Db; ring: Ring; config: Config; now: number; random: Random }
 
 /** Opens the data folder, also beside a running daemon, runs `work` and closes the folder. */
@@ -205,27 +206,37 @@ export async function withInstance<T>(
 ): Promise<T> {
   const { config, storage } = openConfig(context)
   const { openInstance } = await import('../store/maintenance/instance.ts')
+  const { listStoredSources } = await import('../store/accounts/sources.ts')
   const { clock, random } = await context.factories.createRuntime(config.log, context.stdout)
   const instance = openInstance({ ...storage, clock, random }, { mode: 'beside' })
   try {
-    return work({ db: instance.db, ring: instance.ring, config, now: clock.now(), random })
+    const { db, ring } = instance
+    const all = withSources(config, listStoredSources(db)).config
+    return work({ db, ring, config: all, now: clock.now(), random })
   } finally {
     instance.close()
   }
 }
 
+/** The configuration with the sources that operators added in the dashboard, if there is a database. */
+export async function configWithSources(context: CommandContext): Promise<Config> {
+  const { config, storage } = openConfig(context, { create: false })
+  if (!existsSync(pathsOf(storage).db)) return config
+  return withInstance(context, (opened) => opened.config)
+}
+
 /**
  * Runs `work` with access to the platform from this process, also beside a running daemon. `for_accounts`: it uses the
- * platform of `[platform]`, to which accounts and proxies belong.
+ * platform of `[platform]`, to which accounts and proxies belong. `all`: the configuration, if not that of the file.
  *
  * @throws {CommandRefusal} There is no such platform.
  */
 export async function withPlatformTools<T>(
   context: CommandContext,
   work: (tools: PlatformTools, config: Config, now: number) => Promise<T>,
-  { for_accounts } = { for_accounts: true },
+  { for_accounts = true, all }: { for_accounts?: boolean; all?: Config } = {},
 ): Promise<T> {
-  const { config } = openConfig(context)
+  const config = all ?? openConfig(context).config
   if (for_accounts && !hasMain(config))
     throw new CommandRefusal(
       'the configuration has no [platform]: accounts and proxies belong to it, and sources are read without them. To test the sources: forumd source test',

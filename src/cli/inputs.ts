@@ -1,9 +1,11 @@
+import { readFileSync } from 'node:fs'
+
 import type { Config } from '../config/schema.ts'
 import { CUSTOMER_NAME_RULE, isCustomerName } from '../core/base/text.ts'
 import { parseInstant } from '../core/base/time.ts'
 import { parseUsd, toUsd, USD_RULE } from '../core/limits/price.ts'
-import { type Scope, SCOPES } from '../store/customers/keys.ts'
-import { type Option, UsageError } from './command.ts'
+import { DEFAULT_SCOPES, type Scope, SCOPES } from '../store/customers/keys.ts'
+import { type CommandContext, type Option, UsageError } from './command.ts'
 
 /**
  * Validates a customer's name: 1 to 64 printable characters, no blanks around.
@@ -30,12 +32,12 @@ export function parsePlan(name: string, { plans }: Config): string {
 }
 
 /**
- * Parses scopes such as `read,monitor`; undefined: all of them.
+ * Parses scopes such as `read,monitor`; undefined: the default ones.
  *
  * @throws {UsageError} A scope is unknown.
  */
 export function parseScopes(text: string | undefined): Scope[] {
-  if (text === undefined) return [...SCOPES]
+  if (text === undefined) return [...DEFAULT_SCOPES]
   const names = text.split(',').map((name) => name.trim())
   const unknown = names.find((name) => !SCOPES.some((scope) => scope === name))
   if (unknown !== undefined)
@@ -135,3 +137,49 @@ export const formatDollars = (micros: number): string =>
   `${toUsd(micros)
     .toFixed(6)
     .replace(/0{1,4}$/, '')} USD`
+
+const KEY = /^[\x21-\x7e]{16,256}$/
+
+/**
+ * Reads the file that an option names.
+ *
+ * @throws {UsageError} It cannot be read.
+ */
+export function readOption(option: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    throw new UsageError(`--${option}: ${path} cannot be read`)
+  }
+}
+
+/**
+ * The caller's API key, from the file of `--key-file` or the environment.
+ *
+ * @throws {UsageError} There is none, or it is malformed.
+ */
+export function keyFrom(file: string | undefined, { env }: Pick<CommandContext, 'env'>): string {
+  const key = (file === undefined ? (env['FORUMD_KEY'] ?? '') : readOption('key-file', file)).trim()
+  if (key === '' && file === undefined)
+    throw new UsageError(
+      'an API key is needed: set FORUMD_KEY, or name its file with --key-file FILE',
+    )
+  // The message does not repeat it.
+  if (!KEY.test(key))
+    throw new UsageError(
+      `${file ?? 'FORUMD_KEY'} holds no key: allowed are 16 to 256 visible ASCII characters on one line`,
+    )
+  return key
+}
+
+/**
+ * Address of a daemon, without a slash at its end.
+ *
+ * @throws {UsageError} It is malformed.
+ */
+export function daemonUrl(text: string): string {
+  const url = URL.parse(text)
+  if (url && ['http:', 'https:'].includes(url.protocol) && url.username === '')
+    return url.href.replace(/\/$/, '')
+  throw new UsageError('--url must be an address such as http://127.0.0.1:8080')
+}

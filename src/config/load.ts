@@ -290,7 +290,7 @@ function missingPlatform({ value, refused }: ResolvedConfig): RefusedValue[] {
 }
 
 /** Finds keys that contradict each other. Uses the unvalidated text, as other keys may be invalid. */
-function contradictionsOf(value: Readonly<Record<string, unknown>>): RefusedValue[] {
+export function contradictionsOf(value: Readonly<Record<string, unknown>>): RefusedValue[] {
   const refused: RefusedValue[] = []
   const section = (name: string) => {
     const it = value[name]

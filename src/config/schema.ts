@@ -53,7 +53,12 @@ const storage = table({
   dir: file('./data', { what: 'the path of a folder', required: true }),
   key_file: file('', { what: 'the path of the key file' }),
   instance_file: file('', { what: 'the path of a file outside of dir' }),
-  retention_days: integer(30, 0, 36_500, 'days'),
+})
+
+const retention = table({
+  days: integer(30, 0, 36_500, 'days'),
+  snapshots_days: integer(7, 0, 36_500, 'days'),
+  recheck_share: decimal(0.1, 0, 0.5),
 })
 
 const platform = table({
@@ -170,6 +175,7 @@ const source = table({
 export const schema = table({
   server,
   storage,
+  retention,
   platform,
   source: z
     .array(source, { error: 'tables of sources, each [[source]]' })
@@ -223,8 +229,12 @@ export const EMPTY_TABLES: Readonly<Record<string, unknown>> = {
   source: [],
 }
 
-/** The validated configuration with all defaults. */
-export type Config = z.output<typeof schema>
+type OfFile = z.output<typeof schema>
+
+/** The validated configuration with all defaults. `is_added`: the source is of the database, not of the file. */
+export type Config = Omit<OfFile, 'source'> & {
+  source: (OfFile['source'][number] & { is_added?: true })[]
+}
 
 /** True when there is a source `main`: `[platform]` has an address. Without one the first `[[source]]` is the default. */
 export const hasMain = ({ platform: at }: Pick<Config, 'platform'>): boolean => at.base_url !== ''

@@ -12,6 +12,7 @@ const FOOTER_MAX = 200
 const ALL_EMBEDS_MAX = 6000
 const CONTENT_MAX = 2000
 const URL_MAX = 2048
+const HEAD_MAX = 300
 
 type Embed = {
   title: string
@@ -27,12 +28,13 @@ type Embed = {
 type DiscordBody = { content?: string; embeds: Embed[]; allowed_mentions: { parse: never[] } }
 
 /** The body of a Discord webhook: an embed for each item, ten at most, the rest as lines of text. */
-export function discordBody({ items, test }: DeliveryMessage): DiscordBody {
+export function discordBody({ items, heading, period, test }: DeliveryMessage): DiscordBody {
   const embedded = items.slice(0, EMBEDS_MAX)
   const budget = Math.floor(ALL_EMBEDS_MAX / Math.max(1, embedded.length))
-  const head = [test ? 'Test delivery' : '', items.length > 1 ? `${items.length} new matches` : '']
+  const first = [test ? 'Test delivery' : '', truncate(oneLine(heading ?? ''), HEAD_MAX, escape)]
     .filter(Boolean)
     .join(': ')
+  const head = [first, period].filter(Boolean).join('\n')
   const content = [head, ...rest(items.slice(EMBEDS_MAX), CONTENT_MAX - head.length)]
     .filter(Boolean)
     .join('\n')

@@ -23,18 +23,25 @@ function deliveryMail(
   message: DeliveryMessage,
   { to, unsubscribe_url }: { to: string; unsubscribe_url: string | null },
 ): Mail {
-  const { items, test, delivery_id } = message
+  const { items, heading, period, test, delivery_id } = message
   const [first] = items
   const title = truncate(oneLine(first?.title ?? '') || 'New match', SUBJECT_MAX)
-  const subject = items.length > 1 ? `${items.length} new matches: ${title}` : title
+  const counted = heading === null ? '' : oneLine(heading)
+  // A digest is named by its monitor, other bundles by their first match.
+  const subject = period !== null ? counted : counted === '' ? title : `${counted}: ${title}`
+  const above = period === null ? [] : [counted, period]
   const excerpt_max = items.length > 1 ? EXCERPT_OF_MANY_MAX : EXCERPT_MAX
   const parts = items.map((item) => toMailPart(item, excerpt_max))
   return {
     to,
     id: delivery_id,
     subject: truncate(`${test ? 'Test delivery: ' : ''}${subject}`, SUBJECT_MAX),
-    text: [...parts.map(asText), ...footText(unsubscribe_url)].join('\n\n-- \n\n'),
-    html: page([...parts.map(asHtml), ...footHtml(unsubscribe_url)].join('\n<hr>\n')),
+    text: [...aboveText(above), ...parts.map(asText), ...footText(unsubscribe_url)].join(
+      '\n\n-- \n\n',
+    ),
+    html: page(
+      [...aboveHtml(above), ...parts.map(asHtml), ...footHtml(unsubscribe_url)].join('\n<hr>\n'),
+    ),
     headers: {
       // Keeps auto-responders from replying (RFC 3834).
       'Auto-Submitted': 'auto-generated',
@@ -112,6 +119,13 @@ function asHtml({ title, url, byline, quote, remarks: note, image_url }: MailPar
     .filter(Boolean)
     .join('\n')
 }
+
+const aboveText = (lines: readonly string[]): string[] =>
+  lines.length === 0 ? [] : [lines.join('\n')]
+const aboveHtml = ([heading, ...rest]: readonly string[]): string[] =>
+  heading === undefined
+    ? []
+    : [[`<h1>${html(heading)}</h1>`, ...rest.map((it) => `<p>${html(it)}</p>`)].join('\n')]
 
 const footText = (url: string | null): string[] =>
   url === null ? [] : [`To get no more from this monitor: ${url}`]

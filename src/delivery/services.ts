@@ -160,16 +160,22 @@ const linkOf = (item: DisplayItem | undefined): string | null => {
 }
 
 /** One line about a delivery, for services with a title of their own. */
-function headline({ items, test }: DeliveryMessage, max: number): string {
+function headline({ items, heading, test }: DeliveryMessage, max: number): string {
   const title = oneLine(items[0]?.title ?? '') || 'New match'
-  const line = items.length > 1 ? `${items.length} new matches` : title
+  const line = heading === null ? title : oneLine(heading)
   return truncate(test ? `Test delivery: ${line}` : line, max)
 }
 
 /** All items of a delivery in at most `max` characters; the last line counts those left out. */
-function text({ items, test }: DeliveryMessage, max: number, style: Style): string {
-  const head = [test && 'Test delivery', items.length > 1 && `${items.length} new matches`]
-  const first = head.filter(Boolean).map((line) => style.note(`${line}`))
+function text(
+  { items, heading, period, test }: DeliveryMessage,
+  max: number,
+  style: Style,
+): string {
+  const head = [test ? 'Test delivery' : '', oneLine(heading ?? ''), period ?? '']
+  const first = head
+    .filter(Boolean)
+    .map((line) => style.note(truncate(line, TITLE_MAX, style.escape)))
   const room = max - first.join('\n').length - LEFT_OUT_MAX - SEPARATOR.length * 2
   const visible_items = items.slice(0, Math.max(1, Math.floor(room / ITEM_MIN)))
   const left_out = items.length - visible_items.length

@@ -30,9 +30,10 @@ type SlackBody = {
 }
 
 /** The body of a Slack incoming webhook: a section for each item, followed by its picture. */
-export function slackBody({ items, test }: DeliveryMessage): SlackBody {
+export function slackBody({ items, heading, period, test }: DeliveryMessage): SlackBody {
   const blocks: SlackBody['blocks'] = test ? [section('_Test delivery_')] : []
-  if (items.length > 1) blocks.push(header(`${items.length} new matches`))
+  if (heading !== null) blocks.push(header(oneLine(heading)))
+  if (period !== null) blocks.push(section(truncate(period, LINE_MAX, escape)))
   // All items come before any picture. The last block is the line that counts the items left out.
   const visible_items = items.slice(0, BLOCKS_MAX - blocks.length - 1)
   const left_out = items.length - visible_items.length
@@ -46,7 +47,12 @@ export function slackBody({ items, test }: DeliveryMessage): SlackBody {
     pictures -= 1
   }
   if (left_out > 0) blocks.push(section(`_and ${left_out} more_`))
-  return { text: fallback({ items, test }), blocks, unfurl_links: false, unfurl_media: false }
+  return {
+    text: fallback({ items, heading, period, test }),
+    blocks,
+    unfurl_links: false,
+    unfurl_media: false,
+  }
 }
 
 /** Title, place, text and reason of a match, in at most `budget` characters. */
@@ -89,8 +95,12 @@ function byline({ author, subforum }: DisplayItem, max: number): string {
   return truncate(words, max, escape)
 }
 
+type Counted = Omit<DeliveryMessage, 'delivery_id' | 'monitor_id'>
+
 // The text that Slack shows in notifications, which have no blocks.
-function fallback({ items, test }: Pick<DeliveryMessage, 'items' | 'test'>): string {
+function fallback({ items, heading, period, test }: Counted): string {
+  // A digest is announced by its monitor.
+  if (period !== null) return truncate(oneLine(heading ?? ''), FALLBACK_TITLE_MAX, escape)
   const first = truncate(oneLine(items[0]?.title ?? ''), FALLBACK_TITLE_MAX, escape)
   const more = items.length > 1 ? ` and ${items.length - 1} more` : ''
   return `${test ? 'Test delivery: ' : ''}${first}${more}` || 'New match'

@@ -65,10 +65,14 @@ export type Shared<Query, T> = {
 }
 
 /** Creates a read that runs once for all identical queries; `keyOf` identifies them. */
-export type Share = <Query, T>(
-  keyOf: (query: Query) => string,
-  work: (query: Query) => Promise<Outcome<T>>,
-) => Shared<Query, T>
+export type Share = {
+  <Query, T>(
+    keyOf: (query: Query) => string,
+    work: (query: Query) => Promise<Outcome<T>>,
+  ): Shared<Query, T>
+  /** Removes all cached answers. */
+  forget(): void
+}
 
 type CacheEntry = { bytes: number; until: number; hold: HeldBytes; forget: () => void }
 
@@ -118,7 +122,11 @@ export function createShare(
     }
   })
 
-  return <Query, T>(
+  function forget(): void {
+    for (const entry of all) remove(entry)
+  }
+
+  const share = <Query, T>(
     keyOf: (query: Query) => string,
     work: (query: Query) => Promise<Outcome<T>>,
   ) => {
@@ -174,6 +182,7 @@ export function createShare(
 
     return Object.assign(readShared, { kept: (query: Query) => find(keyOf(query)) })
   }
+  return Object.assign(share, { forget })
 }
 
 /** An outcome with its source. */

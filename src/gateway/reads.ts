@@ -146,6 +146,8 @@ export type Reads = {
   verify(ids: readonly string[]): Answered<VerifyBody>
   /** Visibility of a post to others. Never shared or cached either. */
   visibility(id: string): Answered<{ id: string } & Visibility>
+  /** Removes all cached answers. */
+  forget(): void
 }
 
 type Deps = {
@@ -223,6 +225,8 @@ export function createReads(deps: Deps): Reads {
   ) => own(listed(work))
 
   return {
+    forget: share.forget,
+
     posts: sharedPage(
       pagedRead(
         bySort,

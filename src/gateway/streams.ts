@@ -1,19 +1,20 @@
 import { type Fault, ok, type Outcome } from '../core/base/result.ts'
-import type { Item, Page } from '../core/forum/items.ts'
+import type { Item, ItemState, Page } from '../core/forum/items.ts'
 import { beginningAhead } from '../core/limits/plan.ts'
 import { type AuditTokens, refill } from '../core/polling/audit.ts'
 import { createItemClock } from '../core/polling/item-clock.ts'
 import { ANONYMOUS, type Platform } from '../platforms/port.ts'
-import type {
-  IdRange,
-  ItemStream,
-  PartialReason,
-  Reread,
-  Source,
-  StreamStep,
+import {
+  type IdRange,
+  type ItemStream,
+  type PartialReason,
+  type Reread,
+  type Source,
+  type StreamStep,
+  unsupported,
 } from '../platforms/source.ts'
 import type { Clock } from '../runtime/runtime.ts'
-import { createWatch } from './watch.ts'
+import { createWatch, type Watch } from './watch.ts'
 
 /** A further source as monitors see it. */
 export type StreamSource = {
@@ -54,6 +55,14 @@ export type StreamSource = {
     fullnames: readonly string[],
     signal?: AbortSignal,
   ): Promise<{ tried: readonly string[]; found: Item[]; fault: Fault | null }>
+  /** States of items; absent: they are not read again. */
+  recheck?: {
+    /** Requests a minute that the source allows now. */
+    per_minute(): number
+    /** Requests for one item, at most. */
+    requests_each: number
+    states: NonNullable<Watch['states']>
+  }
   /** The newest items of a kind, by its listings: a sample, which proves nothing. */
   newest(of: 'posts' | 'comments', signal: AbortSignal): Promise<Outcome<Page<Item>>>
   /** Milliseconds by which the clock of its items is ahead of ours; 0 unless it is more than a minute. */
@@ -116,6 +125,7 @@ export function createStreamSource({
   const item_clock = createItemClock(clock, clock_offset_ms)
   const watch = createWatch({
     platform,
+    states: source.states,
     // A source has one way in, which its own client paces.
     identities: { lease: () => ANONYMOUS, report: () => {}, free_in_ms: () => 0 },
     clock,
@@ -206,6 +216,22 @@ export function createStreamSource({
       if (!found.ok) return found
       return ok({ rows: found.value.rows.map((it) => mark({ ...it, kind: 'post' })), after: null })
     },
+    ...(watch.states && {
+      recheck: {
+        per_minute: perMinute,
+        // The thread of a comment may take another.
+        requests_each: 2,
+        states: async (...query: Parameters<NonNullable<Watch['states']>>) => {
+          const read = await watch.states?.(...query)
+          if (read?.ok !== true) return read ?? unsupported('states')
+          const marked = [...read.value].map(([key, it]): [string, ItemState] => [
+            key,
+            it.state === 'live' ? { ...it, item: mark(it.item) } : it,
+          ])
+          return ok(new Map(marked))
+        },
+      },
+    }),
     async refetch(fullnames, signal) {
       const tried = fullnames.slice(0, Math.max(1, Math.floor(REFETCH_SHARE * perMinute())))
       const outcome = await watch.refetch(tried, signal)

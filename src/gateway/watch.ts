@@ -1,9 +1,9 @@
 import { fail, type Fault, ok, type Outcome } from '../core/base/result.ts'
-import type { Item, Page } from '../core/forum/items.ts'
+import type { Item, ItemState, Page } from '../core/forum/items.ts'
 import { isReservedSubforum } from '../core/forum/permalink.ts'
 import type { FeedKind } from '../core/polling/feed.ts'
 import type { ItemClock } from '../core/polling/item-clock.ts'
-import type { Call, Identity, Listing, Platform } from '../platforms/port.ts'
+import type { Call, Identity, ItemStates, Listing, Platform } from '../platforms/port.ts'
 import type { Clock } from '../runtime/runtime.ts'
 import { everyNode, readFullCommentTree } from './comments.ts'
 import { isIdentityFault } from './identity.ts'
@@ -32,6 +32,14 @@ export type Watch = {
    * out.
    */
   refetch(fullnames: readonly string[], signal?: AbortSignal): Promise<Outcome<Item[]>>
+  /**
+   * States of these items, at most 100, as far as the platform states them clearly; all that is not clear is left out.
+   * Absent: there is no such read.
+   */
+  states?(
+    fullnames: readonly string[],
+    signal?: AbortSignal,
+  ): Promise<Outcome<ReadonlyMap<string, ItemState>>>
   /** Those of these items that exist and are visible to others; a few at a time. */
   present(fullnames: readonly string[], signal?: AbortSignal): Promise<Outcome<string[]>>
   /** Offset of the platform's clock to ours in ms; 0 unless it exceeds a minute. */
@@ -75,12 +83,15 @@ const IDENTITIES_MAX = 2
  */
 export function createWatch({
   platform,
+  states: readStates,
   identities,
   clock,
   item_clock,
   deadline_ms,
 }: {
   platform: Platform
+  /** Reads the states of items; absent: that is not possible. */
+  states?: ItemStates | undefined
   identities: PollIdentities
   clock: Clock
   /** Learns from every item received here. */
@@ -203,6 +214,11 @@ export function createWatch({
       }
       return ok(found)
     },
+
+    ...(readStates && {
+      states: (fullnames: readonly string[], signal?: AbortSignal) =>
+        withIdentity((call) => readStates(fullnames, call), signal),
+    }),
 
     async present(fullnames, signal) {
       const found: string[] = []

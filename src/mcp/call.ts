@@ -1,4 +1,4 @@
-import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
+import type { CallToolResult } from '@modelcontextprotocol/server'
 import * as z from 'zod'
 
 import type { Route, Tool } from './tools.ts'
@@ -27,39 +27,50 @@ class InvalidArgument extends Error {
   override name = 'Misfit'
 }
 
-/** Calls the API route of a tool and returns its response as JSON and as text. Invalid arguments are an error result. */
+/** The connection of a call: its API client and platform session. */
+export type Connection = { callApi: ApiCall; session: ConnectionSession; signal: AbortSignal }
+
+/** The result of a call, and the headers of its response; null if no request was made. */
+export type Called = { result: CallToolResult; headers: Headers | null }
+
+/** Calls the API route of a tool. The result has the response as JSON and as text. Invalid arguments are an error result. */
 export async function callTool(
   tool: Tool,
   args: Readonly<Record<string, unknown>>,
-  {
-    callApi,
-    session,
-    signal,
-  }: { callApi: ApiCall; session: ConnectionSession; signal: AbortSignal },
-): Promise<CallToolResult> {
+  connection: Connection,
+): Promise<Called> {
   let http_call: HttpCall
   try {
-    http_call = toCall(tool, args, session)
+    http_call = toCall(tool, args, connection.session)
   } catch (error) {
     if (!(error instanceof InvalidArgument)) throw error
-    return errorResult({ code: 'INVALID_REQUEST', error: error.message }, 400)
+    const body = { code: 'INVALID_REQUEST', error: error.message }
+    return { result: errorResult(body, 400), headers: null }
   }
-  const { path, ...call } = http_call
+  return send(http_call, connection)
+}
+
+/** Sends one call of the API. An answer other than a JSON object with status 200 is an error result. */
+export async function send(
+  { path, ...call }: HttpCall,
+  { callApi, signal }: Connection,
+): Promise<Called> {
   const response = await callApi(path, { ...call, signal })
+  const { headers, status } = response
   const text = await response.text()
   const body = read(text)
-  if (body === null)
-    return errorResult(
-      { code: 'internal_error', error: 'the service returned no JSON' },
-      response.status,
-    )
-  if (response.status !== 200) return errorResult(body, response.status)
-  const left = response.headers.get('x-credits-remaining')
-  return {
-    content: [{ type: 'text', text }],
+  if (body === null) {
+    const none = { code: 'internal_error', error: 'the service returned no JSON' }
+    return { result: errorResult(none, status), headers }
+  }
+  if (status !== 200) return { result: errorResult(body, status), headers }
+  const left = headers.get('x-credits-remaining')
+  const result = {
+    content: [{ type: 'text' as const, text }],
     structuredContent: body,
     ...(left !== null && { _meta: { 'forumd/credits_remaining': Number(left) } }),
   }
+  return { result, headers }
 }
 
 function read(text: string): Record<string, unknown> | null {

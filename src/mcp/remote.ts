@@ -1,43 +1,51 @@
-import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
+import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 
-import { version } from '../../package.json'
 import { SESSION_PARTS, sessionField, sessionHeader } from '../core/forum/session.ts'
 import type { Fetch } from '../runtime/runtime.ts'
+import { createApprovals } from './approval.ts'
 import type { ApiCall, ConnectionSession } from './call.ts'
 import { createServer } from './server.ts'
-import { toolsOf } from './tools.ts'
+import { selectTools, toolsOf } from './tools.ts'
 
 const MESSAGE_BYTES_MAX = 1024 * 1024
 
+/** Identifies the one connection of this process in the states of its approvals. */
+const OWNER = 'stdio'
+
 /**
- * Serves MCP over standard input and output until the client closes it or `stopped` resolves. `document` is the OpenAPI
- * document of the service behind `callApi`.
+ * Serves MCP over standard input and output until the client closes it or `stopped` resolves. The client's first message
+ * selects the revision of the protocol. `document` is the OpenAPI document of the service behind `callApi`.
  *
- * @see https://modelcontextprotocol.io/specification/2025-06-18/basic/transports#stdio
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio
+ * @throws {RangeError} a toolset is unknown
  */
 export async function serveMcpStdio(it: {
   document: unknown
   callApi: ApiCall
   session: ConnectionSession
+  /** Comma-separated; null: all tools. */
+  toolsets: string | null
   /** Reports unreadable messages on standard error: standard output belongs to the protocol. */
   warn: (line: string) => void
   stopped: Promise<unknown>
 }): Promise<void> {
-  const { document, callApi, session, warn, stopped } = it
-  const { tools } = toolsOf(document)
-  const server = createServer({ version, tools, callApi, session })
+  const { document, callApi, session, toolsets, warn, stopped } = it
+  const { tools: all } = toolsOf(document)
+  const tools = toolsets === null ? all : selectTools(all, toolsets)
+  const approval = createApprovals()(OWNER)
   const transport = new StdioServerTransport(process.stdin, process.stdout, {
     maxBufferSize: MESSAGE_BYTES_MAX,
   })
   const closed = Promise.withResolvers<void>()
-  Object.assign(server, {
-    onclose: closed.resolve,
-    onerror: ({ message }: Error) => warn(`forumd mcp: a message could not be read: ${message}`),
+  process.stdin.once('end', () => closed.resolve())
+  const served = serveStdio(() => createServer({ tools, callApi, session, approval }), {
+    transport,
+    // A subscription reports changes of lists, of which forumd has none while it runs.
+    maxSubscriptions: 0,
+    onerror: ({ message }) => warn(`forumd mcp: a message could not be read: ${message}`),
   })
-  process.stdin.once('end', () => void server.close())
-  await server.connect(transport)
   await Promise.race([closed.promise, stopped])
-  await server.close()
+  await served.close()
 }
 
 export type RemoteDeps = {
@@ -45,6 +53,8 @@ export type RemoteDeps = {
   url: string
   key: string
   session: ConnectionSession
+  /** Comma-separated; null: all tools. */
+  toolsets: string | null
   /** Timeout for the daemon's OpenAPI document, in ms. */
   within_ms: number
   warn: (line: string) => void
@@ -56,9 +66,10 @@ export type RemoteDeps = {
  * Serves MCP on standard input and output for a remote daemon.
  *
  * @throws {Error} no daemon answers at the URL
+ * @throws {RangeError} a toolset is unknown
  */
 export async function serveMcpFor(it: RemoteDeps): Promise<void> {
-  const { url, key, session, fetch, warn, stopped } = it
+  const { url, key, session, toolsets, fetch, warn, stopped } = it
   const document = await documentOf(it)
   const { words } = toolsOf(document)
   const headers = new Headers({
@@ -73,7 +84,7 @@ export async function serveMcpFor(it: RemoteDeps): Promise<void> {
     fetch(url + path, { ...call, headers, redirect: 'error', proxy: false }).catch(() =>
       unreachable(url),
     )
-  await serveMcpStdio({ document, callApi, session, warn, stopped })
+  await serveMcpStdio({ document, callApi, session, toolsets, warn, stopped })
 }
 
 /** The response to a call while the daemon is unreachable. */

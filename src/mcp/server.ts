@@ -1,64 +1,85 @@
-import { Server } from '@modelcontextprotocol/sdk/server/index.js'
-import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js'
+import { createHash } from 'node:crypto'
+
 import {
-  CallToolRequestSchema,
-  ErrorCode,
-  ListToolsRequestSchema,
-  McpError,
-} from '@modelcontextprotocol/sdk/types.js'
-import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv'
+  CLIENT_CAPABILITIES_META_KEY,
+  createMcpHandler,
+  isLegacyRequest,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server'
+import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv'
 import * as z from 'zod'
 
-import { version as forumd_version } from '../../package.json'
+import { version } from '../../package.json'
+import { type Approval, createApprovals } from './approval.ts'
 import { type ApiCall, callTool, type ConnectionSession } from './call.ts'
 import { INSTRUCTIONS } from './tool-descriptions.ts'
-import { type Tool, toolsOf } from './tools.ts'
+import { selectTools, type Tool, toolsOf } from './tools.ts'
 
 export type ServerDeps = {
-  version: string
   tools: readonly Tool[]
   /** The answer to tools/list; default: `tools` without their routes. */
   listed?: readonly PublicTool[]
   callApi: ApiCall
   session: ConnectionSession
+  approval: Approval
 }
 
 /** A tool as clients see it. */
-type PublicTool = Omit<Tool, 'route'>
+type PublicTool = Omit<Tool, 'route' | 'toolset'>
 
 function withoutRoute(tool: Tool): PublicTool {
-  const { route: _, ...public_tool } = tool
+  const { route: _, toolset: __, ...public_tool } = tool
   return public_tool
 }
 
 /** Shared: a server makes one of its own otherwise, which takes half of the time of a small call. */
 const validator = new AjvJsonSchemaValidator()
 
+/** The tools change with the version and the configuration of the daemon only, and are public like its OpenAPI document. */
+const LIST_CACHE = { ttlMs: 3_600_000, cacheScope: 'public' } as const
+
 /**
- * Creates the MCP server of one connection. Its tools call the API with the connection's key.
+ * Creates the MCP server of one connection, for each revision of the protocol. Its tools call the API with the
+ * connection's key.
  *
- * @throws {McpError} a request names an unknown tool
+ * @throws {ProtocolError} a request names an unknown tool
  */
 export function createServer(deps: ServerDeps): Server {
-  const { version, tools, callApi, session } = deps
+  const { tools, callApi, session, approval } = deps
   const server = new Server(
     { name: 'forumd', title: 'forumd', version },
     {
       capabilities: { tools: {} },
       instructions: INSTRUCTIONS,
       jsonSchemaValidator: validator,
+      cacheHints: { 'tools/list': LIST_CACHE, 'server/discover': LIST_CACHE },
+      requestState: { verify: approval.verify },
     },
   )
-  const listed = [...(deps.listed ?? tools.map(withoutRoute))]
   const tools_by_name = new Map(tools.map((tool) => [tool.name, tool]))
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: listed }))
-  server.setRequestHandler(CallToolRequestSchema, ({ params }, { signal }) => {
+  server.setRequestHandler('tools/list', () => ({
+    tools: [...(deps.listed ?? tools.map(withoutRoute))],
+  }))
+  server.setRequestHandler('tools/call', async ({ params }, context) => {
     const tool = tools_by_name.get(params.name)
-    if (tool) return callTool(tool, params.arguments ?? {}, { callApi, session, signal })
-    throw new McpError(
-      ErrorCode.InvalidParams,
-      `unknown tool ${params.name.slice(0, 128)}; tools/list returns the available tools`,
-    )
+    if (tool === undefined)
+      throw new ProtocolError(
+        ProtocolErrorCode.InvalidParams,
+        `unknown tool ${params.name.slice(0, 128)}; tools/list returns the available tools`,
+      )
+    const connection = { callApi, session, signal: context.mcpReq.signal }
+    const is_draft = tool.route.kind === 'draft'
+    if (is_draft && context.mcpReq.requestState() !== undefined)
+      return approval.decide(context, connection)
+    const called = await callTool(tool, params.arguments ?? {}, connection)
+    if (!is_draft || called.result.isError === true) return called.result
+    // From 2026-07-28 on a request has the capabilities, before that a connection has.
+    const envelope: Readonly<Record<string, unknown>> = context.mcpReq.envelope ?? {}
+    const client = envelope[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities()
+    return approval.ask(called, { client, context, connection })
   })
   return server
 }
@@ -69,6 +90,7 @@ export type JsonRpcMessage = {
   message: unknown
   callApi: ApiCall
   session: ConnectionSession
+  key_id: string
 }
 
 const cancellation_shape = z.looseObject({ method: z.literal('notifications/cancelled') })
@@ -93,52 +115,80 @@ type Assessment = { refusal: string } | { refusal: null; bytes: number }
 
 type McpHttp = {
   answer(it: JsonRpcMessage): Promise<Response>
-  assess(message: unknown): Assessment
+  assess(it: Pick<JsonRpcMessage, 'request' | 'message'>): Assessment
+}
+
+/** The toolsets that a URL selects; null: all tools. */
+const toolsetsOf = ({ url }: Request): string | null => new URL(url).searchParams.get('toolsets')
+
+/** Identifies a key and its session, so that neither can answer a question of the other. */
+const ownerOf = ({ key_id, session }: JsonRpcMessage): string =>
+  createHash('sha256')
+    .update(JSON.stringify([key_id, session]))
+    .digest('hex')
+
+/** Answers a message of the revisions before 2026-07-28 as JSON. The library's own fallback answers with event streams. */
+async function sendLegacy({ request, message }: JsonRpcMessage, server: Server): Promise<Response> {
+  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
+  await server.connect(transport)
+  // Cancels the API calls of a client that disconnected.
+  const leave = () => void server.close()
+  request.signal.addEventListener('abort', leave, { once: true })
+  try {
+    return await transport.handleRequest(request, { parsedBody: dropCancellations(message) })
+  } finally {
+    request.signal.removeEventListener('abort', leave)
+    await server.close()
+  }
 }
 
 /**
- * Creates a stateless handler of MCP's streamable HTTP. Without sessions there is none to guess, steal or exhaust, and a
- * restart of the daemon does not interrupt clients. `document` is the service's own OpenAPI document.
+ * Creates a stateless handler of MCP's streamable HTTP, for all revisions of the protocol. Without sessions there is none
+ * to guess, steal or exhaust, and a restart of the daemon does not interrupt clients. `document` is the service's own
+ * OpenAPI document.
  *
- * @see https://modelcontextprotocol.io/specification/2025-06-18/basic/transports#streamable-http
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http
  */
 export function createMcpHttp(document: unknown): McpHttp {
-  const { tools } = toolsOf(document)
-  const all = tools.map(withoutRoute)
-  // Serialised once: the list is the same for all, and far larger than any other answer.
-  const list = Buffer.from(`"tools":${JSON.stringify(all)}`)
+  const { tools: all } = toolsOf(document)
+  // Serialised once: the tools are the same for all, and far larger than any other answer.
+  const serialized = new Map(all.map((tool) => [tool, JSON.stringify(withoutRoute(tool))]))
+  const listOf = (tools: readonly Tool[]) =>
+    Buffer.from(`"tools":[${tools.map((tool) => serialized.get(tool)).join()}]`)
+  const whole_list = listOf(all)
+  const openApproval = createApprovals()
 
   async function answer(it: JsonRpcMessage): Promise<Response> {
-    if (!isList(it.message)) return send(it, all)
-    const answered = await send(it, [])
+    const selected = toolsetsOf(it.request)
+    const tools = selected === null ? all : selectTools(all, selected)
+    if (!isList(it.message)) return send(it, tools, tools.map(withoutRoute))
+    const answered = await send(it, tools, [])
     const { status, headers } = answered
     const text = await answered.text()
     const [before, after] = text.split(EMPTY_LIST)
     // An error has no list.
     const has_list = before !== undefined && after !== undefined
+    const list = selected === null ? whole_list : listOf(tools)
     const body = has_list ? Buffer.concat([Buffer.from(before), list, Buffer.from(after)]) : text
     return new Response(body, { status, headers })
   }
 
   async function send(
-    { request, message, callApi, session }: JsonRpcMessage,
+    it: JsonRpcMessage,
+    tools: readonly Tool[],
     listed: readonly PublicTool[],
   ): Promise<Response> {
-    const server = createServer({ version: forumd_version, tools, listed, callApi, session })
-    const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
-    await server.connect(transport)
-    // Cancels the API calls of a client that disconnected.
-    const leave = () => void server.close()
-    request.signal.addEventListener('abort', leave, { once: true })
-    try {
-      return await transport.handleRequest(request, { parsedBody: dropCancellations(message) })
-    } finally {
-      request.signal.removeEventListener('abort', leave)
-      await server.close()
-    }
+    const { request, message, callApi, session } = it
+    const approval = openApproval(ownerOf(it))
+    const create = () => createServer({ tools, listed, callApi, session, approval })
+    if (await isLegacyRequest(request, message)) return sendLegacy(it, create())
+    // A subscription would hold a connection open, and no list of forumd changes while it runs.
+    const modern = createMcpHandler(create, { legacy: 'reject', maxSubscriptions: 0 })
+    return modern.fetch(request, { parsedBody: message })
   }
 
-  function assess(message: unknown): Assessment {
+  function assess({ request, message }: Pick<JsonRpcMessage, 'request' | 'message'>): Assessment {
+    const selected = toolsetsOf(request)
     const messages: unknown[] = Array.isArray(message) ? message : [message]
     const lists = messages.filter(isList).length
     if (messages.length > BATCH_MAX)
@@ -147,7 +197,13 @@ export function createMcpHttp(document: unknown): McpHttp {
       }
     if (lists > 1)
       return { refusal: `a batch may have tools/list once, this one has it ${lists} times` }
-    return { refusal: null, bytes: lists * list.length + messages.length * RESULT_BYTES }
+    try {
+      if (selected !== null) selectTools(all, selected)
+    } catch (error) {
+      if (error instanceof RangeError) return { refusal: error.message }
+      throw error
+    }
+    return { refusal: null, bytes: lists * whole_list.length + messages.length * RESULT_BYTES }
   }
 
   return { answer, assess }

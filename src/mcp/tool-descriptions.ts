@@ -128,6 +128,9 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<string, ToolDescription>> = {
   monitor_health: localRead(
     `Deliveries of a monitor in 24 hours, and its proven coverage (coverage_24h). ${FREE}`,
   ),
+  monitor_certificate: localRead(
+    `A signed certificate of what a monitor observed on days of UTC (from, to): verified times, gaps, polls, deliveries. ${FREE}`,
+  ),
   monitor_items: localRead(
     `Matches of a monitor, oldest first, for use without a webhook. Pass \`after\` of the response to continue. ${FREE}`,
   ),
@@ -186,7 +189,7 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<string, ToolDescription>> = {
 }
 
 /** Appended to the description of every draft tool. */
-export const DRAFTED = `Nothing is sent to the platform yet: a person has to approve the draft within ${DRAFT_HOURS} hours, on the dashboard or with \`forumd approve\`. Tell the person that it is waiting, and check the decision with find_draft.`
+export const DRAFTED = `Nothing is sent to the platform yet: a person has to approve the draft within ${DRAFT_HOURS} hours, on the dashboard or with \`forumd approve\`; some clients ask the person at once. While status is waiting, tell the person so, and check the decision with find_draft.`
 
 /** The server instructions, which a client reads once per connection. */
 export const INSTRUCTIONS =

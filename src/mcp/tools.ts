@@ -35,6 +35,8 @@ export type Tool = {
     idempotentHint: boolean
     openWorldHint: boolean
   }
+  /** The group that a client selects the tool by. */
+  toolset: string
   route: Route
 }
 
@@ -48,6 +50,7 @@ const content = z.record(z.string(), z.looseObject({ schema: schemaShape.optiona
 const operationShape = z.object({
   operationId: z.string(),
   summary: z.string().default(''),
+  tags: z.array(z.string()).default([]),
   parameters: z
     .array(
       z.object({
@@ -153,9 +156,17 @@ function inputsOf(words: Naming, operation: Operation): Inputs & { session_in_bo
   }
 }
 
-type ToolParts = { words: Naming; short: string; summary: string; inputs: Inputs; answer: unknown }
+type ToolParts = {
+  words: Naming
+  short: string
+  summary: string
+  toolset: string
+  inputs: Inputs
+  answer: unknown
+}
 
-function toTool({ words, short, summary, inputs, answer }: ToolParts, route: Route): Tool {
+function toTool(parts: ToolParts, route: Route): Tool {
+  const { words, short, summary, toolset, inputs, answer } = parts
   const entry = TOOL_DESCRIPTIONS[short]
   const { effect = 'changes', reach = 'world' } = entry ?? {}
   const drafted = route.kind === 'draft' ? [DRAFTED] : []
@@ -172,7 +183,7 @@ function toTool({ words, short, summary, inputs, answer }: ToolParts, route: Rou
       ...(inputs.required.length > 0 && { required: inputs.required }),
       additionalProperties: false,
     },
-    ...(shape.success && { outputSchema: { ...withoutTexts(shape.data), type: 'object' } }),
+    ...(shape.success && { outputSchema: { ...outline(shape.data), type: 'object' } }),
     annotations: {
       title,
       readOnlyHint: effect === 'looks',
@@ -180,32 +191,59 @@ function toTool({ words, short, summary, inputs, answer }: ToolParts, route: Rou
       idempotentHint: effect === 'looks' || effect === 'removes',
       openWorldHint: reach === 'world',
     },
+    toolset,
     route,
   }
 }
 
-/** Keywords whose values are schemas by name: names may be those of texts. */
+/** Keywords whose values are schemas by name: a name may equal that of a keyword. */
 const BY_NAME = new Set(['properties', 'patternProperties', '$defs'])
+/** Keywords of an answer's schema that do not name or type a field. */
+const DETAILS = new Set([
+  'default',
+  'description',
+  'format',
+  'maxItems',
+  'maxLength',
+  'maximum',
+  'minItems',
+  'minLength',
+  'minimum',
+  'pattern',
+  'propertyNames',
+  'title',
+])
+
+const isDetail = (key: string, value: unknown): boolean =>
+  key === 'additionalProperties'
+    ? !isJson(value) || Object.keys(value).length === 0
+    : DETAILS.has(key)
 
 /**
- * A schema of answers without its texts. A model reads the list of tools with every task, and the names of answered
- * fields suffice to validate them.
+ * The names, types and enumerations of an answer's schema. A model reads the list of tools with every task; and without
+ * `additionalProperties` a later version may add fields.
  */
-function withoutTexts(schema: Json): Json {
-  return Object.fromEntries(
-    Object.entries(schema).flatMap(([key, value]): [string, unknown][] => {
-      if (key === 'description' || key === 'title') return []
-      if (BY_NAME.has(key) && isJson(value))
-        return [
-          [key, Object.fromEntries(Object.entries(value).map(([name, it]) => [name, inner(it)]))],
-        ]
-      return [[key, inner(value)]]
-    }),
-  )
+function outline(schema: Json): Json {
+  const entries = Object.entries(schema).flatMap(([key, value]): [string, unknown][] => {
+    if (BY_NAME.has(key) && isJson(value))
+      return [
+        [key, Object.fromEntries(Object.entries(value).map(([name, it]) => [name, inner(it)]))],
+      ]
+    return isDetail(key, value) ? [] : [[key, inner(value)]]
+  })
+  return nullable(Object.fromEntries(entries))
+}
+
+/** Shortens "one type or null" to a list of two types. */
+function nullable(schema: Json): Json {
+  const [one, other, ...more] = Array.isArray(schema['anyOf']) ? schema['anyOf'] : []
+  if (more.length > 0 || !isJson(one) || !isJson(other)) return schema
+  if (other['type'] !== 'null' || typeof one['type'] !== 'string' || 'enum' in one) return schema
+  return { ...one, type: [one['type'], 'null'] }
 }
 
 const inner = (value: unknown): unknown =>
-  Array.isArray(value) ? value.map(inner) : isJson(value) ? withoutTexts(value) : value
+  Array.isArray(value) ? value.map(inner) : isJson(value) ? outline(value) : value
 
 const isJson = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -229,19 +267,42 @@ export function toolsOf(document: unknown): { tools: readonly Tool[]; words: Nam
       if (isExcluded(words, method, path)) continue
       const { session_in_body, ...inputs } = inputsOf(words, operation)
       const { summary } = operation
+      const toolset = toSnakeCase((operation.tags[0] ?? 'other').toLowerCase().replaceAll(' ', '_'))
       const action = drafts.get(`${method} ${path}`)
       if (action === undefined) {
         const short = shortNameOf(words, path, operation)
         const answer = operation.responses['200']?.content?.[JSON_TYPE]?.schema
         const { fields } = inputs
         const route: Route = { kind: 'call', method, path, fields, session_in_body }
-        tools.push(toTool({ words, short, summary, inputs, answer }, route))
+        tools.push(toTool({ words, short, summary, toolset, inputs, answer }, route))
       } else {
         const short = `draft_${action.replaceAll(/[/-]/g, '_')}`
         const { fields } = inputs
-        const parts = { words, short, summary: `Draft: ${summary}`, inputs, answer: drafted }
+        const parts = {
+          words,
+          short,
+          summary: `Draft: ${summary}`,
+          toolset,
+          inputs,
+          answer: drafted,
+        }
         tools.push(toTool(parts, { kind: 'draft', action, fields }))
       }
     }
   return { tools, words }
+}
+
+/**
+ * The tools of a comma-separated list of toolsets, such as `search,monitoring`.
+ *
+ * @throws {RangeError} a toolset is unknown
+ */
+export function selectTools(tools: readonly Tool[], text: string): readonly Tool[] {
+  const names = [...new Set(tools.map(({ toolset }) => toolset))]
+  const selected = text.split(',')
+  const unknown = selected.find((it) => !names.includes(it))
+  if (unknown === undefined) return tools.filter(({ toolset }) => selected.includes(toolset))
+  throw new RangeError(
+    `toolsets must be a comma-separated list of ${names.join(', ')}; ${JSON.stringify(unknown.slice(0, 64))} is none`,
+  )
 }

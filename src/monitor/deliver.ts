@@ -1,5 +1,12 @@
-import { digestAt, readAttention } from '../core/delivery/attention.ts'
-import { cutBundles, deliveryId, envelope, type Suppressed } from '../core/delivery/envelope.ts'
+import { iso } from '../core/base/time.ts'
+import { digestAt, digestPeriod, readAttention } from '../core/delivery/attention.ts'
+import {
+  cutBundles,
+  deliveryId,
+  type DigestInfo,
+  envelope,
+  type Suppressed,
+} from '../core/delivery/envelope.ts'
 import { type Enrichment, rowOf } from '../core/enrichment/enrich.ts'
 import {
   countsOf,
@@ -15,6 +22,7 @@ import type { Watch } from '../gateway/watch.ts'
 import { type Db, transact } from '../store/db/connection.ts'
 import { insertDelivery, nextDeliveryAt } from '../store/delivery/deliveries.ts'
 import { deletedTarget, type DeliveryTarget, listTargets } from '../store/delivery/targets.ts'
+import { keepItem } from '../store/erasure/kept-items.ts'
 import {
   type Bundle,
   deleteBundle,
@@ -51,6 +59,8 @@ export type DeliveryBatch = {
   rows: readonly object[]
   /** Reason for which it is not sent; null when it is sent. */
   suppressed: Suppressed | null
+  /** Facts of a digest; absent for other deliveries. */
+  digest?: DigestInfo
   /** Delivery ceiling, deliveries a UTC day. */
   ceiling: number
   now: number
@@ -72,16 +82,17 @@ export function insertDeliveries(
 
 /** Stores a batch for the pull API. */
 function insertPullMatch(deps: InsertDeps, batch: DeliveryBatch): void {
-  const { monitor_id, now } = batch
+  const { monitor_id, names, now } = batch
   const { body } = contentOf(deps, batch, null)
-  insertMatchBody(deps.db, { monitor_id, body: body(), matched_at: now })
+  insertMatchBody(deps.db, { monitor_id, body: body(), matched_at: now, item_ids: names })
 }
 
 /** The frozen body of a batch, and its delivery id for one target or for the pull API. */
 function contentOf({ instance_id }: InsertDeps, batch: DeliveryBatch, webhook_id: string | null) {
-  const { monitor_id, names, rows } = batch
+  const { monitor_id, names, rows, digest } = batch
   const id = deliveryId(instance_id, monitor_id, webhook_id, names)
-  const content = { delivery_id: id, monitor_id, items: rows, grouped: rows.length > 1 }
+  const grouped = rows.length > 1
+  const content = { delivery_id: id, monitor_id, items: rows, grouped, ...(digest && { digest }) }
   const body = (suppressed?: Suppressed) =>
     envelope(suppressed === undefined ? content : { ...content, suppressed })
   return { id, body }
@@ -97,11 +108,19 @@ function insertTargetDelivery(
   refused: 'webhook_paused' | 'webhook_deleted' | null = target.paused ? 'webhook_paused' : null,
 ): boolean {
   const { db } = deps
-  const { monitor_id, customer_id, suppressed, ceiling } = batch
+  const { monitor_id, customer_id, names: item_ids, suppressed, ceiling } = batch
   const { id, body } = contentOf(deps, batch, target.id)
   // A delivery counts for the day on which its row was written, by true time: a wrong clock makes no day longer.
   const now = nextDeliveryAt(db, customer_id, batch.now + deps.watch.clock_offset_ms())
-  const base = { id, customer_id, monitor_id, webhook_id: target.id, now, due_at: batch.now }
+  const base = {
+    id,
+    customer_id,
+    monitor_id,
+    webhook_id: target.id,
+    item_ids,
+    now,
+    due_at: batch.now,
+  }
   const withhold = (why: Suppressed) => {
     const row = { ...base, status: 'suppressed' as const, reason: why.reason, body: body(why) }
     if (insertDelivery(db, row)) deps.on_written?.('suppressed', target.kind)
@@ -168,16 +187,19 @@ function isMatch({ db, freshness_ms, watch }: DeliverDeps, hit: Hit): boolean {
     if (hit.thresholds === undefined && staleness(hit, freshness_ms) === null) {
       const until_at = item.created_utc * 1000 + freshness_ms
       insertCandidate(db, { watcher, item, feed_id, thresholds, first_seen_at, until_at }, now)
+      keepItem(db, item, now)
     }
     return false
   }
-  return insertMatch(db, {
+  const is_new = insertMatch(db, {
     monitor_id: watcher.id,
     item_id: itemKey(item),
     feed_id,
     // True time, like the deliveries' own instants.
     matched_at: now + watch.clock_offset_ms(),
   })
+  if (is_new) keepItem(db, item, now)
+  return is_new
 }
 
 const staleness = ({ item, first_seen_at }: Hit, freshness_ms: number): Suppressed | null =>
@@ -273,6 +295,19 @@ export function closeBundles(deps: BundleDeps, now: number): number {
   return pending
 }
 
+/** The period of a digest begins at the digest before, or at its first match if the rules changed meanwhile. */
+function digestInfo({
+  webhook_id,
+  monitor_name,
+  attention,
+  opened_at,
+  close_at,
+}: Bundle): DigestInfo {
+  const period = digestPeriod(readAttention(attention), webhook_id ?? '', close_at)
+  const from = Math.min(period?.from ?? opened_at, opened_at)
+  return { monitor_name, from: iso(from), to: iso(close_at), time_zone: period?.time_zone ?? 'UTC' }
+}
+
 function closeOne(deps: BundleDeps, bundle: Bundle, now: number): boolean {
   const { db } = deps
   const { id, customer_id, monitor_id, webhook_id, plan } = bundle
@@ -285,6 +320,7 @@ function closeOne(deps: BundleDeps, bundle: Bundle, now: number): boolean {
     names: items.map(({ item_id }) => item_id),
     rows: items.map(({ body }): object => Object(JSON.parse(body))),
     suppressed: null,
+    ...(bundle.digest === 1 && { digest: digestInfo(bundle) }),
     ceiling: deps.plan_of(plan).daily_deliveries,
     now,
   }

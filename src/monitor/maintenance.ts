@@ -2,6 +2,8 @@ import { type Attention, hasAlarms, heldUntil, readAttention } from '../core/del
 import { alarmBody, type AlarmContent, deliveryId } from '../core/delivery/envelope.ts'
 import { IDEMPOTENCY_MS } from '../core/limits/idempotency.ts'
 import { type Clock, createJumpWatch, type Log } from '../runtime/runtime.ts'
+import { type DayContext, HISTORY_DAYS, keepDays } from '../store/certificate/days.ts'
+import { pruneHistory } from '../store/certificate/history.ts'
 import { pruneFeedback } from '../store/customers/feedback.ts'
 import { pruneNamedWrites } from '../store/customers/idempotency.ts'
 import { ACTIONS_KEEP_MS, pruneActions } from '../store/customers/operator-actions.ts'
@@ -17,6 +19,8 @@ import {
 import { listStalled } from '../store/delivery/operator-events.ts'
 import { listTargets } from '../store/delivery/targets.ts'
 import { forgetOldSecrets } from '../store/delivery/webhooks.ts'
+import { pruneTombstones } from '../store/erasure/erase.ts'
+import { pruneKept } from '../store/erasure/kept-items.ts'
 import { pruneOld, RETENTION_DAYS } from '../store/maintenance/retention.ts'
 import {
   type AlarmedMonitor,
@@ -58,6 +62,8 @@ export function createUpkeep({
   clock_offset_ms,
   retention_days = 0,
   feedback_days = () => 0,
+  item_offset_ms = () => 0,
+  partialOf = () => null,
 }: {
   db: Db
   clock: Clock
@@ -74,6 +80,10 @@ export function createUpkeep({
    * Days without a change after which feedback is deleted; 0: never. Read each time, since a reload may change it.
    */
   feedback_days?: () => number
+  /** Milliseconds by which the item clock is ahead of ours. */
+  item_offset_ms?: () => number
+  /** Why a stream proves nothing for a stored filter; null: it does. */
+  partialOf?: DayContext['partialOf']
 }): () => Promise<number> {
   const jumped = createJumpWatch(clock)
   let sure_from = clock_offset_ms === undefined ? -Infinity : clock.mono() + UNSURE_MS
@@ -92,11 +102,26 @@ export function createUpkeep({
         ),
         signal,
       )
+    if (retention_days > 0)
+      await runCooperatively(
+        inParts((limit) =>
+          transact(db, () =>
+            pruneKept(db, { before_at: now - (retention_days + 1) * DAY_MS, limit }),
+          ),
+        ),
+        signal,
+      )
     if (Math.abs(now - pruned_at) < PRUNE_MS) return
     const before_at = now - RETENTION_DAYS * DAY_MS
+    // Before anything is deleted: certificates reach further back than the rows.
+    const dates = { now, offset_ms: item_offset_ms(), partialOf }
+    await runCooperatively(keepDays(db, dates), signal)
+    if (signal.aborted) return
     transact(db, () => {
+      pruneHistory(db, { before_at: now - HISTORY_DAYS * DAY_MS, counts_before_at: before_at })
       pruneHours(db, now)
       pruneEvents(db, before_at)
+      pruneTombstones(db, now)
       pruneNamedWrites(db, now - IDEMPOTENCY_MS)
       pruneActions(db, now - ACTIONS_KEEP_MS)
       if (feedback_days() > 0) pruneFeedback(db, now - feedback_days() * DAY_MS)

@@ -21,6 +21,7 @@ import {
   type PollTarget,
   refreshExtra,
 } from '../store/monitoring/poll-batches.ts'
+import type { VerifyDeps } from './erasure/verify.ts'
 import { type PollSlot, prewarmFilters, recordJudged } from './judged.ts'
 import {
   belongsTo,
@@ -54,6 +55,10 @@ export type Planner = {
 export type MonitoringDeps = PollDeps &
   RecordDeps & {
     log: Log
+    /** Share of the requests of a source for checks of stored items, 0 to 1; absent: they are not checked. */
+    recheck_share?: number | undefined
+    /** Called after stored items were erased. */
+    on_erased?: VerifyDeps['on_erased']
     /** Learns of ways in that end. */
     ends?: AccessEnds
     schedule: Schedule

@@ -257,7 +257,7 @@ function noteLate(
   })
   if (late.length === 0) return
   const lateness_ms = latenessAfter(stream.lateness_ms, late, false)
-  recordLate(db, stream.id, { count: late.length, lateness_ms })
+  recordLate(db, stream.id, { count: late.length, lateness_ms, now: ended_at })
   // A row that a poll happened to see late has neighbours that it did not.
   if (audit === null) requestAudit(db, stream.id, ended_at)
 }
@@ -313,7 +313,7 @@ function noteElsewhere(
   requestAudit(db, feed.id, ended_at)
   const late = missed.map(({ created_utc }) => seen_at - created_utc * 1000)
   const lateness_ms = latenessAfter(feed.lateness_ms, late, false)
-  recordLate(db, feed.id, { count: missed.length, lateness_ms })
+  recordLate(db, feed.id, { count: missed.length, lateness_ms, now: ended_at })
 }
 
 const oldestFirst = (items: FeedResult['items']): Item[] =>

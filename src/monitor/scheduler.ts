@@ -19,6 +19,7 @@ import {
 import { claimDuePolls, listFeedLoads, writeBatches } from '../store/monitoring/poll-batches.ts'
 import { attachConfigured, claimDueStreams, nextStreamDueAt } from '../store/monitoring/streams.ts'
 import { closeBundles } from './deliver.ts'
+import { createVerifier } from './erasure/verify.ts'
 import type { Schedule } from './pages.ts'
 import { createPollRunner, type MonitoringDeps, type Planner } from './poll.ts'
 import { nextRecheckAt, recheckCandidates } from './recheck.ts'
@@ -124,6 +125,10 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
   let active_polls = 0
   let judged_polls = 0
   let rechecking = false
+  const { recheck_share = 0, requests_per_minute = () => Infinity } = deps
+  const verifier =
+    recheck_share > 0 ? createVerifier({ ...deps, recheck_share, requests_per_minute }) : null
+  let verifying = false
   let next_poll_at = -Infinity
   let next_step_at = -Infinity
   let recovered = false
@@ -136,6 +141,7 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
     const now = clock.now()
     const active_since = beginningAt(now, deps.watch.item_clock.earliest_ms())
     const has_main = hasMainSource(deps.words)
+    verifier?.clamp()
     attachConfigured(db, [...deps.streams.keys()], { active_since, now, has_main })
     wakeUp(db, now)
   })
@@ -232,6 +238,12 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
     if (pending > 0) deps.on_pending()
   }
 
+  /** Time of the next check of stored items, which polls never wait for. */
+  function nextVerifyAt(): number {
+    if (verifier === null || verifying || active_polls >= POLLS_MAX) return Infinity
+    return verifier.nextAt()
+  }
+
   return {
     async checkDue() {
       jump_owed_ms += jumped()
@@ -263,6 +275,12 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
         next_poll_at = deps.schedule(Math.max(now, due_at - 1))
       }
       if (now >= next_step_at) startDueSteps(now)
+      if (verifier !== null && nextVerifyAt() <= now) {
+        verifying = true
+        start(verifier.verify(), () => {
+          verifying = false
+        })
+      }
       // With every slot taken nothing can start until one is free, which wakes the loop.
       const wake_at = active_polls >= POLLS_MAX ? Infinity : next_poll_at
       if (active_polls >= POLLS_MAX) next_poll_at = -Infinity
@@ -271,6 +289,7 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
         next_step_at,
         nextCloseAt(db),
         rechecking ? Infinity : nextRecheckAt(db),
+        nextVerifyAt(),
       )
     },
 

@@ -1,11 +1,12 @@
 import type { Fault } from '../core/base/result.ts'
 import { type Item, itemKey, MORE_PLACES } from '../core/forum/items.ts'
-import type { Ids } from '../core/polling/coverage.ts'
+import { type Ids, isStepComplete } from '../core/polling/coverage.ts'
 import { smooth } from '../core/polling/cursor.ts'
 import { type NearPass, nextNear, nextPass } from '../core/polling/reread.ts'
 import type { StreamSource, StreamSources } from '../gateway/streams.ts'
 import { createOutages } from '../runtime/outages.ts'
-import { transact } from '../store/db/connection.ts'
+import { type Db, transact } from '../store/db/connection.ts'
+import { checkSoon } from '../store/erasure/kept-items.ts'
 import { deleteCandidates } from '../store/monitoring/candidates.ts'
 import { advanceSeq, insertCheck, recordLate } from '../store/monitoring/checks.ts'
 import { type Feed, findFeed, FIRST_POLL_SEQ, postponeFeed } from '../store/monitoring/feeds.ts'
@@ -255,7 +256,7 @@ function recordStep(deps: RecordDeps, result: StreamResult): RecordedStep {
       newest_item_at: newestAfter(current, step.items),
     })
     const { proven, behind, state, partial, changes, verified_until } = step
-    advanceStream(db, feed_id, {
+    const verified_before = advanceStream(db, feed_id, {
       state,
       proof,
       proven_from: proven?.from_id ?? null,
@@ -265,18 +266,16 @@ function recordStep(deps: RecordDeps, result: StreamResult): RecordedStep {
       partial,
       changes: changes === undefined ? null : JSON.stringify(changes),
       verified_until: Math.round(verified_until),
+      is_complete: isStepComplete(step, feed.interval_s, ended_at),
     })
     const check = { feed_id, started_at, ended_at, run_id, cut_reason: null, new_items }
     const check_id = insertCheck(db, { ...check, pages: step.requests })
     const gap = { feed_id, check_id, until_at: ended_at, recorded_at: ended_at }
     insertIdGaps(db, rangesOf(step.unanswered), { ...gap, reason: 'unanswered' })
-    insertIdGaps(db, step.skipped, { ...gap, reason: 'skipped' })
+    insertIdGaps(db, step.skipped, { ...gap, reason: 'skipped', from_at: verified_before })
     closeIdGaps(db, feed_id, step.answered, ended_at)
     if (relisted_ms > 0) markHead(db, feed_id, ended_at, relisted_ms)
-    deleteCandidates(
-      db,
-      step.gone.map((name) => itemKey({ name, source: feed.place })),
-    )
+    noteGone(db, feed, step.gone, ended_at)
     endFirstPolls(
       db,
       feed_id,
@@ -357,14 +356,10 @@ function recordReread(deps: RecordDeps, result: RereadResult): RecordedStep {
     if (deps.patterns?.verdicts.lacking() === true) throw new UnknownVerdicts()
     const new_items = seen.fresh.size
     advanceSeq(db, feed_id, seen.next_seq)
-    if (new_items > 0)
-      recordLate(db, feed_id, { count: new_items, lateness_ms: current.lateness_ms })
+    if (new_items > 0) recordLate(db, feed_id, { ...current, count: new_items, now: ended_at })
     const check = { feed_id, started_at, ended_at, run_id, cut_reason: null, new_items }
     insertCheck(db, { ...check, pages: read.requests })
-    deleteCandidates(
-      db,
-      (read.gone ?? []).map((name) => itemKey({ name, source: feed.place })),
-    )
+    noteGone(db, feed, read.gone ?? [], ended_at)
     const { gap, ids, is_near } = task
     const { behind, unanswered } = read
     const rest_at = ended_at + (isStuck(ids, read) ? REST_MS : 0)
@@ -377,6 +372,13 @@ function recordReread(deps: RecordDeps, result: RereadResult): RecordedStep {
     }
     return { new_items, ...deliver(deps, hits) }
   })
+}
+
+/** Drops candidates that are gone, and has stored items read by id at once, which tells the reason. */
+function noteGone(db: Db, { place: source }: Feed, names: readonly string[], now: number): void {
+  const keys = names.map((name) => itemKey({ name, source }))
+  deleteCandidates(db, keys)
+  checkSoon(db, keys, now)
 }
 
 /** Changes with the place and the text of an item, and not with its votes. */

@@ -12,10 +12,12 @@ import { Deliveries } from './pages/deliveries.tsx'
 import { DeliveryPage } from './pages/delivery.tsx'
 import { Drafts } from './pages/drafts.tsx'
 import { FeedbackPage } from './pages/feedback.tsx'
+import { CertificatePage } from './pages/monitors/certificate.tsx'
 import { MonitorEdit, MonitorNew } from './pages/monitors/form.tsx'
 import { MonitorPage } from './pages/monitors/monitor.tsx'
 import { Monitors } from './pages/monitors/monitors.tsx'
 import { AuditPage } from './pages/operator/audit.tsx'
+import { InstanceDeliveriesPage, InstanceMonitorsPage } from './pages/operator/lists.tsx'
 import { Overview } from './pages/overview.tsx'
 import { PoolPage } from './pages/pool.tsx'
 import { SignInLinkPage, SignInPage } from './pages/sign-in.tsx'
@@ -136,6 +138,8 @@ function CustomerPages() {
   if (first === '') return <Overview />
   if (first === 'monitors' && second === undefined) return <Monitors />
   if (first === 'monitors' && second === 'new') return <MonitorNew />
+  if (first === 'monitors' && second !== undefined && third === 'certificate')
+    return <CertificatePage key={second} id={second} />
   if (first === 'monitors' && second !== undefined)
     return third === 'edit' ? <MonitorEdit id={second} /> : <MonitorPage id={second} />
   if (first === 'deliveries')
@@ -153,6 +157,8 @@ function OperatorPages() {
   if (first === 'pool') return <PoolPage />
   if (first === 'sources') return <SourcesPage />
   if (first === 'audit') return <AuditPage />
+  if (first === 'monitors' && second === undefined) return <InstanceMonitorsPage />
+  if (first === 'deliveries' && second === undefined) return <InstanceDeliveriesPage />
   if (first === 'customers')
     return second === undefined ? <Customers /> : <CustomerPage id={second} />
   if (first === 'drafts') return <Drafts />

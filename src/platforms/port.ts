@@ -5,6 +5,7 @@ import type {
   Community,
   Item,
   ItemLiveness,
+  ItemState,
   Me,
   MediaPost,
   Moderator,
@@ -387,6 +388,15 @@ export type Platform = {
    */
   clock_measured_ms(): number
 }
+
+/**
+ * Present state of posts and comments by fullname, at most 100. An item of which the source states nothing clear is left
+ * out: one that is not in its answer, that this identity may not see, or that it sees as its moderator.
+ */
+export type ItemStates = (
+  fullnames: readonly string[],
+  call: Call,
+) => Promise<Outcome<Map<string, ItemState>>>
 
 /** The calls that return a page at a time. */
 export type Listings = {

@@ -5,7 +5,7 @@ import type { PermalinkTarget } from '../core/forum/permalink.ts'
 import type { Direction, PostedOrPending, SentMessage } from '../core/forum/writes.ts'
 import type { ChangesWaiting } from '../core/polling/coverage.ts'
 import type { HttpCall, HttpClientOptions } from './http.ts'
-import type { LoginCode, LoginRequest, Platform, Use } from './port.ts'
+import type { ItemStates, LoginCode, LoginRequest, Platform, Use } from './port.ts'
 
 /** Kinds of platforms that are read without the pool's accounts. */
 type SourceKind = 'reddit' | 'discourse' | 'hackernews' | 'lemmy' | 'piefed'
@@ -246,6 +246,8 @@ export type Source = {
   has_names_of_main?: true
   /** The newest posts with fewer requests than `posts` takes; absent: that is one request. */
   newestPosts?: ReadPort['posts']
+  /** States of items, with one or two requests for each; absent: kept items are not read again. */
+  states?: ItemStates
   acts: SourceActs
   /** Null: acts need no such permission, or there are none. */
   authorization: Authorization | null

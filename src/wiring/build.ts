@@ -5,15 +5,17 @@ import { createProbe } from '../accounts/probe.ts'
 import { createApp } from '../api/app.ts'
 import { onDeliveries } from '../api/dashboard/counters.ts'
 import { countAttempt } from '../api/metrics/counters.ts'
+import { partialOf } from '../api/monitors/certificate.ts'
 import { coverageOf } from '../api/monitors/health.ts'
 import { createReadsHealth } from '../api/status.ts'
 import { type Config, defaultSource, hasMain } from '../config/schema.ts'
 import type { AccountState } from '../core/accounts/status.ts'
 import { createAllowed } from '../core/base/address.ts'
+import type { ErasureReason } from '../core/delivery/envelope.ts'
 import { createLinks } from '../core/forum/links.ts'
 import { createNaming } from '../core/forum/naming.ts'
 import { createByteBudget } from '../core/limits/byte-budget.ts'
-import type { Plan } from '../core/limits/plan.ts'
+import { effectiveCadence, type Plan } from '../core/limits/plan.ts'
 import { createItemClock } from '../core/polling/item-clock.ts'
 import { createSender } from '../delivery/sender.ts'
 import { createTester } from '../delivery/test-delivery.ts'
@@ -162,13 +164,20 @@ export function assemble({
 
   const public_url = () => config.server.public_url || url()
   const links = createLinks({ ring, words, public_url })
-  const { email, send, sealSecret, sealCredentials } = createDelivery(
+  const { email, send, sealSecret, openSecret, sealCredentials } = createDelivery(
     { ...shared, ring, words },
     { guard, links, public_url, clock_offset_ms: platform.clock_offset_ms },
   )
   const nudgeSender = () => wake('sender')
   const item_clock = createItemClock(clock, platform.clock_measured_ms)
-  const watch = createWatch({ platform, identities: pool, clock, item_clock, deadline_ms })
+  const watch = createWatch({
+    platform,
+    states: platform.states,
+    identities: pool,
+    clock,
+    item_clock,
+    deadline_ms,
+  })
   const sender = createSender({
     db,
     run_id,
@@ -198,7 +207,7 @@ export function assemble({
     in_flight: sender.isInFlight,
     snapshots: {
       ...config.maintenance,
-      retention_days: config.storage.retention_days,
+      snapshots_days: config.retention.snapshots_days,
       schedule: createSchedule(config.maintenance.snapshots, config.maintenance.time_zone),
     },
     noteConfig: () => recordConfig(db, { config, ring, now: clock.now() }),
@@ -220,6 +229,12 @@ export function assemble({
   signal.addEventListener('abort', patterns.stop, { once: true })
 
   const plan_of = (name: string): Plan => config.plans[name] ?? NO_PLAN
+  const noteErased = (reasons: readonly ErasureReason[]): void => {
+    for (const reason of reasons) metrics.count('items_erased_total', { reason })
+    // An answer in the cache may hold an erased item, and which one does is not known.
+    gateway.forget()
+    for (const { reads } of sources.values()) reads.forget()
+  }
   const monitoring = createMonitoring({
     db,
     run_id,
@@ -244,6 +259,8 @@ export function assemble({
     audit_interval_s: config.monitor.audit_interval_s,
     requests_per_minute: () => pool.requestsPerMinute(),
     wake: () => wake('monitor'),
+    recheck_share: config.retention.recheck_share,
+    on_erased: noteErased,
     on_pending: nudgeSender,
     on_written: (status, kind) => metrics.count('deliveries_written_total', { status, kind }),
   })
@@ -286,6 +303,7 @@ export function assemble({
         : null,
       plan_of,
       sealSecret,
+      openSecret,
       sealCredentials,
       testTarget: createTester({ db, send, clock, random, words, email }),
       mails: email !== undefined,
@@ -324,11 +342,14 @@ export function assemble({
     failing_loops: failing,
     storage_failing: storage.trouble,
     ends: () => endingSoon(source_ends, clock.now()),
-    monitors: ({ id, plan }) => ({ used: countSlots(db, id).used, total: plan_of(plan).slots }),
+    monitors: ({ id, plan }) => ({
+      used: countSlots(db, id).used,
+      total: plan_of(plan).slots,
+      cadence_s: effectiveCadence(plan_of(plan), null),
+    }),
     budget,
     routes,
   })
-  const { retention_days } = config.storage
   const { checkDue, ...turns } = createLoops(
     {
       db,
@@ -336,9 +357,11 @@ export function assemble({
       log,
       signal,
       clock_offset_ms: watch.clock_offset_ms,
-      retention_days,
+      retention_days: config.retention.days,
       feedback_days: () => config.limits.feedback_days,
       ends: source_ends,
+      item_offset_ms: item_clock.earliest_ms,
+      partialOf: partialOf(streams),
     },
     {
       monitoring,

@@ -75,13 +75,15 @@ export function createDelivery(
           display,
           public_url,
         })
+  const openSecret = (id: string, sealed: Uint8Array) => ring.unseal(secretPlace(id), sealed)
   return {
     email,
+    openSecret,
     send: createSend({
       transport: createTransport({ ...runtime, ...receivers, guard }),
       clock,
       clock_offset_ms,
-      openSecret: (id, sealed) => ring.unseal(secretPlace(id), sealed),
+      openSecret,
       openCredentials: (id, sealed) => openCredentials(ring, id, sealed),
       publish: createLazyPublisher({ clock, guard, ...receivers }),
       display,

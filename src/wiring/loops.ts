@@ -23,6 +23,8 @@ type LoopContext = {
   retention_days: number
   feedback_days: () => number
   ends: readonly SourceEnd[]
+  item_offset_ms: () => number
+  partialOf: (place: string, filter_spec: string) => string | null
 }
 
 type Parts = {
@@ -42,10 +44,9 @@ export function createLoops(
   context: LoopContext,
   { monitoring, checkAlarms, pool, operator, storage, nudgeSender, drafting }: Parts,
 ) {
-  const { db, clock, log, signal, clock_offset_ms } = context
-  const { retention_days, feedback_days } = context
+  const { db, clock, log } = context
   const stalls = createStallWatch({ db, clock, log })
-  const keepUp = createUpkeep({ db, clock, signal, clock_offset_ms, retention_days, feedback_days })
+  const keepUp = createUpkeep(context)
   const checkEnds = createSourceEndWatch(context.ends, context)
   let started = false
 

@@ -165,17 +165,12 @@ export function openPlatformTools(config: Config, runtime: Runtime) {
       return { answer, ahead_ms: platform.isClockKnown() ? platform.clock_measured_ms() : null }
     },
     async trySources(name: string | null) {
-      const { createSource } = await import('./sources.ts')
+      const { createSource, probeSource } = await import('./sources.ts')
       const tested = config.source.filter((it) => name === null || it.name === name)
       return Promise.all(
         tested.map(async (it) => {
           const source = createSource(it, config, { ...runtime, egress })
-          const deadline_at = runtime.clock.now() + config.platform.read_deadline_s * 1000
-          const answer = await source.probe({
-            requests: SOURCE_REQUESTS,
-            deadline_at,
-            use: 'poll',
-          })
+          const answer = await probeSource(source, config, runtime)
           return {
             name: it.name,
             kind: it.kind,
@@ -192,34 +187,10 @@ export function openPlatformTools(config: Config, runtime: Runtime) {
       return watchableOf(config, { ...runtime, egress })
     },
     async sourceAccess(name: string) {
-      const { createSource } = await import('./sources.ts')
+      const { accessOf, createSource } = await import('./sources.ts')
       const configured = config.source.find((it) => it.name === name)
       if (configured === undefined) throw new RangeError(`${name}: no such source`)
-      const { acts, authorization } = createSource(configured, config, { ...runtime, egress })
-      const { login } = acts
-      const deadline_at = () => runtime.clock.now() + config.platform.read_deadline_s * 1000
-      return {
-        authorize:
-          authorization === null
-            ? null
-            : async () => {
-                const request = await authorization.begin({
-                  application_name: 'forumd',
-                  auth_redirect: null,
-                  random: runtime.random,
-                })
-                const { authorize_url } = request
-                return {
-                  authorize_url,
-                  read: (answer: string) => authorization.read(answer, request),
-                }
-              },
-        signIn:
-          login === undefined
-            ? null
-            : (account: Parameters<typeof login>[0]) =>
-                login(account, { deadline_at: deadline_at() }),
-      }
+      return accessOf(createSource(configured, config, { ...runtime, egress }), config, runtime)
     },
     tryBrowser: () => tryBrowser(config, runtime),
     tryMail: () =>
@@ -235,9 +206,6 @@ export function openPlatformTools(config: Config, runtime: Runtime) {
     },
   }
 }
-
-/** Requests of a test of one source. */
-const SOURCE_REQUESTS = 5
 
 const STOPS_A_PROBE: ReadonlySet<string> = new Set([
   'unavailable',

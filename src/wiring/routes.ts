@@ -11,6 +11,7 @@ import { deliveries } from '../api/matches/deliveries.ts'
 import { items } from '../api/matches/pull.ts'
 import { sse } from '../api/matches/sse.ts'
 import { mcpRoute } from '../api/mcp.ts'
+import { certificates, publicKeys } from '../api/monitors/certificate.ts'
 import { createPreviewPace, preview } from '../api/monitors/preview.ts'
 import { monitors } from '../api/monitors/routes.ts'
 import { why } from '../api/monitors/why.ts'
@@ -52,7 +53,7 @@ import type { Clock } from '../runtime/runtime.ts'
 import { openSourceAccount } from '../store/accounts/sources.ts'
 import type { Instance } from '../store/maintenance/instance.ts'
 import { endOf, sourceEnds } from './source-ends.ts'
-import { listSources, operatedSources, type ReadySource } from './sources.ts'
+import { createSourceDesk, listSources, operatedSources, type ReadySource } from './sources.ts'
 
 /** The routes of the reads. */
 export function reads(
@@ -162,7 +163,7 @@ type RoutesInput = {
 }
 
 /** Dependencies of the routes that the API cannot import, and its callbacks. */
-type Parts = Pick<WebhookDeps, 'sealSecret' | 'sealCredentials' | 'testTarget'> &
+type Parts = Pick<WebhookDeps, 'sealSecret' | 'openSecret' | 'sealCredentials' | 'testTarget'> &
   Pick<OperatorRouteDeps, 'storage' | 'requests' | 'failing_loops' | 'session_check'> & {
     /** Counts what is held in memory for calls. */
     budget: ByteBudget
@@ -272,9 +273,18 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       },
       feed_url: (id) => atomFeedUrl({ db, links }, id),
     }),
+    ...certificates(route_context, {
+      db,
+      ring,
+      instance_id,
+      watch: lookup,
+      streams: parts.streams,
+    }),
+    publicKeys({ db }),
     ...webhooks(route_context, {
       db,
       sealSecret: parts.sealSecret,
+      openSecret: parts.openSecret,
       sealCredentials: parts.sealCredentials,
       checkTarget: createCheck(guard),
       testTarget: parts.testTarget,
@@ -303,6 +313,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       random: route_context.random,
       operatorOf: route_context.operatorOf,
       session_check: parts.session_check,
+      oauth: config.platform.token_url !== '' && config.platform.api_url !== '',
       plans: () => ({
         names: Object.keys(config.plans),
         default_plan: config.billing.default_plan,
@@ -317,6 +328,13 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       failing_loops: parts.failing_loops,
       read_price_micros: config.billing.enabled ? config.billing.price_micros.read : null,
       sources: () => operatedSources(config, parts.platform, parts.sources),
+      source_desk: createSourceDesk(config, {
+        clock,
+        random: route_context.random,
+        db,
+        guard,
+        sources: parts.sources,
+      }),
     }),
     ...preview(route_context, preview_deps),
     ...why(route_context, { ...preview_deps, db, instance_id, freshness_ms }),

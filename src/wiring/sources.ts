@@ -1,6 +1,8 @@
-import type { OperatedSource } from '../api/operator/sources.ts'
+import type { OperatedSource, SourceDesk } from '../api/operator/sources.ts'
 import type { SourceInfo } from '../api/reads/sources.ts'
+import { checkSource, withSources } from '../config/added-sources.ts'
 import { type Config, SOURCE_REQUESTS_PER_MINUTE } from '../config/schema.ts'
+import { guardLines, REFUSALS } from '../core/base/address.ts'
 import { type Fault, ok, type Outcome } from '../core/base/result.ts'
 import type { WatchableSource } from '../core/filter/feeds.ts'
 import { MAIN } from '../core/forum/items.ts'
@@ -10,6 +12,7 @@ import { createReads, type Reads } from '../gateway/reads.ts'
 import { createStreamSource, type StreamSource, type StreamSources } from '../gateway/streams.ts'
 import { faultText } from '../monitor/poll.ts'
 import type { Egress } from '../net/egress.ts'
+import type { Guard } from '../net/guard.ts'
 import { createDiscourse } from '../platforms/discourse/adapter.ts'
 import { createHackerNews } from '../platforms/hackernews/adapter.ts'
 import { createHosts, type Hosts } from '../platforms/hosts.ts'
@@ -26,7 +29,7 @@ import {
   unsupported,
 } from '../platforms/source.ts'
 import type { Runtime } from '../runtime/runtime.ts'
-import { findHostPace, putHostPace } from '../store/accounts/sources.ts'
+import { findHostPace, listStoredSources, putHostPace } from '../store/accounts/sources.ts'
 import type { Db } from '../store/db/connection.ts'
 
 /** A configured source beside the one of `[platform]`. */
@@ -144,6 +147,109 @@ export const watchableOf = (
       return stream === null ? [] : [[it.name, { name: it.name, has, isPlace }]]
     }),
   )
+
+const deadlineOf = ({ platform }: Pick<Config, 'platform'>, { clock }: Pick<Runtime, 'clock'>) =>
+  clock.now() + platform.read_deadline_s * 1000
+
+/** Requests of a test of one source. */
+const PROBE_REQUESTS = 5
+
+/** Requests a source once. */
+export const probeSource = (
+  source: Source,
+  config: Pick<Config, 'platform'>,
+  runtime: Pick<Runtime, 'clock'>,
+) =>
+  source.probe({
+    requests: PROBE_REQUESTS,
+    deadline_at: deadlineOf(config, runtime),
+    use: 'poll',
+  })
+
+/** Ways to get the operator's credential at a source; null: it has no such way. */
+export function accessOf(
+  { acts: { login }, authorization }: Source,
+  config: Pick<Config, 'platform'>,
+  runtime: Pick<Runtime, 'clock' | 'random'>,
+) {
+  return {
+    authorize:
+      authorization === null
+        ? null
+        : async () => {
+            const request = await authorization.begin({
+              application_name: 'forumd',
+              auth_redirect: null,
+              random: runtime.random,
+            })
+            const { authorize_url } = request
+            return {
+              authorize_url,
+              read: (answer: string) => authorization.read(answer, request),
+            }
+          },
+    signIn:
+      login === undefined
+        ? null
+        : (account: Parameters<typeof login>[0]) =>
+            login(account, { deadline_at: deadlineOf(config, runtime) }),
+  }
+}
+
+type DeskDeps = Pick<Runtime, 'clock' | 'random'> & {
+  db: Db
+  guard: Guard
+  sources: ReadonlyMap<string, ReadySource>
+}
+
+/** Requests to the sources on behalf of the operator, and the rules of further ones. */
+export function createSourceDesk(config: Config, deps: DeskDeps): SourceDesk {
+  const { db, guard, sources } = deps
+  const ways = (name: string) => {
+    const source = sources.get(name)?.source
+    return source === undefined ? null : accessOf(source, config, deps)
+  }
+  return {
+    async problems(added) {
+      const stored = listStoredSources(db)
+      // One that was removed still runs, and its name is free.
+      const of_file = config.source.filter(({ is_added }) => !is_added)
+      const next = withSources({ ...config, source: of_file }, stored)
+      const checked = checkSource(next.config, added)
+      if (!checked.ok)
+        return checked.problems.map(({ key, sentence }) => ({ field: key, sentence }))
+      // The key of an operator does not give access to the network of the daemon, as its configuration does.
+      const guarded = added.base_url === '' ? null : await guard(added.base_url)
+      if (guarded === null || guarded.ok) return []
+      const lines = guardLines(added.base_url, guarded.refusal)
+      const way =
+        lines === null ? '' : `. These lines of the configuration allow it: ${lines.join(' ')}`
+      return [{ field: 'base_url', sentence: REFUSALS[guarded.refusal] + way }]
+    },
+    async probe(name) {
+      const source = sources.get(name)?.source
+      if (source === undefined) return null
+      const answer = await probeSource(source, config, deps)
+      return answer.ok
+        ? { fault: null, ...answer.value }
+        : { fault: faultText(answer.fault), title: null, version: null, notes: [] }
+    },
+    async signIn(name, account) {
+      return (await ways(name)?.signIn?.(account)) ?? null
+    },
+    async authorize(name) {
+      const begun = await ways(name)?.authorize?.()
+      if (begun === undefined) return null
+      return {
+        authorize_url: begun.authorize_url,
+        read(answer) {
+          const read = begun.read(answer)
+          return read.ok ? read.value.key : null
+        },
+      }
+    },
+  }
+}
 
 /** Faults of the source itself; the others are about what was requested. */
 const OWN_FAULTS: ReadonlySet<Fault['kind']> = new Set([
@@ -282,8 +388,12 @@ export const operatedSources = (
 ): OperatedSource[] =>
   listSources(config, main, sources).map((it) => {
     const ready = sources.get(it.name)
+    const { acts, authorization } = ready?.source ?? {}
     return {
       ...it,
+      of_file: ready === undefined || !ready.config.is_added,
+      account_by:
+        authorization != null ? 'permission' : acts?.login === undefined ? null : 'password',
       requests_per_minute:
         ready === undefined ? null : ready.config.requests_per_minute || SOURCE_REQUESTS_PER_MINUTE,
       read_fault: ready?.readFault() ?? null,

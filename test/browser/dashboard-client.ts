@@ -19,7 +19,7 @@ const APPEARS_MS = 15_000
 /** Polls by interval: an idle page produces no animation frames. */
 const POLLING = { polling: 50 }
 
-const WIDTHS = { wide: 1440, phone: 390 } as const
+const WIDTHS = { wide: 1440, narrow: 1130, phone: 390 } as const
 export type Width = keyof typeof WIDTHS
 export type Theme = 'light' | 'dark'
 

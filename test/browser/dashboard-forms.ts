@@ -179,4 +179,105 @@ export function formStories(fixture: () => Dashboard) {
     expect(webhooks).toMatchObject([{ url: receiver.url, active: true }])
     expect(client.strange).toEqual([])
   })
+
+  scenario(
+    'several quiet hours, rules of one webhook and the repeats of alarms are saved',
+    async (it) => {
+      const { receiver, mint } = it.daemon
+      const key = mint('sleeper')
+      const post = (path: string, body: object) =>
+        it.daemon.call(path, { method: 'POST', body: JSON.stringify(body) }, key)
+      const target = { url: receiver.url, name: 'Night desk' }
+      const { id: webhook_id } = (await post('/forum/monitor/webhook/create', target)).body
+      const watch = { filter_spec: { subforum: 'bread', include_any: ['rye'] } }
+      const { id } = (await post('/forum/monitor/add', watch)).body
+      await using client = await it.openClient()
+      await client.signIn(key)
+      await client.open(`/monitors/${id}/edit`)
+      await client.press('Quiet hours, digests and alarms')
+      for (const [at, from, to] of [
+        [1, '22:00', '24:00'],
+        [2, '12:00', '13:30'],
+      ] as const) {
+        await client.press(at === 1 ? 'Add quiet hours' : 'Add more quiet hours')
+        const fields = await client.page.$$(`[aria-label="Quiet hours ${at}"] .field input`)
+        await fields[0]?.type(from)
+        await fields[1]?.type(to)
+      }
+      await client.choose('Rules of one webhook', webhook_id)
+      await client.waitForText('Digest of Night desk')
+      await client.page.select('section[aria-label="Rules of Night desk"] select', 'day')
+      await client.check('Degraded coverage')
+      await client.type('Repeat every (minutes)', '30')
+      await client.type('Repeat at most (times)', '3')
+      expect(await faultsOf(client, 'monitor-rules-filled', BRIEF)).toEqual([])
+      await client.press('Save')
+      await client.waitForText('Saved.')
+      const { monitors } = (await it.daemon.call('/forum/monitor/list', {}, key)).body
+      expect(monitors[0].attention).toMatchObject({
+        quiet_hours: [
+          { from: '22:00', to: '24:00' },
+          { from: '12:00', to: '13:30' },
+        ],
+        targets: [{ webhook_id, time_zone: null, quiet_hours: [], digest: { every: 'day' } }],
+        escalate: { every_min: 30, max: 3 },
+      })
+      expect(client.strange).toEqual([])
+    },
+  )
+
+  scenario(
+    'an unknown place is refused beside its field with the nearest known one',
+    async (it) => {
+      await using client = await it.openClient()
+      await client.signIn(it.daemon.key)
+      await client.open('/monitors/new')
+      await client.waitForText('No filter yet')
+      await client.waitFor('document.querySelector(\'input[placeholder="default: 60"]\') !== null')
+      await client.type('Subforums', 'breda')
+      await client.press('Create monitor')
+      await client.waitForText('cannot be watched; did you mean bread?')
+      expect(client.strange).toEqual([])
+    },
+  )
+
+  scenario('a refused webhook address shows the lines that allow it', async (it) => {
+    await using client = await newcomer(it, 'hinted')
+    await client.open('/webhooks')
+    await client.press('New webhook')
+    await client.type('URL', 'http://10.1.2.3/hook')
+    await client.press('Create')
+    await client.waitForText('allow_targets = ["10.1.2.3"]')
+    await client.picture('webhook-hint')
+    expect(client.strange).toEqual([])
+  })
+
+  scenario('an operator adds and removes an account with the keyboard', async (it) => {
+    const { sandbox } = it.daemon
+    sandbox.user({ name: 'typed_member', password: 'open-sesame' })
+    await using client = await it.openClient()
+    const person = keyboardOf(client)
+    await client.signIn(it.operator)
+    await client.open('/pool')
+    await client.waitForText('house_two')
+    await person.tabTo('Add account')
+    await person.press('Enter')
+    await client.waitForText('Sign in by')
+    await person.type('typed')
+    await person.tabTo('Sign in by')
+    await client.page.keyboard.type('user')
+    await person.tabTo('User name')
+    await person.type('typed_member')
+    await person.tabTo('Password')
+    await person.type('open-sesame')
+    await person.press('Enter')
+    await client.waitForText('typed is in the pool: ready.')
+    await person.tabTo('Remove typed')
+    await person.press('Enter')
+    await client.waitForText('leaves the pool')
+    await person.tabTo('Remove typed')
+    await person.press('Enter')
+    await client.waitForText('typed is removed.')
+    expect(client.strange).toEqual([])
+  })
 }

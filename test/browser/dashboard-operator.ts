@@ -37,7 +37,6 @@ export function operatorStories(fixture: () => Dashboard) {
 
       await client.press('Pool')
       await client.waitForText('house_two needs a new login')
-      await client.waitForText('forumd account login house_two')
       await client.press('Test')
       await client.waitForText('Signed in and able to read.')
       await client.press('Pause')

@@ -42,7 +42,7 @@ export function problemStories(fixture: () => Dashboard) {
       await clock.advance(MINUTE)
       await client.open()
       await client.waitForText(
-        'Webhook Oven alarm is failing: 1 delivery is tried again (http_503)',
+        'Webhook Oven alarm is failing: 1 delivery is tried again (the receiver answered 503)',
       )
       await client.waitForText('Repair the receiver and test the webhook.')
       await client.waitFor("document.querySelector('.status-banner.warn') !== null")

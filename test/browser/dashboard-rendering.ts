@@ -2,6 +2,7 @@ import { expect } from 'bun:test'
 
 import axe from 'axe-core'
 
+import { isLongForm } from '../support/long-form.ts'
 import type { DashboardClient, Theme, Width } from './dashboard-client.ts'
 import type { Dashboard } from './dashboard-fixture.ts'
 import { createScenarios } from './dashboard-scenarios.ts'
@@ -21,6 +22,11 @@ const CUSTOMER: readonly PageCheck[] = [
   { name: 'overview', path: '', text: 'Sourdough', drawn: '.chart canvas' },
   { name: 'monitors', path: '/monitors', text: 'Caught up' },
   { name: 'monitor', path: '/monitors/MONITOR', text: 'Feeds of this monitor' },
+  {
+    name: 'monitor-certificate',
+    path: '/monitors/MONITOR/certificate',
+    text: 'Coverage of each day',
+  },
   { name: 'monitor-new', path: '/monitors/new', text: 'No filter yet' },
   {
     name: 'monitor-edit',
@@ -99,6 +105,17 @@ const OPERATOR: readonly PageCheck[] = [
   { name: 'customer', path: '/customers/CUSTOMER', text: 'Usage of 30 days' },
   { name: 'key-new', path: '/customers/CUSTOMER', text: 'Usage of 30 days', press: 'New key' },
   { name: 'account-add', path: '/pool', text: 'house_two', press: 'Add account' },
+  { name: 'account-login', path: '/pool?login=house_two', text: 'the stored password' },
+  {
+    name: 'account-remove',
+    path: '/pool',
+    text: 'house_two',
+    press: 'Remove house_two',
+    brief: true,
+  },
+  { name: 'source-add', path: '/sources', text: 'an item for every id', press: 'Add source' },
+  { name: 'system-monitors', path: '/monitors', text: 'Monitors of all customers' },
+  { name: 'system-deliveries', path: '/deliveries', text: 'The bakery' },
   { name: 'credits', path: '/customers/CUSTOMER', text: 'Usage of 30 days', press: 'Add credits' },
   { name: 'audit', path: '/audit', text: 'Actions of operators' },
   { name: 'plan', path: '/customers/CUSTOMER', text: 'Usage of 30 days', press: 'Change plan' },
@@ -107,7 +124,7 @@ const OPERATOR: readonly PageCheck[] = [
 ]
 
 /** A theme can only break colours; a width can break everything. */
-const RENDERINGS: readonly (readonly [Width, Theme, 'all' | 'colours'])[] = [
+const ALL_RENDERINGS: readonly (readonly [Width, Theme, 'all' | 'colours'])[] = [
   ['wide', 'light', 'all'],
   ['wide', 'dark', 'colours'],
   ['phone', 'dark', 'colours'],
@@ -115,10 +132,13 @@ const RENDERINGS: readonly (readonly [Width, Theme, 'all' | 'colours'])[] = [
 ]
 
 /** Each width with one theme. */
-export const BRIEF: typeof RENDERINGS = [
+export const BRIEF: typeof ALL_RENDERINGS = [
   ['wide', 'dark', 'all'],
   ['phone', 'light', 'all'],
 ]
+
+/** The renderings of every page; the short form has each width and each theme once. */
+const RENDERINGS = isLongForm || process.env['FORUMD_SCREENSHOTS'] ? ALL_RENDERINGS : BRIEF
 
 /** Tests every page in both themes and two widths for accessibility and overflow, and saves screenshots. */
 export function pageTests(fixture: () => Dashboard) {
@@ -203,12 +223,19 @@ export async function faultsOf(
     await client.picture(`${name}-${width}-${theme}`)
     const seen = `${name} ${width} ${theme}`
     found.push(...(await findAxeFaults(client, rules)).map((fault) => `${seen}: ${fault}`))
-    const wider: unknown = await client.page.evaluate(
-      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-    )
-    if (wider !== 0) found.push(`${seen}: overflows by ${String(wider)} px`)
+    found.push(...(await findOverflow(client, seen)))
   }
+  // Tables are widest just before they become cards.
+  await client.setViewport('narrow', 'light')
+  found.push(...(await findOverflow(client, `${name} narrow`)))
   return found
+}
+
+async function findOverflow({ page }: DashboardClient, seen: string): Promise<string[]> {
+  const wider: unknown = await page.evaluate(
+    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+  )
+  return wider === 0 ? [] : [`${seen}: overflows by ${String(wider)} px`]
 }
 
 /** Findings of axe. */

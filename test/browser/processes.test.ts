@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 
 import { tempFolder } from '../support/folder.ts'
+import { cases } from '../support/long-form.ts'
 import { inBrowser, startBrowserFixture, TEST_MS } from './fixture.ts'
 import { browsersOf, leftOf } from './processes.ts'
 
@@ -10,7 +11,7 @@ import { browsersOf, leftOf } from './processes.ts'
 
 const LANES = 4
 /** Calls of the first test, one in five of them aborted. FORUMD_RUNS=50 is the long form. */
-const CALLS = Number(process.env['FORUMD_RUNS'] ?? 20)
+const CALLS = Number(process.env['FORUMD_RUNS'] ?? cases({ short: 10, long: 20 }))
 /** A browser is replaced after so many calls: more than two of them are needed. */
 const USES_MAX = Math.floor((CALLS * 2) / 5)
 const KILLS = Math.ceil(CALLS / 10)

@@ -165,6 +165,14 @@ test("a partial configuration is removed, so that it is not taken for the operat
 // A release is named after the machine and libc of this system.
 const RELEASE = `linux-${process.arch}${existsSync('/etc/alpine-release') ? '-musl' : ''}`
 
+/** The files of an archive that are installed. */
+function stage(to: string, does: string, example: string): void {
+  mkdirSync(join(to, 'bin'), { recursive: true })
+  mkdirSync(join(to, 'share/doc/forumd'), { recursive: true })
+  writeFileSync(join(to, 'bin/forumd'), `#!/bin/sh\n${does}\n`, { mode: 0o755 })
+  writeFileSync(join(to, 'share/doc/forumd/config.example.toml'), example)
+}
+
 /**
  * A folder of downloads with an archive of the program for this machine, and its entry in
  * SHA256SUMS.
@@ -172,12 +180,7 @@ const RELEASE = `linux-${process.arch}${existsSync('/etc/alpine-release') ? '-mu
 function downloads(folder: Folder, version = '1.0.0') {
   const name = `forumd-${version}-${RELEASE}`
   const packed = folder.file(name)
-  mkdirSync(packed)
-  writeFileSync(join(packed, 'forumd'), `#!/bin/sh\n${ECHO}\n`, { mode: 0o755 })
-  writeFileSync(
-    join(packed, 'config.example.toml'),
-    readFileSync(join(root, 'config.example.toml')),
-  )
+  stage(packed, ECHO, readText('config.example.toml'))
   const archive = `${packed}.tar.gz`
   Bun.spawnSync(['tar', '-C', folder.path, '-czf', archive, name])
   rmSync(packed, { recursive: true })
@@ -218,9 +221,7 @@ describe('from a folder of downloads', () => {
     using elsewhere = tempFolder()
     const evil = downloads(elsewhere)
     const packed = elsewhere.file(evil.name.replace('.tar.gz', ''))
-    mkdirSync(packed)
-    writeFileSync(join(packed, 'forumd'), '#!/bin/sh\necho evil\n', { mode: 0o755 })
-    writeFileSync(join(packed, 'config.example.toml'), 'evil')
+    stage(packed, 'echo evil', 'evil')
     Bun.spawnSync(['tar', '-C', elsewhere.path, '-czf', evil.archive, basename(packed)])
     const sha256sum = Bun.which('sha256sum') ?? 'sha256sum'
     const bin = elsewhere.file('bin')

@@ -21,7 +21,7 @@ describe('the output of scripts/docs.ts is up to date', () => {
     const page = readText('docs/webhooks.md')
 
     expect(withSamples(page, readText)).toBe(page)
-    expect(blocksOf(page).filter(({ words }) => words[0]?.endsWith('#verify')).length).toBe(6)
+    expect(blocksOf(page).filter(({ words }) => words[0]?.endsWith('#verify')).length).toBe(9)
   })
 
   test('the capabilities in the page of sources', () => {

@@ -46,7 +46,13 @@ test('a digest collects matches through restarts, and is sent once, signed and g
   expect(titlesOf(daemon)).toEqual([])
   await daemon.clock.advance(2000)
   expect(titlesOf(daemon)).toEqual([1, 2, 3, 4, 5, 6].map((n) => `cat ${n}`))
-  expect(bodiesOf(daemon)).toMatchObject([{ count: 6, grouped: true }])
+  const digest = {
+    monitor_name: null,
+    from: '2026-01-04T07:00:00.000Z',
+    to: '2026-01-05T07:00:00.000Z',
+    time_zone: 'Europe/Berlin',
+  }
+  expect(bodiesOf(daemon)).toMatchObject([{ count: 6, grouped: true, digest }])
 })
 
 test('a match in quiet hours is listed as held, and sent at their end', async () => {

@@ -46,6 +46,13 @@ const draft = async (text: string) => {
 const read = async (id: string) => (await it.house.call(`/drafts/${id}`)).body
 const count = (text: string) => it.comments().filter((one) => one === text).length
 
+/** A decision as the audit list has it. */
+const decided = (action: string, id: string, account: string | null) => ({
+  action,
+  subject: { id, name: 'comment' },
+  detail: { customer: 'ann', account },
+})
+
 describe('a draft', () => {
   test('waits for 24 hours, costs nothing, and writes nothing', async () => {
     const before = await it.spent()
@@ -301,6 +308,23 @@ describe('the operator', () => {
     const declined = await post(`/operator/drafts/${id}/decline`, {}, operator)
     expect(declined.body.status).toBe('declined')
     expect((await it.house.call('/operator/drafts', {})).status).toBe(403)
+  })
+
+  test('records each decision once, without the text', async () => {
+    const [approved, declined] = [await draft('canary-yes'), await draft('canary-no')]
+    const decide = (id: string, how: string, body: object = {}) =>
+      post(`/operator/drafts/${id}/${how}`, body, operator)
+    await decide(approved.id, 'approve', { account: 'main' })
+    await decide(declined.id, 'decline')
+    expect((await decide(declined.id, 'decline')).status).toBe(409)
+    expect((await decide(declined.id, 'approve', { account: 'main' })).status).toBe(409)
+    const { actions } = (await it.house.call('/operator/audit', {}, operator)).body
+
+    expect(actions.slice(0, 2)).toMatchObject([
+      decided('draft.declined', declined.id, null),
+      decided('draft.approved', approved.id, 'main'),
+    ])
+    expect(JSON.stringify(actions)).not.toContain('canary')
   })
 
   test('does the same from the dashboard', async () => {

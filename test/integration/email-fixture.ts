@@ -145,6 +145,7 @@ export async function startReaders({ url, ca }: { url?: string; ca?: string } = 
       ...webhooks(context, {
         db,
         sealSecret: (id, secret) => ring.seal(`webhooks.secret:${id}`, secret),
+        openSecret: (id, sealed) => ring.unseal(`webhooks.secret:${id}`, sealed),
         sealCredentials: (id, credentials) => sealCredentials(ring, id, credentials),
         checkTarget: () => Promise.resolve(null),
         testTarget: createTester({ db, send, clock, random, words, email }),

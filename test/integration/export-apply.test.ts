@@ -658,3 +658,19 @@ digest = { every = "week", day = "mon", at = "08:00" }
   const hour = await it.apply(file.replace('"08:00"', '"8"'), '', TEAM)
   expect(hour.err).toContain('must be a local time from 00:00 to 23:59')
 })
+
+test('declared signatures make a key pair, are exported, and are refused for a chat', async () => {
+  using it = await setUp()
+  const keys = FILE.replace('ordered = true', 'ordered = true\nsignatures = ["v1", "v1a"]')
+
+  expect((await it.steps(FILE, '', TEAM)).summary).toContain('create webhook ops')
+  expect((await it.steps(keys, '', TEAM)).summary).toContain('change webhook ops signatures')
+  expect((await it.apply(keys, '', TEAM)).out).toContain('0 changed')
+  expect(await it.exported()).toContain('signatures = [ "v1", "v1a" ]')
+  const chat = FILE.replace('url = "env:TEAM"', 'url = "env:TEAM"\nsignatures = ["v1", "v1a"]')
+  const refused = await it.apply(chat, '', TEAM)
+  expect({ code: refused.code, err: refused.err }).toEqual({
+    code: 2,
+    err: expect.stringContaining('found v1a for kind slack; allowed: for kind webhook'),
+  })
+})

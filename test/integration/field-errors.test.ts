@@ -72,3 +72,27 @@ test('a single invalid field keeps the short answer', async () => {
 
   expect(Object.keys(body)).toEqual(['error', 'code', 'field'])
 })
+
+const own = (subforum: string) => ({ filter_spec: { subforum, q: 'rye' } })
+
+test('a mistyped name is refused with the nearest one that the customer itself has', async () => {
+  await using daemon = await started()
+  daemon.sandbox.subforum({ name: 'gardening' })
+  const other = daemon.mint('bea')
+  const add = (body: object, key = daemon.key) =>
+    daemon.call('/forum/monitor/add', { method: 'POST', body: JSON.stringify(body) }, key)
+  expect((await add(own('gardening'), other)).status).toBe(200)
+  const target = { url: 'https://receiver.test/x', name: 'Night desk' }
+  const { id } = (await daemon.send('/forum/monitor/webhook/create', target)).body
+
+  expect((await add(own('gardenign'))).body.message).toBe('gardenign cannot be watched')
+  expect((await add(own('gardening'))).status).toBe(200)
+  expect((await add(own('gardenign'))).body.message).toBe(
+    'gardenign cannot be watched; did you mean gardening?',
+  )
+  const named = { ...own('gardening'), webhook_ids: ['Night dsek'] }
+  expect((await add(named)).body.message).toBe(
+    `there is no webhook Night dsek; did you mean ${id}?`,
+  )
+  expect((await add(named, other)).body.message).toBe('there is no webhook Night dsek')
+})

@@ -1,9 +1,14 @@
+import {
+  Client as ModernClient,
+  type ClientOptions,
+  StreamableHTTPClientTransport as ModernTransport,
+} from '@modelcontextprotocol/client'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import * as z from 'zod'
 
-/** The client of the MCP SDK, connected. */
+/** The client of the SDK 1.x, of revisions up to 2025-11-25, connected. */
 export async function connected(transport: Transport): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' })
   await client.connect(transport)
@@ -23,6 +28,32 @@ export const connectedTo = (url: string, key: string, headers: Record<string, st
 
 const asTransport = (it: StreamableHTTPClientTransport): Transport =>
   z.custom<Transport>((one) => one instanceof StreamableHTTPClientTransport).parse(it)
+
+/** A client of revision 2026-07-28 over HTTP, with a key. `prepare` runs before it connects. */
+export async function modernTo(
+  url: string,
+  key: string,
+  {
+    headers = {},
+    prepare,
+    ...options
+  }: ClientOptions & {
+    headers?: Record<string, string>
+    prepare?: (client: ModernClient) => void
+  } = {},
+): Promise<ModernClient> {
+  const client = new ModernClient(
+    { name: 'test', version: '1' },
+    { versionNegotiation: { mode: { pin: '2026-07-28' } }, ...options },
+  )
+  prepare?.(client)
+  await client.connect(
+    new ModernTransport(new URL('/mcp', url), {
+      requestInit: { headers: { authorization: `Bearer ${key}`, ...headers } },
+    }),
+  )
+  return client
+}
 
 const resultShape = z.looseObject({
   isError: z.boolean().default(false),
@@ -47,8 +78,9 @@ export async function post(
   key: string | null,
   body: Body,
   headers: Record<string, string> = {},
+  query = '',
 ) {
-  const answer = await fetch(`${url}/mcp`, {
+  const answer = await fetch(`${url}/mcp${query}`, {
     method: 'POST',
     headers: {
       ...(key !== null && { authorization: `Bearer ${key}` }),
@@ -59,7 +91,9 @@ export async function post(
     body,
   })
   const text = await answer.text()
-  const payload: unknown = text === '' ? null : JSON.parse(text)
+  // A subscription is answered as one event.
+  const json = text.startsWith('event:') ? text.slice(text.indexOf('{')) : text
+  const payload: unknown = json === '' ? null : JSON.parse(json)
   return {
     status: answer.status,
     headers: answer.headers,

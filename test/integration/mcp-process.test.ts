@@ -3,8 +3,11 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
 
-import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { Client as ModernClient } from '@modelcontextprotocol/client'
+import { StdioClientTransport as ModernStdio } from '@modelcontextprotocol/client/stdio'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import * as z from 'zod'
 
 import { PROGRAM } from '../support/process.ts'
@@ -17,16 +20,18 @@ setDefaultTimeout(MINUTE_MS)
 let it: Awaited<ReturnType<typeof startMcpDaemon>>
 let client: Client
 
-/** A client that starts `forumd mcp` itself. */
-const stdio = (args: string[], env: Record<string, string> = {}) => {
+/** A process of `forumd mcp`, which a client starts itself. */
+const processOf = (args: string[], env: Record<string, string> = {}) => {
   const [command = '', ...before] = PROGRAM
-  return new StdioClientTransport({
+  return {
     command,
     args: [...before, 'mcp', ...args],
     env: { PATH: process.env['PATH'] ?? '', ...env },
-    stderr: 'pipe',
-  })
+    stderr: 'pipe' as const,
+  }
 }
+const stdio = (args: string[], env: Record<string, string> = {}) =>
+  new StdioClientTransport(processOf(args, env))
 
 beforeAll(async () => {
   it = await startMcpDaemon()
@@ -107,6 +112,13 @@ test.each([
   expect(ended.err).toContain(sentence)
 })
 
+test('an unknown toolset ends the process with the list of toolsets', async () => {
+  const ended = await fails(['mcp', '--url', it.url, '--toolsets', 'none'], { FORUMD_KEY: it.key })
+
+  expect({ code: ended.code, out: ended.out }).toEqual({ code: 1, out: '' })
+  expect(ended.err).toContain('toolsets must be a comma-separated list of health, account')
+})
+
 const drafted = async (text: string) => {
   const { structured } = await call(client, 'forum_draft_comment', {
     post_url: it.post.permalink,
@@ -172,5 +184,74 @@ describe('forumd approve', () => {
     expect(paused.code).toBe(1)
     expect(paused.out).toContain('not written, it is open again')
     expect(paused.out).toContain('main is paused')
+  })
+})
+
+const draftOf = (text: string) => ({
+  name: 'forum_draft_comment',
+  arguments: { post_url: it.post.permalink, text },
+})
+
+describe('a person approves a draft over standard input and output', () => {
+  const FORM = { capabilities: { elicitation: {} } }
+  const YES = { action: 'accept' as const, content: { send: true } }
+  let options: string[]
+  beforeAll(async () => {
+    const issued = await it.forumd(
+      'key',
+      'create',
+      '--customer',
+      'eve',
+      '--scopes',
+      'read,write,approve',
+      '--json',
+    )
+    writeFileSync(it.file('approving'), z.object({ key: z.string() }).parse(JSON.parse(issued)).key)
+    writeFileSync(it.file('session.json'), JSON.stringify(it.session))
+    options = [
+      '--url',
+      it.url,
+      '--key-file',
+      it.file('approving'),
+      '--session-file',
+      it.file('session.json'),
+    ]
+  })
+  test('in a client of 2026-07-28', async () => {
+    const modern = new ModernClient(
+      { name: 'test', version: '1' },
+      { versionNegotiation: { mode: 'auto' }, ...FORM },
+    )
+    modern.setRequestHandler('elicitation/create', () => YES)
+    await modern.connect(new ModernStdio(processOf([...options, '--toolsets', 'writes,drafts'])))
+
+    expect(modern.getNegotiatedProtocolVersion()).toBe('2026-07-28')
+    expect((await modern.listTools()).tools.map(({ name }) => name).toSorted()).toEqual([
+      'forum_decline_draft',
+      'forum_draft_comment',
+      'forum_draft_vote',
+      'forum_find_draft',
+      'forum_list_drafts',
+    ])
+    const { structuredContent } = await modern.callTool(draftOf('From 2026'))
+    expect(structuredContent).toMatchObject({ status: 'approved' })
+    expect(it.comments()).toContain('From 2026')
+    await modern.close()
+  })
+
+  test('in a client of 2025-11-25, which the server asks during the call', async () => {
+    const legacy = new Client({ name: 'test', version: '1' }, FORM)
+    const questions: string[] = []
+    legacy.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+      questions.push(params.message)
+      return YES
+    })
+    await legacy.connect(stdio(options))
+
+    const { structuredContent } = await legacy.callTool(draftOf('From 2025'))
+    expect(structuredContent).toMatchObject({ status: 'approved' })
+    expect(it.comments()).toContain('From 2025')
+    expect(questions).toEqual([expect.stringContaining('text:\n    From 2025')])
+    await legacy.close()
   })
 })

@@ -7,7 +7,7 @@ import * as z from 'zod'
 import { TOOL_DESCRIPTIONS } from '../../src/mcp/tool-descriptions.ts'
 import { pathsShape } from '../support/openapi-paths.ts'
 import { startWriting, type Writing } from '../support/writes-fixture.ts'
-import { type Body, call, connectedTo, post } from './mcp-fixture.ts'
+import { type Body, call, connectedTo, modernTo, post } from './mcp-fixture.ts'
 import { operatorKey } from './operator-fixture.ts'
 
 let it: Writing
@@ -136,32 +136,6 @@ describe('the tools', () => {
   })
 })
 
-test.each([
-  ['forum_health', {}],
-  ['forum_search', { q: 'cat', nsfw: true }],
-  ['forum_search_communities', { q: 'cats' }],
-  ['forum_search_comments', { q: 'cat' }],
-  ['forum_search_comments_deep', { q: 'cat', limit: 2 }],
-  ['forum_search_media', { q: 'cat' }],
-  ['forum_search_users', { q: 'ben' }],
-  ['forum_sub_about', { name: 'cats' }],
-  ['forum_sub_comments', { name: 'cats' }],
-  ['forum_sub_top', { name: 'cats', t: 'all' }],
-  ['forum_user', { name: 'ben' }],
-  ['forum_user_submitted', { name: 'ben' }],
-  ['forum_verify_comments', { ids: ['abc'] }],
-  ['forum_account_me', {}],
-  ['forum_account_payments', {}],
-  ['forum_account_usage', {}],
-  ['forum_monitor_preview', { filter_spec: { subforum: 'cats', include_any: ['cat'] } }],
-  ['forum_monitor_deliveries', {}],
-  ['forum_monitor_webhook_list', {}],
-  ['forum_list_feedback', {}],
-  ['forum_list_drafts', { status: 'waiting' }],
-])('%s of %j answers by its schema', async (name, args) => {
-  expect(await call(client, name, args)).toMatchObject({ isError: false })
-})
-
 describe('a draft', () => {
   test('is the result of a write, and a person’s approval executes it', async () => {
     const { structured, isError } = await call(client, 'forum_draft_comment', {
@@ -253,13 +227,91 @@ const message = (method: string, params: object = {}) =>
 const send = (body: Body, headers?: Record<string, string>) =>
   post(it.house.url(), it.house.key, body, headers)
 
+describe('revision 2026-07-28', () => {
+  test('has the same tools and answers, and says how long the list is valid', async () => {
+    const modern = await modernTo(it.house.url(), it.house.key)
+    const discovered = await modern.request({ method: 'server/discover' })
+    const listed = await modern.listTools()
+    const args = { name: 'cats' }
+    const { structuredContent } = await modern.callTool({
+      name: 'forum_sub_about',
+      arguments: args,
+    })
+
+    expect(discovered).toMatchObject({
+      supportedVersions: ['2026-07-28'],
+      capabilities: { tools: {} },
+      cacheScope: 'public',
+    })
+    expect(listed).toMatchObject({ ttlMs: 3_600_000, cacheScope: 'public' })
+    expect(listed.tools.map((tool) => tool.name)).toEqual(tools.map((tool) => tool.name))
+    expect(structuredContent).toEqual((await call(client, 'forum_sub_about', args)).structured)
+    await modern.close()
+  })
+
+  test('has an end for a subscription, because no list changes', async () => {
+    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'subscriptions/listen' }
+    const params = {
+      notifications: { toolsListChanged: true },
+      _meta: {
+        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+        'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+        'io.modelcontextprotocol/clientCapabilities': {},
+      },
+    }
+    const { body } = await send(message('subscriptions/listen', params), headers)
+
+    expect(body).toMatchObject({ error: { message: 'Subscription limit reached' } })
+  })
+})
+
+describe('toolsets in the URL', () => {
+  const listOf = async (toolsets: string) => {
+    const { status, body } = await post(
+      it.house.url(),
+      it.house.key,
+      message('tools/list'),
+      {},
+      `?toolsets=${toolsets}`,
+    )
+    return { status, body: toolsShape.parse(body) }
+  }
+  const toolsShape = z.looseObject({
+    result: z.object({ tools: z.array(z.looseObject({ name: z.string() })) }).optional(),
+  })
+
+  test('select the tools that are listed and can be called', async () => {
+    const { body } = await listOf('search,health')
+    const names = body.result?.tools.map(({ name }) => name) ?? []
+
+    expect(names).toContain('forum_search')
+    expect(names).toContain('forum_health')
+    expect(names.filter((name) => !/search|health/.test(name))).toEqual([])
+    const other = message('tools/call', { name: 'forum_posts', arguments: { subforum: 'cats' } })
+    const called = await post(it.house.url(), it.house.key, other, {}, '?toolsets=search')
+    expect(called.body).toMatchObject({
+      error: { message: expect.stringContaining('unknown tool forum_posts') },
+    })
+  })
+
+  test.each(['', 'search,all', 'Search'])(
+    '%j is refused with the list of toolsets',
+    async (text) => {
+      expect(await listOf(text)).toMatchObject({
+        status: 400,
+        body: { error: { code: -32600, message: expect.stringContaining('search, comments') } },
+      })
+    },
+  )
+})
+
 describe('a hostile client', () => {
   test.each([
     ['no JSON', '{"jsonrpc": ', 400, -32700],
     ['an empty body', '', 400, -32700],
-    ['JSON that is no message', '{"hello":"world"}', 400, -32700],
-    ['a message of another protocol', '{"jsonrpc":"1.0","id":1,"method":"ping"}', 400, -32700],
-    ['a null', 'null', 400, -32700],
+    ['JSON that is no message', '{"hello":"world"}', 400, -32600],
+    ['a message of another protocol', '{"jsonrpc":"1.0","method":"ping"}', 400, -32600],
+    ['a null', 'null', 400, -32600],
     ['a nest of lists', '['.repeat(5000) + ']'.repeat(5000), 400, -32700],
     [
       'more messages than one may send',

@@ -86,6 +86,10 @@ test('a customer is created with a key, credits and a plan, and each action name
   })
   expect(recorded[2].detail).toEqual({ from: default_plan, to: other_plan })
   expect(JSON.stringify(recorded)).not.toContain(token)
+  // A key approves drafts in a client only if the operator names that scope.
+  expect((await post(`/customers/${id}/keys`, {})).body).toMatchObject({
+    scopes: ['read', 'write', 'monitor'],
+  })
 })
 
 test('a repeated payment books nothing, and a name with another body is refused', async () => {
@@ -123,7 +127,39 @@ const REFUSED: [string, object, number, string, RegExp][] = [
   ['/customers/cus_none/keys', {}, 404, '', /no such customer/],
   ['/customers/ANN/keys/key_operator/revoke', {}, 404, '', /no such valid key/],
   ['/accounts', { name: 'a b', jar: 'x' }, 400, 'name', /letters, digits/],
-  ['/accounts', { name: 'x' }, 400, 'jar', /is required/],
+  ['/accounts', { name: 'x' }, 400, 'password', /is required, or a jar/],
+  ['/accounts', { name: 'x', kind: 'bot' }, 400, 'kind', /session or oauth/],
+  ['/accounts', { name: 'x', kind: 'oauth', jar: 'a=b' }, 400, 'jar', /must be left out/],
+  ['/accounts', { name: 'x', kind: 'oauth' }, 400, 'client_id', /is required/],
+  ['/accounts', { name: 'x', client_id: 'a' }, 400, 'client_id', /must be left out/],
+  ['/accounts', { name: 'x', password: 'secret-canary\n' }, 400, 'password', /one line of/],
+  ['/accounts', { name: 'x', totp_secret: 'secret-canary1' }, 400, 'totp_secret', /base32/],
+  [
+    '/accounts',
+    { name: 'x', kind: 'oauth', client_id: 'a', client_secret: 'b' },
+    400,
+    'kind',
+    /token_url/,
+  ],
+  ['/accounts/acc_none/login', {}, 404, '', /no such account/],
+  ['/accounts/acc_none/remove', {}, 404, '', /no such account/],
+  ['/sources', { name: 'x', kind: 'fidonet' }, 400, 'kind', /one of "discourse"/],
+  ['/sources', { name: 'main', kind: 'hackernews' }, 400, 'name', /other than main/],
+  ['/sources', { name: 'x', kind: 'discourse' }, 400, 'base_url', /address of the site is needed/],
+  ['/sources', { name: 'x', kind: 'discourse', base_url: 'env:HOME' }, 400, 'base_url', /http/],
+  [
+    '/sources',
+    { name: 'x', kind: 'lemmy', base_url: 'https://10.0.0.1' },
+    400,
+    'base_url',
+    /public addresses/,
+  ],
+  ['/sources/none/remove', {}, 404, '', /no such source/],
+  ['/sources/main/remove', {}, 400, 'name', /configuration file/],
+  ['/sources/none/test', {}, 404, '', /no such source/],
+  ['/sources/main/account', { username: 'a', password: 'b' }, 404, '', /no account in this way/],
+  ['/sources/main/account/begin', {}, 404, '', /no account in this way/],
+  ['/sources/main/account/remove', {}, 404, '', /no account at this source/],
   ['/accounts', { name: 'x', jar: '{"secret-canary":' }, 400, 'jar', /jar is not usable/],
   ['/accounts', { name: 'x', jar: 'a=b', proxy: 'none' }, 400, 'proxy', /of the pool/],
 ]
@@ -187,7 +223,13 @@ test('exported cookies become an account of the pool, which reads use', async ()
 
   const { id, ...row } = added.body
   expect(id).toMatch(/^acc_/)
-  expect(row).toEqual({ name: 'main', username, status: 'ready', verdict: 'alive' })
+  expect(row).toEqual({
+    name: 'main',
+    username,
+    status: 'ready',
+    reason: null,
+    verdict: 'alive',
+  })
   expect([again.status, again.body.field]).toEqual([400, 'name'])
   expect(daemon.sandbox.requests.at(-2)?.user).toBe(username)
   expect([ended.status, ended.body.field]).toEqual([400, 'jar'])
@@ -257,4 +299,26 @@ test('a customer has at most 100 valid keys', async () => {
 
   expect([refused.status, refused.body.error]).toEqual([400, expect.stringMatching(/at most 100/)])
   expect((await create()).status).toBe(200)
+})
+
+test('an answer to feedback is recorded without its content', async () => {
+  const { daemon, post, actions } = await start()
+  await using _ = daemon
+  const fed = await daemon.send('/feedback', {
+    type: 'bug',
+    title: 'canary-title',
+    details: 'canary-details',
+  })
+  await post(`/feedback/${fed.body.id}`, { status: 'shipped', response: 'canary-answer' })
+  expect((await post('/feedback/fb_none', { status: 'shipped' })).status).toBe(404)
+
+  const recorded = await actions()
+  expect(recorded).toMatchObject([
+    {
+      action: 'feedback.answered',
+      subject: { id: fed.body.id },
+      detail: { customer: 'ann', status: 'shipped' },
+    },
+  ])
+  expect(JSON.stringify(recorded)).not.toContain('canary')
 })

@@ -24,6 +24,13 @@ const ROUTES: [string, string][] = [
   ['POST', '/operator/pool/acc_main/resume'],
   ['POST', '/operator/pool/acc_main/test'],
   ['GET', '/operator/sources'],
+  ['POST', '/operator/sources'],
+  ['POST', '/operator/sources/src_x/remove'],
+  ['POST', '/operator/sources/src_x/test'],
+  ['POST', '/operator/sources/src_x/account'],
+  ['POST', '/operator/sources/src_x/account/begin'],
+  ['POST', '/operator/sources/src_x/account/finish'],
+  ['POST', '/operator/sources/src_x/account/remove'],
   ['GET', '/operator/customers'],
   ['GET', '/operator/customers/cus_1'],
   ['GET', '/operator/problems'],
@@ -37,7 +44,11 @@ const ROUTES: [string, string][] = [
   ['POST', '/operator/drafts/drf_1/decline'],
   ['GET', '/operator/plans'],
   ['GET', '/operator/audit'],
+  ['GET', '/operator/monitors'],
+  ['GET', '/operator/deliveries'],
   ['POST', '/operator/accounts'],
+  ['POST', '/operator/accounts/acc_none/login'],
+  ['POST', '/operator/accounts/acc_none/remove'],
   ['POST', '/operator/customers'],
   ['POST', '/operator/customers/cus_1/plan'],
   ['POST', '/operator/customers/cus_1/credits'],
@@ -101,7 +112,7 @@ test('the matrix has every operator route', async () => {
       found.push(`${method.toUpperCase()} /operator${path.replaceAll(/:\w+/g, ':')}`)
   }
   const listed = ROUTES.map(
-    ([method, path]) => `${method} ${path.replaceAll(/\b(?:acc|cus|key|fb|drf)_\w+/g, ':')}`,
+    ([method, path]) => `${method} ${path.replaceAll(/\b(?:acc|cus|key|fb|drf|src)_\w+/g, ':')}`,
   )
 
   expect(listed.toSorted()).toEqual(found.toSorted())

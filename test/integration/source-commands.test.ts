@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { readFileSync, writeFileSync } from 'node:fs'
 
@@ -90,4 +91,26 @@ test('apply checks sources and their places as the API does', async () => {
   ]
   for (const [spec, sentence] of refusals) expect(await applied(spec)).toContain(sentence)
   expect(await applied({ source: 'hn', subforum: 'show' })).toContain('1 created')
+})
+
+test('a source that was added in the dashboard is listed, tested and removed', async () => {
+  using folder = tempFolder()
+  const { config, forumd } = configured(folder)
+  await using platform = await startKind('lemmy', { port: 0, seed: 7, speed: 0, now: Date.now })
+  await forumd('customer', 'create', 'ann')
+  await forumd('source', 'add', 'hn', 'hackernews')
+  using db = new Database(folder.file('data/forumd.sqlite'))
+  db.run("INSERT INTO sources VALUES ('cats', 'lemmy', ?, 1)", [platform.url])
+
+  const { sources } = JSON.parse(await forumd('source', 'list', '--json'))
+  expect(sources).toMatchObject([
+    { name: 'hn', from: 'file' },
+    { name: 'cats', from: 'dashboard', address: platform.url },
+  ])
+  const tested = JSON.parse(await forumd('source', 'test', 'cats', '--json'))
+  expect(tested.sources).toMatchObject([{ name: 'cats', verdict: 'works' }])
+  expect(await forumd('source', 'remove', 'cats')).toContain('cats is removed')
+  expect(JSON.parse(await forumd('source', 'list', '--json')).sources).toHaveLength(1)
+  expect(await forumd('source', 'remove', 'hn').catch(String)).toContain(`a table of ${config}`)
+  expect(await forumd('source', 'remove', 'cats').catch(String)).toContain('there is no source')
 })

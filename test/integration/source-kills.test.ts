@@ -5,9 +5,10 @@ import { writeFileSync } from 'node:fs'
 
 import { startKind } from '../../sandbox/sources/kinds.ts'
 import { tempFolder } from '../support/folder.ts'
+import { cases } from '../support/long-form.ts'
 import { runForumd, startProcess } from '../support/process.ts'
 
-const KILLS = 3
+const KILLS = cases({ short: 1, long: 3 })
 const POSTS_A_RUN = 4
 const WAIT_MAX_MS = 20_000
 

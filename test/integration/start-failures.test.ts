@@ -492,7 +492,7 @@ test.skipIf(!canDrop)('running out of file descriptors is reported', async () =>
 
 test('every line of the exit message has error priority in the journal', async () => {
   using folder = tempFolder()
-  const config = configured(folder, folder.file('data'), { more: 'retention_days = -1\nkey = 1' })
+  const config = configured(folder, folder.file('data'), { more: 'instance_file = -1\nkey = 1' })
   const journal = openSync(folder.file('journal'), 'w')
   const { dev, ino } = fstatSync(journal)
   const run = (stream: string) => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { createHmac } from 'node:crypto'
+import { createHmac, createPublicKey, verify } from 'node:crypto'
 
 import { insertDelivery } from '../../src/store/delivery/deliveries.ts'
 import { retireWebhook } from '../../src/store/delivery/webhooks.ts'
@@ -228,4 +228,79 @@ test("another customer's target cannot be edited, and is the same 404 as an abse
     const absent = await it.call(path, { id: 'wh_none' })
     expect([foreign.status, foreign.text]).toEqual([404, absent.text])
   }
+})
+
+/** True if the last received request has a v1a signature that this public key verifies. */
+function hasAsymmetric({ receiver }: Awaited<ReturnType<typeof startTargets>>, public_key: string) {
+  const last = receiver.received.at(-1)
+  const x = Buffer.from(public_key.replace('whpk_', ''), 'base64').toString('base64url')
+  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
+  const field = (name: string) => last?.headers.get(name) ?? ''
+  const bytes = Buffer.from(`${field('webhook-id')}.${field('webhook-timestamp')}.${last?.text}`)
+  return field('webhook-signature')
+    .split(' ')
+    .filter((it) => it.startsWith('v1a,'))
+    .some((it) => verify(null, bytes, key, Buffer.from(it.slice(4), 'base64')))
+}
+
+test('v1a is turned on, rotated with an overlap, and turned off; its private key is stored sealed', async () => {
+  await using it = await startTargets()
+  const { id, secret, ...created } = await it.create()
+  expect(created).not.toHaveProperty('public_key')
+
+  const on = (await it.call(UPDATE, { id, signatures: ['v1', 'v1a'] })).body
+  expect(on.signatures).toEqual(['v1', 'v1a'])
+  await it.call(TEST, { id })
+  expect(hasAsymmetric(it, on.public_key)).toBe(true)
+  // The secret is the same, and a repeat keeps the key.
+  const signed = signatures(it, [secret])
+  expect(signed.found).toEqual(signed.expected)
+  expect((await it.call(UPDATE, { id, signatures: ['v1', 'v1a'] })).body.public_key).toBe(
+    on.public_key,
+  )
+
+  const rotated = (await it.call(ROTATE, { id, overlap_s: 60 })).body
+  expect(rotated.public_key).not.toBe(on.public_key)
+  expect(rotated.secret).not.toContain('whsk_')
+  await it.call(TEST, { id })
+  expect([hasAsymmetric(it, on.public_key), hasAsymmetric(it, rotated.public_key)]).toEqual([
+    true,
+    true,
+  ])
+  const stored = it.db.query<{ secret: Uint8Array }, []>('SELECT secret FROM webhooks').all()
+  expect(Buffer.from(stored[0]?.secret ?? []).includes('whsk_')).toBe(false)
+  expect((await it.call(`${PLACES[0]}/list`)).text).not.toContain('whsk_')
+
+  const off = (await it.call(UPDATE, { id, signatures: ['v1'] })).body
+  expect(off).not.toHaveProperty('public_key')
+  await it.call(ROTATE, { id })
+  await it.call(TEST, { id })
+  expect(it.receiver.received.at(-1)?.headers.get('webhook-signature')).toMatch(/^v1,[^ ]+$/)
+})
+
+test.each([
+  [{ signatures: [] }],
+  [{ signatures: ['v1a'] }],
+  [{ signatures: ['v1', 'v1'] }],
+  [{ signatures: ['v1', 'v2'] }],
+  [{ signatures: 'v1' }],
+])('refused: %j', async (fields) => {
+  await using it = await startTargets()
+  const { id } = await it.create()
+  expect(await it.call(UPDATE, { id, ...fields })).toMatchObject({
+    status: 400,
+    body: {
+      field: expect.stringContaining('signatures'),
+      error: 'signatures must be ["v1"] or ["v1", "v1a"]',
+    },
+  })
+})
+
+test('a chat cannot have signatures', async () => {
+  await using it = await startTargets({ hosts: { 'hooks.slack.com': ['127.0.0.1'] } })
+  const url = 'https://hooks.slack.com/services/T/B/X'
+  expect(await it.call(`${PLACES[0]}/create`, { url, signatures: ['v1', 'v1a'] })).toMatchObject({
+    status: 400,
+    body: { error: 'signatures is for kind webhook, and this is slack' },
+  })
 })

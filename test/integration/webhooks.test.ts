@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createHmac } from 'node:crypto'
 
+import { EVENTS_FORM } from '../../src/core/delivery/target.ts'
 import { insertDelivery } from '../../src/store/delivery/deliveries.ts'
 import { pauseFailing, recordFailure } from '../../src/store/delivery/webhooks.ts'
 import { startTargets } from '../support/webhooks-fixture.ts'
@@ -29,6 +30,7 @@ test('a target is created with a secret that is shown once and stored sealed', a
     name: null,
     max_per_second: null,
     ordered: false,
+    events: ['match'],
     kind_inferred_from: null,
   })
   const { secret, kind_inferred_from: _, ...rest } = created.body
@@ -135,7 +137,15 @@ test.each([
     CREATE,
     { url: 'https://x.example.com', secret: 'mine' },
     'secret',
-    'secret is not a known field; allowed: kind, url, name, token, username',
+    'secret is not a known field; allowed: kind, url, name, events, token, username, signatures',
+  ],
+  [CREATE, { url: 'https://x.example.com', events: ['item.deleted'] }, 'events', EVENTS_FORM],
+  [CREATE, { url: 'https://x.example.com', events: ['match', 'gone'] }, 'events[1]', EVENTS_FORM],
+  [
+    CREATE,
+    { url: 'https://hooks.slack.com/services/T/B/x', events: ['match', 'item.edited'] },
+    'events',
+    EVENTS_FORM,
   ],
   [TEST, {}, 'id', 'id is required'],
   [TEST, { id: 7 }, 'id', 'id must be text'],

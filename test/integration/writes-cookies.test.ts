@@ -10,12 +10,13 @@ import type { AddressInfo } from 'node:net'
 import * as fc from 'fast-check'
 
 import { SESSION_COOKIE } from '../support/accounts.ts'
+import { cases } from '../support/long-form.ts'
 import { startTestDaemon } from '../support/test-daemon.ts'
 
 setDefaultTimeout(120_000)
 
 const seed = Number(process.env['FORUMD_SEED'] ?? 6265)
-const COUNT = 10_000
+const COUNT = cases({ short: 2000, long: 10_000 })
 const AT_ONCE = 25
 
 // RFC 6265, 4.1.1: cookie-name is a token, cookie-value consists of cookie-octets.

@@ -70,6 +70,14 @@ export function breaches(verdicts: readonly Verdict[]): string[] {
     ...all('missed_in_silence')
       .flat()
       .map((it) => `${it} was missed while coverage was complete`),
+    ...all('missed_but_certified')
+      .flat()
+      .map((it) => `${it} was missed in what a certificate calls complete`),
+    ...verdicts.flatMap(({ disputed }) =>
+      disputed > 0
+        ? [`a certificate left open what health called complete, ${disputed} times`]
+        : [],
+    ),
     ...all('late_in_silence')
       .flat()
       .map((it) => `${it} was observed late while coverage was complete`),

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 
+import { cases } from '../support/long-form.ts'
 import { breaches, simulateCoverage, simulateSharing } from './bars.ts'
 
 // Goal: the reported coverage of the last day is true under any failure of platform, clock and
@@ -12,9 +13,10 @@ import { breaches, simulateCoverage, simulateSharing } from './bars.ts'
 const SEED = Number(process.env['FORUMD_SEED'] ?? 20_261_120)
 
 test(`no item is missed while coverage is complete, and no lower bound exceeds the truth (FORUMD_SEED=${SEED})`, async () => {
-  const verdicts = await simulateCoverage(SEED, 20)
+  const verdicts = await simulateCoverage(SEED, cases({ short: 6, long: 20 }))
 
-  for (const { items, readings } of verdicts) {
+  for (const { items, readings, certified_h } of verdicts) {
+    expect(certified_h).toBeGreaterThan(20)
     expect(items).toBeGreaterThan(1000)
     expect(readings['complete']).toBeGreaterThan(0)
   }

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 
+import { cases } from '../support/long-form.ts'
 import { breaches, simulateFullDisk } from './bars.ts'
 
 // Goal: if any write of a poll finds the disk full, for any duration, no observable item is lost
@@ -10,7 +11,7 @@ import { breaches, simulateFullDisk } from './bars.ts'
 const SEED = Number(process.env['FORUMD_SEED'] ?? 20_261_120)
 
 test(`a disk full at any write loses no item without a gap (FORUMD_SEED=${SEED})`, async () => {
-  const { verdict, unwritten, fulls } = await simulateFullDisk(SEED, 10)
+  const { verdict, unwritten, fulls } = await simulateFullDisk(SEED, cases({ short: 3, long: 10 }))
 
   expect(fulls).toBeGreaterThan(0)
   expect(unwritten.commits).toBeGreaterThan(10)

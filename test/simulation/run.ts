@@ -1,5 +1,7 @@
 import { createSeededRandom } from '../../sandbox/world/random.ts'
+import { certificateOf } from '../../src/api/monitors/certificate.ts'
 import { monitorHealth } from '../../src/api/monitors/health.ts'
+import { createRing } from '../../src/core/base/secrets.ts'
 import { placesOf } from '../../src/core/filter/feeds.ts'
 import { encodeFilterSpec, parseFilterSpec } from '../../src/core/filter/parse.ts'
 import { createNaming } from '../../src/core/forum/naming.ts'
@@ -14,6 +16,7 @@ import { ANONYMOUS, type Call } from '../../src/platforms/port.ts'
 import { createPacer } from '../../src/platforms/reddit/pacer.ts'
 import { startLoop } from '../../src/runtime/loop.ts'
 import { insertCustomer } from '../../src/store/customers/customers.ts'
+import { runNow } from '../../src/store/db/chunked.ts'
 import {
   connect,
   type Db,
@@ -62,9 +65,20 @@ export type Reading = {
   since: number
   status: string
   floor: number | null
+  /** Creation times that a certificate of this instant calls complete. */
+  certified: readonly Spell[]
+  /** True if health is complete, and a certificate leaves a part of what it covers open. */
+  is_disputed: boolean
 }
 
 export type Run = Awaited<ReturnType<typeof run>>
+
+/** Smaller differences between clocks are not detected. */
+const CLOCKS_S = 61
+
+const contains = (outer: Spell, inner: Spell, slack_s: number): boolean =>
+  inner.until <= inner.from ||
+  (outer.from <= inner.from + slack_s && outer.until >= inner.until - slack_s)
 
 const log = () => {}
 const noop = () => {}
@@ -186,6 +200,39 @@ export async function run(options: Options) {
     return found
   }
 
+  const ring = createRing(new Uint8Array(32), () => new Uint8Array(12))
+  const random = { bytes: (count: number) => new Uint8Array(count).fill(7) }
+
+  /** Creation times that a certificate of yesterday and today calls complete. */
+  function certifiedBy(place: string): Spell[] {
+    const today = clock.now() + item_clock.earliest_ms()
+    const { statement } = disk.spare(() =>
+      runNow(
+        certificateOf(
+          { clock, words, random, log } as never,
+          { db, ring, watch, streams: new Map(), instance_id: 'instance' },
+          { ...customer, balance_micros: 0, unlimited: false },
+          {
+            id: `mon_${place}_0`,
+            from: new Date(today - DAY_MS).toISOString().slice(0, 10),
+            to: new Date(today).toISOString().slice(0, 10),
+          },
+        ),
+      ),
+    )
+    type Reported = { intervals: { from: string; until: string; status: string }[] }
+    const reported: Reported[] = JSON.parse(JSON.stringify(statement['days']))
+    const spells: { from: number; until: number }[] = []
+    for (const { from, until, status } of reported.flatMap(({ intervals }) => intervals)) {
+      if (status !== 'complete') continue
+      const spell = { from: Date.parse(from) / 1000, until: Date.parse(until) / 1000 }
+      const last = spells.at(-1)
+      if (last?.until === spell.from) last.until = spell.until
+      else spells.push(spell)
+    }
+    return spells
+  }
+
   /** Pauses or resumes the monitors of a subforum, as the API does. */
   function turn(place: string, active: boolean): void {
     const now = clock.now()
@@ -246,7 +293,15 @@ export async function run(options: Options) {
         )
         const { status, posts_in_window_at_least: floor } = health.coverage_24h
         const since = now_s() - (clock.now() - Date.parse(health.coverage_24h.since)) / 1000
-        readings.push({ place: name, at: now_s(), since, status, floor })
+        const certified = certifiedBy(name)
+        const { audited_until } = health.coverage_24h
+        const covered = {
+          from: since,
+          until: audited_until === null ? since : Date.parse(audited_until) / 1000,
+        }
+        const is_disputed =
+          status === 'complete' && !certified.some((it) => contains(it, covered, CLOCKS_S))
+        readings.push({ place: name, at: now_s(), since, status, floor, certified, is_disputed })
       }
     }
   }

@@ -55,5 +55,5 @@ export const quietApp = (clock: Clock) => ({
   public_url: () => 'https://api.forum.example',
   reads_health: createReadsHealth(clock),
   trouble: () => null,
-  monitors: () => ({ used: 0, total: 10 }),
+  monitors: () => ({ used: 0, total: 10, cadence_s: 60 }),
 })

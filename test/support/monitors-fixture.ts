@@ -1,6 +1,8 @@
 import { createApp } from '../../src/api/app.ts'
 import { deliveries } from '../../src/api/matches/deliveries.ts'
+import { certificates, publicKeys } from '../../src/api/monitors/certificate.ts'
 import { monitors } from '../../src/api/monitors/routes.ts'
+import { createRing } from '../../src/core/base/secrets.ts'
 import { createNaming } from '../../src/core/forum/naming.ts'
 import { insertCustomer } from '../../src/store/customers/customers.ts'
 import { insertKey } from '../../src/store/customers/keys.ts'
@@ -55,6 +57,14 @@ export function startMonitors({ plan = PLAN, community = 'subforum', platform = 
         feed_url: (id) => `https://api.forum.example/feed/${id}`,
         nudge: () => void (nudges += 1),
       }),
+      ...certificates(context, {
+        db,
+        ring: createRing(new Uint8Array(32), random.bytes),
+        instance_id: 'instance-1',
+        watch: fixture.feed.watch,
+        streams: new Map(),
+      }),
+      publicKeys({ db }),
       ...deliveries(context, db),
     ],
   })

@@ -41,11 +41,6 @@ export async function runReceiver(language: Language, secret: string): Promise<R
   return runExample(run(join(examples, 'receivers', file), port), { FORUMD_SECRET: secret }, port)
 }
 
-/** Runs a bridge of examples/bridges with these settings. */
-export async function runBridge(file: string, settings: Record<string, string>): Promise<Running> {
-  return runExample(['node', join(examples, 'bridges', file)], settings, freePort())
-}
-
 async function runExample(
   command: string[],
   settings: Record<string, string>,

@@ -139,7 +139,7 @@ export function startTestApi({
     public_url: () => 'https://api.forum.example',
     reads_health,
     trouble: () => null,
-    monitors: () => ({ used: 1, total: 10 }),
+    monitors: () => ({ used: 1, total: 10, cadence_s: 60 }),
     routes: (context) => (createRoutes ? createRoutes(context, db) : routes(script)(context)),
     ...over,
     clock,

@@ -10,7 +10,7 @@ import { apiKey } from '../../src/core/base/ids.ts'
 import { startDaemon } from '../../src/daemon.ts'
 import type { Runtime } from '../../src/runtime/runtime.ts'
 import { insertCustomer } from '../../src/store/customers/customers.ts'
-import { insertKey } from '../../src/store/customers/keys.ts'
+import { DEFAULT_SCOPES, insertKey, type Scope } from '../../src/store/customers/keys.ts'
 import { RESERVE_FILE_NAME } from '../../src/store/maintenance/disk.ts'
 import { openInstance } from '../../src/store/maintenance/instance.ts'
 import { fakeClock } from './clock.ts'
@@ -105,7 +105,8 @@ export async function startTestDaemon({
     log: (level, event, fields = {}) => events.push({ level, event, fields }),
   }
 
-  const mint = (name: string) => mintKey(config, runtime, name)
+  const mint = (name: string, scopes: readonly Scope[] = DEFAULT_SCOPES) =>
+    mintKey(config, runtime, { name, scopes })
   const key = mint('ann')
   let daemon = await startDaemon(config, runtime)
   stack.defer(() => daemon[Symbol.asyncDispose]())
@@ -162,7 +163,11 @@ function bytesOf(n: number, size: number): Uint8Array {
   return new Uint8Array(bytes)
 }
 
-function mintKey(config: Config, { clock, random }: Runtime, name: string): string {
+function mintKey(
+  config: Config,
+  { clock, random }: Runtime,
+  { name, scopes }: { name: string; scopes: readonly Scope[] },
+): string {
   const instance = openInstance({ ...config.storage, clock, random }, { mode: 'beside' })
   const token = apiKey('customer', createHash('sha256').update(name).digest())
   const created_at = clock.now()
@@ -179,7 +184,7 @@ function mintKey(config: Config, { clock, random }: Runtime, name: string): stri
     customer_id,
     token,
     name: null,
-    scopes: ['read', 'write', 'monitor'],
+    scopes,
     created_at,
     expires_at: null,
   })

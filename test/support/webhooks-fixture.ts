@@ -81,6 +81,7 @@ export async function startTargets({
       ...webhooks(context, {
         db,
         sealSecret: (id, secret) => ring.seal(`webhooks.secret:${id}`, secret),
+        openSecret: (id, sealed) => ring.unseal(`webhooks.secret:${id}`, sealed),
         sealCredentials: (id, credentials) => sealCredentials(ring, id, credentials),
         checkTarget: createCheck(guard),
         testTarget: createTester({ db, send, clock, random, words }),

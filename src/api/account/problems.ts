@@ -40,6 +40,7 @@ const PROBLEM_KINDS = [
   'invariant_violated',
   'loop_failing',
   'feedback_new',
+  'checks_late',
 ] as const
 
 /** One thing that does not work or waits for a person. */

@@ -19,8 +19,12 @@ type Deps = {
   db: Db
   keyed: Keyed
   clock: Clock
-  /** Monitors of a customer, including paused ones, and the limit of its plan. */
-  monitors: (customer: { id: string; plan: string }) => { used: number; total: number }
+  /** Monitors of a customer, including paused ones, the limit of its plan, and the interval of a monitor that names none. */
+  monitors: (customer: { id: string; plan: string }) => {
+    used: number
+    total: number
+    cadence_s: number
+  }
   /** True while the database cannot be written. */
   storage_failing: () => boolean
   /** Price of a read in micro-dollars; null: calls are not billed. */
@@ -50,7 +54,14 @@ const shapes = once(() => {
     credits_used: dollars,
     total_requests: z.int(),
     created_at: instant,
-    monitors: z.object({ used: z.int(), total: z.int() }),
+    monitors: z.object({
+      used: z.int(),
+      total: z.int(),
+      cadence_s: z.int().meta({
+        description:
+          'Shortest poll interval of the plan, in seconds: the one of a monitor that names none.',
+      }),
+    }),
   })
   const payments = z.object({
     payments: z.array(

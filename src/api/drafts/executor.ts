@@ -12,7 +12,7 @@ import {
   queuedDrafts,
 } from '../../store/customers/drafts.ts'
 import { findKeyById, type KeyHolder } from '../../store/customers/keys.ts'
-import { type Db, isStorageError } from '../../store/db/connection.ts'
+import { type Db, isStorageError, transact } from '../../store/db/connection.ts'
 import type { RouteContext } from '../context.ts'
 import { render } from '../http/errors.ts'
 import type { RequestOptions } from '../http/internal.ts'
@@ -42,14 +42,14 @@ export type DraftExecutor = {
   approveAs(draft: Draft, session: Record<string, unknown>, by: KeyHolder): Promise<Written>
   /**
    * Executes it as an account of the pool, billed to the customer. For a further source the account
-   * has the source's name.
+   * has the source's name. `note` runs in the transaction that starts it.
    */
-  approveFor(draft: Draft, account: string): Promise<Written>
+  approveFor(draft: Draft, account: string, note: () => void): Promise<Written>
   /**
-   * Declines a draft.
+   * Declines a draft. `note` runs in the same transaction.
    * @throws {ApiError} draft_not_waiting if it is not waiting
    */
-  decline(draft: Draft): void
+  decline(draft: Draft, note?: () => void): void
   /** Starts drafts that another process approved. */
   resumeQueued(): void
   /** Resolves when all started drafts have ended. */
@@ -212,15 +212,21 @@ export function createDraftExecutor(
       begin(draft, 'waiting', null)
       return finish(draft, () => submit(draft, session, by, {}))
     },
-    async approveFor(draft, account) {
+    async approveFor(draft, account, note) {
       const session = sessionOf(account, draft)
       const holder = holderOf(draft)
-      begin(draft, 'waiting', account)
+      transact(db, () => {
+        begin(draft, 'waiting', account)
+        note()
+      })
       return writeFor(draft, session, holder)
     },
-    decline({ id }) {
-      if (!moveDraft(db, id, { from: 'waiting', to: 'declined', now: clock.now() }))
-        throw notWaiting(id)
+    decline({ id }, note = () => {}) {
+      transact(db, () => {
+        if (!moveDraft(db, id, { from: 'waiting', to: 'declined', now: clock.now() }))
+          throw notWaiting(id)
+        note()
+      })
     },
     resumeQueued() {
       const queued = queuedDrafts(db, clock.now())

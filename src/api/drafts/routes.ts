@@ -6,6 +6,7 @@ import { once } from '../../core/base/lazy.ts'
 import { sessionFields } from '../../core/forum/body-session.ts'
 import { DRAFT_MS } from '../../core/forum/draft.ts'
 import { invalidField } from '../../core/forum/session.ts'
+import { findCustomer } from '../../store/customers/customers.ts'
 import {
   type Draft,
   DRAFTS_OPEN_MAX,
@@ -16,6 +17,7 @@ import {
 import type { Db } from '../../store/db/connection.ts'
 import type { RouteContext } from '../context.ts'
 import { answers, refuses } from '../openapi/route-docs.ts'
+import { createRecorder } from '../operator/actions.ts'
 import type { DraftExecutor, Written } from './executor.ts'
 import {
   approvalBody,
@@ -34,6 +36,9 @@ const accountBody = once(() => z.object({ account: z.string() }).strict())
 
 type Deps = { db: Db; executor: DraftExecutor }
 type Set = { status?: number | string; headers: HTTPHeaders }
+
+/** Says that MCP may ask the person at the client for approval of the new draft. */
+const APPROVAL_HEADER = 'x-draft-approval'
 
 /** Headers of the write's answer that are passed on. */
 const FORWARDED_HEADERS = ['retry-after', 'x-credits-remaining']
@@ -85,6 +90,7 @@ export function drafts(context: RouteContext, { db, executor }: Deps) {
             message: `${DRAFTS_OPEN_MAX} drafts are waiting: approve or decline some of them first`,
             extra: { limit: DRAFTS_OPEN_MAX },
           })
+        if (holder.key.scopes.includes('approve')) set.headers[APPROVAL_HEADER] = 'elicitation'
         return toRow(requireDraft(db, id, customer.id))
       },
       {
@@ -205,7 +211,25 @@ function sessionOnly(body: unknown, fields: readonly string[]): Record<string, u
 }
 
 /** Routes for operators: drafts of all customers, approved for an account of the pool. */
-export function operatorDrafts({ readJson, clock }: RouteContext, { db, executor }: Deps) {
+export function operatorDrafts(
+  { readJson, clock, operatorOf }: RouteContext,
+  { db, executor }: Deps,
+) {
+  const record = createRecorder({ db, clock, operatorOf })
+  const noteOf =
+    (
+      request: Request,
+      action: 'draft.approved' | 'draft.declined',
+      draft: Draft,
+      account: string | null,
+    ) =>
+    () =>
+      record(request, {
+        action,
+        subject: draft.id,
+        subject_name: draft.action,
+        detail: { customer: findCustomer(db, draft.customer_id)?.name ?? null, account },
+      })
   const toRow = (draft: Draft) => toOperatorsDraft(draft, clock.now())
 
   return new Elysia({ name: 'operator drafts', prefix: '/operator', detail: { hide: true } })
@@ -227,12 +251,18 @@ export function operatorDrafts({ readJson, clock }: RouteContext, { db, executor
           'account',
           'account is required: the name of an account of the pool, or of the source of the draft',
         )
-      const written = await executor.approveFor(draft, named.data.account)
+      const { account } = named.data
+      const written = await executor.approveFor(
+        draft,
+        account,
+        noteOf(request, 'draft.approved', draft, account),
+      )
       const answer = forwardAnswer(written, set)
       return written.status === 200 ? toRow(requireDraft(db, id, null)) : answer
     })
-    .post('/drafts/:id/decline', ({ params: { id } }) => {
-      executor.decline(requireDraft(db, id, null))
+    .post('/drafts/:id/decline', ({ params: { id }, request }) => {
+      const draft = requireDraft(db, id, null)
+      executor.decline(draft, noteOf(request, 'draft.declined', draft, null))
       return toRow(requireDraft(db, id, null))
     })
 }

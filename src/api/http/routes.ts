@@ -151,6 +151,7 @@ const OPEN_PATHS = [
   '/',
   '/metrics',
   '/openapi.json',
+  '/.well-known',
   '/docs',
   '/unsubscribe',
   '/confirm',

@@ -4,11 +4,13 @@ import * as z from 'zod'
 import { ApiError, invalid } from '../../core/base/errors.ts'
 import { once } from '../../core/base/lazy.ts'
 import { iso } from '../../core/base/time.ts'
+import { ERASURE_REASONS } from '../../core/delivery/envelope.ts'
 import type { Db } from '../../store/db/connection.ts'
 import {
   ALARM_EVENTS,
   DELIVERY_STATUSES,
   type DeliveryQuery,
+  ITEM_EVENTS,
   listDeliveries,
   type ListedDelivery,
   ownedMonitor,
@@ -147,10 +149,35 @@ const payloadShape = once(() =>
     count: z.int(),
     grouped: z.boolean(),
     items: z.array(z.looseObject({})),
-    type: z
-      .enum(ALARM_EVENTS)
+    digest: z
+      .looseObject({
+        monitor_name: z.string().nullable(),
+        from: z.string().meta({ format: 'date-time', description: 'Begin of its period.' }),
+        to: z.string().meta({ format: 'date-time', description: 'End of its period.' }),
+        time_zone: z.string().meta({ description: 'IANA time zone of its hour.' }),
+      })
       .optional()
-      .meta({ description: 'Event of an alarm, which has no items; absent for matches.' }),
+      .meta({ description: 'Period of a digest; absent for other deliveries.' }),
+    type: z
+      .enum([...ALARM_EVENTS, ...ITEM_EVENTS])
+      .optional()
+      .meta({ description: 'Event of an alarm, or of an item; absent for matches.' }),
+    item: z
+      .object({ id: z.string(), source: z.string() })
+      .optional()
+      .meta({ description: 'Of item.deleted: fullname and source of the item.' }),
+    monitor_ids: z
+      .array(z.string())
+      .optional()
+      .meta({ description: 'Of item.deleted: monitors of which the target had received it.' }),
+    reason: z.enum(ERASURE_REASONS).optional().meta({
+      description:
+        'Of item.deleted. author: its author deleted it; platform: it was removed; request: the operator erased it.',
+    }),
+    detected_at: z
+      .string()
+      .optional()
+      .meta({ format: 'date-time', description: 'Of events of an item.' }),
     alarm: z
       .looseObject({
         kind: z.enum(ALARM_KINDS),

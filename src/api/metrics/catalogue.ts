@@ -75,6 +75,14 @@ export const METRICS = {
     'outcome',
   ),
   matches_total: counter('Matches stored.'),
+  items_erased_total: counter(
+    'Stored items erased because they were deleted at their source, by reason; absent before the first. author_gone: their author alone.',
+    'reason',
+  ),
+  kept_items_due: gauge(
+    'Stored items that are due to be read again; counted up to 5,000 of each source.',
+  ),
+  kept_items_lag_seconds: gauge('By how long the most overdue check of a stored item is late.'),
   filters_too_slow_total: counter(
     'Monitors paused because their patterns exceeded the processor time of a monitor.',
   ),

@@ -9,6 +9,7 @@ import { FEED_KINDS } from '../../core/polling/feed.ts'
 import { LOOPS } from '../../runtime/loop.ts'
 import type { Clock } from '../../runtime/runtime.ts'
 import type { Db } from '../../store/db/connection.ts'
+import { checksState } from '../../store/erasure/kept-items.ts'
 import {
   lastBackupAt,
   lastHidden,
@@ -229,6 +230,10 @@ function registerDeliveryGauges(
   metrics: Metrics,
   { db, clock, true_ahead_ms, attempts_max }: GaugeSources,
 ) {
+  metrics.onScrapeAll(['kept_items_due', 'kept_items_lag_seconds'], () => {
+    const { due, lag_ms } = checksState(db, clock.now())
+    return { kept_items_due: due, kept_items_lag_seconds: lag_ms / 1000 }
+  })
   metrics.onScrapeAll(['deliveries_pending', 'delivery_oldest_pending_seconds'], () => {
     const { by_retry_index, oldest_at } = measurePending(db)
     const age_ms = oldest_at === null ? 0 : clock.now() + true_ahead_ms() - oldest_at

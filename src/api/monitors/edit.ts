@@ -1,4 +1,5 @@
 import { ApiError, checkAll, invalid } from '../../core/base/errors.ts'
+import { meant, nearest } from '../../core/base/text.ts'
 import { type Attention, encodeAttention } from '../../core/delivery/attention.ts'
 import { checkSources, placesOf } from '../../core/filter/feeds.ts'
 import { encodeFilterSpec, parseFilterSpec } from '../../core/filter/parse.ts'
@@ -18,7 +19,7 @@ import type { PatternJudge } from '../../patterns/judge.ts'
 import type { Customer } from '../../store/customers/customers.ts'
 import { type Db, transact } from '../../store/db/connection.ts'
 import { listWebhooks } from '../../store/delivery/webhooks.ts'
-import { findFeedByKey, listFeedKeys } from '../../store/monitoring/feeds.ts'
+import { findFeedByKey, listFeedKeys, watchedPlaces } from '../../store/monitoring/feeds.ts'
 import {
   changeMonitor,
   countSlots,
@@ -55,12 +56,16 @@ function checkSlots(db: Db, customer: Customer, plan: Plan, extra: Slots): void 
 function checkOwned(db: Db, customer_id: string, ids: readonly string[], field: string) {
   const owned = new Map(listWebhooks(db, customer_id).map((it) => [it.id, it]))
   const unknown = ids.filter((id) => !owned.has(id))
-  if (unknown.length > 0)
+  const [first] = unknown
+  if (first !== undefined) {
+    const names = new Map([...owned.values()].map(({ id, name }) => [name ?? id, id]))
+    const near = nearest(first, [...names.keys(), ...owned.keys()])
     throw new ApiError('webhook_not_found', {
       field,
-      message: `there is no webhook ${unknown.join(', ')}`,
+      message: `there is no webhook ${unknown.join(', ')}${near === null ? '' : `; did you mean ${names.get(near) ?? near}?`}`,
       extra: { webhook_ids: unknown },
     })
+  }
   return owned
 }
 
@@ -105,6 +110,7 @@ async function checkPlaces(
   watch: Watch,
   words: Naming,
   places: readonly WatchedFeed[],
+  customer_id: string,
 ): Promise<boolean> {
   const field = `filter_spec.${words.community}`
   const names = [
@@ -129,7 +135,7 @@ async function checkPlaces(
       const absent = refused.map((it) => it.name)
       throw new ApiError('subforum_not_found', {
         field,
-        message: `${absent.join(', ')} cannot be watched`,
+        message: `${absent.join(', ')} cannot be watched${meant(first.name, watchedPlaces(db, customer_id))}`,
         extra: { names: absent, reason: first.why },
       })
     }
@@ -223,7 +229,7 @@ export async function addMonitor(
     checkRuled,
     () => checkPatternCost(patterns, spec, customer.id),
     async () => {
-      warnings = await checkPlaces(db, watch, words, places)
+      warnings = await checkPlaces(db, watch, words, places, customer.id)
     },
   )
   const baseline = await findBaseline(watch, spec, given.baseline_item_id)
@@ -286,7 +292,7 @@ export async function editMonitor(
     checkRuled,
     async () => spec !== null && (await checkPatternCost(patterns, spec, customer.id)),
     async () => {
-      warnings = await checkPlaces(db, watch, words, added)
+      warnings = await checkPlaces(db, watch, words, added, customer.id)
     },
   )
   transact(db, () => {

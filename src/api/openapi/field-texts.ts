@@ -95,6 +95,8 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   enrichment: 'Language, intent, sentiment and relevance of the item; null: not computed.',
   error: 'Error of the attempt; null: none.',
   errors: 'Calls that ended in an error.',
+  events:
+    'What it receives: match always; item.deleted and item.edited about items that it had received.',
   every: 'Period of the digest.',
   every_min: 'Minutes between two repeats of an alarm.',
   evidence: 'Data that support the feedback; null: none.',
@@ -151,6 +153,7 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   items: 'The items.',
   'terms.items': 'Number of items with the term.',
   kept: 'Number of posts that passed the filters.',
+  key_id: 'Thumbprint of the public key (RFC 7638).',
   kind: 'Kind of the object.',
   'payments.kind': 'Cause of the change of the balance.',
   'sources.kind': 'Kind of the source.',

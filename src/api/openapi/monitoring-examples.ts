@@ -47,6 +47,7 @@ export function exampleMonitoring(words: Naming): Readonly<Record<string, unknow
     'POST /remove': { removed: true, id: IDS.monitor },
     'POST /acknowledge': { id: IDS.monitor, acknowledged: 1 },
     'GET /health': HEALTH,
+    'GET /certificate': CERTIFICATE,
     'POST /webhook/create': { ...WEBHOOK, secret: SECRET, kind_inferred_from: null },
     'GET /webhook/list': { webhooks: [{ ...WEBHOOK, health: WEBHOOK_HEALTH }] },
     'POST /webhook/update': { ...WEBHOOK, max_per_second: 5 },
@@ -176,6 +177,24 @@ const WEBHOOK = {
   name: null,
   max_per_second: null,
   ordered: false,
+  events: ['match', 'item.deleted'],
+}
+
+const KEY_ID = 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k'
+
+const CERTIFICATE = {
+  statement: {
+    type: 'coverage',
+    version: 1,
+    issued_at: DELIVERED_AT,
+    instance_id: '01912d68-783e-7a03-8467-5661c1243ad4',
+    coverage: { status: 'complete', verified_until: CREATED_AT },
+    key_id: KEY_ID,
+  },
+  signature:
+    'hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg',
+  key_id: KEY_ID,
+  public_key: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
 }
 
 const WEBHOOK_HEALTH = {
@@ -312,7 +331,7 @@ export const EXAMPLES_OF_ACCOUNT: Readonly<Record<string, unknown>> = {
     credits_used: 0.078,
     total_requests: 21,
     created_at: ACCOUNT_CREATED_AT,
-    monitors: { used: 1, total: 10 },
+    monitors: { used: 1, total: 10, cadence_s: 60 },
   },
   'GET /account/problems': {
     status: 'warning',

@@ -264,6 +264,10 @@ const MONITORING: Texts = {
     'MonitorHealth',
     'Reports coverage, freshness, gaps and suppressed matches of the last 24 hours. Use it to know if silence means that nothing was posted.',
   ],
+  'GET /certificate': [
+    'CoverageCertificate',
+    'Makes a signed statement of what a monitor observed in some days: verified times, gaps, polls, deliveries. Use it to prove to others what was watched and what was not.',
+  ],
   'POST /webhook/update': [
     'Webhook',
     'Replaces the given fields of a target. Use it to rename, pace or disable a receiver, or to resume it.',

@@ -75,7 +75,9 @@ Scalar.createApiReference('#reference', {
       --scalar-color-2: #555; --scalar-color-3: #666;
       --scalar-color-blue: #0067a8; --scalar-color-green: #00663f; --scalar-color-orange: #a34a00;
     }
-    .dark-mode { --scalar-color-2: #bbb; --scalar-color-3: #a0a0a0; }\`,
+    .dark-mode { --scalar-color-2: #bbb; --scalar-color-3: #a0a0a0; }
+    /* A section that a link leads to gets the focus, and takes no key. */
+    [tabindex='-1']:focus-visible { outline: none; }\`,
   withDefaultFonts: false,
   telemetry: false,
   hideClientButton: true,

@@ -16,7 +16,13 @@ import {
   setPlan,
 } from '../../store/customers/customers.ts'
 import { claimName, findNamedWrite } from '../../store/customers/idempotency.ts'
-import { insertKey, listKeys, revokeKey, SCOPES } from '../../store/customers/keys.ts'
+import {
+  DEFAULT_SCOPES,
+  insertKey,
+  listKeys,
+  revokeKey,
+  SCOPES,
+} from '../../store/customers/keys.ts'
 import { insertPayment } from '../../store/customers/ledger.ts'
 import { type Db, transact } from '../../store/db/connection.ts'
 import type { Operators } from '../http/auth.ts'
@@ -241,7 +247,8 @@ export function customerActions(
             throw invalid('name', `a customer may have at most ${KEYS_MAX} valid keys: revoke one`)
           const token = apiKey('customer', random.bytes(KEY_BYTES))
           const key_id = `key_${random.uuid()}`
-          const scopes = SCOPES.filter((it) => body.scopes?.includes(it) ?? true)
+          const wanted: readonly string[] = body.scopes ?? DEFAULT_SCOPES
+          const scopes = SCOPES.filter((it) => wanted.includes(it))
           const name = body.name === '' || body.name === undefined ? null : body.name
           const row = { id: key_id, customer_id: id, name, scopes, created_at: now, expires_at }
           insertKey(db, { ...row, token })

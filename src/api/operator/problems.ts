@@ -6,6 +6,7 @@ import { listAccounts } from '../../store/accounts/accounts.ts'
 import { listProxies } from '../../store/accounts/proxies.ts'
 import { listWithoutCredit } from '../../store/customers/problems.ts'
 import type { Db } from '../../store/db/connection.ts'
+import { checksState } from '../../store/erasure/kept-items.ts'
 import { judgeDisk } from '../../store/maintenance/disk.ts'
 import {
   type Problem,
@@ -73,6 +74,7 @@ export function instanceProblems(deps: ProblemDeps): ProblemReport {
     ...poolProblems(db),
     ...creditProblems(deps),
     ...feedbackProblems(db),
+    ...checkProblems(db, now),
   ])
 }
 
@@ -168,7 +170,10 @@ function sourceProblems(
 }
 
 const ACCOUNT_STATES: Readonly<Record<string, (name: string) => [string, string]>> = {
-  needs_login: (name) => ['needs a new login', `On the host: forumd account login ${name}`],
+  needs_login: (name) => [
+    'needs a new login',
+    `Sign it in again here, or on the host: forumd account login ${name}`,
+  ],
   suspended: () => ['is suspended by the platform', 'Its owner has to settle that there'],
   locked: () => ['is locked by the platform', 'Its owner has to unlock it there'],
 }
@@ -195,11 +200,26 @@ function creditProblems({ db, read_price_micros }: ProblemDeps): Problem[] {
     ...mild(
       'credits_used_up',
       `The credits of customer ${name} are used up: its reads are refused`,
-      `On the host: forumd credit add ${name} USD`,
+      `Add credits here, or on the host: forumd credit add ${name} USD`,
     ),
     subject: { id, name },
     customer: { id, name },
   }))
+}
+
+/** By so long checks of stored items may be late before the promise to erase deleted content is in danger, ms. */
+const CHECKS_LATE_MS = 3_600_000
+
+function checkProblems(db: Db, now: number): Problem[] {
+  const { due, lag_ms } = checksState(db, now)
+  if (lag_ms <= CHECKS_LATE_MS) return []
+  const hours = Math.floor(lag_ms / CHECKS_LATE_MS)
+  const problem = mild(
+    'checks_late',
+    `${due} stored items wait to be checked for deletion, the oldest for ${hours} h or more`,
+    'Raise [retention] recheck_share or the requests of the source; see kept_items in docs/privacy.md',
+  )
+  return [{ ...problem, since: iso(now - lag_ms) }]
 }
 
 function feedbackProblems(db: Db): Problem[] {

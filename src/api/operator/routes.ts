@@ -9,7 +9,7 @@ import { findCustomer } from '../../store/customers/customers.ts'
 import { answerFeedback, listFeedback } from '../../store/customers/feedback.ts'
 import { listKeys } from '../../store/customers/keys.ts'
 import { listUsage, sumUsage } from '../../store/customers/ledger.ts'
-import type { Db } from '../../store/db/connection.ts'
+import { type Db, transact } from '../../store/db/connection.ts'
 import { listWebhooks } from '../../store/delivery/webhooks.ts'
 import { countPending, countSystem, listCustomerSummaries } from '../../store/maintenance/counts.ts'
 import { lastDeliveryAt } from '../../store/monitoring/matches.ts'
@@ -18,12 +18,13 @@ import { createActivity } from '../account/activity.ts'
 import { answerBody, listQuery, toOperator, toPage } from '../account/feedback.ts'
 import { hostOf, readProblems, toProblemReport } from '../account/problems.ts'
 import type { RouteContext } from '../context.ts'
+import { type AccountChangeDeps, accountChanges } from './account-changes.ts'
 import { operatorPool, type OperatorPoolDeps } from './accounts.ts'
-import { auditList, createRecorder } from './actions.ts'
+import { auditList, createRecorder, type RecordAction } from './actions.ts'
 import { type CustomerActionDeps, customerActions } from './customers.ts'
-import { jarUpload, type JarUploadDeps } from './jar-upload.ts'
+import { instanceLists } from './lists.ts'
 import { instanceProblems, type ProblemDeps } from './problems.ts'
-import { operatorSources } from './sources.ts'
+import { operatorSources, type SourceDeps } from './sources.ts'
 
 const DAY_MS = 86_400_000
 const CUSTOMERS_MAX = 1000
@@ -34,7 +35,8 @@ const USAGE_DAYS = 30
 export type OperatorRouteDeps = OperatorPoolDeps &
   ProblemDeps &
   CustomerActionDeps &
-  JarUploadDeps &
+  AccountChangeDeps &
+  SourceDeps &
   Pick<RouteContext, 'operatorOf'>
 
 /**
@@ -45,12 +47,13 @@ export function operator(deps: OperatorRouteDeps) {
   const record = createRecorder(deps)
   return new Elysia({ name: 'operator' })
     .use(operatorPool(deps, record))
-    .use(jarUpload(deps, record))
+    .use(accountChanges(deps, record))
     .use(customerActions(deps, record, deps.operatorOf))
     .use(auditList(deps.db))
-    .use(operatorSources(deps))
+    .use(instanceLists(deps.db))
+    .use(operatorSources(deps, record))
     .use(system(deps))
-    .use(customersFeedback(deps))
+    .use(customersFeedback(deps, record))
 }
 
 function system(deps: OperatorRouteDeps) {
@@ -145,11 +148,10 @@ function oneCustomer(db: Db, id: string, now: number) {
   }
 }
 
-function customersFeedback({
-  db,
-  clock,
-  log,
-}: { db: Db; clock: Clock } & Pick<OperatorRouteDeps, 'log'>) {
+function customersFeedback(
+  { db, clock, log }: { db: Db; clock: Clock } & Pick<OperatorRouteDeps, 'log'>,
+  record: RecordAction,
+) {
   return new Elysia({ name: 'operator feedback', prefix: '/operator', detail: { hide: true } })
     .get(
       '/feedback',
@@ -161,12 +163,21 @@ function customersFeedback({
     )
     .post(
       '/feedback/:id',
-      ({ params: { id }, body }) => {
+      ({ params: { id }, body, request }) => {
         if (body.status === undefined && body.response === undefined)
           throw invalid('status', 'status or response is required')
-        const answered = answerFeedback(db, id, body, clock.now())
-        if (answered === null)
-          throw new ApiError('NOT_FOUND', { message: 'there is no such feedback' })
+        const answered = transact(db, () => {
+          const changed = answerFeedback(db, id, body, clock.now())
+          if (changed === null)
+            throw new ApiError('NOT_FOUND', { message: 'there is no such feedback' })
+          record(request, {
+            action: 'feedback.answered',
+            subject: id,
+            subject_name: null,
+            detail: { customer: changed.customer_name, status: changed.status },
+          })
+          return changed
+        })
         log('info', 'feedback.answered', { id, status: answered.status })
         return toOperator(answered)
       },

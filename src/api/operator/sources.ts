@@ -1,10 +1,24 @@
 import { Elysia } from 'elysia'
+import * as z from 'zod'
 
+import { ApiError, checkAll, invalid } from '../../core/base/errors.ts'
+import type { Ring } from '../../core/base/secrets.ts'
 import { iso } from '../../core/base/time.ts'
-import type { Clock } from '../../runtime/runtime.ts'
-import type { Db } from '../../store/db/connection.ts'
+import type { Clock, Random } from '../../runtime/runtime.ts'
+import {
+  insertSource,
+  listSourceAccounts,
+  listStoredSources,
+  putSourceAccount,
+  removeSourceAccount,
+  removeStoredSource,
+} from '../../store/accounts/sources.ts'
+import { type Db, transact } from '../../store/db/connection.ts'
 import { listSourceFeeds } from '../../store/monitoring/streams.ts'
+import { bodySchema, patternText } from '../http/fields.ts'
 import type { SourceInfo } from '../reads/sources.ts'
+import { maybeTotp } from './account-changes.ts'
+import type { RecordAction } from './actions.ts'
 
 /** A source as its operator sees it. */
 export type OperatedSource = SourceInfo & {
@@ -12,45 +26,276 @@ export type OperatedSource = SourceInfo & {
   requests_per_minute: number | null
   /** The last fault that a caller's read met, as `blocked` or `unavailable:503`; `at`: epoch ms. */
   read_fault: { fault: string; at: number } | null
+  /** True if it is of the configuration file, which alone can remove it. */
+  of_file: boolean
+  /** Way to connect the operator's account; null: its acts need none, or it has none. */
+  account_by: 'password' | 'permission' | null
 }
 
-/** Operator route of the sources: what each can do, how far its monitors are, and its last fault. */
-export function operatorSources({
-  db,
-  clock,
-  sources,
-}: {
+/** A request for permission that was begun; `read` takes what the site shows to the person. */
+type Permission = {
+  authorize_url: string
+  /** The credential in the answer; null if it is not the answer to this request. */
+  read(answer: string): string | null
+}
+
+/** Requests to sources on behalf of the operator. */
+export type SourceDesk = {
+  /** Sentences about what a further source must not be, by field. */
+  problems(added: {
+    name: string
+    kind: string
+    base_url: string
+  }): Promise<{ field: string; sentence: string }[]>
+  /** Requests a configured source once; null: there is none of this name. `fault`: null if it answered. */
+  probe(name: string): Promise<{
+    fault: string | null
+    title: string | null
+    version: string | null
+    notes: string[]
+  } | null>
+  /** Signs the operator's account in; null: this source has no such way. */
+  signIn(
+    name: string,
+    account: { username: string; password: string; totp_secret: string | null },
+  ): Promise<{ ok: true; credential: string } | { ok: false; code: string } | null>
+  /** Begins a request for permission; null: this source has no such way. */
+  authorize(name: string): Promise<Permission | null>
+}
+
+export type SourceDeps = {
   db: Db
+  ring: Ring
   clock: Clock
+  random: Random
   sources: () => OperatedSource[]
-}) {
-  return new Elysia({ name: 'operator sources', prefix: '/operator', detail: { hide: true } }).get(
-    '/sources',
-    () => {
-      const feeds = new Map(listSourceFeeds(db).map((it) => [it.source, it]))
+  source_desk: SourceDesk
+}
+
+const ADDRESS_MAX = 2048
+const TEXT_MAX = 4096
+const ANSWER_MAX = 16_384
+/** Requests for permission in memory; the oldest makes room. */
+const PERMISSIONS_MAX = 20
+const PERMISSION_MS = 15 * 60_000
+const ID_BYTES = 16
+
+const text = (name: string, max: number) => {
+  const rule = `text of 1 to ${max} characters`
+  return z
+    .string({
+      error: ({ input }) =>
+        input === undefined ? `${name} is required: ${rule}` : `${name} must be ${rule}`,
+    })
+    .trim()
+    .min(1, `${name} is required: ${rule}`)
+    .max(max, `${name} must be ${rule}`)
+}
+
+const addBody = bodySchema(() => ({
+  name: text('name', 64),
+  kind: text('kind', 64),
+  base_url: z
+    .string('base_url must be an address, or left out')
+    .max(ADDRESS_MAX, `base_url must be at most ${ADDRESS_MAX} characters`)
+    .optional(),
+}))
+
+const signInBody = bodySchema(() => ({
+  username: text('username', TEXT_MAX),
+  password: text('password', TEXT_MAX),
+  totp_secret: maybeTotp(),
+}))
+
+const permissionBody = bodySchema(() => ({
+  request: patternText('request', /^[0-9a-f]{32}$/, 'the request of an answer of …/account/begin'),
+  answer: text('answer', ANSWER_MAX),
+}))
+
+const noAccount = () =>
+  new ApiError('NOT_FOUND', { message: 'this source takes no account in this way' })
+
+/** Operator routes of the sources: what each can do, further sources, and the operator's accounts at them. */
+export function operatorSources(deps: SourceDeps, record: RecordAction) {
+  const { db, ring, clock, random, sources, source_desk } = deps
+  const permissions = new Map<string, Permission & { source: string; at: number }>()
+  const signing_in = new Set<string>()
+
+  function sourceOf(name: string): OperatedSource {
+    const source = sources().find((it) => it.name === name)
+    if (source) return source
+    throw new ApiError('NOT_FOUND', { message: 'there is no such source' })
+  }
+
+  function store(request: Request, name: string, credential: string) {
+    transact(db, () => {
+      putSourceAccount(db, ring, { source: name, credential, created_at: clock.now() })
+      record(request, { action: 'source_account.added', subject: name, subject_name: name })
+    })
+    return { source: name, connected: true }
+  }
+
+  return new Elysia({ name: 'operator sources', prefix: '/operator', detail: { hide: true } })
+    .get('/sources', () => toList(deps))
+    .post(
+      '/sources',
+      async ({ body: { name, kind, base_url = '' }, request }) => {
+        const added = { name, kind, base_url: base_url.trim() }
+        const problems = await source_desk.problems(added)
+        await checkAll(
+          ...problems.map(({ field, sentence }) => () => {
+            throw invalid(field, `${field}: ${sentence}`)
+          }),
+        )
+        const created_at = clock.now()
+        transact(db, () => {
+          // Another call may have taken the name meanwhile.
+          if (listStoredSources(db).some((it) => it.name === name))
+            throw invalid('name', 'name must be one that no other source has')
+          insertSource(db, { ...added, created_at })
+          record(request, {
+            action: 'source.added',
+            subject: name,
+            subject_name: name,
+            detail: { kind, base_url: added.base_url },
+          })
+        })
+        return { ...added, created_at: iso(created_at) }
+      },
+      { body: addBody },
+    )
+    .post('/sources/:name/remove', ({ params: { name }, request }) =>
+      transact(db, () => {
+        if (!removeStoredSource(db, name)) {
+          if (sourceOf(name).of_file)
+            throw invalid(
+              'name',
+              'name must be of a source that was added here: this one is a table of the configuration file',
+            )
+          throw new ApiError('NOT_FOUND', { message: 'there is no such source' })
+        }
+        record(request, { action: 'source.removed', subject: name, subject_name: name })
+        return { name, removed: true }
+      }),
+    )
+    .post('/sources/:name/test', async ({ params: { name } }) => {
+      const answer = await source_desk.probe(name)
+      if (answer === null) throw new ApiError('NOT_FOUND', { message: 'there is no such source' })
+      return { ok: answer.fault === null, ...answer }
+    })
+    .post(
+      '/sources/:name/account',
+      async ({ params: { name }, body, request }) => {
+        sourceOf(name)
+        if (signing_in.has(name))
+          throw new ApiError('IN_PROGRESS', {
+            message: 'a sign-in at this source is in progress: wait for its result',
+          })
+        signing_in.add(name)
+        try {
+          const signed = await source_desk.signIn(name, {
+            ...body,
+            totp_secret: body.totp_secret ?? null,
+          })
+          if (signed === null) throw noAccount()
+          if (signed.ok) return store(request, name, signed.credential)
+          const [field, sentence] = REFUSALS[signed.code] ?? [
+            'password',
+            'the site did not answer the sign-in: try again later',
+          ]
+          throw invalid(field, sentence)
+        } finally {
+          signing_in.delete(name)
+        }
+      },
+      { body: signInBody },
+    )
+    .post('/sources/:name/account/begin', async ({ params: { name } }) => {
+      sourceOf(name)
+      const permission = await source_desk.authorize(name)
+      if (permission === null) throw noAccount()
+      const id = Buffer.from(random.bytes(ID_BYTES)).toString('hex')
+      permissions.set(id, { ...permission, source: name, at: clock.now() })
+      const [oldest] = permissions.keys()
+      if (permissions.size > PERMISSIONS_MAX && oldest !== undefined) permissions.delete(oldest)
+      return { request: id, authorize_url: permission.authorize_url }
+    })
+    .post(
+      '/sources/:name/account/finish',
+      ({ params: { name }, body: { request: id, answer }, request }) => {
+        const begun = permissions.get(id)
+        if (begun?.source !== name || clock.now() - begun.at >= PERMISSION_MS)
+          throw invalid(
+            'request',
+            `request must be of an answer of …/account/begin for this source, at most ${PERMISSION_MS / 60_000} minutes old: begin again`,
+          )
+        const credential = begun.read(answer)
+        if (credential === null)
+          throw invalid(
+            'answer',
+            'answer must be the whole text that the site shows for this request',
+          )
+        permissions.delete(id)
+        return store(request, name, credential)
+      },
+      { body: permissionBody },
+    )
+    .post('/sources/:name/account/remove', ({ params: { name }, request }) =>
+      transact(db, () => {
+        if (!removeSourceAccount(db, name))
+          throw new ApiError('NOT_FOUND', { message: 'there is no account at this source' })
+        record(request, { action: 'source_account.removed', subject: name, subject_name: name })
+        return { source: name, connected: false }
+      }),
+    )
+}
+
+/** Fields and messages of definite refusals of a sign-in. */
+const REFUSALS: Readonly<Record<string, readonly [string, string]>> = {
+  AUTH_FAILED: ['password', 'password must be one that the site accepts for username'],
+  TWO_FACTOR_REQUIRED: [
+    'totp_secret',
+    'totp_secret is required, because the account has a second factor',
+  ],
+  TWO_FACTOR_INVALID: [
+    'totp_secret',
+    'totp_secret must give a code that the site accepts: check it, and the clock of this machine',
+  ],
+}
+
+/** The sources with their feeds and accounts; `waiting`: those that the next start of the daemon reads. */
+function toList({ db, clock, sources }: SourceDeps) {
+  const feeds = new Map(listSourceFeeds(db).map((it) => [it.source, it]))
+  const accounts = new Map(listSourceAccounts(db).map((it) => [it.source, it.created_at]))
+  const stored = listStoredSources(db)
+  const running = sources()
+  return {
+    sources: running.map(({ read_fault, of_file, ...source }) => {
+      const watched = feeds.get(source.name)
+      const verified_until = watched?.verified_until ?? null
+      const polled =
+        watched?.fault == null ? null : { fault: watched.fault, at: watched.fault_at ?? 0 }
+      const [last] = [read_fault, polled]
+        .filter((it) => it !== null)
+        .toSorted((a, b) => b.at - a.at)
+      const is_stored = stored.some(({ name }) => name === source.name)
       return {
-        sources: sources().map(({ read_fault, ...source }) => {
-          const watched = feeds.get(source.name)
-          const verified_until = watched?.verified_until ?? null
-          const polled =
-            watched?.fault == null ? null : { fault: watched.fault, at: watched.fault_at ?? 0 }
-          const [last] = [read_fault, polled]
-            .filter((it) => it !== null)
-            .toSorted((a, b) => b.at - a.at)
-          return {
-            ...source,
-            feeds: watched?.feeds ?? 0,
-            last_check_at: iso(watched?.last_check_at ?? null),
-            lag_s:
-              verified_until === null
-                ? null
-                : Math.max(0, Math.round((clock.now() - verified_until) / 1000)),
-            partial: watched?.partial ?? null,
-            open_gaps: watched?.open_gaps ?? 0,
-            last_fault: last === undefined ? null : { fault: last.fault, at: iso(last.at) },
-          }
-        }),
+        ...source,
+        origin: of_file ? 'file' : is_stored ? 'added' : 'removed',
+        account_at: iso(accounts.get(source.name) ?? null),
+        feeds: watched?.feeds ?? 0,
+        last_check_at: iso(watched?.last_check_at ?? null),
+        lag_s:
+          verified_until === null
+            ? null
+            : Math.max(0, Math.round((clock.now() - verified_until) / 1000)),
+        partial: watched?.partial ?? null,
+        open_gaps: watched?.open_gaps ?? 0,
+        last_fault: last === undefined ? null : { fault: last.fault, at: iso(last.at) },
       }
-    },
-  )
+    }),
+    waiting: stored
+      .filter(({ name }) => !running.some((it) => it.name === name))
+      .map(({ created_at, ...it }) => ({ ...it, created_at: iso(created_at) })),
+  }
 }

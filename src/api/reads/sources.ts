@@ -2,6 +2,7 @@ import { Elysia } from 'elysia'
 import * as z from 'zod'
 
 import { invalid } from '../../core/base/errors.ts'
+import { meant } from '../../core/base/text.ts'
 import { MAIN } from '../../core/forum/items.ts'
 import { hasMainSource, type Naming, sourceNames } from '../../core/forum/naming.ts'
 import type { RouteContext } from '../context.ts'
@@ -75,7 +76,10 @@ export function forSource(
   const sources = sourcePath(words, '')
   if (!is_call || pathname === sources || pathname.startsWith(`${sources}/`)) return null
   if (named !== null && !names.includes(named) && !(named === MAIN && hasMainSource(words)))
-    throw invalid('source', `source must be one of ${sourceNames(words, names)}`)
+    throw invalid(
+      'source',
+      `source must be one of ${sourceNames(words, names)}${meant(named, names)}`,
+    )
   target.searchParams.delete('source')
   if (source !== MAIN)
     target.pathname = sourcePath(words, source) + pathname.slice(words.api.length)

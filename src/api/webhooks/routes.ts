@@ -15,7 +15,7 @@ import {
   type ServiceKind,
   type ServiceTarget,
 } from '../../core/delivery/services.ts'
-import { toSecret } from '../../core/delivery/signature.ts'
+import { newTargetSecret, toPublicKey, withSigningKey } from '../../core/delivery/signature.ts'
 import {
   isChat,
   KIND_FORMS,
@@ -23,7 +23,6 @@ import {
   WEBHOOK_KINDS,
   type WebhookKind,
 } from '../../core/delivery/target.ts'
-import type { Random } from '../../runtime/runtime.ts'
 import type { Db } from '../../store/db/connection.ts'
 import { webhookHealth } from '../../store/delivery/health.ts'
 import { awaitsConfirmation } from '../../store/delivery/targets.ts'
@@ -40,37 +39,31 @@ import { bodySchema, idIn, type SchemaOutput } from '../http/fields.ts'
 import { atBothPaths } from '../http/routes.ts'
 import { answers, refuses } from '../openapi/route-docs.ts'
 import { countConfirmationMail, normaliseMailto } from './mail-consent.ts'
-import { absent, ids, namedBody, shapes, toHealth, toWebhook } from './shapes.ts'
+import {
+  absent,
+  checkSigned,
+  credentialFields,
+  eventsField,
+  eventsOf,
+  ids,
+  namedBody,
+  nameField,
+  shapes,
+  signaturesField,
+  toHealth,
+  toWebhook,
+  truth,
+} from './shapes.ts'
 
 const SECRET_BYTES = 32
-const NAME_MAX = 100
 const PER_SECOND_MIN = 0.01
 const PER_SECOND_MAX = 1000
 const OVERLAP_MAX_S = 86_400
 
-const NAME = `name must be text of 1 to ${NAME_MAX} characters, or null`
 const PER_SECOND = `max_per_second must be a number from ${PER_SECOND_MIN} to ${PER_SECOND_MAX}, or null for no bound`
 const OVERLAP = `overlap_s must be a whole number from 0 to ${OVERLAP_MAX_S}`
 
-const truth = (name: string) => z.boolean({ error: `${name} must be true or false` }).optional()
-
-const nameField = () =>
-  z.string({ error: NAME }).trim().min(1, NAME).max(NAME_MAX, NAME).nullable().optional()
-
 const urlField = () => z.string({ error: 'url must be text' })
-
-const CREDENTIAL_MAX = 1024
-
-const credentialField = (name: 'token' | 'username') => {
-  const error = `${name} must be text of 1 to ${CREDENTIAL_MAX} characters, or null`
-  return z.string({ error }).min(1, error).max(CREDENTIAL_MAX, error).nullable().optional()
-}
-const credentialFields = () => ({
-  token: credentialField('token').meta({
-    description: `Access token of kinds ${SERVICE_KINDS.join(', ')}; password of kind mqtt. Never shown again.`,
-  }),
-  username: credentialField('username').meta({ description: 'User of kind mqtt.' }),
-})
 
 const updateBody = bodySchema(() => ({
   ...ids(),
@@ -85,6 +78,8 @@ const updateBody = bodySchema(() => ({
     .nullable()
     .optional(),
   ordered: truth('ordered'),
+  signatures: signaturesField(),
+  events: eventsField(),
 }))
 
 const rotateBody = bodySchema(() => ({
@@ -92,29 +87,39 @@ const rotateBody = bodySchema(() => ({
   overlap_s: z.int({ error: OVERLAP }).min(0, OVERLAP).max(OVERLAP_MAX_S, OVERLAP).default(0),
 }))
 
-/** Creates the secret of a webhook. */
-const newSecret = (random: Random): string => toSecret(random.bytes(SECRET_BYTES))
-
 /** Changes of an existing target: its settings, and its secret. */
 const edits = (prefix: string, context: RouteContext, deps: WebhookDeps) => {
-  const { db, sealSecret, sealCredentials, nudge } = deps
+  const { db, sealSecret, openSecret, sealCredentials, nudge } = deps
   return new Elysia({ name: `webhook edits ${prefix}` })
     .use(context.keyed)
     .post(
       '/update',
-      async ({ customer, body: { id, webhook_id, token, username, ...edit } }) => {
+      async ({ customer, body: { id, webhook_id, token, username, signatures, ...edit } }) => {
         const wanted = idIn({ id, webhook_id }, 'webhook_id')
         const before = findWebhook(db, customer.id, wanted)
         if (!before) throw absent()
+        checkSigned(before.kind, signatures)
+        const is_asymmetric = signatures?.includes('v1a') ?? before.public_key !== null
         const { url = before.url, credentials } =
           edit.url === undefined || edit.url === before.url
             ? { credentials: newCredentials(before, { token, username }) }
             : await newAddress({ kind: before.kind, url: edit.url, token, username }, deps)
+        const events = edit.events && eventsOf(before.kind, edit.events)
         const sealed = credentials && sealCredentials(wanted, credentials)
         const webhook = updateWebhook(db, customer.id, wanted, {
           ...edit,
+          events,
           url,
           credentials: sealed,
+          ...(is_asymmetric !== (before.public_key !== null) && {
+            signing: {
+              reseal(secret: Uint8Array) {
+                const seed = is_asymmetric ? context.random.bytes(SECRET_BYTES) : null
+                const { stored, public_key } = withSigningKey(openSecret(wanted, secret), seed)
+                return { secret: sealSecret(wanted, stored), public_key }
+              },
+            },
+          }),
         })
         if (!webhook) throw absent()
         nudge()
@@ -126,7 +131,7 @@ const edits = (prefix: string, context: RouteContext, deps: WebhookDeps) => {
           summary:
             'Update a target: address, name, active state, rate limit, ordering, credentials',
           description:
-            'A new url has the same kind and is checked as at creation; id and secret stay, pending deliveries go to it, and its health begins again. Send a test afterwards. The address of kind email cannot change, because its owner has agreed. Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds. token replaces the stored credentials, for kind mqtt together with username; a new url does not keep them.',
+            'signatures adds a key for asymmetric signatures, or removes it. A new url has the same kind and is checked as at creation; id and secret stay, pending deliveries go to it, and its health begins again. Send a test afterwards. The address of kind email cannot change, because its owner has agreed. Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds. token replaces the stored credentials, for kind mqtt together with username; a new url does not keep them.',
           tags: ['Monitoring'],
           ...refuses('webhook_url_rejected', 'webhook_kind_mismatch'),
           ...answers(() => shapes().webhook),
@@ -137,13 +142,19 @@ const edits = (prefix: string, context: RouteContext, deps: WebhookDeps) => {
       '/rotate',
       ({ customer, body: { overlap_s, ...named } }) => {
         const id = idIn(named, 'webhook_id')
-        const secret = newSecret(context.random)
+        const before = findWebhook(db, customer.id, id)
+        if (!before) throw absent()
+        const { secret, stored, public_key } = newTargetSecret(
+          context.random,
+          before.public_key !== null,
+        )
         const until = overlap_s === 0 ? null : context.clock.now() + overlap_s * 1000
-        const sealed = sealSecret(id, secret)
-        if (!rotateSecret(db, customer.id, { id, secret: sealed, until })) throw absent()
+        const sealed = { secret: sealSecret(id, stored), public_key }
+        if (!rotateSecret(db, customer.id, { id, ...sealed, until })) throw absent()
         return {
           id,
           secret,
+          ...(public_key && { public_key: toPublicKey(public_key) }),
           old_secret_until: iso(until),
         }
       },
@@ -180,6 +191,7 @@ async function newAddress(
 export type WebhookDeps = {
   db: Db
   sealSecret: (webhook_id: string, secret: string) => Uint8Array
+  openSecret: (webhook_id: string, sealed: Uint8Array) => string
   sealCredentials: (webhook_id: string, credentials: Credentials) => Uint8Array
   /** Checks if an address may be a target; null: it may. Resolves its name. */
   checkTarget: (url: string) => Promise<AddressRefusal | null>
@@ -201,7 +213,9 @@ const createBody = bodySchema(() => ({
     error: ({ input }) => (input === undefined ? 'url is required' : 'url must be text'),
   }),
   name: nameField(),
+  events: eventsField(),
   ...credentialFields(),
+  signatures: signaturesField(),
 }))
 
 /** Targets: create, list, update, rotate, test, delete, under both path prefixes of monitoring. */
@@ -290,6 +304,9 @@ async function create(
   body: SchemaOutput<typeof createBody>,
 ) {
   const { db, sealSecret } = deps
+  const parsed = URL.parse(body.url)
+  const named = body.kind ?? (parsed && kindOfUrl(parsed)) ?? 'webhook'
+  const events = body.events && eventsOf(named, body.events)
   const { kind, url, inferred_from, credentials = null } = await resolveKind(body, deps)
   if (listWebhooks(db, customer_id).length >= WEBHOOKS_MAX)
     throw invalid(
@@ -297,21 +314,27 @@ async function create(
       `url: there are ${WEBHOOKS_MAX} webhooks, which is all that is allowed; delete one first`,
     )
 
+  checkSigned(kind, body.signatures)
   const email = kind === 'email'
   if (email) countConfirmationMail(db, { customer_id, url, now: clock.now() })
 
   // Created before the write: if the answer is lost after the commit, the target can be deleted.
   const id = `wh_${random.uuid()}`
-  const secret = newSecret(random)
+  const { secret, stored, public_key } = newTargetSecret(
+    random,
+    body.signatures?.includes('v1a') ?? false,
+  )
   insertWebhook(db, {
     id,
     customer_id,
     kind,
     url,
-    secret: sealSecret(id, secret),
+    secret: sealSecret(id, stored),
+    public_key,
     credentials: credentials && deps.sealCredentials(id, credentials),
     created_at: clock.now(),
     name: body.name ?? null,
+    events,
     awaits_confirmation: email,
   })
   const webhook = findWebhook(db, customer_id, id)

@@ -1,10 +1,18 @@
 import * as z from 'zod'
 
-import { ApiError } from '../../core/base/errors.ts'
+import { ApiError, invalid } from '../../core/base/errors.ts'
 import { once } from '../../core/base/lazy.ts'
 import { iso } from '../../core/base/time.ts'
 import { isService, SERVICE_KINDS } from '../../core/delivery/services.ts'
-import { WEBHOOK_KINDS } from '../../core/delivery/target.ts'
+import { type Signature, SIGNATURES, toPublicKey } from '../../core/delivery/signature.ts'
+import {
+  EVENTS_FORM,
+  settleEvents,
+  WEBHOOK_EVENTS,
+  WEBHOOK_KINDS,
+  type WebhookEvent,
+  type WebhookKind,
+} from '../../core/delivery/target.ts'
 import {
   HEALTH_HOURS,
   HEALTH_STATES,
@@ -19,11 +27,75 @@ export const ids = () => ({ id: idField('id'), webhook_id: idField('webhook_id')
 /** Body that only names a target. */
 export const namedBody = bodySchema(ids)
 
+const NAME_MAX = 100
+const NAME = `name must be text of 1 to ${NAME_MAX} characters, or null`
+
+/** A webhook's name: text of 1 to 100 characters, or null. */
+export const nameField = () =>
+  z.string({ error: NAME }).trim().min(1, NAME).max(NAME_MAX, NAME).nullable().optional()
+
+/** An optional boolean with its own message. */
+export const truth = (name: string) =>
+  z.boolean({ error: `${name} must be true or false` }).optional()
+
+const CREDENTIAL_MAX = 1024
+
+const credentialField = (name: 'token' | 'username') => {
+  const error = `${name} must be text of 1 to ${CREDENTIAL_MAX} characters, or null`
+  return z.string({ error }).min(1, error).max(CREDENTIAL_MAX, error).nullable().optional()
+}
+/** Fields for the credentials of a target in a body. */
+export const credentialFields = () => ({
+  token: credentialField('token').meta({
+    description: `Access token of kinds ${SERVICE_KINDS.join(', ')}; password of kind mqtt. Never shown again.`,
+  }),
+  username: credentialField('username').meta({ description: 'User of kind mqtt.' }),
+})
+
+/** Field for the signatures of a target in a body. */
+export const signaturesField = () => {
+  const error = 'signatures must be ["v1"] or ["v1", "v1a"]'
+  return z
+    .array(z.enum(SIGNATURES, { error }), { error })
+    .refine((them) => them[0] === 'v1' && them.length === new Set(them).size, error)
+    .optional()
+    .meta({
+      description:
+        'Signatures of kind webhook: v1, HMAC; v1a, Ed25519 beside it, which a receiver verifies with a public key alone.',
+    })
+}
+
+/**
+ * Checks that a kind of target is signed at all.
+ * @throws {ApiError} INVALID_REQUEST if not
+ */
+export function checkSigned(kind: WebhookKind, signatures: readonly Signature[] | undefined): void {
+  if (signatures !== undefined && kind !== 'webhook')
+    throw invalid('signatures', `signatures is for kind webhook, and this is ${kind}`)
+}
+
 /**
  * One error for absent targets and those of other customers: the answers must not differ by a byte.
  */
 export const absent = () =>
   new ApiError('NOT_FOUND', { message: 'there is no such webhook', absent: 'webhook' })
+
+/** Events that a target receives. */
+export const eventsField = () =>
+  z
+    .array(z.enum(WEBHOOK_EVENTS, { error: EVENTS_FORM }), { error: EVENTS_FORM })
+    .max(WEBHOOK_EVENTS.length, { error: EVENTS_FORM })
+    .optional()
+
+/**
+ * Events that a target of this kind can take.
+ * @throws {ApiError} naming what is allowed
+ */
+export function eventsOf(kind: WebhookKind, events: readonly WebhookEvent[]): WebhookEvent[] {
+  const settled = settleEvents(kind, events)
+  if (settled === null) throw invalid('events', EVENTS_FORM)
+  return settled
+}
 
 /** Target as the API shows it. */
 export const toWebhook = ({
@@ -35,6 +107,7 @@ export const toWebhook = ({
   paused_at,
   pause_reason,
   has_credentials,
+  public_key,
   ...settings
 }: Webhook) => ({
   id,
@@ -46,6 +119,8 @@ export const toWebhook = ({
   pause_reason,
   ...settings,
   ...(isService(kind) && { has_credentials }),
+  // Only signed deliveries have signatures, and only asymmetric ones a public key.
+  ...(public_key && { signatures: [...SIGNATURES], public_key: toPublicKey(public_key) }),
 })
 
 const sum = (counts: readonly number[]): number => counts.reduce((total, it) => total + it, 0)
@@ -114,7 +189,7 @@ const healthShape = () => {
 
 /** Response schemas of targets; used by the OpenAPI document only. */
 export const shapes = once(() => {
-  const webhook = z.object({
+  const signed = z.object({
     id: z.string(),
     kind: z.enum(WEBHOOK_KINDS),
     url: z.string(),
@@ -127,6 +202,7 @@ export const shapes = once(() => {
     name: z.string().nullable(),
     max_per_second: z.number().nullable(),
     ordered: z.boolean(),
+    events: z.array(z.enum(WEBHOOK_EVENTS)),
     has_credentials: z
       .boolean()
       .optional()
@@ -134,6 +210,13 @@ export const shapes = once(() => {
         description: `Kinds ${SERVICE_KINDS.join(', ')} only: true if a token or password is stored.`,
       }),
   })
+  const keyed = {
+    signatures: z.array(z.enum(SIGNATURES)).optional().meta({ description: 'Absent: v1 alone.' }),
+    public_key: z.string().optional().meta({
+      description: 'Key that v1a is verified with: whpk_ and base64. Absent without v1a.',
+    }),
+  }
+  const webhook = signed.extend(keyed)
   const created = webhook.extend({
     secret: z.string(),
     kind_inferred_from: z.string().nullable(),
@@ -162,6 +245,7 @@ export const shapes = once(() => {
       id: z.string(),
       secret: z.string(),
       old_secret_until: z.string().nullable(),
+      public_key: keyed.public_key,
     }),
     report,
     list: z.object({ webhooks: z.array(webhook.extend({ health: healthShape() })) }),

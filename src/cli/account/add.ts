@@ -2,10 +2,7 @@ import type { Config } from '../../config/schema.ts'
 import {
   type AccountResult,
   type AccountStatus,
-  needsLogin,
   newStatus,
-  signedIn,
-  statusOfAdded,
   unsigned,
 } from '../../core/accounts/status.ts'
 import type { Proxy } from '../../core/forum/proxy.ts'
@@ -13,6 +10,7 @@ import {
   type Account,
   type AccountSecrets,
   changeAccount,
+  type CheckedCredentials,
   findAccountByName,
   insertAccount,
   openAccount,
@@ -183,23 +181,13 @@ async function readGiven(values: SignInValues, sources: Sources) {
 }
 
 /** An account after its sign-in was checked, or after the check was skipped. */
-export type VerifiedAccount = {
-  secrets: AccountSecrets
-  jar: StoredJar | null
-  username: string | null
-  status: AccountStatus
+export type VerifiedAccount = CheckedCredentials & {
   /** A sentence for the operator; null: no problem. */
   remark: string | null
 }
 
 /** Credentials to check, with the name and egress to use. */
-export type VerificationInput = {
-  secrets: AccountSecrets
-  jar: StoredJar | null
-  username: string | null
-  proxy: Proxy | null
-  now: number
-}
+export type VerificationInput = AccountCredentials & { proxy: Proxy | null }
 
 const LATER = 'the daemon checks again'
 
@@ -209,58 +197,30 @@ const LATER = 'the daemon checks again'
  * @throws {CommandRefusal} The platform rejects them definitely.
  */
 export async function verifyAccount(
-  tools: PlatformTools,
+  tools: Pick<PlatformTools, 'verify'>,
   input: VerificationInput,
 ): Promise<VerifiedAccount> {
-  return input.secrets.kind === 'session' && input.jar === null
-    ? verifyBySignIn(tools, input, input.secrets)
-    : verifyBySession(tools, input)
-}
-
-async function verifyBySignIn(
-  tools: PlatformTools,
-  { username, proxy, now }: VerificationInput,
-  secrets: AccountSecrets & { kind: 'session' },
-): Promise<VerifiedAccount> {
-  const { password, totp_secret } = secrets
-  if (username === null || password === null)
-    throw new UsageError(
-      '--password-file, or --jar with the cookies of your own browser, is needed',
-    )
-  const ended = await tools.signIn({ username, password, totp_secret, proxy })
-  if (ended.ok)
-    return {
-      secrets,
-      jar: ended.jar,
-      username: ended.username,
-      status: signedIn(now),
-      remark: null,
-    }
-  const why = explainSignIn(ended.reason)
-  if (ended.final) throw new CommandRefusal(`${username} cannot be signed in: ${why}`)
-  const status = needsLogin(now, ended.reason ?? 'never_signed_in')
-  return { secrets, jar: null, username, status, remark: `not signed in yet: ${why}` }
-}
-
-async function verifyBySession(
-  tools: PlatformTools,
-  { secrets, jar, username, proxy, now }: VerificationInput,
-): Promise<VerifiedAccount> {
-  const result = await tools.test({ secrets, jar: jar?.text ?? null, proxy })
-  const { finding } = result
-  if (finding.kind === 'logged_out')
+  const { secrets, jar, username } = input
+  const checked = await tools.verify(input)
+  if (!checked.ok)
     throw new CommandRefusal(
-      secrets.kind === 'oauth'
-        ? 'the platform does not accept this application or its refresh token'
-        : 'the platform does not recognise these cookies: sign in with your browser and export them again',
+      REFUSALS[checked.reason ?? ''] ??
+        `${username} cannot be signed in: ${explainSignIn(checked.reason)}`,
     )
+  const { finding, reason, ok: _, ...verified } = checked
+  const is_signed = jar !== null || secrets.kind === 'oauth' || verified.jar !== null
   return {
-    secrets: result.secrets ?? secrets,
-    jar: result.jar ?? jar,
-    username: result.username ?? username,
-    status: statusOfAdded(finding, now),
-    remark: REMARKS[finding.kind] ?? null,
+    ...verified,
+    remark: is_signed
+      ? ((finding && REMARKS[finding]) ?? null)
+      : `not signed in yet: ${explainSignIn(reason)}`,
   }
+}
+
+const REFUSALS: Readonly<Record<string, string>> = {
+  token_refused: 'the platform does not accept this application or its refresh token',
+  logged_out:
+    'the platform does not recognise these cookies: sign in with your browser and export them again',
 }
 
 const REMARKS: Readonly<Partial<Record<AccountResult['kind'], string>>> = {
@@ -287,7 +247,7 @@ const NOTES =
 
 export const accountAdd = command({
   name: 'account add',
-  summary: 'adds an account to the pool, or one of yours at a source',
+  summary: 'adds an account to the pool or at a source',
   operands: ['[NAME]'],
   options: ADD,
   examples: [
@@ -324,7 +284,7 @@ export const accountAdd = command({
         : await sessionCredentials(name, values, tools, sources)
       if (values['no-check'])
         return { ...credentials, status: uncheckedStatus(credentials, now), remark: null }
-      return verifyAccount(tools, { ...credentials, proxy: proxy?.address ?? null, now })
+      return verifyAccount(tools, { ...credentials, proxy: proxy?.address ?? null })
     })
     await withInstance(context, ({ db, ring, now, random }) =>
       insertAccount(db, ring, {
@@ -361,7 +321,7 @@ export const accountLogin = command({
       return { account, secrets: opened.secrets, proxy }
     })
     const { account, proxy } = existing
-    const verified = await withPlatformTools(call, async (tools, _, now) => {
+    const verified = await withPlatformTools(call, async (tools) => {
       const credentials = await renewedCredentials(
         existing.account,
         existing.secrets,
@@ -369,7 +329,7 @@ export const accountLogin = command({
         tools,
         sources,
       )
-      return verifyAccount(tools, { ...credentials, proxy: proxy, now })
+      return verifyAccount(tools, { ...credentials, proxy })
     })
     await withInstance(context, ({ db, ring }) =>
       transact(db, () => {

@@ -1,8 +1,8 @@
-import type { AccountResult, StateReason } from '../../core/accounts/status.ts'
+import type { AccountResult } from '../../core/accounts/status.ts'
 import type { Outcome } from '../../core/base/result.ts'
 import type { WatchableSource } from '../../core/filter/feeds.ts'
 import type { Proxy } from '../../core/forum/proxy.ts'
-import type { AccountSecrets, StoredJar } from '../../store/accounts/accounts.ts'
+import type { AccountSecrets, CredentialsCheck, StoredJar } from '../../store/accounts/accounts.ts'
 
 /** An account with its decrypted credentials. */
 export type OpenedAccount = {
@@ -23,10 +23,6 @@ export type Tested = {
   jar?: StoredJar
   secrets?: AccountSecrets
 }
-
-type SignIn =
-  | { ok: true; username: string; jar: StoredJar }
-  | { ok: false; reason: StateReason | null; final: boolean }
 
 /** Answer of a source about itself. */
 export type TestedSource = {
@@ -63,12 +59,13 @@ type SourceAccess = {
 export type PlatformTools = AsyncDisposable & {
   readJar(text: string): JarRead
   test(account: OpenedAccount): Promise<Tested>
-  signIn(account: {
-    username: string
-    password: string
-    totp_secret: string | null
+  /** Checks a session, or signs in if there is a password and no jar. */
+  verify(account: {
+    secrets: AccountSecrets
+    jar: StoredJar | null
+    username: string | null
     proxy: Proxy | null
-  }): Promise<SignIn>
+  }): Promise<CredentialsCheck>
   /** Requests the platform through an egress; the fault's kind tells proxy failures from platform failures. */
   tryProxy(proxy: Proxy): Promise<Outcome<unknown>>
   /** Requests the platform directly and anonymously; `ahead_ms`: lead of its clock over the local clock, null if unknown. */

@@ -1,6 +1,6 @@
 import { putSourceAccount } from '../../store/accounts/sources.ts'
 import { type CommandContext, CommandRefusal, EXIT, UsageError } from '../command.ts'
-import { readConfig, withInstance, withPlatformTools } from '../configuration.ts'
+import { configWithSources, withInstance, withPlatformTools } from '../configuration.ts'
 import { checkTotp, type Sources } from './credentials.ts'
 import type { PlatformTools } from './platform-tools.ts'
 
@@ -37,10 +37,10 @@ export async function addSourceAccount(
   sources: Sources,
 ): Promise<number> {
   refuse(call, POOL_ONLY, '--source')
-  const { config } = readConfig(call)
-  if (!config.source.some((it) => it.name === name))
+  const all = await configWithSources(call)
+  if (!all.source.some((it) => it.name === name))
     throw new UsageError(`there is no source "${name}": see forumd source list`)
-  const credential = await withPlatformTools(call, async (tools) => {
+  const ask = async (tools: PlatformTools) => {
     const { authorize, signIn } = await tools.sourceAccess(name)
     if (authorize !== null) {
       refuse(call, SIGN_IN_ONLY, `--source ${name}, which is connected in a browser`)
@@ -48,7 +48,8 @@ export async function addSourceAccount(
     }
     if (signIn !== null) return signInAt(call, name, sources, signIn)
     throw new CommandRefusal(`${name} has no acts: it needs no account`)
-  })
+  }
+  const credential = await withPlatformTools(call, ask, { all })
   await withInstance(call, ({ db, ring, now }) =>
     putSourceAccount(db, ring, { source: name, credential, created_at: now }),
   )

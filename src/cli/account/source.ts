@@ -5,7 +5,7 @@ import { SOURCE_REQUESTS_PER_MINUTE } from '../../config/schema.ts'
 import type { Fault } from '../../core/base/result.ts'
 import { daysUntil, endWarning } from '../../core/limits/ends-at.ts'
 import { command, CommandRefusal, EXIT, JSON_OPTION, UsageError } from '../command.ts'
-import { readConfig, withPlatformTools } from '../configuration.ts'
+import { configWithSources, readConfig, withInstance, withPlatformTools } from '../configuration.ts'
 import { table } from '../output.ts'
 import type { PlatformTools } from './platform-tools.ts'
 
@@ -24,10 +24,11 @@ export const sourceList = command({
   options: { json: JSON_OPTION },
   examples: ['forumd source list', 'forumd source list --json | jq .sources'],
   async run({ values, ...context }) {
-    const { config } = readConfig(context)
+    const config = await configWithSources(context)
     const sources = config.source.map(
-      ({ name, kind, base_url, requests_per_minute, api_key, ends_at }) => ({
+      ({ name, kind, base_url, requests_per_minute, api_key, ends_at, is_added }) => ({
         name,
+        from: is_added ? 'dashboard' : 'file',
         kind,
         address: base_url || null,
         requests_per_minute: requests_per_minute || SOURCE_REQUESTS_PER_MINUTE,
@@ -82,6 +83,30 @@ export const sourceAdd = command({
   },
 })
 
+export const sourceRemove = command({
+  name: 'source remove',
+  summary: 'removes a source that was added in the dashboard',
+  operands: ['NAME'],
+  options: {},
+  examples: ['forumd source remove cats'],
+  notes:
+    'The daemon leaves it out with its next start; its monitors then rest. A source of the configuration file is removed there.',
+  async run({ operands: [name = ''], ...context }) {
+    const { removeStoredSource } = await import('../../store/accounts/sources.ts')
+    const is_removed = await withInstance(context, ({ db }) => removeStoredSource(db, name))
+    if (!is_removed) {
+      const { config, file } = readConfig(context)
+      throw new CommandRefusal(
+        config.source.some((it) => it.name === name)
+          ? `${name} is a table of ${file}: remove its [[source]] table there`
+          : `there is no source "${name}": see forumd source list`,
+      )
+    }
+    context.stdout.write(`${name} is removed: restart the daemon\n`)
+    return EXIT.done
+  },
+})
+
 export const sourceTest = command({
   name: 'source test',
   summary: 'requests each source once',
@@ -92,11 +117,11 @@ export const sourceTest = command({
   async run(call) {
     const { values, operands, ...context } = call
     const [name] = operands
-    const { config } = readConfig(call)
-    if (name !== undefined && !config.source.some((it) => it.name === name))
+    const all = await configWithSources(call)
+    if (name !== undefined && !all.source.some((it) => it.name === name))
       throw new UsageError(`there is no source "${name}": see forumd source list`)
     const ask = (tools: PlatformTools) => tools.trySources(name ?? null)
-    const tested = await withPlatformTools(call, ask, { for_accounts: false })
+    const tested = await withPlatformTools(call, ask, { for_accounts: false, all })
     const sources = tested.map(({ name: of, kind, capabilities, answer }) => ({
       name: of,
       kind,

@@ -90,7 +90,7 @@ export const deliveriesRedrive = command({
     'forumd deliveries redrive dlv_5RkVx1u8mWb0YcJ2nLq7Zg',
   ],
   notes:
-    'Sends the same delivery id and body with a new retry schedule; receivers recognise a repeat by the id. Skipped are deliveries that are pending, have no active target, or whose content has expired (retention_days).',
+    'Sends the same delivery id and body with a new retry schedule; receivers recognise a repeat by the id. Skipped are deliveries that are pending, have no active target, or whose content has expired or was erased.',
   async run({ values, operands: [id], ...context }) {
     const { since, until, status, customer } = values
     const which = (): RedeliverySelection => {

@@ -7,7 +7,7 @@ import {
   findCustomerByName,
   listCustomers,
 } from '../../store/customers/customers.ts'
-import { insertKey, listKeys, revokeKey, SCOPES } from '../../store/customers/keys.ts'
+import { DEFAULT_SCOPES, insertKey, listKeys, revokeKey } from '../../store/customers/keys.ts'
 import { transact } from '../../store/db/connection.ts'
 import {
   command,
@@ -135,7 +135,7 @@ const OPTIONS = {
   scopes: {
     type: 'string',
     value: 'LIST',
-    help: 'comma-separated, of read,write,monitor (default: all)',
+    help: 'comma-separated, of read,write,monitor,approve (default: all but approve)',
   },
   expires: { type: 'string', value: 'ISO', help: 'time at which the key expires' },
   name: { type: 'string', value: 'TEXT', help: 'purpose, shown by key list' },
@@ -216,14 +216,14 @@ function holderOf(opened: OpenInstance, { operator, customer, plan, credits }: I
   })
 }
 
-/** Creates a key with all scopes, for a customer or (null) the operator. */
+/** Creates a key with the default scopes, for a customer or (null) the operator. */
 export function newKey(
   { db, now, random }: Pick<OpenInstance, 'db' | 'now' | 'random'>,
   { customer_id, name }: { customer_id: string | null; name: string },
 ): { id: string; token: string } {
   const id = `key_${random.uuid()}`
   const token = apiKey(customer_id === null ? 'operator' : 'customer', random.bytes(32))
-  const scopes = [...SCOPES]
+  const scopes = [...DEFAULT_SCOPES]
   insertKey(db, { id, customer_id, token, name, scopes, created_at: now, expires_at: null })
   return { id, token }
 }

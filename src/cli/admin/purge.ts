@@ -1,6 +1,17 @@
 import { createNaming } from '../../core/forum/naming.ts'
 import { parseItemId, type Purged } from '../../core/forum/purge.ts'
-import { findPostsBy, purge } from '../../store/maintenance/retention.ts'
+import {
+  SEARCHED_MAX,
+  SEARCHED_MIN,
+  type SearchedFile,
+  searchFolder,
+} from '../../store/erasure/prove.ts'
+import {
+  findPostsBy,
+  findTextsOf,
+  purge,
+  type PurgeCounts,
+} from '../../store/maintenance/retention.ts'
 import { command, EXIT, JSON_OPTION, UsageError } from '../command.ts'
 import { withInstance } from '../configuration.ts'
 import { openBar } from '../progress.ts'
@@ -11,34 +22,78 @@ export const purgeContent = command({
   options: {
     author: { type: 'string', value: 'NAME', help: 'author on the platform, without a prefix' },
     item: { type: 'string', value: 'ID', help: 'id of one post or comment, such as t3_abc123' },
+    text: { type: 'string', value: 'STRING', help: 'with --prove: a text to search for' },
+    prove: {
+      type: 'boolean',
+      help: 'searches every file of the data folder for what was erased, and for --text',
+    },
     json: JSON_OPTION,
   },
-  examples: ['forumd purge --author example_user', 'forumd purge --item t1_abc123'],
+  examples: [
+    'forumd purge --author example_user',
+    'forumd purge --item t1_abc123 --prove',
+    "forumd purge --text 'some words' --prove",
+  ],
   notes:
-    'Deliveries, matches and pending items lose the content and keep their ids; the stored responses of receivers are erased too. The audit records the purge without the name of the author. Earlier snapshots and backups still hold the content, and free space of the database file may hold it until it is overwritten; a later backup does not. Content that the platform still shows is stored again when a monitor matches it.',
+    'Deliveries, matches and pending items lose the content and keep their ids; the stored responses of receivers are erased too. The audit records the purge without the name of the author. Targets that ask for item.deleted receive it. Unused parts of the database file are overwritten. Earlier snapshots and backups still hold the content; a later backup does not. Content that the platform still shows is stored again when a monitor matches it. --prove searches the raw bytes of every file of the data folder, and all values of the database and its snapshots, decompressed and decrypted: for the texts of the item, the name of the author, or --text. It ends with 1 if a file has any of them, and names it. --text with --prove alone erases nothing.',
   async run({ values, ...context }) {
-    const wanted = whatOf(values)
+    const { text, prove, ...which } = values
+    const sought = textOf(text, prove)
+    const is_search = sought !== null && which.author === undefined && which.item === undefined
+    const wanted = is_search ? null : whatOf(which)
     using bar = openBar(context.screen)
-    const counts = await withInstance(context, ({ db, ring, config, now }) =>
-      purge(db, {
-        purged: wanted.by === 'item' ? wanted : { ...wanted, posts: findPostsBy(db, wanted.name) },
-        community: createNaming(config.wire).community,
-        on_progress: (share) => bar.update('searching stored content', share),
-        ring,
-        now,
-      }),
-    )
+    const { counts, searched } = await withInstance(context, ({ db, ring, config, now }) => {
+      const on_progress = (share: number) => bar.update('searching stored content', share)
+      const texts = sought === null ? [] : [sought]
+      if (prove && wanted?.by === 'item') texts.push(...findTextsOf(db, wanted))
+      if (prove && wanted?.by === 'author') texts.push(wanted.name)
+      const done =
+        wanted &&
+        purge(db, {
+          purged:
+            wanted.by === 'item' ? wanted : { ...wanted, posts: findPostsBy(db, wanted.name) },
+          community: createNaming(config.wire).community,
+          on_progress,
+          ring,
+          now,
+        })
+      if (!prove) return { counts: done, searched: null }
+      bar.update('searching the files of the data folder', null)
+      return { counts: done, searched: searchFolder(config.storage.dir, ring, texts) }
+    })
     bar[Symbol.dispose]()
-    const { deliveries, matches, waiting, candidates } = counts
+    const hits = searched?.filter(({ found }) => found.length > 0) ?? []
     context.stdout.write(
       values.json
-        ? `${JSON.stringify(counts)}\n`
-        : `${deliveries} deliveries and ${matches} matches are erased, and ${waiting + candidates} pending items.\n` +
-            `Earlier snapshots and backups still hold it: remove them if they must not.\n`,
+        ? `${JSON.stringify({ ...counts, ...(searched && { searched }) })}\n`
+        : (counts === null ? '' : describeCounts(counts)) +
+            (searched === null ? '' : describeSearch(searched)),
     )
-    return EXIT.done
+    return hits.length > 0 ? EXIT.failed : EXIT.done
   },
 })
+
+const describeCounts = ({ deliveries, matches, waiting, candidates }: PurgeCounts): string =>
+  `${deliveries} deliveries and ${matches} matches are erased, and ${waiting + candidates} pending items.\n` +
+  `Earlier snapshots and backups still hold it: remove them if they must not.\n`
+
+function describeSearch(searched: readonly SearchedFile[]): string {
+  const bytes = searched.reduce((sum, it) => sum + it.bytes, 0)
+  const hits = searched.filter(({ found }) => found.length > 0)
+  const total = `${searched.length} files with ${bytes} bytes were searched`
+  if (hits.length === 0) return `${total}: none has it.\n`
+  return `${hits.map(({ file, found }) => `${file}: ${found.join(', ')}\n`).join('')}${total}: ${hits.length} have it.\n`
+}
+
+/** The text to search for; null: none. */
+function textOf(text: string | undefined, prove: boolean): string | null {
+  if (text === undefined) return null
+  if (!prove) throw new UsageError('--text needs --prove')
+  if (text.length >= SEARCHED_MIN && text.length <= SEARCHED_MAX) return text
+  throw new UsageError(
+    `--text has ${text.length} characters: allowed are ${SEARCHED_MIN} to ${SEARCHED_MAX}`,
+  )
+}
 
 type PurgeTarget = Extract<Purged, { by: 'item' }> | { by: 'author'; name: string }
 

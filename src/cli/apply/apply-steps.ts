@@ -1,6 +1,6 @@
 import { hasMain } from '../../config/schema.ts'
 import { sealCredentials } from '../../core/delivery/services.ts'
-import { toSecret } from '../../core/delivery/signature.ts'
+import { newTargetSecret, withSigningKey } from '../../core/delivery/signature.ts'
 import { placesOf } from '../../core/filter/feeds.ts'
 import { beginningAt, effectiveCadence } from '../../core/limits/plan.ts'
 import { transact } from '../../store/db/connection.ts'
@@ -16,7 +16,7 @@ import {
 import type { OpenInstance } from '../configuration.ts'
 import type { CustomerPlan, MonitorStep, WebhookStep } from './plan.ts'
 
-const SECRET_BYTES = 32
+const SEED_BYTES = 32
 
 /** A newly created secret, printed once. */
 export type NewSecret = {
@@ -40,16 +40,21 @@ export function applySteps(opened: OpenInstance, plans: readonly CustomerPlan[])
 
 function writeWebhook({ db, ring, now, random }: OpenInstance, step: WebhookStep): NewSecret[] {
   const { customer_id, id, name } = step
+  const place = `webhooks.secret:${id}`
   switch (step.action) {
     case 'create': {
       const { kind, url, credentials, edit } = step
-      const secret = toSecret(random.bytes(SECRET_BYTES))
+      const { secret, stored, public_key } = newTargetSecret(
+        random,
+        edit.signatures.includes('v1a'),
+      )
       insertWebhook(db, {
         id,
         customer_id,
         kind,
         url,
-        secret: ring.seal(`webhooks.secret:${id}`, secret),
+        secret: ring.seal(place, stored),
+        public_key,
         credentials: credentials && sealCredentials(ring, id, credentials),
         created_at: now,
         awaits_confirmation: kind === 'email',
@@ -58,7 +63,18 @@ function writeWebhook({ db, ring, now, random }: OpenInstance, step: WebhookStep
       return [{ webhook_id: id, name, secret, awaits_confirmation: kind === 'email' }]
     }
     case 'change':
-      updateWebhook(db, customer_id, id, step.edit)
+      updateWebhook(db, customer_id, id, {
+        ...step.edit,
+        ...(step.fields.includes('signatures') && {
+          signing: {
+            reseal(sealed: Uint8Array) {
+              const seed = step.edit.signatures.includes('v1a') ? random.bytes(SEED_BYTES) : null
+              const { stored, public_key } = withSigningKey(ring.unseal(place, sealed), seed)
+              return { secret: ring.seal(place, stored), public_key }
+            },
+          },
+        }),
+      })
       return []
     case 'remove':
       deleteWebhook(db, customer_id, id, now)

@@ -12,7 +12,12 @@ import { listCustomers } from '../../store/customers/customers.ts'
 import { isTaken } from '../../store/delivery/webhooks.ts'
 import { customerNamed } from '../admin/customer.ts'
 import { command, type CommandContext, EXIT, JSON_OPTION, UsageError } from '../command.ts'
-import { type OpenInstance, readConfig, withInstance, withPlatformTools } from '../configuration.ts'
+import {
+  configWithSources,
+  type OpenInstance,
+  withInstance,
+  withPlatformTools,
+} from '../configuration.ts'
 import { escapeControl } from '../output.ts'
 import { applySteps, type NewSecret } from './apply-steps.ts'
 import {
@@ -115,9 +120,9 @@ export const apply = command({
 
 /** The rules of the configured sources for names of places. Nothing is requested. */
 async function watchableSources(context: CommandContext): Promise<PlanContext['sources']> {
-  const { config } = readConfig(context)
-  if (config.source.length === 0) return new Map()
-  return withPlatformTools(context, (tools) => tools.watchableSources())
+  const all = await configWithSources(context)
+  if (all.source.length === 0) return new Map()
+  return withPlatformTools(context, (tools) => tools.watchableSources(), { all })
 }
 
 async function textOf(file: string, { readStdin }: CommandContext): Promise<string> {

@@ -5,7 +5,8 @@ import { type ConfigPath, findPositions } from '../../config/positions.ts'
 import type { RefusedValue } from '../../config/references.ts'
 import { type Attention, attentionSchema } from '../../core/delivery/attention.ts'
 import { isSecretAddress } from '../../core/delivery/services.ts'
-import { WEBHOOK_KINDS } from '../../core/delivery/target.ts'
+import { SIGNATURES } from '../../core/delivery/signature.ts'
+import { EVENTS_FORM, WEBHOOK_EVENTS, WEBHOOK_KINDS } from '../../core/delivery/target.ts'
 import { decodeFilterSpec, renderFilterSpec } from '../../core/filter/parse.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import type { Plan } from '../../core/limits/plan.ts'
@@ -43,6 +44,7 @@ const list = <T extends z.ZodType>(of: T, most: number) =>
     .max(most, { error: `a list of at most ${most}` })
 
 const perSecond = `a number from ${PER_SECOND.least} to ${PER_SECOND.most}, or nothing for no bound`
+const signatures = '["v1"] or ["v1", "v1a"]'
 const cadence = `whole seconds from 1 to ${CADENCE_MAX_S}, or nothing for as fast as the plan allows`
 
 const webhook = table({
@@ -56,11 +58,19 @@ const webhook = table({
   token: printedText('a token or a password', 1024).optional(),
   active: flag(true),
   ordered: flag(false),
+  events: z
+    .array(z.enum(WEBHOOK_EVENTS, { error: EVENTS_FORM }), { error: EVENTS_FORM })
+    .max(WEBHOOK_EVENTS.length, { error: EVENTS_FORM })
+    .optional(),
   max_per_second: z
     .number({ error: perSecond })
     .min(PER_SECOND.least, { error: perSecond })
     .max(PER_SECOND.most, { error: perSecond })
     .optional(),
+  signatures: z
+    .array(z.enum(SIGNATURES, { error: signatures }), { error: signatures })
+    .refine((them) => them[0] === 'v1' && them.length === new Set(them).size, { error: signatures })
+    .default(['v1']),
 })
 
 const monitor = table({
@@ -132,7 +142,7 @@ function allowedAt(path: ConfigPath): string {
   if (path.includes('monitors'))
     return 'allowed: id, name, filter_spec, cadence_s, webhooks, active, attention'
   if (path.includes('webhooks'))
-    return 'allowed: id, name, kind, url, username, token, active, ordered, max_per_second'
+    return 'allowed: id, name, kind, url, username, token, active, ordered, events, max_per_second, signatures'
   return path.length > 1 ? 'allowed: name, webhooks, monitors' : 'allowed: version, customers'
 }
 
@@ -161,7 +171,9 @@ export function toDocument(all: readonly CurrentState[], words: Naming) {
           ...(it.has_credentials && references(it)),
           ...(!it.active && { active: false }),
           ...(it.ordered && { ordered: true }),
+          ...(it.events.length > 1 && { events: it.events }),
           ...(it.max_per_second !== null && { max_per_second: it.max_per_second }),
+          ...(it.signatures.length > 1 && { signatures: it.signatures }),
         })),
         monitors: monitors.map((it) => ({
           id: it.id,

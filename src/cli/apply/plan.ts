@@ -4,7 +4,8 @@ import { type RefusedValue, resolveReferences } from '../../config/references.ts
 import { ApiError } from '../../core/base/errors.ts'
 import { encodeAttention } from '../../core/delivery/attention.ts'
 import type { Credentials } from '../../core/delivery/services.ts'
-import type { WebhookKind } from '../../core/delivery/target.ts'
+import type { Signature } from '../../core/delivery/signature.ts'
+import { EVENTS_FORM, settleEvents, type WebhookKind } from '../../core/delivery/target.ts'
 import { checkSources, placesOf, type WatchableSource } from '../../core/filter/feeds.ts'
 import { decodeFilterSpec, encodeFilterSpec, parseFilterSpec } from '../../core/filter/parse.ts'
 import type { FilterSpec } from '../../core/filter/spec.ts'
@@ -50,6 +51,9 @@ export function urlFrom(
   return refused[0] ?? String(value['url'])
 }
 
+/** The settings of a declared webhook; `signatures` are a key to be made or deleted. */
+type WebhookEdit = WebhookChange & { signatures: readonly Signature[] }
+
 /** Step for one webhook. */
 export type WebhookStep = { what: 'webhook' } & (
   | Untouched
@@ -58,13 +62,13 @@ export type WebhookStep = { what: 'webhook' } & (
       kind: WebhookKind
       url: string
       credentials: Credentials | null
-      edit: WebhookChange
+      edit: WebhookEdit
       changes: FieldChange[]
     })
   | (About & {
       action: 'change'
       fields: string[]
-      edit: WebhookChange
+      edit: WebhookEdit
       changes: FieldChange[]
     })
 )
@@ -332,8 +336,7 @@ export function planWebhooks(
       continue
     }
     const name = it.name ?? null
-    const { active, ordered, max_per_second = null } = it
-    const edit = { name, active, ordered, max_per_second }
+    const { active, ordered, max_per_second = null, signatures } = it
     const { before } = found
     const id = before?.id ?? it.id ?? planning.newId('wh')
     const about = { customer_id: customer.id, id, name }
@@ -342,6 +345,20 @@ export function planWebhooks(
       problems.add([...at, field], why, allowed),
     )
     if (url === null) continue
+    if (signatures.includes('v1a') && url.kind !== 'webhook') {
+      problems.add(
+        [...at, 'signatures'],
+        `found v1a for kind ${url.kind}`,
+        'allowed: for kind webhook',
+      )
+      continue
+    }
+    const events = settleEvents(url.kind, it.events ?? ['match'])
+    if (events === null) {
+      problems.add([...at, 'events'], JSON.stringify(it.events), EVENTS_FORM)
+      continue
+    }
+    const edit = { name, active, ordered, max_per_second, events, signatures }
     if (before === null) {
       const has_credentials = url.credentials !== null
       const changes = changesOf(null, webhookValues({ ...edit, ...url, has_credentials }))
@@ -349,7 +366,7 @@ export function planWebhooks(
       continue
     }
     const fields = Object.entries(edit).flatMap(([field, value]) =>
-      Reflect.get(before, field) === value ? [] : [field],
+      JSON.stringify(Reflect.get(before, field)) === JSON.stringify(value) ? [] : [field],
     )
     steps.push(
       fields.length === 0

@@ -45,7 +45,9 @@ export const webhookValues = (it: WebhookSet): Values => ({
   url: isSecretAddress(it) ? `${URL.parse(it.url)?.origin ?? ''}/…` : it.url,
   active: it.active,
   ordered: it.ordered,
+  events: it.events.length > 1 ? it.events : null,
   max_per_second: it.max_per_second,
+  signatures: it.signatures.length > 1 ? it.signatures : null,
 })
 
 /** The fields that differ; `before` null: those of a new object that are set, without its name, which a list shows anyway. */

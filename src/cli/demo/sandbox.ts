@@ -99,7 +99,7 @@ export const sandboxCommand = command({
 
 export const demoCommand = command({
   name: 'demo',
-  summary: 'runs two platforms, a daemon and a receiver in one process',
+  summary: 'runs platforms, daemon and receiver in one process',
   options: {
     port: { type: 'string', value: 'N', help: 'port of the daemon (default: any free port)' },
     seconds: { type: 'string', value: 'N', help: 'stop after this many seconds' },

@@ -22,7 +22,17 @@ const SECTIONS: readonly (readonly [string, readonly string[]])[] = [
   ['Accounts, proxies and sources:', ['account', 'proxy', 'source']],
   [
     'Operation:',
-    ['deliveries', 'feedback', 'approve', 'export', 'apply', 'purge', 'backup', 'restore'],
+    [
+      'deliveries',
+      'feedback',
+      'approve',
+      'certificate',
+      'purge',
+      'backup',
+      'restore',
+      'export',
+      'apply',
+    ],
   ],
 ]
 const sectionOf = (first: string): string =>

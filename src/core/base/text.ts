@@ -9,6 +9,12 @@ export function nearest(typed: string, names: readonly string[]): string | null 
   return best?.name ?? null
 }
 
+/** The closest name as the end of a message; empty if none is close. */
+export function meant(typed: string, names: readonly string[]): string {
+  const near = nearest(typed, names)
+  return near === null ? '' : `; did you mean ${near}?`
+}
+
 /** Edit distance of `a` and `b`; swapping two neighbours counts as one edit. */
 function distance(a: string, b: string): number {
   let twoBack: number[] = []

@@ -249,6 +249,25 @@ function windowEnd(windows: readonly QuietHours[], zone: string, at: number): nu
 /** Days looked ahead for a weekly digest. Some zones have once left out a day. */
 const AHEAD_DAYS = 15
 
+/** Period of a digest that closed at `close_at`, epoch ms, and its time zone; null without a digest any more. */
+export function digestPeriod(
+  attention: Attention | null,
+  webhook_id: string,
+  close_at: number,
+): { from: number; time_zone: string } | null {
+  const rules = attention && rulesFor(attention, webhook_id)
+  if (!rules?.digest) return null
+  const { digest, time_zone } = rules
+  const today = dateAt(close_at, time_zone)
+  for (let days = 0; days <= AHEAD_DAYS; days++) {
+    const date = today.subtract({ days })
+    if (digest.day !== null && digest.day !== dayOf(date)) continue
+    const from = instantOf(date, digest.at, time_zone, 'earlier')
+    if (from < close_at) return { from, time_zone }
+  }
+  return null
+}
+
 /** The first time of a digest after an instant, epoch ms; null without a digest. */
 function nextDigestAt({ time_zone, digest }: SendingRules, after: number): number | null {
   if (digest === null) return null

@@ -6,8 +6,18 @@ import { iso } from '../base/time.ts'
  * Reason why a delivery was suppressed, with its figures, such as `oldest_age_s` and `threshold_s`.
  */
 export type Suppressed = {
-  reason: 'delivery_ceiling' | 'stale_item' | 'low_relevance'
+  reason: 'delivery_ceiling' | 'stale_item' | 'low_relevance' | 'item_deleted'
   [figure: string]: string | number
+}
+
+/** Facts of a digest for its heading. */
+export type DigestInfo = {
+  monitor_name: string | null
+  /** Period of its matches; an ISO 8601 instant each. */
+  from: string
+  to: string
+  /** IANA time zone of its hour. */
+  time_zone: string
 }
 
 /** Body of a delivery before serialisation. */
@@ -17,6 +27,7 @@ export type Envelope = {
   /** Rows in their public form, with enrichment. */
   items: readonly object[]
   grouped: boolean
+  digest?: DigestInfo
   suppressed?: Suppressed
   test?: true
 }
@@ -26,8 +37,9 @@ export type Envelope = {
  * same bytes.
  */
 export function envelope(content: Envelope): Uint8Array {
-  const { delivery_id, monitor_id, items, grouped, suppressed, test } = content
-  const body = { delivery_id, monitor_id, count: items.length, grouped, items, suppressed, test }
+  const { delivery_id, monitor_id, items, grouped, digest, suppressed, test } = content
+  const count = items.length
+  const body = { delivery_id, monitor_id, count, grouped, digest, items, suppressed, test }
   return new TextEncoder().encode(JSON.stringify(body))
 }
 
@@ -77,6 +89,59 @@ function alarmText(content: AlarmContent): { title: string; message: string } {
   }
   const times = repeat === 0 ? '' : ` Repeat ${repeat}: the alarm is not acknowledged yet.`
   return { title: `Alarm: ${state}: ${name}`, message: why + times }
+}
+
+/** Reasons for which stored content was erased. */
+export const ERASURE_REASONS = ['author', 'platform', 'author_gone', 'request'] as const
+export type ErasureReason = (typeof ERASURE_REASONS)[number]
+
+/** Content of the delivery of `item.deleted`, which has no text. Instants are epoch ms. */
+export type DeletedContent = {
+  delivery_id: string
+  monitor_id: string
+  item: { id: string; source: string }
+  /** Monitors of which the target had received it. */
+  monitor_ids: readonly string[]
+  reason: ErasureReason
+  detected_at: number
+}
+
+/** Serialises the body of `item.deleted`; `id` of the item is its fullname. */
+export function deletedBody(content: DeletedContent): Uint8Array {
+  const { delivery_id, monitor_id, item, monitor_ids, reason, detected_at } = content
+  const body = {
+    delivery_id,
+    monitor_id,
+    count: 0,
+    grouped: false,
+    items: [],
+    type: 'item.deleted',
+    item,
+    monitor_ids,
+    reason,
+    detected_at: iso(detected_at),
+  }
+  return new TextEncoder().encode(JSON.stringify(body))
+}
+
+/** Serialises the body of `item.edited`: the item as it is now, in the form in which matches have it. */
+export function editedBody(content: {
+  delivery_id: string
+  monitor_id: string
+  row: object
+  detected_at: number
+}): Uint8Array {
+  const { delivery_id, monitor_id, row, detected_at } = content
+  const body = {
+    delivery_id,
+    monitor_id,
+    count: 1,
+    grouped: false,
+    items: [row],
+    type: 'item.edited',
+    detected_at: iso(detected_at),
+  }
+  return new TextEncoder().encode(JSON.stringify(body))
 }
 
 const ID_LENGTH = 22

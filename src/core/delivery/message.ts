@@ -28,6 +28,10 @@ export type DeliveryMessage = {
   delivery_id: string
   monitor_id: string
   items: DisplayItem[]
+  /** Monitor and number of matches; null for a single match. */
+  heading: string | null
+  /** Period of a digest; null for other deliveries. */
+  period: string | null
   test: boolean
 }
 
@@ -64,6 +68,10 @@ const bodySchema = once(() => {
     monitor_id: text,
     items: z.array(item).catch([]),
     test: z.boolean().catch(false),
+    digest: z
+      .looseObject({ monitor_name: textOrNull, from: text, to: text, time_zone: text })
+      .nullable()
+      .catch(null),
     alarm: z.looseObject({ title: text, message: text }).nullable().catch(null),
   })
 })
@@ -71,11 +79,35 @@ type Item = z.infer<ReturnType<typeof bodySchema>>['items'][number]
 
 /** Parses the frozen body of a delivery for display. */
 export function readMessage(body: Uint8Array, options: DisplayOptions): DeliveryMessage {
-  const { delivery_id, monitor_id, items, test, alarm } = bodySchema().parse(
+  const { delivery_id, monitor_id, items, test, digest, alarm } = bodySchema().parse(
     JSON.parse(new TextDecoder().decode(body)),
   )
   const shown = alarm === null ? items.map((item) => toDisplayItem(item, options)) : [notice(alarm)]
-  return { delivery_id, monitor_id, items: shown, test }
+  return { delivery_id, monitor_id, items: shown, ...headingOf(shown.length, digest), test }
+}
+
+type Digest = { monitor_name: string | null; from: string; to: string; time_zone: string }
+
+function headingOf(
+  count: number,
+  digest: Digest | null,
+): Pick<DeliveryMessage, 'heading' | 'period'> {
+  if (digest === null) return { heading: count > 1 ? `${count} new matches` : null, period: null }
+  const { monitor_name, from, to, time_zone } = digest
+  const name = monitor_name === null ? 'Digest' : `Digest of ${monitor_name}`
+  const format = new Intl.DateTimeFormat('en-GB', {
+    weekday: 'short',
+    day: 'numeric',
+    month: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+    timeZone: time_zone,
+  })
+  const at = (instant: string) => format.format(new Date(instant))
+  return {
+    heading: `${name}: ${count} ${count === 1 ? 'match' : 'matches'}`,
+    period: `${at(from)} to ${at(to)} (${time_zone})`,
+  }
 }
 
 /** An alarm as every target displays it: like an item without author, place and address. */

@@ -1,4 +1,8 @@
+import { publicKeyOf, signBytes } from '../certificate/signed.ts'
+
 const PREFIX = 'whsec_'
+const PRIVATE = 'whsk_'
+const PUBLIC = 'whpk_'
 const SECRET_BYTES = 32
 
 /**
@@ -9,6 +13,45 @@ export function toSecret(bytes: Uint8Array): string {
   if (bytes.length !== SECRET_BYTES) throw new RangeError(`a secret is ${SECRET_BYTES} bytes`)
   return PREFIX + Buffer.from(bytes).toString('base64')
 }
+
+/** Kinds of signatures of a target: HMAC alone, or an Ed25519 signature beside it. */
+export const SIGNATURES = ['v1', 'v1a'] as const
+export type Signature = (typeof SIGNATURES)[number]
+
+/** A new secret of a target. Stored, sealed, as one text: it is rotated, and overlaps, with its private key. */
+export type TargetSecret = {
+  /** The part that is shown once. */
+  secret: string
+  stored: string
+  /** 32 bytes; null without an asymmetric signature. */
+  public_key: Uint8Array | null
+}
+
+/**
+ * A secret from random bytes of its own, with a private key if deliveries are to have an asymmetric signature. The key
+ * belongs to one target: with a key of the whole instance, a customer could have any body signed for the receiver of another.
+ */
+export function newTargetSecret(
+  random: { bytes(count: number): Uint8Array },
+  is_asymmetric: boolean,
+): TargetSecret {
+  const secret = toSecret(random.bytes(SECRET_BYTES))
+  return is_asymmetric
+    ? withSigningKey(secret, random.bytes(SECRET_BYTES))
+    : { secret, stored: secret, public_key: null }
+}
+
+/** Adds a private key to a stored secret, or removes the one that it has: `seed` null. */
+export function withSigningKey(stored: string, seed: Uint8Array | null): TargetSecret {
+  const [secret = ''] = stored.split(' ')
+  if (seed === null) return { secret, stored: secret, public_key: null }
+  const key = PRIVATE + Buffer.from(seed).toString('base64')
+  return { secret, stored: `${secret} ${key}`, public_key: new Uint8Array(publicKeyOf(seed)) }
+}
+
+/** Encodes a public key of 32 bytes as Standard Webhooks does: `whpk_` and base64. */
+export const toPublicKey = (bytes: Uint8Array): string =>
+  PUBLIC + Buffer.from(bytes).toString('base64')
 
 /**
  * Header x-service-signature: `t=<unix seconds>,v1=<hex>`, an HMAC-SHA256 of the timestamp, a dot
@@ -36,9 +79,19 @@ export function signStandard(
 }
 
 /**
+ * Asymmetric signature of Standard Webhooks: `v1a,<base64>`, Ed25519 over the same bytes as `v1`.
+ * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+ */
+function signAsymmetric(key: string, id: string, timestamp_s: number, body: Uint8Array): string {
+  const seed = Buffer.from(key.slice(PRIVATE.length), 'base64')
+  const signed = Buffer.concat([Buffer.from(`${id}.${timestamp_s}.`), body])
+  return `v1a,${signBytes(seed, signed).toString('base64')}`
+}
+
+/**
  * Headers that let a receiver verify sender, time and id of a body. With `old_secret` each
  * signature header has two values, the newer first, so that a receiver with either secret can
- * verify.
+ * verify. A stored secret with a private key adds `v1a` to `webhook-signature`.
  */
 export function signedHeaders(
   secret: string,
@@ -47,7 +100,9 @@ export function signedHeaders(
   body: Uint8Array,
   old_secret: string | null = null,
 ): Record<string, string> {
-  const secrets = old_secret === null ? [secret] : [secret, old_secret]
+  const stored = (old_secret === null ? [secret] : [secret, old_secret]).map((it) => it.split(' '))
+  const secrets = stored.map(([text = '']) => text)
+  const keys = stored.flatMap(([, key]) => key ?? [])
   const macs = secrets.map((it) => sign(it, timestamp_s, body).split(',')[1])
   return {
     'x-service-signature': [`t=${timestamp_s}`, ...macs].join(','),
@@ -55,6 +110,9 @@ export function signedHeaders(
     'x-service-delivery-id': id,
     'webhook-id': id,
     'webhook-timestamp': String(timestamp_s),
-    'webhook-signature': secrets.map((it) => signStandard(it, id, timestamp_s, body)).join(' '),
+    'webhook-signature': [
+      ...secrets.map((it) => signStandard(it, id, timestamp_s, body)),
+      ...keys.map((it) => signAsymmetric(it, id, timestamp_s, body)),
+    ].join(' '),
   }
 }

@@ -16,6 +16,25 @@ export const WEBHOOK_KINDS = [
  */
 export type WebhookKind = (typeof WEBHOOK_KINDS)[number]
 
+/** Events that a target may receive: matches always, the others about items that it had received. */
+export const WEBHOOK_EVENTS = ['match', 'item.deleted', 'item.edited'] as const
+export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
+/** Kinds that take events about items: their receivers are programs. */
+const EVENT_KINDS: readonly WebhookKind[] = ['webhook', 'mqtt']
+
+/** Form of a list of events, for error messages. */
+export const EVENTS_FORM = `events must be a list of ${WEBHOOK_EVENTS.join(', ')}, with match; kinds other than ${EVENT_KINDS.join(' and ')} take match alone`
+
+/** The events of a target in their order, each once; null if it cannot take them. */
+export function settleEvents(
+  kind: WebhookKind,
+  events: readonly WebhookEvent[],
+): WebhookEvent[] | null {
+  const chosen = WEBHOOK_EVENTS.filter((it) => events.includes(it))
+  const is_allowed = chosen.length === 1 || EVENT_KINDS.includes(kind)
+  return chosen.includes('match') && is_allowed ? chosen : null
+}
+
 /**
  * Chat services, recognised by host and path. Such an address is a secret: it is enough to post
  * there.

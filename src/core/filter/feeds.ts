@@ -1,4 +1,5 @@
 import { invalid } from '../base/errors.ts'
+import { meant } from '../base/text.ts'
 import type { Item } from '../forum/items.ts'
 import { hasMainSource, type Naming, sourceNames } from '../forum/naming.ts'
 import { parseCommunityName } from '../forum/permalink.ts'
@@ -74,7 +75,7 @@ export function checkSources(
   if (unknown.length > 0)
     throw invalid(
       'filter_spec.source',
-      `filter_spec.source: ${unknown.join(', ')} cannot be monitored; the sources are ${sourceNames(words, configured)}`,
+      `filter_spec.source: ${unknown.join(', ')} cannot be monitored; the sources are ${sourceNames(words, configured)}${meant(unknown[0] ?? '', configured)}`,
     )
   const sources = named.flatMap((it) => streams.get(it) ?? [])
   if (sources.length === 0) return

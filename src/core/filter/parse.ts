@@ -2,7 +2,7 @@ import * as z from 'zod'
 
 import { ApiError, withAllFields } from '../base/errors.ts'
 import { isObject } from '../base/object.ts'
-import { nearest } from '../base/text.ts'
+import { meant } from '../base/text.ts'
 import { LANGUAGE_CODES } from '../enrichment/language.ts'
 import { INTENTS } from '../enrichment/lexicon/cues.ts'
 import { SENTIMENT_LABELS } from '../enrichment/sentiment.ts'
@@ -287,11 +287,9 @@ function checkFieldNames(value: Record<string, unknown>, words: Naming): void {
   const fields = FILTER_FIELDS.map((it) => wireName(it, words))
   for (const name of Object.keys(value))
     if (!fields.includes(name)) {
-      const near = nearest(name, fields)
-      const meant = near === null ? '' : `; did you mean ${near}?`
       throw wrong(
         { name: name === '' ? '""' : name, value: value[name] },
-        `is not a field of filter_spec${meant}; the fields are ${fields.join(', ')}`,
+        `is not a field of filter_spec${meant(name, fields)}; the fields are ${fields.join(', ')}`,
       )
     }
 }

@@ -224,6 +224,13 @@ export type Item = ((Post & { kind: 'post' }) | (Comment & { kind: 'comment' }))
   [MORE_PLACES]?: readonly string[] | null
 }
 
+/**
+ * Present state of an item, by a clear statement of its source. `absent`: the source answers that it has no such item for
+ * this reader. `author_gone`: its author's account was deleted, its text stays.
+ */
+export type ItemState =
+  { state: 'live'; item: Item; author_gone: boolean } | { state: 'deleted' | 'removed' | 'absent' }
+
 /** Name of the source of `[platform]`. */
 export const MAIN = 'main'
 

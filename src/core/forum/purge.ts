@@ -1,3 +1,5 @@
+import { itemKey, MAIN } from './items.ts'
+
 /** Author or item to erase. An item has its id without prefix, and its kind if the id had one. */
 export type Purged =
   /** `posts`: ids of this author's posts, whose titles appear on other users' comments. */
@@ -10,7 +12,16 @@ type Row = Readonly<Record<string, unknown>>
  * Fields that are not content: ids, kind, subforum and time are retained. `subforum` applies by its
  * configured word, too.
  */
-const RETAINED_FIELDS = new Set(['id', 'name', 'kind', 'created', 'post_id', 'parent_id', 'method'])
+const RETAINED_FIELDS = new Set([
+  'id',
+  'name',
+  'kind',
+  'source',
+  'created',
+  'post_id',
+  'parent_id',
+  'method',
+])
 const GONE = '[purged]'
 
 /** Parses `t3_abc`, `t1_abc` or a bare id; null if malformed. */
@@ -28,9 +39,61 @@ export function parseItemId(text: string): (Purged & { by: 'item' }) | null {
 export function purgeItem(item: Row, purged: Purged, community: string): Row {
   if (isMeant(item, purged)) return { ...blanked(item, community), author: GONE }
   if (!isUnder(item['post_id'], purged)) return item
+  return withoutTitle(item)
+}
+
+/** Keys of items to erase, and of items of which the author alone is erased. */
+export type Erasure = { items: ReadonlySet<string>; authors: ReadonlySet<string> }
+
+/** Erased form of a stored row, in its public form: the same object if it is not affected. */
+export function eraseRow(row: Row, { items, authors }: Erasure, community: string): Row {
+  const key = keyOfRow(row)
+  if (key !== null && items.has(key)) return { ...blanked(row, community), author: GONE }
+  const thread = threadOfRow(row)
+  const untitled = thread !== null && items.has(thread) ? withoutTitle(row) : row
+  return key !== null && authors.has(key) ? withoutAuthor(untitled, community) : untitled
+}
+
+/** True for a row that {@link eraseRow} has erased, or {@link purgeItem}. */
+export const isErasedRow = (row: Row): boolean => row['author'] === GONE
+
+const sourceOf = (row: Row): string | undefined => {
+  const { source } = row
+  return typeof source === 'string' && source !== MAIN ? source : undefined
+}
+
+/** Key of a stored row; null if it has no name. */
+export function keyOfRow(row: Row): string | null {
+  const { name } = row
+  return typeof name === 'string' ? itemKey({ name, source: sourceOf(row) }) : null
+}
+
+/** Key of the post that a stored comment is under; null for a post. */
+function threadOfRow(row: Row): string | null {
+  const { post_id } = row
+  if (typeof post_id !== 'string' || post_id === '') return null
+  return itemKey({ name: `t3_${post_id}`, source: sourceOf(row) })
+}
+
+function withoutAuthor(row: Row, community: string): Row {
+  const { author, [community]: place } = row
+  // The page of an account is a place of its own, whose name and paths contain that of the account.
+  const own_page =
+    typeof author === 'string' &&
+    typeof place === 'string' &&
+    place.toLowerCase() === `u_${author}`.toLowerCase()
+  return {
+    ...row,
+    author: '[deleted]',
+    ...('author_info' in row && { author_info: { fullname: null, flair: null, premium: null } }),
+    ...(own_page && { [community]: '', permalink: '', url: '' }),
+  }
+}
+
+function withoutTitle(row: Row): Row {
   // A comment's addresses contain its thread's title.
-  const titled = ['link_title', 'link_url', 'permalink', 'url'].filter((name) => name in item)
-  return { ...item, ...Object.fromEntries(titled.map((name) => [name, ''])) }
+  const titled = ['link_title', 'link_url', 'permalink', 'url'].filter((name) => name in row)
+  return { ...row, ...Object.fromEntries(titled.map((name) => [name, ''])) }
 }
 
 function isUnder(post_id: unknown, purged: Purged): boolean {
@@ -40,8 +103,13 @@ function isUnder(post_id: unknown, purged: Purged): boolean {
 }
 
 function isMeant(item: Row, purged: Purged): boolean {
-  if (purged.by === 'author')
-    return typeof item['author'] === 'string' && item['author'].toLowerCase() === purged.name
+  return purged.by === 'author'
+    ? typeof item['author'] === 'string' && item['author'].toLowerCase() === purged.name
+    : isItemRow(item, purged)
+}
+
+/** True for a row of the item. */
+export function isItemRow(item: Row, purged: Purged & { by: 'item' }): boolean {
   if (item['id'] !== purged.id) return false
   // Only comments have a `post_id`.
   const kind = 'post_id' in item ? 'comment' : 'post'

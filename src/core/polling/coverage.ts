@@ -184,7 +184,7 @@ export type Gap = {
 const UNANSWERED = 'unanswered'
 
 /** True for a gap of something that no check has read. */
-const isCut = ({ reason }: Pick<Gap, 'reason'>): boolean => reason !== UNANSWERED
+export const isCut = ({ reason }: Pick<Gap, 'reason'>): boolean => reason !== UNANSWERED
 
 /** `process_down` hides nothing by itself: if the next check reached its checkpoint, nothing was missed. */
 export type EventKind =
@@ -347,11 +347,24 @@ export function judgeAudits(
 
 const LISTING_PROOF = 'time_listing'
 
-const areChangesLate = ({ changes, interval_s }: StreamFacts, now: number): boolean =>
+const areChangesLate = (
+  { changes, interval_s }: Pick<StreamFacts, 'changes' | 'interval_s'>,
+  now: number,
+): boolean =>
   changes !== null &&
   (changes.dropped_24h > 0 ||
     (changes.oldest_at !== null &&
       now - changes.oldest_at > Math.max(CHANGE_MIN_MS, CHANGE_INTERVALS * interval_s * 1000)))
+
+/** True when a step has left nothing open that `judgeStreams` would report for its stream. */
+export const isStepComplete = (
+  step: Pick<StreamFacts, 'behind' | 'partial'> & { changes?: ChangesWaiting | null | undefined },
+  interval_s: number,
+  now: number,
+): boolean =>
+  step.behind === null &&
+  step.partial === null &&
+  !areChangesLate({ changes: step.changes ?? null, interval_s }, now)
 
 /** The worst of a monitor's streams, at `now` by our clock; null: all are complete up to where they were verified. */
 export function judgeStreams(

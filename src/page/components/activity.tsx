@@ -25,7 +25,7 @@ export function ActivityView({ path, linked }: { path: string; linked: boolean }
     <>
       <section aria-labelledby="day">
         <h2 id="day">The last 24 hours</h2>
-        <Charts hours={value.hours} linked={linked} />
+        <Charts hours={value.hours} />
       </section>
       <section aria-labelledby="newest">
         <h2 id="newest">Newest matches</h2>
@@ -35,7 +35,7 @@ export function ActivityView({ path, linked }: { path: string; linked: boolean }
   )
 }
 
-function Charts({ hours, linked }: { hours: readonly Hour[]; linked: boolean }) {
+function Charts({ hours }: { hours: readonly Hour[] }) {
   const times = hours.map(({ start }) => Date.parse(start) / 1000)
   const of = (figure: (hour: Hour) => number) => hours.map((hour) => figure(hour) || null)
   const sum = (figure: (hour: Hour) => number) =>
@@ -47,7 +47,7 @@ function Charts({ hours, linked }: { hours: readonly Hour[]; linked: boolean }) 
       <div class="charts">
         <figure>
           <figcaption>
-            <Link to={linked ? dashboardPath('monitors') : dashboardPath('customers')}>
+            <Link to={dashboardPath('monitors')}>
               {many(
                 sum((it) => it.matches),
                 'match',
@@ -66,13 +66,9 @@ function Charts({ hours, linked }: { hours: readonly Hour[]; linked: boolean }) 
         </figure>
         <figure>
           <figcaption>
-            <Link to={linked ? delivery('delivered') : dashboardPath('customers')}>
-              {many(delivered, 'delivery', 'deliveries')}
-            </Link>
+            <Link to={delivery('delivered')}>{many(delivered, 'delivery', 'deliveries')}</Link>
             {', '}
-            <Link to={linked ? delivery('dead') : dashboardPath('customers')}>
-              {count(failed)} failed
-            </Link>
+            <Link to={delivery('dead')}>{count(failed)} failed</Link>
           </figcaption>
           <Chart
             label="Deliveries by hour; the table below has the figures"

@@ -1,4 +1,4 @@
-import { formatDuration, words as inWords } from '../lib/format.ts'
+import { conditionName, formatDuration, words as inWords } from '../lib/format.ts'
 import type { Criterion, Why } from '../lib/types.ts'
 import { Badge } from './base/badge.tsx'
 import { sentence } from './base/notice.tsx'
@@ -32,7 +32,7 @@ export const ReasonsView = ({ items }: { items: Why['items'] }) => (
             keyOf={(c) => c.criterion}
             rows={it.criteria}
             columns={[
-              { title: 'Condition', kind: 'main', cell: (c) => inWords(c.criterion) },
+              { title: 'Condition', kind: 'main', cell: (c) => conditionName(c.criterion) },
               {
                 title: 'Verdict',
                 cell: (c) => <Badge tone={VERDICTS[c.verdict]}>{inWords(c.verdict)}</Badge>,

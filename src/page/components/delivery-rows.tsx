@@ -77,6 +77,7 @@ export function DeliveryRows({ rows, nameOf, targetOf }: DeliveryRowsProps) {
           : []),
         {
           title: 'State',
+          kind: 'name',
           cell: (it) => (
             <>
               <DeliveryBadge status={stateOf(it)} />
@@ -85,7 +86,7 @@ export function DeliveryRows({ rows, nameOf, targetOf }: DeliveryRowsProps) {
               )}
               {it.next_attempt_at !== null && (
                 <span class="quiet small-text block">
-                  next attempt <Time at={it.next_attempt_at} />
+                  next attempt <Time at={it.next_attempt_at} close="now" />
                 </span>
               )}
             </>

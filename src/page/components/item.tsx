@@ -21,6 +21,14 @@ export function Outward({ url, own = false, children }: OutwardProps) {
 const TITLE_MAX = 300
 const EXCERPT_MAX = 280
 
+/** Text without its line breaks, and without the markup that only spoils reading it: links, quotes, headings. */
+const plainText = (markdown: string): string =>
+  markdown
+    .replace(/\[([^\][]*)\]\([^()\s]*\)/g, '$1')
+    .replace(/^\s*(?:>|#{1,6}(?= ))\s?/gm, '')
+    .replace(/\s+/g, ' ')
+    .trim()
+
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /** The title of a post or comment in a list. */
@@ -63,7 +71,9 @@ function Marked({ text, terms }: { text: string; terms: RegExp | null }) {
 /** A post or comment. Platform content is rendered as plain text only. */
 export function ItemView({ item }: { item: Item }) {
   const { words } = useCurrentUser()
-  const excerpt = textOf(item.body) || textOf(item.text)
+  const text = plainText(textOf(item.body) || textOf(item.text))
+  // A title that repeats the text says all of it.
+  const excerpt = text === textOf(item.title).trim() ? '' : text
   const place = textOf(item[words.community])
   const terms = item.enrichment?.relevance.matched_terms ?? []
   const marked = termsOf(terms)

@@ -65,6 +65,8 @@ const OF_OPERATOR: readonly Entry[] = [
   { at: 'sources', label: 'Sources', icon: 'sources' },
   { at: 'pool', label: 'Pool', icon: 'pool' },
   { at: 'customers', label: 'Customers', icon: 'customers' },
+  { at: 'monitors', label: 'Monitors', icon: 'monitors' },
+  { at: 'deliveries', label: 'Deliveries', icon: 'deliveries' },
   { at: 'drafts', label: 'Drafts', icon: 'drafts' },
   { at: 'feedback', label: 'Feedback', icon: 'feedback' },
   { at: 'audit', label: 'Audit', icon: 'audit' },

@@ -21,17 +21,14 @@ export const Tiles = ({ tiles, busy = false }: { tiles: readonly Tile[]; busy?: 
   </dl>
 )
 
-const customers = (having: string) =>
-  dashboardPath('customers') + (having === '' ? '' : `?having=${having}`)
+const deliveries = (status: string) => `${dashboardPath('deliveries')}?status=${status}`
 
 /** The counters of the last minute, and the deliveries that are to be sent. */
 export function LiveTiles({ snapshot, more = [] }: { snapshot: Snapshot | null; more?: Tile[] }) {
   const of_customer = useCurrentUser().role === 'customer'
   const minute = snapshot?.last_minute
-  const deliveries = (status: string, having = '') =>
-    of_customer ? `${dashboardPath('deliveries')}?status=${status}` : customers(having)
   const polls = dashboardPath(of_customer ? 'monitors' : 'sources')
-  const usage = of_customer ? dashboardPath('usage') : customers('')
+  const usage = dashboardPath(of_customer ? 'usage' : 'customers')
   const failed = minute?.failed ?? 0
   const retrying = snapshot?.retrying ?? 0
   return (
@@ -51,12 +48,12 @@ export function LiveTiles({ snapshot, more = [] }: { snapshot: Snapshot | null; 
         {
           title: 'Waiting',
           figure: count(snapshot?.waiting),
-          to: deliveries('pending', 'waiting'),
+          to: deliveries('waiting'),
         },
         {
           title: 'Retrying',
           figure: count(snapshot?.retrying),
-          to: deliveries('pending', 'retrying'),
+          to: deliveries('retrying'),
           tone: retrying > 0 ? 'warn' : null,
         },
         { title: 'Reads', figure: count(minute?.reads), to: usage },

@@ -1,6 +1,7 @@
 import { useQuery } from '../hooks/use-query.ts'
 import { many } from '../lib/format.ts'
 import type { Tone } from '../lib/monitor-status.ts'
+import { errorReason } from '../lib/reasons.ts'
 import { dashboardPath, Link } from '../lib/route.tsx'
 import type { Problem, ProblemReport } from '../lib/types.ts'
 import { Badge } from './base/badge.tsx'
@@ -15,16 +16,20 @@ const TONES: { [severity: string]: readonly [Tone, string] } = {
   info: ['quiet', 'To do'],
 }
 
+/** A page that opens the dialog of an object. */
+const opened = (page: string, dialog: string, of: string) =>
+  `${dashboardPath(page)}?${dialog}=${encodeURIComponent(of)}`
+
 /** Pages of a customer where a problem is shown and solved. */
 const OF_CUSTOMER: { [kind: string]: (subject: string) => string } = {
   source_unreachable: () => dashboardPath('monitors'),
   feed_behind: () => dashboardPath('monitors'),
-  webhook_failing: () => dashboardPath('webhooks'),
-  webhook_retrying: () => dashboardPath('webhooks'),
+  webhook_failing: (id) => opened('webhooks', 'edit', id),
+  webhook_retrying: (id) => opened('webhooks', 'edit', id),
   webhook_paused: () => dashboardPath('webhooks'),
-  webhook_off: () => dashboardPath('webhooks'),
+  webhook_off: (id) => opened('webhooks', 'edit', id),
   webhook_unconfirmed: () => dashboardPath('webhooks'),
-  monitor_stopped: (id) => dashboardPath('monitors', id),
+  monitor_stopped: (id) => dashboardPath('monitors', id, 'edit'),
   monitors_paused: () => dashboardPath('monitors'),
   daily_ceiling: () => `${dashboardPath('deliveries')}?status=suppressed`,
   credits_used_up: () => dashboardPath('usage'),
@@ -37,7 +42,6 @@ const OF_OPERATOR: { [kind: string]: string } = {
   feed_behind: 'sources',
   access_ends: 'sources',
   reads_degraded: 'sources',
-  account_unusable: 'pool',
   proxy_failing: 'pool',
   daily_ceiling: 'customers',
   drafts_waiting: 'drafts',
@@ -49,8 +53,12 @@ const customerPath = ({ kind, subject }: Problem): string =>
   OF_CUSTOMER[kind]?.(subject?.id ?? '') ?? dashboardPath()
 
 /** The page of the operator where a problem is shown. */
-export function operatorPath({ kind, customer }: Problem): string {
-  if (customer) return dashboardPath('customers', customer.id)
+export function operatorPath({ kind, customer, subject }: Problem): string {
+  if (customer)
+    return (
+      dashboardPath('customers', customer.id) + (kind === 'credits_used_up' ? '?do=credits' : '')
+    )
+  if (kind === 'account_unusable') return opened('pool', 'login', subject?.name ?? '')
   const page = OF_OPERATOR[kind]
   return page === undefined ? dashboardPath() : dashboardPath(page)
 }
@@ -98,14 +106,20 @@ function summaryOf({ status, problems }: ProblemReport): string {
   return `${many(count, 'thing needs', 'things need')} attention`
 }
 
+/** The message, with words in place of the error of deliveries at its end. */
+const withReason = ({ kind, message }: Problem): string =>
+  !kind.startsWith('webhook_')
+    ? message
+    : message.replace(/\((\w+)\)$/, (_, code: string) => `(${errorReason(code)})`)
+
 function ProblemLine({ problem, path }: { problem: Problem; path: string }) {
-  const { severity, since, message, fix } = problem
+  const { severity, since, fix } = problem
   const [tone, word] = TONES[severity] ?? ['plain', severity]
   return (
     <>
       <Badge tone={tone}>{word}</Badge>
       <span class="problem">
-        <Link to={path}>{message}</Link>
+        <Link to={path}>{withReason(problem)}</Link>
         {since !== null && (
           <span class="quiet">
             {' '}

@@ -38,9 +38,10 @@ export function formParts({ communities, community }: UserSession['words']): For
         {
           name: 'kind',
           label: 'Items',
+          hint: 'For chosen threads the default is comments.',
           kind: 'one',
           options: [
-            ['', 'default: posts, or the comments of chosen threads'],
+            ['', 'default: posts'],
             ['post', 'posts'],
             ['comment', 'comments'],
             ['both', 'posts and comments'],

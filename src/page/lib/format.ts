@@ -25,12 +25,12 @@ const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['minute', 60_000],
 ]
 
-/** Formats an instant relative to `now`, both in epoch ms: '3 minutes ago', 'in 2 hours', 'just now'. */
-export function since(at: number, now: number): string {
+/** Formats an instant relative to `now`, both in epoch ms: '3 minutes ago', 'in 2 hours'; `close` within 10 s. */
+export function since(at: number, now: number, close = 'just now'): string {
   const away = at - now
   for (const [unit, length] of STEPS)
     if (Math.abs(away) >= length) return relative.format(Math.trunc(away / length), unit)
-  return Math.abs(away) < 10_000 ? 'just now' : relative.format(Math.trunc(away / 1000), 'second')
+  return Math.abs(away) < 10_000 ? close : relative.format(Math.trunc(away / 1000), 'second')
 }
 
 /** Formats an instant (epoch ms) in full, in the time zone of the browser. */
@@ -52,6 +52,9 @@ export const words = (code: string): string => {
   const text = code.replaceAll('_', ' ')
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
+
+/** Formats the name of a filter's condition: `include_any` as 'Include any'. */
+export const conditionName = (field: string): string => (field === 'q' ? 'Query' : words(field))
 
 /** Truncates a text to `most` code points, including the ellipsis. */
 export function ellipsize(text: string, most: number): string {

@@ -59,6 +59,20 @@ export function useRoute(): PageRoute {
   return place
 }
 
+/** The object whose dialog a parameter of the URL opens; null: none. `close` takes it out of the URL. */
+export function useDialogOf(name: string): { of: string | null; close: () => void } {
+  const { query } = useRoute()
+  return {
+    of: query.get(name),
+    close() {
+      const url = new URL(location.href)
+      if (!url.searchParams.has(name)) return
+      url.searchParams.delete(name)
+      go(url.pathname + url.search, { replace: true })
+    },
+  }
+}
+
 type LinkProps = { to: string; class?: string; current?: boolean; children: ComponentChildren }
 
 /** A link to another page of the dashboard; opening it in a new tab loads it as usual. */

@@ -164,6 +164,9 @@ export type Account = {
   blocked_24h: number | null
 }
 
+/** An account after its credentials were checked. */
+export type AccountChecked = { id: string; name: string; status: string; reason: string | null }
+
 /** The accounts and proxies of the pool, and whether anonymous reads are allowed. */
 export type Pool = {
   accounts: Account[]
@@ -182,12 +185,66 @@ export type Pool = {
 /** A source as its operator sees it. */
 export type OperatedSource = Source & {
   requests_per_minute: number | null
+  origin: 'file' | 'added' | 'removed'
+  account_by: 'password' | 'permission' | null
+  account_at: string | null
   feeds: number
   last_check_at: string | null
   lag_s: number | null
   partial: string | null
   open_gaps: number
   last_fault: { fault: string; at: string } | null
+}
+
+/** The sources; `waiting`: those that the next start of the daemon reads. */
+export type OperatedSources = {
+  sources: OperatedSource[]
+  waiting: { name: string; kind: string; base_url: string; created_at: string }[]
+}
+
+/** The answer of a source about itself. */
+export type SourceTested = {
+  ok: boolean
+  fault: string | null
+  title: string | null
+  version: string | null
+  notes: string[]
+}
+
+type Named = { id: string; name: string | null }
+
+/** Monitors of all customers. */
+export type InstanceMonitors = {
+  monitors: {
+    id: string
+    name: string | null
+    customer: Named
+    status: string
+    pause_reason: string | null
+    cadence_s: number
+    feeds: number
+    last_match_at: string | null
+    created_at: string
+  }[]
+  next_cursor: string | null
+}
+
+/** Deliveries of all customers, without their content. */
+export type InstanceDeliveries = {
+  deliveries: {
+    delivery_id: string
+    customer: Named
+    monitor: Named
+    webhook: (Named & { kind: string; host: string }) | null
+    status: string
+    attempts: number
+    reason: string | null
+    next_attempt_at: string | null
+    delivered_at: string | null
+    created_at: string
+  }[]
+  searched_to: string | null
+  next_cursor: string | null
 }
 
 /** A customer in the operator's list. */

@@ -154,6 +154,9 @@ export function CustomerPage({ id }: { id: string }) {
   )
 }
 
+const deliveriesOf = (customer: string, status: string) =>
+  `${dashboardPath('deliveries')}?customer=${encodeURIComponent(customer)}&status=${status}`
+
 type SectionsProps = { customer: CustomerInFull; again: () => void }
 
 function CustomerSections({ customer, again }: SectionsProps) {
@@ -177,10 +180,15 @@ function CustomerSections({ customer, again }: SectionsProps) {
             { title: 'Monitors', figure: count(monitors.length), to: '#monitors' },
             { title: 'Webhooks', figure: count(webhooks.length), to: '#webhooks' },
             { title: 'Keys', figure: count(keys.length), to: '#keys' },
-            { title: 'Waiting', figure: count(deliveries.waiting) },
+            {
+              title: 'Waiting',
+              figure: count(deliveries.waiting),
+              to: deliveriesOf(customer.id, 'waiting'),
+            },
             {
               title: 'Retrying',
               figure: count(deliveries.retrying),
+              to: deliveriesOf(customer.id, 'retrying'),
               tone: deliveries.retrying > 0 ? 'warn' : null,
             },
           ]}

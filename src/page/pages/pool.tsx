@@ -11,8 +11,9 @@ import { useQuery } from '../hooks/use-query.ts'
 import { postJson } from '../lib/api.ts'
 import { count, words as inWords } from '../lib/format.ts'
 import type { Tone } from '../lib/monitor-status.ts'
+import { dashboardPath, go, Link, useDialogOf } from '../lib/route.tsx'
 import type { Account, Pool } from '../lib/types.ts'
-import { AddAccount } from './operator/account-add.tsx'
+import { AddAccount, LoginDialog, RemoveAccountDialog } from './operator/account-actions.tsx'
 
 const REFRESH_MS = 10_000
 
@@ -21,6 +22,8 @@ export function PoolPage() {
   const pool = useQuery<Pool>('/operator/pool', { every_ms: REFRESH_MS })
   const { accounts = [], proxies = [], anonymous } = pool.value ?? {}
   const waiting = accounts.filter((it) => it.needs_login)
+  const login = useDialogOf('login')
+  const to_login = accounts.find(({ name }) => name === login.of)
   return (
     <PageLayout
       title="Pool"
@@ -32,9 +35,13 @@ export function PoolPage() {
       {waiting.length > 0 && (
         <Notice tone="warn">
           <p>
-            {waiting.map((it) => it.name).join(', ')} {waiting.length === 1 ? 'needs' : 'need'} a
-            new login, on the machine of the daemon:{' '}
-            <code>forumd account login {waiting.length === 1 ? waiting[0]?.name : 'NAME'}</code>
+            {waiting.map(({ id, name }, at) => (
+              <span key={id}>
+                {at > 0 && ', '}
+                <Link to={loginPath(name)}>{name}</Link>
+              </span>
+            ))}{' '}
+            {waiting.length === 1 ? 'needs' : 'need'} a new login.
           </p>
         </Notice>
       )}
@@ -48,7 +55,7 @@ export function PoolPage() {
       {pool.value && accounts.length === 0 && (
         <EmptyState title="No accounts yet">
           <p>
-            Add one by the cookies of your own browser. Passwords and applications are added on the
+            Add one by the cookies of your own browser, a password or an OAuth application. On the
             daemon's host: <code>forumd account add NAME</code>
           </p>
         </EmptyState>
@@ -83,9 +90,12 @@ export function PoolPage() {
           />
         </section>
       )}
+      {to_login && <LoginDialog account={to_login} close={login.close} again={pool.again} />}
     </PageLayout>
   )
 }
+
+const loginPath = (name: string) => `${dashboardPath('pool')}?login=${encodeURIComponent(name)}`
 
 function accountStatus(account: Account): { tone: Tone; word: string } {
   if (account.paused) return { tone: 'quiet', word: 'Paused' }
@@ -111,6 +121,7 @@ function AccountCard({ account, again }: { account: Account; again: () => void }
   const { id, name, kind, paused, budget } = account
   const action = useAction()
   const [tested, setTested] = useState<Tested | null>(null)
+  const [removing, setRemoving] = useState(false)
   const { tone, word } = accountStatus(account)
   const at = `/operator/pool/${encodeURIComponent(id)}`
   async function flip() {
@@ -161,7 +172,25 @@ function AccountCard({ account, again }: { account: Account; again: () => void }
         <button type="button" disabled={action.busy} onClick={() => void flip()}>
           {paused ? 'Resume' : 'Pause'}
         </button>
+        <button
+          type="button"
+          aria-label={`Sign in ${name}`}
+          onClick={() => go(loginPath(name), { replace: true })}
+        >
+          Sign in
+        </button>
+        <button
+          type="button"
+          class="danger-quiet"
+          aria-label={`Remove ${name}`}
+          onClick={() => setRemoving(true)}
+        >
+          Remove
+        </button>
       </div>
+      {removing && (
+        <RemoveAccountDialog account={account} close={() => setRemoving(false)} again={again} />
+      )}
     </li>
   )
 }

@@ -7,32 +7,59 @@ import { useQuery } from '../hooks/use-query.ts'
 import { count, formatDuration, many } from '../lib/format.ts'
 import type { Tone } from '../lib/monitor-status.ts'
 import { capabilityText, partialText, proofText, sourceFault } from '../lib/sources.ts'
-import type { OperatedSource } from '../lib/types.ts'
+import type { OperatedSource, OperatedSources } from '../lib/types.ts'
+import { AddSource, RemoveSource, SourceActions } from './operator/source-actions.tsx'
 
 const REFRESH_MS = 10_000
 const DAY_MS = 86_400_000
+/** The source of `[platform]`, whose accounts are those of the pool. */
+const MAIN = 'main'
 /** The end of access is a warning from this many days before. */
 const WARN_DAYS = 60
 
 /** The sources: what each can do, how far its monitors are, and its last fault. */
 export function SourcesPage() {
-  const { value, failure, again } = useQuery<{ sources: OperatedSource[] }>('/operator/sources', {
+  const { value, failure, again } = useQuery<OperatedSources>('/operator/sources', {
     every_ms: REFRESH_MS,
   })
-  const sources = value?.sources ?? []
+  const { sources = [], waiting = [] } = value ?? {}
   const known = [...new Set(sources.flatMap((it) => it.capabilities))]
   return (
-    <PageLayout title="Sources" lead="The forums that this daemon reads.">
+    <PageLayout
+      title="Sources"
+      lead="The forums that this daemon reads."
+      beside={value && <AddSource again={again} />}
+    >
       <ErrorNotice failure={failure} again={again} />
       {value === undefined && failure === null && <Skeleton rows={4} />}
       <ul class="cards">
         {sources.map((it) => (
-          <SourceCard key={it.name} source={it} known={known} />
+          <SourceCard key={it.name} source={it} known={known} again={again} />
+        ))}
+        {waiting.map((it) => (
+          <li key={it.name} class="card">
+            <div class="card-head">
+              <h2>{it.name}</h2>
+              <Badge tone="warn">Needs a restart</Badge>
+            </div>
+            <p class="quiet small-text facts">
+              <span>{it.kind}</span>
+              {it.base_url !== '' && <span>{it.base_url}</span>}
+              <span>
+                added <Time at={it.created_at} />
+              </span>
+            </p>
+            <p>Restart the daemon: it reads this source from then on.</p>
+            <div class="actions">
+              <RemoveSource name={it.name} feeds={0} again={again} />
+            </div>
+          </li>
         ))}
       </ul>
       <p class="quiet">
-        On the daemon's host, <code>forumd source add NAME KIND ADDRESS</code> adds one, and{' '}
-        <code>forumd source test</code> requests each once.
+        A source of the configuration file is changed and removed there, in its{' '}
+        <code>[[source]]</code> table. On the daemon's host,{' '}
+        <code>forumd source add NAME KIND ADDRESS</code> adds one to the file.
       </p>
     </PageLayout>
   )
@@ -50,7 +77,15 @@ function statusOf({ reachable, last_fault, open_gaps, partial }: OperatedSource)
     : { tone: 'plain', word: 'Reachable' }
 }
 
-function SourceCard({ source, known }: { source: OperatedSource; known: readonly string[] }) {
+type SourceCardProps = { source: OperatedSource; known: readonly string[]; again: () => void }
+
+const ORIGINS = {
+  file: 'the configuration file',
+  added: 'added in the dashboard',
+  removed: 'removed: it ends with the next start of the daemon',
+}
+
+function SourceCard({ source, known, again }: SourceCardProps) {
   const { tone, word } = statusOf(source)
   const { name, kind, url, capabilities, requests_per_minute, feeds, last_fault } = source
   const lacking = known.filter((it) => !capabilities.includes(it))
@@ -67,6 +102,7 @@ function SourceCard({ source, known }: { source: OperatedSource; known: readonly
       <EndNotice at={source.ends_at} />
       <Facts
         rows={[
+          ['Origin', ORIGINS[source.origin]],
           ['Requests', requestsText(requests_per_minute)],
           ['Feeds', feeds === 0 ? 'no monitor watches it' : count(feeds)],
           feeds === 0 ? null : ['Last poll', <Time key="poll" at={source.last_check_at} />],
@@ -76,6 +112,18 @@ function SourceCard({ source, known }: { source: OperatedSource; known: readonly
             ? ['Monitors', 'cannot be monitored']
             : ['Proof', proofText(source.proof)],
           source.partial === null ? null : ['Not proved', partialText(source.partial)],
+          source.account_by === null
+            ? null
+            : [
+                'Your account',
+                source.account_at === null ? (
+                  'none: approved drafts cannot be sent'
+                ) : (
+                  <>
+                    connected <Time at={source.account_at} />
+                  </>
+                ),
+              ],
           [
             'Last fault',
             last_fault === null ? (
@@ -102,6 +150,7 @@ function SourceCard({ source, known }: { source: OperatedSource; known: readonly
           </p>
         )}
       </details>
+      {name !== MAIN && <SourceActions source={source} again={again} />}
     </li>
   )
 }

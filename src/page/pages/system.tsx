@@ -65,10 +65,11 @@ export function SystemPage() {
 const LISTS: { [count: string]: string } = {
   streams: dashboardPath('sources'),
   feedback_new: dashboardPath('feedback'),
-  monitors_paused: `${dashboardPath('customers')}?having=monitors_paused`,
+  monitors: dashboardPath('monitors'),
+  monitors_paused: `${dashboardPath('monitors')}?status=paused`,
   webhooks_paused: `${dashboardPath('customers')}?having=webhooks_paused`,
-  waiting: `${dashboardPath('customers')}?having=waiting`,
-  retrying: `${dashboardPath('customers')}?having=retrying`,
+  waiting: `${dashboardPath('deliveries')}?status=waiting`,
+  retrying: `${dashboardPath('deliveries')}?status=retrying`,
 }
 
 /** Counts, storage and the invariant check. */

@@ -58,7 +58,7 @@ const REPLIES = '5'
 export function createDiscourse(options: SourceOptions): Source {
   const client = createSiteClient(options)
   const { base_url, http, site } = client
-  const topics = createTopicReads(client)
+  const { states, ...topics } = createTopicReads(client)
   const { credential } = options
   const stream = createPostStream({
     clock: options.clock,
@@ -353,6 +353,7 @@ export function createDiscourse(options: SourceOptions): Source {
     url: base_url,
     capabilities: new Set([...readCapabilities(reads), ...actCapabilities(acts), 'authorize']),
     acts,
+    states,
     authorization: keyAuthorization(base_url),
     reads: withUnsupported(reads),
     commentOf: fromNode,

@@ -1,7 +1,8 @@
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
-import type { Comment, ItemLiveness, Node } from '../../core/forum/items.ts'
+import type { Comment, ItemLiveness, ItemState, Node } from '../../core/forum/items.ts'
 import type { HttpCall } from '../http.ts'
 import { fieldsOf, numberAt, rowsOf, textAt, toNode, toTree } from '../items.ts'
+import type { ItemStates } from '../port.ts'
 import type { ReadPort } from '../source.ts'
 import { livenessOf, type NativePost, toComment, toPost } from './readers.ts'
 import type { SiteClient } from './site.ts'
@@ -27,7 +28,9 @@ type Found = { id: string; native: NativePost | null; fault: Fault | null }
 type TopicReads = 'tree' | 'more' | 'postsById' | 'nodesById' | 'liveness' | 'visibility'
 
 /** Reads of topics and of single posts, by id. */
-export function createTopicReads(client: SiteClient): Pick<ReadPort, TopicReads> {
+export function createTopicReads(
+  client: SiteClient,
+): Pick<ReadPort, TopicReads> & { states: ItemStates } {
   const { site } = client
 
   /** A topic with the posts that its first page has. */
@@ -156,6 +159,45 @@ export function createTopicReads(client: SiteClient): Pick<ReadPort, TopicReads>
       const read = await readEach(ids, call)
       if (!read.ok) return read
       return ok(new Map(read.value.map((it) => [it.id, stateOf(it)])))
+    },
+
+    async states(fullnames, call) {
+      const found = new Map<string, ItemState>()
+      for (const name of fullnames) {
+        const id = name.slice(3)
+        const is_topic = name.startsWith('t3_')
+        const read = is_topic ? await readTopic(id, call) : await readEach([id], call)
+        if (!read.ok) {
+          if (!isHidden(read.fault)) return read
+          // A refusal may be about this reader; only an unknown id is a statement.
+          if (read.fault.kind === 'not_found') found.set(name, { state: 'absent' })
+          continue
+        }
+        const { value } = read
+        const native = 'starter' in value ? value.starter : (value[0]?.native ?? null)
+        const fault = 'starter' in value ? null : (value[0]?.fault ?? null)
+        if (fault?.kind === 'not_found') found.set(name, { state: 'absent' })
+        if (native === null) continue
+        const topic = 'starter' in value ? value.topic : null
+        if (topic === null && site.topicOf(native.topic_id) === null) {
+          const under = await readTopic(String(native.topic_id), call)
+          if (!under.ok && !isHidden(under.fault)) return under
+        }
+        const is_gone = topic !== null && textAt(topic, 'deleted_at') !== null
+        const state = is_gone ? 'removed' : livenessOf(native)
+        const item =
+          topic === null
+            ? ({ ...toComment(native, site), kind: 'comment' } as const)
+            : ({ ...toPost(native, site, topic), kind: 'post' } as const)
+        // The name of an account that is gone is replaced, which looks like a renamed one.
+        found.set(
+          name,
+          state === 'live'
+            ? { state, item, author_gone: false }
+            : { state: state === 'not_found' ? 'absent' : state },
+        )
+      }
+      return ok(found)
     },
 
     async visibility(id, call) {

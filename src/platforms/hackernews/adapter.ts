@@ -1,9 +1,9 @@
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
-import type { Comment, Item, Node, Post } from '../../core/forum/items.ts'
+import type { Comment, Item, ItemState, Node, Post } from '../../core/forum/items.ts'
 import { createHosts } from '../hosts.ts'
 import { createHttpClient, type HttpAnswer, type HttpCall } from '../http.ts'
 import { fieldsOf, fromNode, type HiddenReplies, rowsOf, textAt, toNode, toTree } from '../items.ts'
-import type { Call, Listing } from '../port.ts'
+import type { Call, ItemStates, Listing } from '../port.ts'
 import {
   readCapabilities,
   type ReadPort,
@@ -275,11 +275,34 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
     return ok(nodes)
   }
 
+  /** An id that is answered with null proves nothing: items that were just written are too. */
+  const states: ItemStates = async (fullnames, call) => {
+    const found = new Map<string, ItemState>()
+    for (const name of fullnames) {
+      const read = await readItem(name.slice(3), call)
+      if (!read.ok) return read
+      const { value: item } = read
+      const state = livenessOf(item)
+      if (item === null || state === 'not_found') continue
+      if (state !== 'live') found.set(name, { state })
+      else if (isPost(item))
+        found.set(name, { state, item: { ...toPost(item), kind: 'post' }, author_gone: false })
+      else if (isComment(item)) {
+        const above = await stories.above(item, (id) => readItem(id, call))
+        if (!above.ok) return above
+        const comment = toComment(item, above.value.story)
+        found.set(name, { state, item: { ...comment, kind: 'comment' }, author_gone: false })
+      }
+    }
+    return ok(found)
+  }
+
   return {
     kind: 'hackernews',
     url: SITE,
     capabilities: new Set(readCapabilities(reads)),
     reads: withUnsupported(reads),
+    states,
     acts: {},
     authorization: null,
     commentOf: fromNode,

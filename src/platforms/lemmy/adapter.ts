@@ -23,6 +23,7 @@ import {
   toPost,
   toUser,
 } from './readers.ts'
+import { lemmyStates } from './states.ts'
 import { createStream } from './stream.ts'
 
 type Row = Record<string, unknown>
@@ -358,6 +359,7 @@ export function createLemmy(
       ...actCapabilities(acts),
       ...('vote' in acts ? (['downvote'] as const) : []),
     ]),
+    states: lemmyStates(api, base_url),
     acts,
     authorization: null,
     reads: withUnsupported(reads),

@@ -17,6 +17,7 @@ export const ABSENT: {
   platform: {
     ...withUnsupported({}),
     feed: refuse('home'),
+    states: refuse('states'),
     me: noSession,
     acts: {
       comment: noSession,

@@ -2,7 +2,7 @@ import { ok, type Outcome } from '../../core/base/result.ts'
 import { OWN_TABS } from '../../core/forum/listing.ts'
 import type { Transport } from '../../net/transport.ts'
 import type { Random } from '../../runtime/runtime.ts'
-import type { Acts, Call, Listing, Listings, Platform, Use, UserTab } from '../port.ts'
+import type { Acts, Call, ItemStates, Listing, Listings, Platform, Use, UserTab } from '../port.ts'
 import {
   createClient,
   createSessionCheck,
@@ -32,6 +32,7 @@ export type ForumOptions = ClientOptions & {
 /** The platform with its actions and its rate budgets. */
 export type Forum = Platform & {
   acts: Acts
+  states: ItemStates
   /**
    * Requests that a use (default `read`) may make now with this identity; if none, the wait until
    * the next one.

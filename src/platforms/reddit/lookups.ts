@@ -1,18 +1,22 @@
 import { fail, ok, type Outcome } from '../../core/base/result.ts'
-import type { ItemLiveness, Node, Post } from '../../core/forum/items.ts'
+import type { Item, ItemLiveness, ItemState, Node, Post } from '../../core/forum/items.ts'
 import type { Clock } from '../../runtime/runtime.ts'
 import { textAt } from '../items.ts'
-import type { Call, Platform } from '../port.ts'
+import type { Call, ItemStates, Platform } from '../port.ts'
 import type { NativeRequest, SessionCheck } from './client.ts'
 import { readRules, readWiki } from './readers/community-pages.ts'
-import { unreadable } from './readers/fields.ts'
+import { lacking, unreadable } from './readers/fields.ts'
 import {
   childrenOf,
+  COMMENT_NEEDS,
   dataOf,
   livenessOf,
   nodesOf,
+  POST_NEEDS,
   readMore,
   readNativeTree,
+  toComment,
+  toPost,
   visibilityOf,
 } from './readers/items.ts'
 import {
@@ -116,13 +120,21 @@ export function createKeyedQueue(clock: Clock): KeyedQueue {
   }
 }
 
-type ById = Pick<Platform, 'tree' | 'more' | 'postsById' | 'nodesById' | 'liveness' | 'visibility'>
+type ById = Pick<
+  Platform,
+  'tree' | 'more' | 'postsById' | 'nodesById' | 'liveness' | 'visibility'
+> & { states: ItemStates }
 
 /** Creates the calls that look items up by id. */
 export function createById(client: SessionCheck, read: RowReaders, clock: Clock): ById {
   const enqueue = createKeyedQueue(clock)
 
-  const info = (prefix: string, ids: readonly string[], native: boolean, call: Call) => {
+  const info = (
+    prefix: '' | 't1_' | 't3_',
+    ids: readonly string[],
+    native: boolean,
+    call: Call,
+  ) => {
     const id = ids.map((it) => prefix + it.toLowerCase()).join(',')
     return client.get({ path_kind: 'info', path: '/api/info.json', query: { id }, native }, call)
   }
@@ -189,6 +201,15 @@ export function createById(client: SessionCheck, read: RowReaders, clock: Clock)
       for (const { data } of nodes.value) found.set(textAt(data, 'id') ?? '', livenessOf(data))
       return ok(found)
     },
+    async states(fullnames, call) {
+      if (fullnames.length === 0) return ok(new Map())
+      const answer = await info('', fullnames, false, call)
+      if (!answer.ok) return answer
+      const children = isNothing(answer.value) ? [] : childrenOf(answer.value)
+      if (!children) return unreadable('data.children')
+      const found = children.map((child) => stateOf(client.base, child)).filter((it) => it !== null)
+      return ok(new Map(onlyRequested(fullnames, found, ([name]) => name)))
+    },
     async visibility(id, call) {
       const answer = await info('t3_', [id], false, call)
       if (!answer.ok) return answer
@@ -200,6 +221,31 @@ export function createById(client: SessionCheck, read: RowReaders, clock: Clock)
     },
   }
 }
+
+/** A row's name and state; null for a row that proves nothing. */
+function stateOf(base: string, child: unknown): [string, ItemState] | null {
+  const comment = dataOf(child, 't1')
+  if (comment !== null) {
+    const state = livenessOf(comment)
+    if (lacking(comment, COMMENT_NEEDS) !== null || state === 'not_found') return null
+    const item: Item = { ...toComment(base, comment), kind: 'comment' }
+    return [item.name, state === 'live' ? liveItem(item) : { state }]
+  }
+  const post = dataOf(child, 't3')
+  if (post === null || lacking(post, POST_NEEDS) !== null) return null
+  const item: Item = { ...toPost(base, post), kind: 'post' }
+  const { verdict, reason, confident } = visibilityOf(post)
+  if (verdict === 'live') return [item.name, liveItem(item)]
+  const is_stated = confident && (reason === 'deleted' || reason === 'removed')
+  return is_stated ? [item.name, { state: reason }] : null
+}
+
+/** The text of a deleted account stays, without its name. */
+const liveItem = (item: Item): ItemState => ({
+  state: 'live',
+  item,
+  author_gone: item.author === '[deleted]' && item.author_info.fullname === null,
+})
 
 /** Comments of a tree if the request has no limit. */
 const TREE_COMMENTS = 200

@@ -28,7 +28,8 @@ export function createFurtherForum(options: SourceOptions): Source {
   // Moderators are shown to accounts only.
   const { moderators: _, ...about } = createAbout(check, read)
   const { feed: __, ...listings } = createListings(check, read)
-  const reads = { ...listings, ...createById(check, read, clock), ...about }
+  const { states, ...by_id } = createById(check, read, clock)
+  const reads = { ...listings, ...by_id, ...about }
   const hosts = linkHosts({ base_url, link_hosts: [], short_link_hosts: [] })
   return {
     kind: 'reddit',
@@ -36,6 +37,7 @@ export function createFurtherForum(options: SourceOptions): Source {
     capabilities: new Set(readCapabilities(reads)),
     reads: withUnsupported(reads),
     stream: null,
+    states,
     acts: {},
     authorization: null,
     has_names_of_main: true,

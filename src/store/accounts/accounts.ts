@@ -2,7 +2,14 @@ import { isDeepStrictEqual } from 'node:util'
 
 import * as z from 'zod'
 
-import { type AccountStatus, newStatus, paused, unsigned } from '../../core/accounts/status.ts'
+import {
+  type AccountResult,
+  type AccountStatus,
+  newStatus,
+  paused,
+  type StateReason,
+  unsigned,
+} from '../../core/accounts/status.ts'
 import { once } from '../../core/base/lazy.ts'
 import type { Ring } from '../../core/base/secrets.ts'
 import { type Db, transact } from '../db/connection.ts'
@@ -60,6 +67,26 @@ const secretsShape = once(() =>
 
 /** A session's cookies, or an application's token, in the format of the platform adapter; opaque here. */
 export type StoredJar = { text: string; expires_at: number | null }
+
+/** Credentials as they are stored after a check at the platform. */
+export type CheckedCredentials = {
+  secrets: AccountSecrets
+  jar: StoredJar | null
+  username: string | null
+  status: AccountStatus
+}
+
+/**
+ * Result of a check of credentials. `finding`: of the session check; null after a sign-in. `reason`: cause of a sign-in
+ * that did not succeed; it may later. Not ok: the platform rejects them definitely.
+ */
+export type CredentialsCheck =
+  | ({
+      ok: true
+      finding: AccountResult['kind'] | null
+      reason: StateReason | null
+    } & CheckedCredentials)
+  | { ok: false; reason: StateReason | null }
 
 /**
  * Inserts an account with its secrets sealed.

@@ -42,6 +42,32 @@ export function openSourceAccount(db: Db, ring: Ring, source: string): string | 
 export const removeSourceAccount = (db: Db, source: string): boolean =>
   db.query('DELETE FROM source_accounts WHERE source = $source').run({ source }).changes > 0
 
+/** A source that an operator added beside those of the configuration file; a daemon reads it with its next start. */
+export type StoredSource = { name: string; kind: string; base_url: string; created_at: number }
+
+/**
+ * Stores a source.
+ *
+ * @throws {SQLiteError} when the name is taken
+ */
+export function insertSource(db: Db, it: StoredSource): void {
+  db.query(
+    'INSERT INTO sources (name, kind, base_url, created_at) VALUES ($name, $kind, $base_url, $created_at)',
+  ).run(it)
+}
+
+/** The stored sources, oldest first. */
+export const listStoredSources = (db: Db): StoredSource[] =>
+  db
+    .query<StoredSource, []>(
+      'SELECT name, kind, base_url, created_at FROM sources ORDER BY created_at, name',
+    )
+    .all()
+
+/** Removes a stored source; false when there was none. */
+export const removeStoredSource = (db: Db, name: string): boolean =>
+  db.query('DELETE FROM sources WHERE name = $name').run({ name }).changes > 0
+
 /** The last requests to a host of sources, as its clients stored them; null before the first. */
 export const findHostPace = (db: Db, host: string): string | null =>
   db

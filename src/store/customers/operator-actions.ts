@@ -11,8 +11,17 @@ type ActionKind =
   | 'key.created'
   | 'key.revoked'
   | 'account.added'
+  | 'account.signed_in'
+  | 'account.removed'
   | 'account.paused'
   | 'account.resumed'
+  | 'source.added'
+  | 'source.removed'
+  | 'source_account.added'
+  | 'source_account.removed'
+  | 'feedback.answered'
+  | 'draft.approved'
+  | 'draft.declined'
 
 /** An action of an operator, with the key and the address that it came from. Epoch milliseconds. */
 export type OperatorAction = {

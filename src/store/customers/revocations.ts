@@ -20,6 +20,7 @@ type WebhookRow = { id: string; customer_id: string; customer: string; secret: U
 type ReplacedWebhook = {
   id: string
   secret: Uint8Array
+  public_key: Uint8Array | null
   old_secret: Uint8Array | null
   old_secret_until: number | null
   deleted_at: number | null
@@ -58,18 +59,18 @@ export function revokeAgain(db: Db, ring: Opener, replaced_file: string, now: nu
   if (replaced === null) return
   const revoke = db.query('UPDATE api_keys SET revoked_at = $revoked_at WHERE id = $id')
   const reseal = db.query(
-    `UPDATE webhooks SET secret = $secret, old_secret = $old_secret, old_secret_until = $old_secret_until
+    `UPDATE webhooks SET secret = $secret, public_key = $public_key, old_secret = $old_secret, old_secret_until = $old_secret_until
       WHERE id = $id`,
   )
   transact(db, () => {
     for (const { id, revoked_at } of listKeys(db, replaced)) revoke.run({ id, revoked_at })
     for (const { row, replaced_by } of listWebhooks(db, ring, replaced)) {
       const { id, customer_id } = row
-      const { secret, old_secret, old_secret_until } = replaced_by
+      const { secret, public_key, old_secret, old_secret_until } = replaced_by
       if (replaced_by.deleted_at !== null) deleteWebhook(db, customer_id, id, now)
       else if (secretOf(ring, id, secret) === null)
         updateWebhook(db, customer_id, id, { active: false })
-      else reseal.run({ id, secret, old_secret, old_secret_until })
+      else reseal.run({ id, secret, public_key, old_secret, old_secret_until })
     }
   })
 }
@@ -87,7 +88,7 @@ function readReplaced(file: string): Replaced | null {
       .all()
     const webhooks = replaced
       .query<ReplacedWebhook, []>(
-        'SELECT id, secret, old_secret, old_secret_until, deleted_at FROM webhooks',
+        'SELECT id, secret, public_key, old_secret, old_secret_until, deleted_at FROM webhooks',
       )
       .all()
     return {

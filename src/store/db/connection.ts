@@ -1,4 +1,5 @@
 import { Database, SQLiteError } from 'bun:sqlite'
+import { openSync, statSync } from 'node:fs'
 
 import { migrations } from './migrations.ts'
 
@@ -26,6 +27,8 @@ export function connect(path: string, { create = false } = {}): Db {
     db.run('PRAGMA synchronous = FULL')
     db.run('PRAGMA foreign_keys = ON')
     db.run('PRAGMA journal_size_limit = 67108864')
+    // Deleted content must not stay in free pages, where nothing finds it again.
+    db.run('PRAGMA secure_delete = ON')
     return db
   } catch (error) {
     db.close()
@@ -43,6 +46,23 @@ export function openDb(path: string, options: { create?: boolean } = {}): Db {
     db.close()
     throw error
   }
+}
+
+const beside = new Map<string, number>()
+
+/**
+ * A descriptor of a database file that a connection of this process may have open: it stays open until the process ends.
+ * Closing any descriptor of a file drops all locks that the process has on it, those of SQLite too: the next process
+ * that closes the database would take itself for the last one, and delete the log that this process writes.
+ *
+ * @see https://www.sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_
+ */
+export function openBeside(path: string): number {
+  const { dev, ino } = statSync(path)
+  const file = `${dev}:${ino}`
+  const fd = beside.get(file) ?? openSync(path, 'r+')
+  beside.set(file, fd)
+  return fd
 }
 
 type Listener = (error: SQLiteError) => void

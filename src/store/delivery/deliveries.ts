@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto'
 
 import { type Db, transact } from '../db/connection.ts'
+import { noteCopies } from '../erasure/kept-items.ts'
+import { requestScrub } from '../erasure/scrub.ts'
 import { pendingDeliveries } from './pending.ts'
 
 // Bodies stay in the database, compressed. Rejected: a separate archive, which would be a second file to back up,
@@ -107,6 +109,7 @@ function walk(
     for (const row of old) work(row)
     const last = old.at(-1)
     if (last) db.query(`UPDATE instance SET ${cursor} = $at`).run({ at: last.row })
+    if (last && cursor === 'blanked_to') requestScrub(db)
     return old.length
   })
 }
@@ -118,6 +121,9 @@ type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
 /** Events that deliveries carry beside matches. */
 export const ALARM_EVENTS = ['monitor.alarm', 'monitor.alarm_ended'] as const
 export type AlarmEvent = (typeof ALARM_EVENTS)[number]
+/** Events about an item that a target had received. */
+export const ITEM_EVENTS = ['item.deleted', 'item.edited'] as const
+type ItemEvent = (typeof ITEM_EVENTS)[number]
 
 /** The initial state of a delivery: to be sent, suppressed for a reason, or failed from the start. */
 export type NewDelivery = {
@@ -129,8 +135,10 @@ export type NewDelivery = {
   now: number
   /** Due time by the local clock; absent: `now`. */
   due_at?: number
-  /** Event of an alarm; absent: matches. */
-  event?: AlarmEvent
+  /** Event of an alarm or of an item; absent: matches. */
+  event?: AlarmEvent | ItemEvent
+  /** Keys of the items in the body. */
+  item_ids?: readonly string[]
 } & (
   | { status: 'pending'; webhook_id: string }
   | { status: 'suppressed'; webhook_id: string | null; reason: string }
@@ -178,6 +186,7 @@ export function insertDelivery(db: Db, row: NewDelivery): boolean {
     body: row.body,
     body_sha256: hash('sha256', row.body, 'buffer'),
   })
+  noteCopies(db, row.item_ids ?? [], 'delivery', Number(lastInsertRowid))
   return true
 }
 
@@ -232,6 +241,7 @@ export const REDELIVER_REFUSAL = `CASE
   WHEN w.awaits_confirmation = 1 THEN 'unconfirmed'
   WHEN EXISTS (SELECT 1 FROM unsubscribed u
                 WHERE u.webhook_id = d.webhook_id AND u.monitor_id = d.monitor_id) THEN 'unsubscribed'
+  WHEN d.reason = 'item_deleted' THEN 'content_erased'
   WHEN d.row <= coalesce((SELECT blanked_to FROM instance), 0) THEN 'content_erased' END`
 
 /** A delivery of a customer's list. */

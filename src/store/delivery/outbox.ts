@@ -180,6 +180,11 @@ export function claimDue(
   const take = db.query(
     `UPDATE deliveries SET lease = $run_id, held_until = NULL WHERE row = $row AND status = 'pending' AND lease IS NULL`,
   )
+  // Its items were erased while an attempt was in flight, which brought no answer.
+  const withhold = db.query(
+    `UPDATE deliveries SET status = 'suppressed', next_attempt_at = NULL
+      WHERE row = $row AND status = 'pending' AND lease IS NULL AND reason = 'item_deleted'`,
+  )
   const read = db.query<ClaimedDelivery, [{ row: number }]>(
     `SELECT d.id, d.row, d.webhook_id, d.attempts, d.interrupted, d.retry_index, d.round, b.body, b.body_sha256, d.created_at, w.kind, w.url, w.secret,
             w.credentials, w.old_secret, w.old_secret_until, w.max_per_second
@@ -189,7 +194,7 @@ export function claimDue(
   const hold = createHold(db, now)
   return transact(db, () =>
     chosen.flatMap((row) => {
-      if (hold(row)) return []
+      if (hold(row) || withhold.run({ row }).changes === 1) return []
       const taken = take.run({ row, run_id }).changes === 1 ? read.get({ row }) : null
       return taken === null ? [] : [{ ...taken, body: unpackBody(taken.body) }]
     }),

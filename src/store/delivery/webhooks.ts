@@ -1,4 +1,5 @@
-import type { WebhookKind } from '../../core/delivery/target.ts'
+import type { Signature } from '../../core/delivery/signature.ts'
+import type { WebhookEvent, WebhookKind } from '../../core/delivery/target.ts'
 import { type Db, transact } from '../db/connection.ts'
 import { notifyEndedTo, pendingDeliveries } from './pending.ts'
 
@@ -102,6 +103,9 @@ export const PAUSE_REASONS = ['failing', 'gone'] as const
 /** failing: a week of failed deliveries. gone: the receiver answered 410. */
 type PauseReason = (typeof PAUSE_REASONS)[number]
 
+/** A stored list of events. */
+const readEvents = (text: string): WebhookEvent[] => JSON.parse(text) as WebhookEvent[]
+
 /** A target as the API shows it; the secret is separate. */
 export type Webhook = {
   id: string
@@ -117,20 +121,25 @@ export type Webhook = {
   max_per_second: number | null
   /** True when each monitor's deliveries are sent one after another. */
   ordered: boolean
+  /** Events that it receives; always with `match`. */
+  events: WebhookEvent[]
   /** True if credentials at a push service or broker are stored. */
   has_credentials: boolean
+  /** 32 bytes of the Ed25519 key of its deliveries; null: they are signed with HMAC only. */
+  public_key: Uint8Array | null
 }
 
 type Flag = 'active' | 'ordered' | 'has_credentials'
-type Row = Omit<Webhook, Flag> & Record<Flag, number>
+type Row = Omit<Webhook, Flag | 'events'> & Record<Flag, number> & { events: string }
 
 // An unconfirmed target counts as switched off, regardless of its setting.
 const COLUMNS =
-  'id, kind, url, created_at, active AND NOT awaits_confirmation AS active, paused_at, pause_reason, name, max_per_second, ordered, credentials IS NOT NULL AS has_credentials'
+  'id, kind, url, created_at, active AND NOT awaits_confirmation AS active, paused_at, pause_reason, name, max_per_second, ordered, events, credentials IS NOT NULL AS has_credentials, public_key'
 const fromRow = (row: Row): Webhook => ({
   ...row,
   active: row.active === 1,
   ordered: row.ordered === 1,
+  events: readEvents(row.events),
   has_credentials: row.has_credentials === 1,
 })
 
@@ -144,20 +153,25 @@ export function insertWebhook(
     url: string
     secret: Uint8Array
     credentials?: Uint8Array | null
+    public_key?: Uint8Array | null
     created_at: number
     name?: string | null
+    /** Absent: matches alone. */
+    events?: readonly string[] | undefined
     /** True: nothing is sent until the reader confirms. */
     awaits_confirmation?: boolean
   },
 ): void {
   db.query(
-    `INSERT INTO webhooks (id, customer_id, kind, url, secret, credentials, created_at, name, awaits_confirmation)
-     VALUES ($id, $customer_id, $kind, $url, $secret, $credentials, $created_at, $name, $awaits_confirmation)`,
+    `INSERT INTO webhooks (id, customer_id, kind, url, secret, credentials, public_key, created_at, name, awaits_confirmation, events)
+     VALUES ($id, $customer_id, $kind, $url, $secret, $credentials, $public_key, $created_at, $name, $awaits_confirmation, $events)`,
   ).run({
     ...webhook,
     credentials: webhook.credentials ?? null,
+    public_key: webhook.public_key ?? null,
     name: webhook.name ?? null,
     awaits_confirmation: webhook.awaits_confirmation ? 1 : 0,
+    events: JSON.stringify(webhook.events ?? ['match']),
   })
 }
 
@@ -180,9 +194,15 @@ export type WebhookChange = {
   active?: boolean | undefined
   max_per_second?: number | null | undefined
   ordered?: boolean | undefined
+  events?: readonly WebhookEvent[] | undefined
   /** Sealed; null removes them. */
   credentials?: Uint8Array | null | undefined
+  /** Adds an asymmetric signature with the key that `resealed` makes of the stored secret, or removes it. */
+  signing?: { reseal: (sealed: Uint8Array) => Resealed } | undefined
 }
+
+/** A sealed secret, and the public key of its private key. */
+export type Resealed = { secret: Uint8Array; public_key: Uint8Array | null }
 
 /**
  * Changes a target and returns the new state; null when absent or owned by another customer. Deliveries that wait for
@@ -198,20 +218,41 @@ export function updateWebhook(
     const before = findWebhook(db, customer_id, id)
     if (before === null) return null
     const { name = before.name, max_per_second = before.max_per_second, url = before.url } = edit
-    const { active = before.active, ordered = before.ordered } = edit
+    const { active = before.active, ordered = before.ordered, events = before.events } = edit
     db.query(
-      `UPDATE webhooks SET url = $url, name = $name, active = coalesce($active, active), max_per_second = $max_per_second, ordered = $ordered
+      `UPDATE webhooks SET url = $url, name = $name, active = coalesce($active, active), max_per_second = $max_per_second, ordered = $ordered,
+              events = $events
         WHERE id = $id`,
-    ).run({ id, url, name, active: edit.active ?? null, max_per_second, ordered: ordered ? 1 : 0 })
+    ).run({
+      id,
+      url,
+      name,
+      active: edit.active ?? null,
+      max_per_second,
+      ordered: ordered ? 1 : 0,
+      events: JSON.stringify(events),
+    })
     if (url !== before.url) forgetAttempts(db, id)
     if (edit.credentials !== undefined)
       db.query('UPDATE webhooks SET credentials = $credentials WHERE id = $id').run({
         id,
         credentials: edit.credentials,
       })
+    if (edit.signing !== undefined) resealSecret(db, id, edit.signing.reseal)
     if (before.ordered !== ordered) orderWaiting(db, id, ordered)
     if (before.active && !active) failWaiting(db, id, 'webhook_paused')
     return findWebhook(db, customer_id, id)
+  })
+}
+
+function resealSecret(db: Db, id: string, reseal: (sealed: Uint8Array) => Resealed): void {
+  const row = db
+    .query<{ secret: Uint8Array }, [{ id: string }]>('SELECT secret FROM webhooks WHERE id = $id')
+    .get({ id })
+  if (row === null) return
+  db.query('UPDATE webhooks SET secret = $secret, public_key = $public_key WHERE id = $id').run({
+    id,
+    ...reseal(row.secret),
   })
 }
 
@@ -222,17 +263,22 @@ export function updateWebhook(
 export function rotateSecret(
   db: Db,
   customer_id: string,
-  { id, secret, until }: { id: string; secret: Uint8Array; until: number | null },
+  {
+    id,
+    secret,
+    public_key = null,
+    until,
+  }: Partial<Resealed> & { id: string; secret: Uint8Array; until: number | null },
 ): boolean {
   return transact(
     db,
     () =>
       db
         .query(
-          `UPDATE webhooks SET old_secret = iif($until IS NULL, NULL, secret), old_secret_until = $until, secret = $secret
+          `UPDATE webhooks SET old_secret = iif($until IS NULL, NULL, secret), old_secret_until = $until, secret = $secret, public_key = $public_key
             WHERE id = $id AND customer_id = $customer_id AND deleted_at IS NULL`,
         )
-        .run({ id, customer_id, secret, until }).changes > 0,
+        .run({ id, customer_id, secret, public_key, until }).changes > 0,
   )
 }
 
@@ -295,24 +341,29 @@ export type SetWebhook = {
   active: boolean
   ordered: boolean
   max_per_second: number | null
+  events: WebhookEvent[]
   has_credentials: boolean
+  signatures: Signature[]
 }
 
-type SetWebhookRow = Omit<SetWebhook, Flag> & Record<Flag, number>
+type SetWebhookRow = Omit<SetWebhook, Flag | 'signatures' | 'events'> &
+  Record<Flag, number> & { is_asymmetric: number; events: string }
 
 /** A customer's targets as configured, oldest first. */
 export function listSetWebhooks(db: Db, customer_id: string): SetWebhook[] {
   return db
     .query<SetWebhookRow, [{ customer_id: string }]>(
-      `SELECT id, name, kind, url, active, ordered, max_per_second,
-              credentials IS NOT NULL AS has_credentials FROM webhooks
+      `SELECT id, name, kind, url, active, ordered, max_per_second, events,
+              credentials IS NOT NULL AS has_credentials, public_key IS NOT NULL AS is_asymmetric FROM webhooks
         WHERE customer_id = $customer_id AND deleted_at IS NULL ORDER BY created_at, id`,
     )
     .all({ customer_id })
-    .map((row) => ({
+    .map(({ is_asymmetric, ...row }) => ({
       ...row,
+      signatures: is_asymmetric === 1 ? ['v1', 'v1a'] : ['v1'],
       active: row.active === 1,
       ordered: row.ordered === 1,
+      events: readEvents(row.events),
       has_credentials: row.has_credentials === 1,
     }))
 }

@@ -131,6 +131,7 @@ function* findLacking(
     const excused =
       isInOpenBundle(db, match) ||
       isOnlyCounted(db, match) ||
+      isErased(db, match) ||
       none.every(({ id }) => wasBundled(db, match, id))
     if (!excused) found.push(match)
     yield
@@ -199,6 +200,12 @@ const isInOpenBundle = (db: Db, { monitor_id, item_id }: Recent): boolean =>
         WHERE b.monitor_id = $monitor_id AND i.item_id = $item_id`,
     )
     .get({ monitor_id, item_id }) !== null
+
+/** The item was erased: a delivery that waited for more of its bundle has left it out. */
+const isErased = (db: Db, { item_id }: Recent): boolean =>
+  db
+    .query("SELECT 1 FROM item_tombstones WHERE item_id = $item_id AND reason <> 'author_gone'")
+    .get({ item_id }) !== null
 
 /** The ceiling of that day, or of the next, suppressed more matches than rows are stored for. */
 const isOnlyCounted = (db: Db, { monitor_id, matched_at }: Recent): boolean =>
@@ -305,7 +312,8 @@ function* findMiscounted(db: Db, now: number): Chunks<string[]> {
     `SELECT 1 AS one FROM monitor_days t
       WHERE t.monitor_id = $id AND t.day = $day
         AND t.deliveries <> (SELECT count(*) FROM deliveries d WHERE d.monitor_id = t.monitor_id
-              AND d.created_at >= $from AND d.created_at < $until AND d.status <> 'suppressed'
+              AND d.created_at >= $from AND d.created_at < $until
+              AND (d.status <> 'suppressed' OR d.reason = 'item_deleted')
               AND d.event IS NULL)`,
   )
   const found: string[] = []

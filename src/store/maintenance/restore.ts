@@ -11,7 +11,8 @@ import {
 import { basename, join } from 'node:path'
 
 import { createRing, type Ring } from '../../core/base/secrets.ts'
-import { toSecret } from '../../core/delivery/signature.ts'
+import { newTargetSecret } from '../../core/delivery/signature.ts'
+import { retireKey } from '../certificate/keys.ts'
 import { removeWebSessions } from '../customers/web-sessions.ts'
 import {
   APPLICATION_ID,
@@ -243,8 +244,13 @@ function prepare(
   const now = clock.now()
   transact(db, () => {
     db.query('UPDATE instance SET key_fingerprint = ?').run(ring.fingerprint)
-    // Matches since the backup are unknown, which health has to report.
-    insertEvent(db, { kind: 'restore_detected', feed_id: null, at: now, until_at: null })
+    // Matches since the backup are unknown, which health has to report. The event reaches back to what the backup saw last.
+    const { at = null } =
+      db.query<{ at: number | null }, []>('SELECT max(last_check_at) AS at FROM feeds').get() ?? {}
+    const until_at = at === null ? null : Math.min(at, now)
+    insertEvent(db, { kind: 'restore_detected', feed_id: null, at: now, until_at })
+    // It may have been retired, or revoked, since the backup.
+    retireKey(db, now)
     skipAhead(db, now)
     // A session that was ended since the backup must not become valid again.
     removeWebSessions(db)
@@ -345,14 +351,18 @@ function forgetSecrets(db: Db, ring: Ring, random: World['random']): LostSecrets
         .all()
         .map(({ name }) => name)
     const targets = db
-      .query<{ id: string; customer_id: string; kind: string; sealed: number }, []>(
-        `SELECT id, customer_id, kind, credentials IS NOT NULL AS sealed
+      .query<
+        { id: string; customer_id: string; kind: string; sealed: number; asymmetric: number },
+        []
+      >(
+        `SELECT id, customer_id, kind, credentials IS NOT NULL AS sealed, public_key IS NOT NULL AS asymmetric
            FROM webhooks WHERE deleted_at IS NULL ORDER BY id`,
       )
       .all()
-    for (const { id, customer_id, kind, sealed } of targets) {
-      const secret = ring.seal(`webhooks.secret:${id}`, toSecret(random.bytes(KEY_BYTES)))
-      rotateSecret(db, customer_id, { id, secret, until: null })
+    for (const { id, customer_id, kind, sealed, asymmetric } of targets) {
+      const { stored, public_key } = newTargetSecret(random, asymmetric === 1)
+      const secret = ring.seal(`webhooks.secret:${id}`, stored)
+      rotateSecret(db, customer_id, { id, secret, public_key, until: null })
       // Chats and mail are not signed, and have no credentials.
       if (kind === 'webhook' || sealed === 1)
         updateWebhook(db, customer_id, id, { active: false, credentials: null })

@@ -1,10 +1,21 @@
 import { hash } from 'node:crypto'
 
 import type { Ring } from '../../core/base/secrets.ts'
-import { isPostBy, isTraced, nameOf, type Purged, purgeItem } from '../../core/forum/purge.ts'
-import type { Chunks } from '../db/chunked.ts'
+import { itemKey, MAIN } from '../../core/forum/items.ts'
+import {
+  isItemRow,
+  isPostBy,
+  isTraced,
+  nameOf,
+  type Purged,
+  purgeItem,
+} from '../../core/forum/purge.ts'
+import { type Chunks, runNow } from '../db/chunked.ts'
 import { type Db, transact } from '../db/connection.ts'
 import { unpackBody } from '../delivery/deliveries.ts'
+import { buryRequested } from '../erasure/erase.ts'
+import { listByAuthor, listKeptSources } from '../erasure/kept-items.ts'
+import { requestScrub, scrub } from '../erasure/scrub.ts'
 import { pruneChecks } from '../monitoring/checks.ts'
 import { type FetchPosition, pruneMatchBodies, pruneSeen } from '../monitoring/matches.ts'
 
@@ -71,8 +82,6 @@ export function purge(
     now,
   }: PurgeScope & { ring: Ring; now: number },
 ): PurgeCounts {
-  // Overwritten content must not remain in the file.
-  db.run('PRAGMA secure_delete = ON')
   const blank = (body: Uint8Array) => blankBody(body, purged, community)
   const counts: PurgeCounts = { deliveries: 0, matches: 0, waiting: 0, candidates: 0 }
   const of_deliveries = rowsOf(db, 'delivery_bodies')
@@ -111,14 +120,30 @@ export function purge(
   transact(db, () => {
     counts.waiting = purgeBundled(db, purged, community)
     counts.candidates = purgeCandidates(db, purged)
+    buryRequested(db, keptOf(db, purged), now)
+    requestScrub(db)
     const detail = JSON.stringify({ by: purged.by, ...counts, proof: purgeDigest(ring, purged) })
     db.query(
       "INSERT INTO audit (at, kind, subject, detail) VALUES ($now, 'content.purged', 'content', $detail)",
     ).run({ now, detail })
   })
-  // The log holds the old pages until it is truncated. An active reader prevents that.
-  db.run('PRAGMA wal_checkpoint(TRUNCATE)')
+  // If another connection is in the way, the daemon repeats it.
+  runNow(scrub(db))
   return counts
+}
+
+/** Keys of the stored items that a purge means. */
+function keptOf(db: Db, purged: Purged): string[] {
+  if (purged.by === 'author')
+    return listKeptSources(db).flatMap(({ source }) =>
+      listByAuthor(db, { source, author: purged.name }),
+    )
+  const kinds = purged.kind === null ? ['t1', 't3'] : [purged.kind === 'post' ? 't3' : 't1']
+  const names = kinds.map((kind) => `${kind}_${purged.id}`)
+  const sources = listKeptSources(db).map(({ source }) => source)
+  return sources.flatMap((source) =>
+    names.map((name) => itemKey({ name, source: source === MAIN ? undefined : source })),
+  )
 }
 
 /** Keyed digest of a purged name: a given name can be verified with the key, but not recovered. */
@@ -177,6 +202,35 @@ export function findPostsBy(db: Db, name: string): Set<string> {
   for (const { body } of waiting.iterate()) note([JSON.parse(body)])
   return posts
 }
+
+/** Texts of a stored item: the beginning of each line that is long enough to be its own. */
+export function findTextsOf(db: Db, purged: Purged & { by: 'item' }): string[] {
+  const texts = new Set<string>()
+  const collect = (_: number, stored: Uint8Array) => {
+    const text = new TextDecoder().decode(unpackBody(stored))
+    if (!isTraced(text, purged)) return false
+    const body: Body = JSON.parse(text)
+    for (const it of body.items ?? []) {
+      if (!isItemRow(it, purged)) continue
+      for (const field of ['title', 'text', 'body']) {
+        const value = it[field]
+        if (typeof value !== 'string') continue
+        for (const line of value.split('\n'))
+          if (line.trim().length >= LINE_MIN) texts.add(line.trim().slice(0, LINE_MAX))
+      }
+    }
+    return false
+  }
+  walk(db, 'delivery_bodies', collect, () => {})
+  walk(db, 'match_bodies', collect, () => {})
+  return [...texts].slice(0, LINES_MAX)
+}
+
+/** Shorter lines are not searched for: others may have written them. */
+const LINE_MIN = 12
+/** Characters of a line that identify it. */
+const LINE_MAX = 100
+const LINES_MAX = 100
 
 /** The body without the purged content; null when it contains none. */
 function blankBody(stored: Uint8Array, purged: Purged, community: string): Uint8Array | null {

@@ -143,7 +143,7 @@ export type Keep = {
   keep_hourly: number
   keep_daily: number
   /** Days; older snapshots contain content that the database has deleted. 0: no limit. */
-  retention_days: number
+  snapshots_days: number
 }
 
 /** Time of the newest snapshot in a folder, in ms; null when there is none. */
@@ -160,7 +160,7 @@ export function lastSnapshotAt(folder: string): number | null {
 /** The snapshots to keep: the newest `keep_hourly`, and the last one of each of the newest `keep_daily` days. */
 export function snapshotsToKeep(
   names: readonly string[],
-  { keep_hourly, keep_daily }: Omit<Keep, 'retention_days'>,
+  { keep_hourly, keep_daily }: Omit<Keep, 'snapshots_days'>,
 ): string[] {
   const newest = names.toSorted((a, b) => (a < b ? 1 : -1))
   const by_day = Map.groupBy(newest, (name) => NAME.exec(name)?.[1] ?? '')
@@ -196,10 +196,10 @@ function removeExcess(folder: string, keep: Keep): void {
 export function removeExpired(
   folder: string,
   now: number,
-  { retention_days }: Pick<Keep, 'retention_days'>,
+  { snapshots_days }: Pick<Keep, 'snapshots_days'>,
 ): void {
-  if (retention_days === 0) return
-  const oldest = nameAt(now - retention_days * DAY_MS)
+  if (snapshots_days === 0) return
+  const oldest = nameAt(now - snapshots_days * DAY_MS)
   for (const name of listSnapshots(folder))
     if (name < oldest) rmSync(join(folder, name), { force: true })
 }

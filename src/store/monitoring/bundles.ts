@@ -10,6 +10,14 @@ export type Bundle = {
   webhook_id: string | null
   /** The customer's plan; null when the customer was removed. */
   plan: string | null
+  monitor_name: string | null
+  /** Attention rules of the monitor as stored. */
+  attention: string | null
+  /** Times of its first match and of its end, epoch ms. */
+  opened_at: number
+  close_at: number
+  /** 1: of a digest. */
+  digest: 0 | 1
 }
 
 /** Bundles of one digest; then the oldest is sent early, so that a digest stays bounded and loses nothing. */
@@ -88,7 +96,9 @@ const closeBundle = (db: Db, id: number, now: number): void =>
 export function listClosed(db: Db, now: number, limit: number): Bundle[] {
   return db
     .query<Bundle, [{ now: number; limit: number }]>(
-      `SELECT b.id, b.customer_id, b.monitor_id, b.webhook_id, c.plan FROM bundles b
+      `SELECT b.id, b.customer_id, b.monitor_id, b.webhook_id, b.opened_at, b.close_at, b.digest, c.plan,
+              m.name AS monitor_name, m.attention FROM bundles b
+         JOIN monitors m ON m.id = b.monitor_id
          LEFT JOIN customers c ON c.id = b.customer_id AND c.removed_at IS NULL
         WHERE b.close_at <= $now ORDER BY b.close_at, b.id LIMIT $limit`,
     )

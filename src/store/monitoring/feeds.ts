@@ -4,6 +4,17 @@ import type { Checkpoint } from '../../core/polling/cursor.ts'
 import { feedKey, type FeedKind } from '../../core/polling/feed.ts'
 import type { Db } from '../db/connection.ts'
 
+/** Names of the places that a customer's monitors watch. */
+export const watchedPlaces = (db: Db, customer_id: string): string[] =>
+  db
+    .query<{ place: string }, [{ customer_id: string }]>(
+      `SELECT DISTINCT f.place FROM monitors m
+         JOIN monitor_feeds mf ON mf.monitor_id = m.id JOIN feeds f ON f.id = mf.feed_id
+        WHERE m.customer_id = $customer_id AND m.removed_at IS NULL AND f.kind IN ('posts', 'comments')`,
+    )
+    .all({ customer_id })
+    .map(({ place }) => place)
+
 /** A polled feed of the platform. `checkpoint` is null until a check of it has finished. */
 export type Feed = {
   id: number

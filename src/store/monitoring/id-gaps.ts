@@ -54,7 +54,7 @@ export const dueIdGap = (db: Db, feed_id: number, now: number): IdGap | null =>
     )
     .get({ feed_id, now })
 
-/** Inserts gaps of ranges. `until_at`: their items were created before. */
+/** Inserts gaps of ranges. `from_at`, `until_at`: their items were created between; null: the start is not known. */
 export function insertIdGaps(
   db: Db,
   ranges: readonly Ids[],
@@ -62,6 +62,7 @@ export function insertIdGaps(
     feed_id: number
     check_id: number
     reason: IdGapReason
+    from_at?: number | null
     until_at: number
     recorded_at: number
   },
@@ -71,12 +72,12 @@ export function insertIdGaps(
   const retry_at =
     reason === 'skipped' ? recorded_at : (nextRetryAt(recorded_at, recorded_at) ?? recorded_at)
   const insert = db.query(
-    `INSERT INTO gaps (feed_id, check_id, reason, until_at, missed_estimate, recorded_at, from_id, to_id, retry_at)
-     VALUES ($feed_id, $check_id, $reason, $until_at, $to_id - $from_id + 1, $recorded_at, $from_id, $to_id, $retry_at)`,
+    `INSERT INTO gaps (feed_id, check_id, reason, from_at, until_at, missed_estimate, recorded_at, from_id, to_id, retry_at)
+     VALUES ($feed_id, $check_id, $reason, $from_at, $until_at, $to_id - $from_id + 1, $recorded_at, $from_id, $to_id, $retry_at)`,
   )
   const open = listIdGaps(db, gap.feed_id)
   for (const range of ranges)
-    for (const it of without(range, open)) insert.run({ ...gap, ...it, retry_at })
+    for (const it of without(range, open)) insert.run({ from_at: null, ...gap, ...it, retry_at })
   joinClosest(db, gap.feed_id)
 }
 

@@ -1,6 +1,7 @@
 import { CEILING_ROWS_A_DAY, utcDay } from '../../core/limits/plan.ts'
 import type { DeliveryCounts } from '../../core/polling/health.ts'
 import type { Db } from '../db/connection.ts'
+import { noteCopies } from '../erasure/kept-items.ts'
 
 /** Inserts a match into the ledger; false when this monitor has matched this item before. */
 export function insertMatch(
@@ -99,7 +100,7 @@ export function countDeliveries(
               count(*) FILTER (WHERE reason = 'stale_item') AS stale,
               count(*) FILTER (WHERE reason = 'low_relevance') AS low_relevance,
               count(*) FILTER (WHERE reason IS NULL
-                OR reason NOT IN ('delivery_ceiling', 'stale_item', 'low_relevance')) AS unknown
+                OR reason NOT IN ('delivery_ceiling', 'stale_item', 'low_relevance', 'item_deleted')) AS unknown
          FROM deliveries
         WHERE monitor_id = $monitor_id AND created_at > $since_at AND status = 'suppressed'`,
     )
@@ -129,15 +130,27 @@ export type MatchBody = { seq: number; body: Uint8Array; matched_at: number }
  */
 export function insertMatchBody(
   db: Db,
-  match: { monitor_id: string; body: Uint8Array; matched_at: number },
+  {
+    item_ids = [],
+    ...match
+  }: {
+    monitor_id: string
+    body: Uint8Array
+    matched_at: number
+    /** Keys of the items in the body. */
+    item_ids?: readonly string[]
+  },
 ): void {
-  db.query(
-    `INSERT INTO match_bodies (monitor_id, seq, body, matched_at)
+  const { lastInsertRowid } = db
+    .query(
+      `INSERT INTO match_bodies (monitor_id, seq, body, matched_at)
      VALUES ($monitor_id,
              coalesce((SELECT max(seq) FROM match_bodies WHERE monitor_id = $monitor_id),
                       (SELECT max(at) FROM observation_events WHERE kind = 'restore_detected'), 0) + 1,
              $body, $matched_at)`,
-  ).run(match)
+    )
+    .run(match)
+  noteCopies(db, item_ids, 'match', Number(lastInsertRowid))
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Slots } from '../../core/limits/plan.ts'
 import type { StreamColumns } from '../../core/polling/coverage.ts'
 import { feedKey, type FeedKind } from '../../core/polling/feed.ts'
+import { recordSettings } from '../certificate/history.ts'
 import { type Db, transact } from '../db/connection.ts'
 import { releaseHeld } from '../delivery/outbox.ts'
 import { rescheduleDigests } from './bundles.ts'
@@ -259,6 +260,7 @@ export function startMonitor(
   const { id, active_since, cadence_s, created_at: now } = monitor
   insertMonitor(db, monitor)
   attachFeeds(db, id, places, { active_since, cadence_s, now })
+  recordSettings(db, id, now)
   updateFeedPace(db, now, listFeedKeys(db, id))
 }
 
@@ -287,6 +289,7 @@ export function changeMonitor(
     detachFeeds(db, id, places.map(feedKey))
   }
   if (restart) restartFeeds(db, id, active_since)
+  recordSettings(db, id, now)
   updateFeedPace(db, now, [...new Set([...before, ...listFeedKeys(db, id)])])
 }
 
@@ -305,7 +308,10 @@ export function pauseMonitor(db: Db, id: string, reason: MonitorPauseReason, now
           WHERE id = $id AND active = 1 AND removed_at IS NULL`,
       )
       .run({ id, reason })
-    if (changes > 0) updateFeedPace(db, now, listFeedKeys(db, id))
+    if (changes > 0) {
+      recordSettings(db, id, now)
+      updateFeedPace(db, now, listFeedKeys(db, id))
+    }
     return changes > 0
   })
 }
@@ -314,6 +320,7 @@ export function pauseMonitor(db: Db, id: string, reason: MonitorPauseReason, now
 export function removeMonitorOf(db: Db, customer_id: string, id: string, now: number): boolean {
   return transact(db, () => {
     if (!removeMonitor(db, customer_id, id, now)) return false
+    recordSettings(db, id, now)
     const keys = listFeedKeys(db, id)
     detachFeeds(db, id)
     updateFeedPace(db, now, keys)

@@ -1,5 +1,6 @@
 import { feedKey, nextPollAt } from '../../core/polling/feed.ts'
 import type { Pass, Recent } from '../../core/polling/reread.ts'
+import { extendVerified } from '../certificate/history.ts'
 import type { Db } from '../db/connection.ts'
 import {
   attachFeeds,
@@ -39,8 +40,26 @@ export function findStreamState(db: Db, feed_id: number): string | null {
   )
 }
 
-/** Stores the position of a stream after a step. The first one marks where the verified time begins. */
-export function advanceStream(db: Db, feed_id: number, position: StreamPosition): void {
+/**
+ * Stores the position of a stream after a step. The first one marks where the verified time begins. `is_complete`: what it
+ * verified has nothing open. Returns where the verified time ended before; null at the first step.
+ */
+export function advanceStream(
+  db: Db,
+  feed_id: number,
+  { is_complete, ...position }: StreamPosition & { is_complete: boolean },
+): number | null {
+  const before = db
+    .query<{ verified_until: number }, [{ feed_id: number }]>(
+      'SELECT verified_until FROM feed_streams WHERE feed_id = $feed_id',
+    )
+    .get({ feed_id })
+  if (is_complete && before !== null)
+    extendVerified(db, {
+      feed_id,
+      before_at: before.verified_until,
+      until_at: position.verified_until,
+    })
   db.query(
     `INSERT INTO feed_streams (feed_id, state, proof, proven_from, proven_to, behind_from, behind_to, partial,
             changes, verified_from, verified_until)
@@ -51,6 +70,7 @@ export function advanceStream(db: Db, feed_id: number, position: StreamPosition)
             changes = $changes,
             verified_until = max(verified_until, $verified_until)`,
   ).run({ feed_id, ...position })
+  return before?.verified_until ?? null
 }
 
 /** State of a stream's passes over its recent ids; null before its first step. */

@@ -78,7 +78,7 @@ test('scopes keep their order, and all are meant when none is named', () => {
   expect(parseScopes(undefined)).toEqual(['read', 'write', 'monitor'])
   expect(parseScopes('monitor, read')).toEqual(['read', 'monitor'])
   expect(() => parseScopes('read,admin')).toThrow(
-    '"admin" is not a scope: allowed are read, write, monitor',
+    '"admin" is not a scope: allowed are read, write, monitor, approve',
   )
   expect(() => parseScopes('')).toThrow('"" is not a scope')
 })

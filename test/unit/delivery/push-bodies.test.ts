@@ -33,6 +33,8 @@ function requestOf(kind: PushKind, items: DisplayItem[], test_delivery = false) 
     delivery_id: 'dlv_1',
     monitor_id: 'mon_1',
     items,
+    heading: items.length > 1 ? `${items.length} new matches` : null,
+    period: null,
     test: test_delivery,
   }
   const credentials = { username: null, token: '12:tok' }

@@ -2,7 +2,7 @@ import { fail, type Fault, ok, type Outcome } from '../../../src/core/base/resul
 import { attentionSchema, encodeAttention } from '../../../src/core/delivery/attention.ts'
 import { placesOf } from '../../../src/core/filter/feeds.ts'
 import { encodeFilterSpec, parseFilterSpec } from '../../../src/core/filter/parse.ts'
-import type { Item, Page } from '../../../src/core/forum/items.ts'
+import type { Item, ItemState, Page } from '../../../src/core/forum/items.ts'
 import { createNaming } from '../../../src/core/forum/naming.ts'
 import type { Plan } from '../../../src/core/limits/plan.ts'
 import { createItemClock } from '../../../src/core/polling/item-clock.ts'
@@ -37,6 +37,9 @@ function createFeed(clock: { now(): number; mono(): number }) {
   const closed = new Set<string>()
   let measured_ms = 0
   const item_clock = createItemClock(clock, () => measured_ms)
+  const shown = new Map<string, ItemState | 'unclear'>()
+  const state_requests: string[][] = []
+  let states_fault: Fault | null = null
   let before_answer: (() => void | Promise<void>) | null = null
   const rowsOf = (place: string): Item[] => {
     const names = place.split('+')
@@ -71,6 +74,17 @@ function createFeed(clock: { now(): number; mono(): number }) {
       const all = [...places.values()].flat()
       return ok(fullnames.flatMap((name) => all.find((it) => it.name === name) ?? []))
     },
+    async states(fullnames) {
+      state_requests.push([...fullnames])
+      if (states_fault !== null) return fail(states_fault)
+      const all = [...places.values()].flat()
+      const found = fullnames.flatMap((name): [string, ItemState][] => {
+        const item = all.find((it) => it.name === name)
+        const state = shown.get(name) ?? (item && { state: 'live', item, author_gone: false })
+        return state === undefined || state === 'unclear' ? [] : [[name, state]]
+      })
+      return ok(new Map(found))
+    },
     async present(fullnames) {
       const names = new Set([...places.values()].flat().map(({ name }) => name))
       return ok(fullnames.filter((it) => names.has(it)))
@@ -83,6 +97,12 @@ function createFeed(clock: { now(): number; mono(): number }) {
     watch,
     page_requests,
     verdicts,
+    /** States of items by id that differ from live. */
+    shown,
+    /** Items of each request for states. */
+    state_requests,
+    /** Fails requests for states; null: answers again. */
+    failStates: (fault: Fault | null) => void (states_fault = fault),
     /** Sets the measured lead of the platform's Date headers, ms. */
     ahead: (ms: number) => void (measured_ms = ms),
     /** Adds items on top of a place, the last one topmost. */
@@ -148,6 +168,8 @@ export function startMonitorFixture({
   /** No audits after the first, except in tests about them. */
   audit_interval_s = 86_400,
   requests_per_minute = Infinity,
+  /** Checks of stored items; 0: none. */
+  recheck_share = 0,
   streams = new Map() as StreamSources,
 } = {}) {
   const folder = tempFolder()
@@ -190,6 +212,7 @@ export function startMonitorFixture({
       schedule: createSchedule(schedule, 'UTC'),
       audit_interval_s,
       requests_per_minute: () => requests_per_minute,
+      recheck_share,
       wake: () => void wakes++,
       on_pending: () => void pendings++,
     })
@@ -221,7 +244,7 @@ export function startMonitorFixture({
     wakes: () => wakes,
     /** Moves the wall clock alone. */
     jump: (ms: number) => void (now += ms),
-    webhook(id: string, { paused = false } = {}) {
+    webhook(id: string, { paused = false, events: chosen = ['match'] } = {}) {
       insertWebhook(run.db, {
         id,
         customer_id: CUSTOMER,
@@ -229,6 +252,7 @@ export function startMonitorFixture({
         url: 'https://hooks.example/x',
         secret: new Uint8Array(1),
         created_at: now,
+        events: chosen,
       })
       if (paused)
         run.db.run('UPDATE webhooks SET paused_at = 1, pause_reason = ? WHERE id = ?', [

@@ -44,7 +44,7 @@ function watched(change: Change = {}) {
     attempts_max: 6,
     longest_wait_ms: 780_000,
     in_flight: () => false,
-    snapshots: { schedule: () => Infinity, keep_hourly: 0, keep_daily: 0, retention_days: 0 },
+    snapshots: { schedule: () => Infinity, keep_hourly: 0, keep_daily: 0, snapshots_days: 0 },
     noteConfig: () => {},
     lost: (reason) => void lost.push(reason),
     signal: new AbortController().signal,
@@ -174,7 +174,7 @@ test('the check yields to other work, and stops when the daemon does', async () 
 
 test('a snapshot of a damaged database ends the daemon, and the next start reports the damage', async () => {
   using it = watched({
-    snapshots: { schedule: () => 0, keep_hourly: 1, keep_daily: 0, retention_days: 0 },
+    snapshots: { schedule: () => 0, keep_hourly: 1, keep_daily: 0, snapshots_days: 0 },
   })
   it.db.run('CREATE TABLE filler (bytes BLOB)')
   it.db.run(

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 
 import { ACCOUNT_STATES } from '../../../src/core/accounts/status.ts'
+import { ERASURE_REASONS } from '../../../src/core/delivery/envelope.ts'
 import { WEBHOOK_KINDS } from '../../../src/core/delivery/target.ts'
 import { DRAFT_STATES } from '../../../src/core/forum/draft.ts'
 import { FEED_KINDS } from '../../../src/core/polling/feed.ts'
@@ -8,7 +9,11 @@ import type { AccountSecrets } from '../../../src/store/accounts/accounts.ts'
 import { FEEDBACK_STATUSES, FEEDBACK_TYPES } from '../../../src/store/customers/feedback.ts'
 import { PAYMENT_KINDS } from '../../../src/store/customers/ledger.ts'
 import { openDb } from '../../../src/store/db/connection.ts'
-import { ALARM_EVENTS, DELIVERY_STATUSES } from '../../../src/store/delivery/deliveries.ts'
+import {
+  ALARM_EVENTS,
+  DELIVERY_STATUSES,
+  ITEM_EVENTS,
+} from '../../../src/store/delivery/deliveries.ts'
 import { ALARM_KINDS } from '../../../src/store/monitoring/alarms.ts'
 import { FOUND_BY } from '../../../src/store/monitoring/matches.ts'
 import { MONITOR_PAUSE_REASONS } from '../../../src/store/monitoring/monitors.ts'
@@ -22,7 +27,7 @@ const VOCABULARIES: Record<string, readonly string[]> = {
   'accounts.kind': Object.keys(ACCOUNT_KINDS),
   'accounts.state': ACCOUNT_STATES,
   'alarms.kind': ALARM_KINDS,
-  'deliveries.event': ALARM_EVENTS,
+  'deliveries.event': [...ALARM_EVENTS, ...ITEM_EVENTS],
   'deliveries.status': DELIVERY_STATUSES,
   'drafts.state': DRAFT_STATES,
   'feedback.status': FEEDBACK_STATUSES,
@@ -33,6 +38,8 @@ const VOCABULARIES: Record<string, readonly string[]> = {
   'payments.kind': PAYMENT_KINDS,
   'feeds.kind': FEED_KINDS,
   'feed_items.found_by': FOUND_BY,
+  'item_copies.kind': ['delivery', 'match'],
+  'item_tombstones.reason': ERASURE_REASONS,
   'webhooks.kind': WEBHOOK_KINDS,
 }
 

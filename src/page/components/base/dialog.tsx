@@ -4,7 +4,7 @@ import { useEffect, useId, useRef } from 'preact/hooks'
 import { useAction } from '../../hooks/use-action.ts'
 import type { ApiResult, Failure } from '../../lib/api.ts'
 import { Icon } from './icon.tsx'
-import { ErrorNotice } from './notice.tsx'
+import { assignErrors, ErrorNotice } from './notice.tsx'
 
 type DialogProps = { title: string; close: () => void; children: ComponentChildren }
 
@@ -125,3 +125,35 @@ export const FormDialog = ({
     </form>
   </Dialog>
 )
+
+type CallDialogProps<T> = Pick<FormDialogProps, 'title' | 'does' | 'doing' | 'close'> & {
+  /** Fields of the form by their API names; an error of another one is shown above the buttons. */
+  fields: readonly string[]
+  /** Failure to load what the form needs. null: none. */
+  lacking?: Failure | null
+  call: () => Promise<ApiResult<T>>
+  done: (value: T) => void
+  children: (errorOf: (field: string) => string | null) => ComponentChildren
+}
+
+/** A dialog whose form makes one call and shows each of its errors beside the field. */
+export function CallDialog<T>({
+  fields,
+  lacking = null,
+  call,
+  done,
+  children,
+  ...rest
+}: CallDialogProps<T>) {
+  const action = useAction()
+  async function submit() {
+    const answer = await action.run(call)
+    if (answer.ok) done(answer.value)
+  }
+  const errors = assignErrors(action.failure, fields)
+  return (
+    <FormDialog {...rest} busy={action.busy} failure={errors.rest ?? lacking} submit={submit}>
+      {children(errors.errorOf)}
+    </FormDialog>
+  )
+}

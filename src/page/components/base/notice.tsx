@@ -33,6 +33,10 @@ export const sentence = (text: string): string =>
   (/^[a-z]+[_.[]/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1)) +
   (/[.!?…]$/.test(text) ? '' : '.')
 
+/** A hint as sentences; one that ends with lines of a configuration gets no period. */
+const inFull = (hint: string): string =>
+  hint.includes('\n') ? sentence(`${hint}.`).slice(0, -1) : sentence(hint)
+
 /** Assigns errors to the matching fields of `fields`; `rest` is the failure if one of them matches no field. */
 export function assignErrors(failure: Failure | null, fields: readonly string[]) {
   const errors = failure?.errors ?? []
@@ -40,7 +44,9 @@ export function assignErrors(failure: Failure | null, fields: readonly string[])
   return {
     errorOf(field: string): string | null {
       const found = errors.find((it) => it.field === field)
-      return found === undefined ? null : sentence(found.message)
+      if (found === undefined) return null
+      const hint = failure?.field === field ? failure.hint : null
+      return sentence(found.message) + (hint === null ? '' : `\n${inFull(hint)}`)
     },
     rest:
       failure === null || (errors.length > 0 && other === undefined)

@@ -16,14 +16,16 @@ export function useNow(): number {
   return at
 }
 
-/** The relative time of an instant, with the full time as tooltip. */
-export function Time({ at, none = 'never' }: { at: string | null | undefined; none?: string }) {
+type TimeProps = { at: string | null | undefined; none?: string; close?: string }
+
+/** The relative time of an instant, with the full time as tooltip. `close`: for one within seconds. */
+export function Time({ at, none = 'never', close }: TimeProps) {
   const current = useNow()
   const ms = at ? Date.parse(at) : Number.NaN
   if (!at || Number.isNaN(ms)) return <span class="quiet">{none}</span>
   return (
     <time dateTime={at} title={inFull(ms)}>
-      {since(ms, current)}
+      {since(ms, current, close)}
     </time>
   )
 }

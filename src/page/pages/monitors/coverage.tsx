@@ -14,7 +14,7 @@ export function CoverageDetails({ health }: { health: Health }) {
   return (
     <>
       <p class="quiet">
-        {posts_in_window_at_least === 0 && isCollecting(health, now)
+        {(posts_in_window_at_least ?? 0) === 0
           ? 'No items were observed in its feeds yet.'
           : `At least ${many(posts_in_window_at_least ?? 0, 'item was', 'items were')} observed in its feeds.`}
         {health.coverage_24h.posts_missed_estimate !== null &&

@@ -12,7 +12,7 @@ import { fieldOf, inShort, toSpec, toTyped } from '../../lib/filter-spec.ts'
 import { formParts, moreParts } from '../../lib/form-fields.ts'
 import { many } from '../../lib/format.ts'
 import { dashboardPath, go, Link } from '../../lib/route.tsx'
-import type { Monitor, MonitorList, Source, Webhook } from '../../lib/types.ts'
+import type { Me, Monitor, MonitorList, Source, Webhook } from '../../lib/types.ts'
 import { WebhookNewDialog } from '../webhooks/dialogs.tsx'
 import { AttentionFields, toAttention, toTypedAttention } from './attention.tsx'
 import { OutageNotice, type PreviewState, PreviewView, usePreview } from './preview.tsx'
@@ -58,6 +58,7 @@ function MonitorForm({ monitor }: { monitor: Monitor | null }) {
   const specJson = useDebounced(JSON.stringify(spec), DEBOUNCE_MS)
   const preview = usePreview(specJson)
   const webhooks = useQuery<{ webhooks: Webhook[] }>(`${monitor_path}/webhook/list`)
+  const shortest = useQuery<Me>('/account/me').value?.monitors.cadence_s
   const [creating, setCreating] = useState(false)
   const action = useAction()
   const form = useRef<HTMLFormElement>(null)
@@ -84,7 +85,7 @@ function MonitorForm({ monitor }: { monitor: Monitor | null }) {
       filter_spec: spec,
       name: name.trim() === '' ? null : name.trim(),
       ...(cadence.trim() !== '' && { cadence_s: numberOr(cadence) }),
-      attention: toAttention(attention, monitor?.attention ?? null),
+      attention: toAttention(attention),
     }
     const answer = await action.run(() =>
       monitor === null
@@ -140,8 +141,8 @@ function MonitorForm({ monitor }: { monitor: Monitor | null }) {
             />
             <TextField
               label="Poll interval (seconds)"
-              hint="A shorter one than your plan allows is raised to that of the plan."
-              placeholder="default: the shortest of your plan"
+              hint={`A shorter one than your plan allows is raised to ${shortest === undefined ? 'that of the plan' : many(shortest, 'second')}.`}
+              placeholder={shortest === undefined ? 'default' : `default: ${shortest}`}
               error={errorOf('cadence_s')}
               inputMode="numeric"
               value={cadence}
@@ -158,7 +159,7 @@ function MonitorForm({ monitor }: { monitor: Monitor | null }) {
           <AttentionFields
             typed={attention}
             setTyped={setAttention}
-            before={monitor?.attention ?? null}
+            webhooks={webhooks.value?.webhooks ?? []}
             error={errorOf('attention')}
           />
           <RemainingError

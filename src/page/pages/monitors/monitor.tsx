@@ -97,7 +97,8 @@ function MonitorTargets({ monitor: { webhook_ids } }: { monitor: Monitor }) {
           ? `Every active webhook of the account (${targets?.length ?? '…'})${targets?.length ? ': ' : '.'}`
           : webhook_ids.length === 0 &&
             'None: its webhooks were deleted. Read matches from the Atom feed.'}
-        {targets?.map(webhookName).join(', ')} <Link to={dashboardPath('webhooks')}>Webhooks</Link>
+        {targets?.map(webhookName).join(', ')}{' '}
+        <Link to={dashboardPath('webhooks')}>Manage webhooks</Link>
       </p>
     </section>
   )
@@ -246,6 +247,9 @@ export function MonitorPage({ id }: { id: string }) {
             <p>{status?.detail}</p>
             <CoverageStrip health={health.value} legend />
             <CoverageDetails health={health.value} />
+            <p>
+              <Link to={dashboardPath('monitors', id, 'certificate')}>Certificate</Link>
+            </p>
           </>
         ) : (
           health.failure === null && <Skeleton rows={2} />

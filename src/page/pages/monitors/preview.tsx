@@ -5,7 +5,7 @@ import { ItemView } from '../../components/item.tsx'
 import { useCurrentUser } from '../../hooks/contexts.ts'
 import { autoRetryDelay, callApi, type Failure, isOutage } from '../../lib/api.ts'
 import { fieldOf } from '../../lib/filter-spec.ts'
-import { count, many, words as inWords } from '../../lib/format.ts'
+import { conditionName, count, many } from '../../lib/format.ts'
 import { runAfter } from '../../lib/runtime.ts'
 import type { Preview } from '../../lib/types.ts'
 
@@ -174,7 +174,7 @@ function Left({ criteria, scanned }: { criteria: Preview['criteria']; scanned: n
   if (criteria.length < 2) return null
   const steps = [
     `${count(scanned)} scanned`,
-    ...criteria.map((it) => `${count(it.left)} after ${inWords(it.criterion).toLowerCase()}`),
+    ...criteria.map((it) => `${count(it.left)} after ${conditionName(it.criterion).toLowerCase()}`),
   ]
   return <p class="quiet small-text">{steps.join(' → ')}</p>
 }

@@ -19,6 +19,15 @@ const SENTENCES: { [action: string]: string } = {
   'account.added': 'Account added',
   'account.paused': 'Account paused',
   'account.resumed': 'Account resumed',
+  'account.signed_in': 'Account signed in',
+  'account.removed': 'Account removed',
+  'source.added': 'Source added',
+  'source.removed': 'Source removed',
+  'source_account.added': 'Account at a source connected',
+  'source_account.removed': 'Account at a source removed',
+  'feedback.answered': 'Feedback answered',
+  'draft.approved': 'Draft approved',
+  'draft.declined': 'Draft declined',
 }
 
 /** Actions of operators, newest first. */

@@ -1,16 +1,15 @@
 import { useState } from 'preact/hooks'
 
 import { Secret } from '../../components/base/copyable.tsx'
-import { Confirm, Dialog, FormDialog } from '../../components/base/dialog.tsx'
+import { CallDialog, Confirm, Dialog } from '../../components/base/dialog.tsx'
 import { Checkbox, Choice, Field, TextField } from '../../components/base/field.tsx'
 import { Icon } from '../../components/base/icon.tsx'
-import { assignErrors, Notice } from '../../components/base/notice.tsx'
+import { Notice } from '../../components/base/notice.tsx'
 import { notify } from '../../components/base/toast.tsx'
-import { useAction } from '../../hooks/use-action.ts'
 import { useQuery } from '../../hooks/use-query.ts'
 import { callApi, postJson } from '../../lib/api.ts'
 import { usd } from '../../lib/format.ts'
-import { dashboardPath, go } from '../../lib/route.tsx'
+import { dashboardPath, go, useDialogOf } from '../../lib/route.tsx'
 import { randomName } from '../../lib/runtime.ts'
 import type { CustomerInFull, KeyIssued, Plans } from '../../lib/types.ts'
 
@@ -37,42 +36,40 @@ function NewCustomerDialog({ close }: { close: () => void }) {
   const plans = useQuery<Plans>('/operator/plans')
   const [name, setName] = useState('')
   const [plan, setPlan] = useState<string | null>(null)
-  const action = useAction()
-  async function create() {
-    const answer = await action.run(() =>
-      postJson<{ id: string }>('/operator/customers', { name, ...(plan !== null && { plan }) }),
-    )
-    if (!answer.ok) return
-    close()
-    go(dashboardPath('customers', answer.value.id))
-    notify(`${name} created. Its first key is next.`)
-  }
-  const { errorOf, rest } = assignErrors(action.failure, ['name', 'plan'])
   return (
-    <FormDialog
+    <CallDialog<{ id: string }>
       title="New customer"
       does="Create"
       doing="Creating …"
-      busy={action.busy}
-      failure={rest ?? plans.failure}
-      submit={create}
+      fields={['name', 'plan']}
+      lacking={plans.failure}
+      call={() => postJson('/operator/customers', { name, ...(plan !== null && { plan }) })}
+      done={({ id }) => {
+        close()
+        go(dashboardPath('customers', id))
+        notify(`${name} created. Its first key is next.`)
+      }}
       close={close}
     >
-      <TextField
-        label="Name"
-        hint="At most 64 characters. It gets the starting credit of the configuration."
-        error={errorOf('name')}
-        value={name}
-        maxLength={64}
-        change={setName}
-      />
-      <PlanField
-        plans={plans.value?.plans ?? []}
-        value={plan ?? plans.value?.default_plan ?? ''}
-        error={errorOf('plan')}
-        change={setPlan}
-      />
-    </FormDialog>
+      {(errorOf) => (
+        <>
+          <TextField
+            label="Name"
+            hint="At most 64 characters. It gets the starting credit of the configuration."
+            error={errorOf('name')}
+            value={name}
+            maxLength={64}
+            change={setName}
+          />
+          <PlanField
+            plans={plans.value?.plans ?? []}
+            value={plan ?? plans.value?.default_plan ?? ''}
+            error={errorOf('plan')}
+            change={setPlan}
+          />
+        </>
+      )}
+    </CallDialog>
   )
 }
 
@@ -100,8 +97,14 @@ const DIALOGS = { key: KeyDialog, credits: CreditDialog, plan: PlanDialog }
 
 /** The buttons of a customer's page: new key, credits, plan. */
 export function CustomerActions({ customer, again }: Pick<OfCustomer, 'customer' | 'again'>) {
-  const [open, setOpen] = useState<keyof typeof DIALOGS | null>(null)
-  const Opened = open === null ? null : DIALOGS[open]
+  const wanted = useDialogOf('do')
+  const [opened, setOpen] = useState<string | null>(null)
+  const open = opened ?? wanted.of
+  const Opened = open === 'key' || open === 'credits' || open === 'plan' ? DIALOGS[open] : null
+  const close = () => {
+    setOpen(null)
+    wanted.close()
+  }
   return (
     <>
       <button type="button" class="main" onClick={() => setOpen('key')}>
@@ -113,7 +116,7 @@ export function CustomerActions({ customer, again }: Pick<OfCustomer, 'customer'
       <button type="button" onClick={() => setOpen('plan')}>
         Change plan
       </button>
-      {Opened && <Opened customer={customer} again={again} close={() => setOpen(null)} />}
+      {Opened && <Opened customer={customer} again={again} close={close} />}
     </>
   )
 }
@@ -122,26 +125,18 @@ const SCOPES = [
   ['read', 'read: posts, comments, users, search'],
   ['write', 'write: comment, vote, message, drafts'],
   ['monitor', 'monitor: monitors, webhooks, deliveries'],
+  ['approve', 'approve: drafts, by a question of an MCP client'],
 ] as const
+/** Trusts the client of the key, so it is selected on purpose only. */
+const UNSELECTED = 'approve'
 
 function KeyDialog({ customer, close, again }: OfCustomer) {
   const [name, setName] = useState('')
-  const [scopes, setScopes] = useState<readonly string[]>(SCOPES.map(([it]) => it))
+  const [scopes, setScopes] = useState<readonly string[]>(
+    SCOPES.map(([it]) => it).filter((it) => it !== UNSELECTED),
+  )
   const [expires, setExpires] = useState('')
   const [issued, setIssued] = useState<KeyIssued | null>(null)
-  const action = useAction()
-  async function create() {
-    const answer = await action.run(() =>
-      postJson<KeyIssued>(pathOf(customer, 'keys'), {
-        name: name.trim(),
-        scopes,
-        expires_at: expires.trim() === '' ? null : expires.trim(),
-      }),
-    )
-    if (!answer.ok) return
-    setIssued(answer.value)
-    again()
-  }
   if (issued !== null)
     return (
       <Dialog title="Key created" close={close}>
@@ -154,51 +149,63 @@ function KeyDialog({ customer, close, again }: OfCustomer) {
         <Secret text={issued.key} close={close} />
       </Dialog>
     )
-  const { errorOf, rest } = assignErrors(action.failure, ['name', 'scopes', 'expires_at'])
   return (
-    <FormDialog
+    <CallDialog<KeyIssued>
       title={`New key of ${customer.name}`}
       does="Create key"
       doing="Creating …"
-      busy={action.busy}
-      failure={rest}
-      submit={create}
+      fields={['name', 'scopes', 'expires_at']}
+      call={() =>
+        postJson(pathOf(customer, 'keys'), {
+          name: name.trim(),
+          scopes,
+          expires_at: expires.trim() === '' ? null : expires.trim(),
+        })
+      }
+      done={(key) => {
+        setIssued(key)
+        again()
+      }}
       close={close}
     >
-      <TextField
-        label="Key name"
-        hint="Optional. Its purpose, such as the program that uses it."
-        error={errorOf('name')}
-        value={name}
-        maxLength={100}
-        change={setName}
-      />
-      <fieldset>
-        <legend>Scopes</legend>
-        {SCOPES.map(([scope, label]) => (
-          <Checkbox
-            key={scope}
-            label={label}
-            checked={scopes.includes(scope)}
-            change={(on) =>
-              setScopes(on ? [...scopes, scope] : scopes.filter((it) => it !== scope))
-            }
+      {(errorOf) => (
+        <>
+          <TextField
+            label="Key name"
+            hint="Optional. Its purpose, such as the program that uses it."
+            error={errorOf('name')}
+            value={name}
+            maxLength={100}
+            change={setName}
           />
-        ))}
-        {errorOf('scopes') && (
-          <p class="error" role="alert">
-            {errorOf('scopes')}
-          </p>
-        )}
-      </fieldset>
-      <TextField
-        label="Expires"
-        hint="Optional. A day such as 2027-01-31, or an ISO 8601 time with its zone."
-        error={errorOf('expires_at')}
-        value={expires}
-        change={setExpires}
-      />
-    </FormDialog>
+          <fieldset>
+            <legend>Scopes</legend>
+            {SCOPES.map(([scope, label]) => (
+              <Checkbox
+                key={scope}
+                label={label}
+                checked={scopes.includes(scope)}
+                change={(on) =>
+                  setScopes(on ? [...scopes, scope] : scopes.filter((it) => it !== scope))
+                }
+              />
+            ))}
+            {errorOf('scopes') && (
+              <p class="error" role="alert">
+                {errorOf('scopes')}
+              </p>
+            )}
+          </fieldset>
+          <TextField
+            label="Expires"
+            hint="Optional. A day such as 2027-01-31, or an ISO 8601 time with its zone."
+            error={errorOf('expires_at')}
+            value={expires}
+            change={setExpires}
+          />
+        </>
+      )}
+    </CallDialog>
   )
 }
 
@@ -207,85 +214,84 @@ function CreditDialog({ customer, close, again }: OfCustomer) {
   const [note, setNote] = useState('')
   // One name for each dialog: a second click, or a repeat after a lost answer, books nothing.
   const [name, setName] = useState(randomName)
-  const action = useAction()
   /** Another payment than the one that may have been booked under the present name. */
   const changed = (change: (text: string) => void) => (text: string) => {
     change(text)
     setName(randomName())
   }
-  async function add() {
-    const answer = await action.run(() =>
-      callApi<{ credits_remaining: number }>(pathOf(customer, 'credits'), {
-        method: 'POST',
-        body: { usd: amount.trim(), note: note.trim() },
-        headers: { 'idempotency-key': name },
-      }),
-    )
-    if (!answer.ok) return
-    notify(`${customer.name} has ${usd(answer.value.credits_remaining)}.`)
-    close()
-    again()
-  }
-  const { errorOf, rest } = assignErrors(action.failure, ['usd', 'note'])
   return (
-    <FormDialog
+    <CallDialog<{ credits_remaining: number }>
       title={`Add credits to ${customer.name}`}
       does="Add"
       doing="Adding …"
-      busy={action.busy}
-      failure={rest}
-      submit={add}
+      fields={['usd', 'note']}
+      call={() =>
+        callApi(pathOf(customer, 'credits'), {
+          method: 'POST',
+          body: { usd: amount.trim(), note: note.trim() },
+          headers: { 'idempotency-key': name },
+        })
+      }
+      done={({ credits_remaining }) => {
+        notify(`${customer.name} has ${usd(credits_remaining)}.`)
+        close()
+        again()
+      }}
       close={close}
     >
-      <TextField
-        label="Amount in USD"
-        hint={`The customer has ${customer.unlimited ? 'unlimited credit' : usd(customer.credits_remaining)} now.`}
-        error={errorOf('usd')}
-        inputMode="decimal"
-        value={amount}
-        change={changed(setAmount)}
-      />
-      <TextField
-        label="Note"
-        hint="Optional. Shown in the payments of the customer."
-        error={errorOf('note')}
-        value={note}
-        maxLength={200}
-        change={changed(setNote)}
-      />
-    </FormDialog>
+      {(errorOf) => (
+        <>
+          <TextField
+            label="Amount in USD"
+            hint={`The customer has ${customer.unlimited ? 'unlimited credit' : usd(customer.credits_remaining)} now.`}
+            error={errorOf('usd')}
+            inputMode="decimal"
+            value={amount}
+            change={changed(setAmount)}
+          />
+          <TextField
+            label="Note"
+            hint="Optional. Shown in the payments of the customer."
+            error={errorOf('note')}
+            value={note}
+            maxLength={200}
+            change={changed(setNote)}
+          />
+        </>
+      )}
+    </CallDialog>
   )
 }
 
 function PlanDialog({ customer, close, again }: OfCustomer) {
   const plans = useQuery<Plans>('/operator/plans')
   const [plan, setPlan] = useState(customer.plan)
-  const action = useAction()
-  async function save() {
-    const answer = await action.run(() => postJson(pathOf(customer, 'plan'), { plan }))
-    if (!answer.ok) return
-    notify(`${customer.name} is on plan ${plan}.`)
-    close()
-    again()
-  }
-  const { errorOf, rest } = assignErrors(action.failure, ['plan'])
   return (
-    <FormDialog
+    <CallDialog
       title={`Plan of ${customer.name}`}
       does="Save"
-      busy={action.busy}
-      failure={rest ?? plans.failure}
-      submit={save}
+      fields={['plan']}
+      lacking={plans.failure}
+      call={() => postJson(pathOf(customer, 'plan'), { plan })}
+      done={() => {
+        notify(`${customer.name} is on plan ${plan}.`)
+        close()
+        again()
+      }}
       close={close}
     >
-      <p>On a smaller plan the customer keeps its monitors and cannot add more.</p>
-      <PlanField
-        plans={plans.value?.plans ?? [customer.plan]}
-        value={plan}
-        error={errorOf('plan')}
-        change={setPlan}
-      />
-    </FormDialog>
+      {(errorOf) => (
+        <>
+          <p>On a smaller plan the customer keeps its monitors and cannot add more.</p>
+          <PlanField
+            plans={plans.value?.plans ?? [customer.plan]}
+            value={plan}
+            error={errorOf('plan')}
+            change={setPlan}
+          />
+        </>
+      )}
+    </CallDialog>
   )
 }
 

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 
-import { Secret } from '../../components/base/copyable.tsx'
+import { Copyable, Secret } from '../../components/base/copyable.tsx'
 import { Dialog, FormDialog } from '../../components/base/dialog.tsx'
 import { Checkbox, Choice, Field, TextField } from '../../components/base/field.tsx'
 import { assignErrors, Notice } from '../../components/base/notice.tsx'
@@ -135,6 +135,9 @@ export function WebhookEditDialog({ webhook, close, again }: WebhookEditDialogPr
   const [active, setActive] = useState(webhook.active)
   const [pace, setPace] = useState(String(webhook.max_per_second ?? ''))
   const [ordered, setOrdered] = useState(webhook.ordered)
+  const wasAsymmetric = webhook.public_key !== undefined
+  const [asymmetric, setAsymmetric] = useState(wasAsymmetric)
+  const [events, setEvents] = useState(webhook.events)
   const [typed, setTyped] = useState({ token: '', username: '' })
   const action = useAction()
   const paceText = pace.trim()
@@ -151,6 +154,10 @@ export function WebhookEditDialog({ webhook, close, again }: WebhookEditDialogPr
         max_per_second:
           paceText === '' ? null : /^\d+(\.\d+)?$/.test(paceText) ? Number(paceText) : paceText,
         ordered,
+        ...(asymmetric !== wasAsymmetric && {
+          signatures: asymmetric ? ['v1', 'v1a'] : ['v1'],
+        }),
+        ...(events !== webhook.events && { events }),
         ...typedCredentials(webhook.kind, typed),
       }),
     )
@@ -163,6 +170,7 @@ export function WebhookEditDialog({ webhook, close, again }: WebhookEditDialogPr
     'url',
     'name',
     'max_per_second',
+    'events',
     'token',
     'username',
   ])
@@ -203,9 +211,37 @@ export function WebhookEditDialog({ webhook, close, again }: WebhookEditDialogPr
         checked={ordered}
         change={setOrdered}
       />
+      {webhook.kind === 'webhook' && (
+        <>
+          <Checkbox
+            label="Sign with a key pair too (v1a, Ed25519)"
+            checked={asymmetric}
+            change={setAsymmetric}
+          />
+          {webhook.public_key !== undefined && (
+            <Copyable text={webhook.public_key} label="Public key" />
+          )}
+        </>
+      )}
+      {(webhook.kind === 'webhook' || webhook.kind === 'mqtt') &&
+        ITEM_EVENTS.map(([event, label]) => (
+          <Checkbox
+            key={event}
+            label={label}
+            checked={events.includes(event)}
+            change={(on) =>
+              setEvents(on ? [...events, event] : events.filter((it) => it !== event))
+            }
+          />
+        ))}
     </FormDialog>
   )
 }
+
+const ITEM_EVENTS = [
+  ['item.deleted', 'Notify when a delivered item is deleted'],
+  ['item.edited', 'Notify when a delivered item is edited'],
+] as const
 
 const OVERLAPS = [
   ['0', 'not at all'],

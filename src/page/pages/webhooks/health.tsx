@@ -91,7 +91,7 @@ export function HealthFacts({ webhook: { id, health } }: { webhook: Webhook }) {
         )}
         {next_attempt_at !== null && (
           <span>
-            next attempt <Time at={next_attempt_at} />
+            next attempt <Time at={next_attempt_at} close="now" />
           </span>
         )}
         <Link to={`${dashboardPath('deliveries')}?webhook=${id}`}>Deliveries</Link>

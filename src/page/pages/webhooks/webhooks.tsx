@@ -19,6 +19,7 @@ import { useQuery } from '../../hooks/use-query.ts'
 import { postJson } from '../../lib/api.ts'
 import { count } from '../../lib/format.ts'
 import { errorReason } from '../../lib/reasons.ts'
+import { useDialogOf } from '../../lib/route.tsx'
 import type { TestReport, Webhook } from '../../lib/types.ts'
 import { webhookName, webhookStatus } from '../../lib/webhook-health.ts'
 import { WebhookEditDialog, WebhookNewDialog, WebhookRotateDialog } from './dialogs.tsx'
@@ -30,10 +31,15 @@ type WebhookDialog = 'edit' | 'rotate' | 'delete' | null
 function WebhookCard({ webhook, again }: { webhook: Webhook; again: () => void }) {
   const { monitor_path } = useCurrentUser()
   const { id, name, url, kind, active, paused_at } = webhook
-  const [dialog, setDialog] = useState<WebhookDialog>(null)
+  const wanted = useDialogOf('edit')
+  const [chosen, setDialog] = useState<WebhookDialog>(null)
+  const dialog = chosen ?? (wanted.of === id ? 'edit' : null)
   const [report, setReport] = useState<TestReport | null>(null)
   const action = useAction()
-  const done = () => setDialog(null)
+  const done = () => {
+    setDialog(null)
+    wanted.close()
+  }
   const status = webhookStatus(webhook)
 
   async function test() {

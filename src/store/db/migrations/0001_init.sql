@@ -11,6 +11,8 @@ CREATE TABLE instance (
   key_fingerprint TEXT,
   packed_to       INTEGER NOT NULL DEFAULT 0,
   blanked_to      INTEGER NOT NULL DEFAULT 0,
+  -- The newest tombstone at the last complete scrub of the file; -1: content was erased without one since.
+  scrubbed_to     INTEGER NOT NULL DEFAULT 0,
   -- Time of the last backup of this database; null before the first.
   backup_at       INTEGER
 ) STRICT;
@@ -76,6 +78,7 @@ CREATE TABLE usage_hours (
 -- the receiver. old_secret is the one before the last rotation, which signs too until old_secret_until. credentials:
 -- sealed token or user and password at a push service or broker, whose url has none. refused_since: the first failed
 -- attempt since the last success or test. last_failure_row, last_failure_n: the attempt that failed last.
+-- public_key: of the Ed25519 key within secret; null: signed with HMAC only.
 CREATE TABLE webhooks (
   id              TEXT    PRIMARY KEY,
   customer_id     TEXT    NOT NULL REFERENCES customers (id),
@@ -102,6 +105,9 @@ CREATE TABLE webhooks (
   last_failure_at INTEGER,
   last_failure_row INTEGER,
   last_failure_n  INTEGER,
+  public_key      BLOB,
+  -- JSON list of what it receives: match, item.deleted, item.edited.
+  events          TEXT    NOT NULL DEFAULT '["match"]',
   CHECK ((paused_at IS NULL) = (pause_reason IS NULL))
 ) STRICT;
 CREATE INDEX webhooks_customer ON webhooks (customer_id) WHERE deleted_at IS NULL;
@@ -326,6 +332,72 @@ CREATE TABLE observation_events (
 ) STRICT;
 CREATE INDEX observation_events_at ON observation_events (at);
 
+-- Settings of monitors over time, for certificates of coverage. A row per change; the newest 200 of a monitor are kept.
+CREATE TABLE monitor_versions (
+  id              INTEGER PRIMARY KEY,
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  at              INTEGER NOT NULL,
+  filter_spec     TEXT    NOT NULL,
+  cadence_s       INTEGER NOT NULL,
+  active          INTEGER NOT NULL CHECK (active IN (0, 1))
+) STRICT;
+CREATE INDEX monitor_versions_monitor ON monitor_versions (monitor_id, at);
+
+-- Times in which a monitor watched a feed. from_at: its start there, by the item clock. ended_at null: it still does. until_at: what
+-- the feed had verified when it ended; what came later was not matched for this monitor.
+CREATE TABLE feed_spans (
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  feed_id         INTEGER NOT NULL REFERENCES feeds (id),
+  from_at         INTEGER NOT NULL,
+  ended_at        INTEGER,
+  until_at        INTEGER,
+  PRIMARY KEY (monitor_id, feed_id, from_at),
+  CHECK ((ended_at IS NULL) = (until_at IS NULL))
+) STRICT, WITHOUT ROWID;
+
+-- Creation times that audits, or the ids of a stream, have verified: one row per unbroken range, by the item clock of
+-- listings and by our clock of streams.
+CREATE TABLE verified_ranges (
+  feed_id         INTEGER NOT NULL REFERENCES feeds (id),
+  from_at         INTEGER NOT NULL,
+  until_at        INTEGER NOT NULL,
+  PRIMARY KEY (feed_id, from_at)
+) STRICT, WITHOUT ROWID;
+
+-- Polls and audits by the UTC day on which they ended. day = floor(ms / 86400000), first in the key: all rows of a day are
+-- on a few pages, and a merged poll changes many of them.
+CREATE TABLE feed_days (
+  day             INTEGER NOT NULL,
+  feed_id         INTEGER NOT NULL REFERENCES feeds (id),
+  polls           INTEGER NOT NULL DEFAULT 0,
+  failed          INTEGER NOT NULL DEFAULT 0,
+  audits          INTEGER NOT NULL DEFAULT 0,
+  late_items      INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (day, feed_id)
+) STRICT, WITHOUT ROWID;
+
+-- Coverage of past days as JSON, written before the rows that it is computed from are deleted.
+CREATE TABLE coverage_days (
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  day             INTEGER NOT NULL,
+  body            TEXT    NOT NULL,
+  PRIMARY KEY (monitor_id, day)
+) STRICT, WITHOUT ROWID;
+
+-- Ed25519 keys that sign certificates. private_key is sealed, and null once the key is retired: the newest signs, the others
+-- stay so that what they signed can be verified. id: RFC 7638 thumbprint.
+CREATE TABLE signing_keys (
+  id              TEXT    PRIMARY KEY,
+  public_key      BLOB    NOT NULL,
+  private_key     BLOB,
+  created_at      INTEGER NOT NULL,
+  retired_at      INTEGER,
+  revoked_at      INTEGER,
+  CHECK ((private_key IS NULL) = (retired_at IS NOT NULL)),
+  CHECK (revoked_at IS NULL OR retired_at IS NOT NULL)
+) STRICT;
+CREATE UNIQUE INDEX signing_keys_current ON signing_keys ((1)) WHERE retired_at IS NULL;
+
 -- The match ledger: an item is matched once per monitor, through any feed.
 CREATE TABLE matches (
   monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
@@ -392,6 +464,47 @@ CREATE TABLE candidates (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX candidates_rechecked ON candidates (rechecked_at);
 
+-- Items of which content is stored, each until its content is erased or past its retention. thread: key of the post of a
+-- comment. author_id: the platform's id of the account. digest: of author and text as they were last read. last_kept_at:
+-- the newest copy. next_check_at: it is read again by its id. checks: reads that gave a clear answer. absent_at: the
+-- first of the reads in a row in which the source had no such item, which is confirmed by a later one.
+CREATE TABLE kept_items (
+  item_id         TEXT    PRIMARY KEY,
+  source          TEXT    NOT NULL,
+  place           TEXT    NOT NULL,
+  thread          TEXT,
+  author          TEXT,
+  author_id       TEXT,
+  digest          TEXT    NOT NULL,
+  first_kept_at   INTEGER NOT NULL,
+  last_kept_at    INTEGER NOT NULL,
+  next_check_at   INTEGER NOT NULL,
+  checks          INTEGER NOT NULL DEFAULT 0,
+  absent_at       INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX kept_items_due ON kept_items (source, next_check_at);
+CREATE INDEX kept_items_thread ON kept_items (thread) WHERE thread IS NOT NULL;
+CREATE INDEX kept_items_author ON kept_items (source, author) WHERE author IS NOT NULL;
+CREATE INDEX kept_items_old ON kept_items (last_kept_at);
+
+-- The stored bodies that contain an item: row of deliveries, or of match_bodies.
+CREATE TABLE item_copies (
+  item_id         TEXT    NOT NULL,
+  kind            TEXT    NOT NULL CHECK (kind IN ('delivery', 'match')),
+  row             INTEGER NOT NULL,
+  PRIMARY KEY (item_id, kind, row)
+) STRICT, WITHOUT ROWID;
+
+-- Erased items, without their text. seq grows with each erasure: a store of its own follows it. reason author_gone: its
+-- text stays, and its author is erased.
+CREATE TABLE item_tombstones (
+  seq             INTEGER PRIMARY KEY,
+  item_id         TEXT    NOT NULL UNIQUE,
+  source          TEXT    NOT NULL,
+  reason          TEXT    NOT NULL CHECK (reason IN ('author', 'platform', 'author_gone', 'request')),
+  at              INTEGER NOT NULL
+) STRICT;
+
 -- row: the key used by other tables, because ids are hashes. in_order 1: waits for a target with ordered deliveries.
 -- held_until: end of the quiet hours for which it waits. event: null for matches.
 CREATE TABLE deliveries (
@@ -413,7 +526,7 @@ CREATE TABLE deliveries (
   created_at      INTEGER NOT NULL,
   delivered_at    INTEGER,
   held_until      INTEGER,
-  event           TEXT    CHECK (event IN ('monitor.alarm', 'monitor.alarm_ended')),
+  event           TEXT    CHECK (event IN ('monitor.alarm', 'monitor.alarm_ended', 'item.deleted', 'item.edited')),
   CHECK ((status = 'delivered') = (delivered_at IS NOT NULL)),
   CHECK ((status = 'pending') = (next_attempt_at IS NOT NULL)),
   CHECK (lease IS NULL OR status = 'pending')
@@ -473,6 +586,14 @@ CREATE TABLE proxies (
   created_at      INTEGER NOT NULL,
   last_ok_at      INTEGER,
   last_error      TEXT
+) STRICT;
+
+-- Sources that operators added beside those of the configuration file, which has precedence for a name.
+CREATE TABLE sources (
+  name            TEXT    PRIMARY KEY,
+  kind            TEXT    NOT NULL,
+  base_url        TEXT    NOT NULL,
+  created_at      INTEGER NOT NULL
 ) STRICT;
 
 -- The operator's account at a further source, one a source; the credential is sealed. Approved drafts act as it.
@@ -551,7 +672,9 @@ CREATE TABLE match_bodies (
   seq             INTEGER NOT NULL,
   body            BLOB    NOT NULL,
   matched_at      INTEGER NOT NULL,
-  PRIMARY KEY (monitor_id, seq)
+  -- The key in item_copies: seq may change, and an implicit rowid changes in a copy of the database.
+  row             INTEGER PRIMARY KEY,
+  UNIQUE (monitor_id, seq)
 ) STRICT;
 CREATE INDEX match_bodies_matched ON match_bodies (matched_at);
 
@@ -758,3 +881,5 @@ BEGIN SELECT RAISE(ABORT, 'operator_actions is append-only'); END;
 -- Missed deliveries are queried by status, and may be a handful among a million delivered ones.
 CREATE INDEX deliveries_missed ON deliveries (customer_id, status, created_at, id, monitor_id, webhook_id)
   WHERE status IN ('failed', 'dead', 'suppressed');
+-- The same over all customers, newest first by row, for the operator.
+CREATE INDEX deliveries_missed_newest ON deliveries (status) WHERE status IN ('failed', 'dead', 'suppressed');

@@ -1,11 +1,14 @@
 import { expect, test } from 'bun:test'
+import { createPublicKey, verify } from 'node:crypto'
 
 import * as fc from 'fast-check'
 
 import {
+  newTargetSecret,
   sign,
   signedHeaders,
   signStandard,
+  toPublicKey,
   toSecret,
 } from '../../../../src/core/delivery/signature.ts'
 import { standardTakes, stripeTakes } from '../../../support/verifiers.ts'
@@ -127,4 +130,46 @@ test('with two active secrets, a receiver with either one accepts the headers of
     expect(standardTakes(request, secret)).toBe(taken)
     expect(await stripeTakes(request, secret)).toBe(taken)
   }
+})
+
+test('v1a is an Ed25519 signature that the public key alone verifies, beside the same v1', () => {
+  const random = { bytes: (count: number) => KEY.slice(0, count) }
+  const { secret, stored, public_key } = newTargetSecret(random, true)
+  const { secret: plain, stored: bare, public_key: none } = newTargetSecret(random, false)
+  const headers = signedHeaders(stored, 'dlv_1', AT_S, BODY)
+  const [v1, v1a = '', ...rest] = headers['webhook-signature']?.split(' ') ?? []
+
+  expect([secret, bare, none, rest]).toEqual([plain, plain, null, []])
+  const before = signedHeaders(bare, 'dlv_1', AT_S, BODY)
+  const without: Record<string, string> = { ...headers, 'webhook-signature': v1 ?? '' }
+  expect(without).toEqual(before)
+  const text = toPublicKey(public_key ?? new Uint8Array())
+  expect(text).toMatch(/^whpk_[A-Za-z0-9+/]{43}=$/)
+  const takes = (signature: string, body: Uint8Array, id = 'dlv_1') => {
+    const x = Buffer.from(text.slice(5), 'base64').toString('base64url')
+    const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
+    const signed = Buffer.concat([Buffer.from(`${id}.${AT_S}.`), body])
+    return verify(null, signed, key, Buffer.from(signature.replace('v1a,', ''), 'base64'))
+  }
+  expect(v1a).toMatch(/^v1a,[A-Za-z0-9+/]{86}==$/)
+  expect(takes(v1a, BODY)).toBe(true)
+  expect(takes(v1a, BODY, 'dlv_2')).toBe(false)
+  for (let bit = 0; bit < BODY.length * 8; bit += 5)
+    expect(takes(v1a, flipped(BODY, bit))).toBe(false)
+  // Libraries that know only v1 pass over it.
+  expect(standardTakes({ headers, body: BODY, at: AT_S * 1000 }, secret)).toBe(true)
+})
+
+const of = (fill: number) => ({ bytes: (count: number) => new Uint8Array(count).fill(fill) })
+const signatures = (stored: string, old: string | null = null) =>
+  signedHeaders(stored, 'dlv_1', AT_S, BODY, old)['webhook-signature']?.split(' ') ?? []
+
+test('while a secret is rotated, the old and the new private key sign', () => {
+  const [older, newer] = [newTargetSecret(of(1), true), newTargetSecret(of(2), true)]
+  const both = signatures(newer.stored, older.stored)
+
+  expect(both).toHaveLength(4)
+  expect(both).toEqual(
+    expect.arrayContaining([...signatures(newer.stored), ...signatures(older.stored)]),
+  )
 })

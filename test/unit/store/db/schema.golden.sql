@@ -238,6 +238,13 @@ CREATE TABLE confirmation_mails (
   sent_at         INTEGER NOT NULL
 ) STRICT;
 
+CREATE TABLE coverage_days (
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  day             INTEGER NOT NULL,
+  body            TEXT    NOT NULL,
+  PRIMARY KEY (monitor_id, day)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE customers (
   id              TEXT    PRIMARY KEY,
   name            TEXT    NOT NULL UNIQUE,
@@ -267,7 +274,7 @@ CREATE TABLE deliveries (
   created_at      INTEGER NOT NULL,
   delivered_at    INTEGER,
   held_until      INTEGER,
-  event           TEXT    CHECK (event IN ('monitor.alarm', 'monitor.alarm_ended')),
+  event           TEXT    CHECK (event IN ('monitor.alarm', 'monitor.alarm_ended', 'item.deleted', 'item.edited')),
   CHECK ((status = 'delivered') = (delivered_at IS NOT NULL)),
   CHECK ((status = 'pending') = (next_attempt_at IS NOT NULL)),
   CHECK (lease IS NULL OR status = 'pending')
@@ -300,6 +307,16 @@ CREATE TABLE drafts (
   decided_at      INTEGER
 ) STRICT;
 
+CREATE TABLE feed_days (
+  day             INTEGER NOT NULL,
+  feed_id         INTEGER NOT NULL REFERENCES feeds (id),
+  polls           INTEGER NOT NULL DEFAULT 0,
+  failed          INTEGER NOT NULL DEFAULT 0,
+  audits          INTEGER NOT NULL DEFAULT 0,
+  late_items      INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (day, feed_id)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE feed_hours (
   feed_id         INTEGER NOT NULL REFERENCES feeds (id),
   hour            INTEGER NOT NULL,
@@ -316,6 +333,16 @@ CREATE TABLE feed_items (
   found_by        TEXT    NOT NULL DEFAULT 'poll' CHECK (found_by IN ('poll', 'audit', 'other_feed')),
   digest          TEXT,
   PRIMARY KEY (feed_id, item_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE feed_spans (
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  feed_id         INTEGER NOT NULL REFERENCES feeds (id),
+  from_at         INTEGER NOT NULL,
+  ended_at        INTEGER,
+  until_at        INTEGER,
+  PRIMARY KEY (monitor_id, feed_id, from_at),
+  CHECK ((ended_at IS NULL) = (until_at IS NULL))
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE feed_streams (
@@ -441,16 +468,50 @@ CREATE TABLE instance (
   key_fingerprint TEXT,
   packed_to       INTEGER NOT NULL DEFAULT 0,
   blanked_to      INTEGER NOT NULL DEFAULT 0,
+  -- The newest tombstone at the last complete scrub of the file; -1: content was erased without one since.
+  scrubbed_to     INTEGER NOT NULL DEFAULT 0,
   -- Time of the last backup of this database; null before the first.
   backup_at       INTEGER
 ) STRICT;
+
+CREATE TABLE item_copies (
+  item_id         TEXT    NOT NULL,
+  kind            TEXT    NOT NULL CHECK (kind IN ('delivery', 'match')),
+  row             INTEGER NOT NULL,
+  PRIMARY KEY (item_id, kind, row)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE item_tombstones (
+  seq             INTEGER PRIMARY KEY,
+  item_id         TEXT    NOT NULL UNIQUE,
+  source          TEXT    NOT NULL,
+  reason          TEXT    NOT NULL CHECK (reason IN ('author', 'platform', 'author_gone', 'request')),
+  at              INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE kept_items (
+  item_id         TEXT    PRIMARY KEY,
+  source          TEXT    NOT NULL,
+  place           TEXT    NOT NULL,
+  thread          TEXT,
+  author          TEXT,
+  author_id       TEXT,
+  digest          TEXT    NOT NULL,
+  first_kept_at   INTEGER NOT NULL,
+  last_kept_at    INTEGER NOT NULL,
+  next_check_at   INTEGER NOT NULL,
+  checks          INTEGER NOT NULL DEFAULT 0,
+  absent_at       INTEGER
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE match_bodies (
   monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
   seq             INTEGER NOT NULL,
   body            BLOB    NOT NULL,
   matched_at      INTEGER NOT NULL,
-  PRIMARY KEY (monitor_id, seq)
+  -- The key in item_copies: seq may change, and an implicit rowid changes in a copy of the database.
+  row             INTEGER PRIMARY KEY,
+  UNIQUE (monitor_id, seq)
 ) STRICT;
 
 CREATE TABLE matches (
@@ -476,6 +537,15 @@ CREATE TABLE monitor_feeds (
   active_from_seq INTEGER NOT NULL,
   PRIMARY KEY (monitor_id, feed_id)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE monitor_versions (
+  id              INTEGER PRIMARY KEY,
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  at              INTEGER NOT NULL,
+  filter_spec     TEXT    NOT NULL,
+  cadence_s       INTEGER NOT NULL,
+  active          INTEGER NOT NULL CHECK (active IN (0, 1))
+) STRICT;
 
 CREATE TABLE monitors (
   id              TEXT    PRIMARY KEY,
@@ -567,9 +637,27 @@ CREATE TABLE sign_in_links (
   expires_at      INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE signing_keys (
+  id              TEXT    PRIMARY KEY,
+  public_key      BLOB    NOT NULL,
+  private_key     BLOB,
+  created_at      INTEGER NOT NULL,
+  retired_at      INTEGER,
+  revoked_at      INTEGER,
+  CHECK ((private_key IS NULL) = (retired_at IS NOT NULL)),
+  CHECK (revoked_at IS NULL OR retired_at IS NOT NULL)
+) STRICT;
+
 CREATE TABLE source_accounts (
   source          TEXT    PRIMARY KEY,
   credential      BLOB    NOT NULL,
+  created_at      INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE sources (
+  name            TEXT    PRIMARY KEY,
+  kind            TEXT    NOT NULL,
+  base_url        TEXT    NOT NULL,
   created_at      INTEGER NOT NULL
 ) STRICT;
 
@@ -589,6 +677,13 @@ CREATE TABLE usage_hours (
   cost_micros     INTEGER NOT NULL,
   errors          INTEGER NOT NULL,
   PRIMARY KEY (customer_id, hour_at, tier)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE verified_ranges (
+  feed_id         INTEGER NOT NULL REFERENCES feeds (id),
+  from_at         INTEGER NOT NULL,
+  until_at        INTEGER NOT NULL,
+  PRIMARY KEY (feed_id, from_at)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE web_sessions (
@@ -632,6 +727,9 @@ CREATE TABLE webhooks (
   last_failure_at INTEGER,
   last_failure_row INTEGER,
   last_failure_n  INTEGER,
+  public_key      BLOB,
+  -- JSON list of what it receives: match, item.deleted, item.edited.
+  events          TEXT    NOT NULL DEFAULT '["match"]',
   CHECK ((paused_at IS NULL) = (pause_reason IS NULL))
 ) STRICT;
 
@@ -663,6 +761,8 @@ CREATE INDEX deliveries_leased ON deliveries (lease) WHERE lease IS NOT NULL;
 
 CREATE INDEX deliveries_missed ON deliveries (customer_id, status, created_at, id, monitor_id, webhook_id)
   WHERE status IN ('failed', 'dead', 'suppressed');
+
+CREATE INDEX deliveries_missed_newest ON deliveries (status) WHERE status IN ('failed', 'dead', 'suppressed');
 
 CREATE INDEX deliveries_monitor ON deliveries (monitor_id, created_at, id);
 
@@ -700,6 +800,14 @@ CREATE INDEX gaps_retry ON gaps (feed_id, retry_at) WHERE retry_at IS NOT NULL;
 
 CREATE INDEX gaps_unclosed ON gaps (recorded_at) WHERE closed_at IS NULL;
 
+CREATE INDEX kept_items_author ON kept_items (source, author) WHERE author IS NOT NULL;
+
+CREATE INDEX kept_items_due ON kept_items (source, next_check_at);
+
+CREATE INDEX kept_items_old ON kept_items (last_kept_at);
+
+CREATE INDEX kept_items_thread ON kept_items (thread) WHERE thread IS NOT NULL;
+
 CREATE INDEX match_bodies_matched ON match_bodies (matched_at);
 
 CREATE INDEX matches_at ON matches (matched_at);
@@ -707,6 +815,8 @@ CREATE INDEX matches_at ON matches (matched_at);
 CREATE INDEX monitor_feeds_feed ON monitor_feeds (feed_id);
 
 CREATE INDEX monitor_feeds_first ON monitor_feeds (feed_id) WHERE active_from_seq = -1;
+
+CREATE INDEX monitor_versions_monitor ON monitor_versions (monitor_id, at);
 
 CREATE INDEX monitors_attention ON monitors (id) WHERE attention IS NOT NULL AND removed_at IS NULL;
 
@@ -727,6 +837,8 @@ CREATE INDEX payments_customer ON payments (customer_id, created_at DESC);
 CREATE INDEX sign_in_links_end ON sign_in_links (expires_at);
 
 CREATE INDEX sign_in_links_key ON sign_in_links (key_id, expires_at);
+
+CREATE UNIQUE INDEX signing_keys_current ON signing_keys ((1)) WHERE retired_at IS NULL;
 
 CREATE INDEX web_sessions_key ON web_sessions (key_id, last_used_at);
 

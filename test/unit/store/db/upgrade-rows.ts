@@ -44,6 +44,7 @@ const ROWS: Readonly<Record<number, string>> = {
     INSERT INTO attempts (delivery_row, n, run_id, started_at, ended_at, http_status, error)
       VALUES (1, 1, 'boot-1', 1240, 1250, 204, NULL), (2, 1, 'boot-1', 1310, 1320, 503, 'http_503');
     INSERT INTO monitor_days VALUES ('mon_1', 20000, 3, 1);
+    INSERT INTO sources VALUES ('cats', 'discourse', 'https://cats.example', 1000);
     INSERT INTO source_accounts VALUES ('meta', x'ab', 1000);
     INSERT INTO host_paces VALUES ('forum.example', '{"times":[1000],"reserved":2,"paused_until":null}');
     INSERT INTO proxies VALUES ('prx_1', 'home', x'aa', 1000, 2000, NULL);
@@ -52,7 +53,11 @@ const ROWS: Readonly<Record<number, string>> = {
              ('acc_2', 'app', 'oauth', NULL, x'dd', NULL, NULL, NULL, 1, 'needs_login', 'token_refused', 1000, NULL, 0, 0, NULL, 3, 9000, 1000, NULL, NULL);
     INSERT INTO operator_events VALUES ('evt_1', 'account.needs_login', 'acc_2', x'7b7d', 1000, 'pending', 1, 5000, 'timeout');
     INSERT INTO idempotent_writes VALUES ('key_1', 'POST /x', 'once', x'ee', x'7b7d', 1000), ('key_1', 'POST /x', 'running', x'ee', NULL, 1000);
-    INSERT INTO match_bodies VALUES ('mon_1', 1, x'7b7d', 1200), ('mon_1', 2, x'7b7d', 1300);
+    INSERT INTO match_bodies (monitor_id, seq, body, matched_at) VALUES ('mon_1', 1, x'7b7d', 1200), ('mon_1', 2, x'7b7d', 1300);
+    INSERT INTO kept_items (item_id, source, place, thread, author, author_id, digest, first_kept_at, last_kept_at, next_check_at)
+      VALUES ('t3_a', 'main', 'cats', NULL, 'ann', 't2_1', 'd', 1200, 1200, 4800), ('meta/t1_b', 'meta', 'all', 'meta/t3_1', NULL, NULL, 'd', 1, 2, 3);
+    INSERT INTO item_copies VALUES ('t3_a', 'delivery', 1), ('t3_a', 'match', 1);
+    INSERT INTO item_tombstones VALUES (1, 't3_gone', 'main', 'author', 2000);
     INSERT INTO atom_feed_keys VALUES ('mon_1', 2);
     INSERT INTO unsubscribed VALUES ('wh_2', 'mon_1', 1500);
     INSERT INTO confirmation_mails VALUES (1, 'cus_1', 'reader@example.com', 1000);
@@ -67,6 +72,13 @@ const ROWS: Readonly<Record<number, string>> = {
       VALUES (3, 'stream:hn', 'stream', 'hn', 60, 60, 3000, 2000, 1000);
     INSERT INTO feed_streams VALUES (3, '{"last":5}', 'dense', 3, 5, 6, 9, NULL, '{"waiting":0,"oldest_at":null,"dropped_24h":0}', 1000, 2000, '[[1000,5]]', 1, 1500, 3, 4, 900, 800, 1500);
     INSERT INTO bundles VALUES (1, 'cus_1', 'mon_1', 'wh_1', 1000, 5000, 1, 2, 0);
+    INSERT INTO monitor_versions VALUES (1, 'mon_1', 1000, '{}', 60, 1);
+    INSERT INTO feed_spans VALUES ('mon_1', 1, 1000, NULL, NULL), ('mon_1', 2, 1000, 2000, 1900);
+    INSERT INTO verified_ranges VALUES (1, 0, 1900);
+    INSERT INTO feed_days VALUES (20000, 1, 1440, 2, 144, 3);
+    INSERT INTO coverage_days VALUES ('mon_1', 19990, '{}');
+    INSERT INTO signing_keys VALUES ('k1', x'01', NULL, 1000, 2000, 2000), ('k2', x'02', x'03', 2000, NULL, NULL);
+    UPDATE webhooks SET public_key = x'0c' WHERE id = 'wh_1';
     INSERT INTO alarms VALUES (1, 'mon_1', 'silent', 1000, 2, 4000, NULL, NULL);
     INSERT INTO bundle_items VALUES (1, 't3_z', 1000, '{}');
     INSERT INTO candidates VALUES ('mon_2', 't3_y', 2, '{"id":"y"}', 10, NULL, 1000, 9000, 1000);

@@ -20,7 +20,9 @@ function createDb(count: number): Db {
   db.run(`INSERT INTO gaps (feed_id, check_id, reason, recorded_at, missed_estimate)
           SELECT feed_id, id, 'x', ended_at, 1 FROM checks`)
   db.run(`${rows} INSERT INTO feed_items SELECT s, 't3_' || n, n, at, 0, 'poll', NULL FROM at`)
-  db.run(`${rows} INSERT INTO match_bodies SELECT 'mon_1', n + 1, x'00', at FROM at WHERE s = 1`)
+  db.run(
+    `${rows} INSERT INTO match_bodies (monitor_id, seq, body, matched_at) SELECT 'mon_1', n + 1, x'00', at FROM at WHERE s = 1`,
+  )
   return db
 }
 
@@ -84,7 +86,7 @@ test('an item seen by two feeds stays in the one where it is among the newest', 
 test('recent pull-API matches all stay', () => {
   using db = createDb(3)
   db.run(
-    `INSERT INTO match_bodies VALUES ('mon_1', 50, x'00', ${OLD}), ('mon_1', 51, x'00', ${OLD})`,
+    `INSERT INTO match_bodies (monitor_id, seq, body, matched_at) VALUES ('mon_1', 50, x'00', ${OLD}), ('mon_1', 51, x'00', ${OLD})`,
   )
 
   runNow(pruneOld(db, { before_at: OLD, keep: 1 }))
@@ -100,7 +102,9 @@ test('matches that stay are read in steps too: they may be the only ones of many
   const many = 'WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 1200)'
   db.run(`${many} INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, active_since, created_at, updated_at)
           SELECT 'mon_of_' || n, 'cus_1', '{}', 60, 0, 0, 0 FROM n`)
-  db.run(`${many} INSERT INTO match_bodies SELECT 'mon_of_' || n, 1, x'00', 1 FROM n`)
+  db.run(
+    `${many} INSERT INTO match_bodies (monitor_id, seq, body, matched_at) SELECT 'mon_of_' || n, 1, x'00', 1 FROM n`,
+  )
 
   expect(parts()).toBe(few + 3)
   expect(counts(db)[3]).toBe(1201)

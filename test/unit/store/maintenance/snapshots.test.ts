@@ -77,7 +77,7 @@ test('a snapshot is named by its time and verified, and old ones are removed', a
       now: clock.now() + hour * 3_600_000,
       keep_hourly: 2,
       keep_daily: 1,
-      retention_days: 0,
+      snapshots_days: 0,
     })
   writeFileSync(`${snapshots}/notes.txt`, 'mine')
   instance.close()
@@ -99,7 +99,7 @@ test('a smaller limit frees the space of excess snapshots even if no copy can be
       now: clock.now() + hour * 3_600_000,
       keep_hourly,
       keep_daily: 0,
-      retention_days: 0,
+      snapshots_days: 0,
     })
   for (let hour = 0; hour < 3; hour++) await take(hour, 3, instance.instance_id)
 
@@ -119,7 +119,7 @@ test('a snapshot is kept no longer than content is, and old ones stay until ther
       now: clock.now() + day * 86_400_000,
       keep_hourly: 9,
       keep_daily: 9,
-      retention_days: 30,
+      snapshots_days: 30,
     })
   for (const day of [0, 1, 30]) await take(day, instance.instance_id)
   const at_30 = listSnapshots(snapshots).length

@@ -1,0 +1,339 @@
+import { Elysia } from 'elysia'
+import * as z from 'zod'
+
+import type { StateReason } from '../../core/accounts/status.ts'
+import { base32 } from '../../core/accounts/totp.ts'
+import { ApiError, checkAll, invalid } from '../../core/base/errors.ts'
+import { isPoolName, POOL_NAME_RULE } from '../../core/base/text.ts'
+import type { Proxy } from '../../core/forum/proxy.ts'
+import type { Clock, Random } from '../../runtime/runtime.ts'
+import {
+  type Account,
+  type AccountSecrets,
+  changeAccount,
+  type CredentialsCheck,
+  findAccountByName,
+  insertAccount,
+  listAccounts,
+  openAccount,
+  removeAccount,
+  type StoredJar,
+} from '../../store/accounts/accounts.ts'
+import { findProxyByName, openProxy } from '../../store/accounts/proxies.ts'
+import { transact } from '../../store/db/connection.ts'
+import { bodySchema, type SchemaOutput } from '../http/fields.ts'
+import type { OperatorPoolDeps } from './accounts.ts'
+import type { RecordAction } from './actions.ts'
+
+const ACCOUNTS_MAX = 1000
+const SECRET_MAX = 4096
+const JAR_MAX = 512 * 1024
+const JAR_RULE = `the text of a cookies.txt, a JSON export or a Cookie header, at most ${JAR_MAX / 1024} KiB`
+const SECRET_RULE = `one line of 1 to ${SECRET_MAX} characters`
+const TOTP_RULE = 'the base32 secret of the second factor: letters A to Z and digits 2 to 7'
+
+type ToCheck = {
+  secrets: AccountSecrets
+  jar: StoredJar | null
+  username: string | null
+  proxy: Proxy | null
+}
+
+/** Reads exported cookies, and checks credentials at the platform. Stores nothing. */
+type SessionCheck = {
+  readJar(text: string): { ok: true; jar: StoredJar } | { ok: false; problems: string[] }
+  verify(given: ToCheck): Promise<CredentialsCheck>
+}
+
+export type AccountChangeDeps = Pick<OperatorPoolDeps, 'db' | 'ring' | 'pool'> & {
+  clock: Clock
+  random: Random
+  /** Null: there is no platform to which accounts belong. */
+  session_check: SessionCheck | null
+  /** True if the configuration has the addresses that an OAuth application uses. */
+  oauth: boolean
+}
+
+/** A secret of one line; the message never repeats it. Null is as absent. */
+const maybeSecret = (name: string) => {
+  const sentence = `${name} must be ${SECRET_RULE}, or null`
+  return z
+    .string(sentence)
+    .max(SECRET_MAX, sentence)
+    .regex(/^[^\r\n\0]+$/, sentence)
+    .nullable()
+    .optional()
+}
+
+/** A secret of a second factor. */
+export const maybeTotp = () => {
+  const sentence = `totp_secret must be ${TOTP_RULE}, or null`
+  return z
+    .string(sentence)
+    .refine((text) => base32(text) !== null, sentence)
+    .nullable()
+    .optional()
+}
+
+const signInFields = () => ({
+  jar: z
+    .string(`jar must be ${JAR_RULE}, or null`)
+    .max(JAR_MAX, `jar must be ${JAR_RULE}`)
+    .nullable()
+    .optional(),
+  username: maybeSecret('username'),
+  password: maybeSecret('password'),
+  totp_secret: maybeTotp(),
+  client_secret: maybeSecret('client_secret'),
+  refresh_token: maybeSecret('refresh_token'),
+})
+
+const addBody = bodySchema(() => ({
+  name: z
+    .string({
+      error: ({ input }) =>
+        input === undefined
+          ? `name is required: ${POOL_NAME_RULE}`
+          : `name must be ${POOL_NAME_RULE}`,
+    })
+    .refine(isPoolName, `name must be ${POOL_NAME_RULE}`),
+  kind: z.enum(['session', 'oauth'], 'kind must be session or oauth').default('session'),
+  ...signInFields(),
+  client_id: maybeSecret('client_id'),
+  proxy: z.string('proxy must be the name of a proxy, or null').nullable().optional(),
+}))
+
+const loginBody = bodySchema(signInFields)
+
+type Given = SchemaOutput<typeof loginBody> & { client_id?: string | null | undefined }
+
+const SESSION_FIELDS = ['jar', 'username', 'password', 'totp_secret'] as const
+const OAUTH_FIELDS = ['client_id', 'client_secret', 'refresh_token'] as const
+
+/** Refuses fields of the other kind of account. */
+const fieldsOf = (given: Given, kind: AccountSecrets['kind']) =>
+  (kind === 'oauth' ? SESSION_FIELDS : OAUTH_FIELDS).map((field) => () => {
+    if ((given[field] ?? null) !== null)
+      throw invalid(field, `${field} must be left out: an account of kind ${kind} has none`)
+  })
+
+/** Requires the credentials of a kind of account. */
+const neededOf = (given: Given, kind: AccountSecrets['kind']) =>
+  (kind === 'oauth' ? (['client_id', 'client_secret'] as const) : (['password'] as const)).map(
+    (field) => () => {
+      const by_jar = kind === 'session' && (given.jar ?? null) !== null
+      if (by_jar || (given[field] ?? null) !== null) return
+      const or = kind === 'session' ? ', or a jar' : ''
+      throw invalid(field, `${field} is required${or}: ${SECRET_RULE}`)
+    },
+  )
+
+/** Fields and messages of definite refusals. A jar is checked by its session, a password by a sign-in. */
+const REFUSALS: Readonly<Partial<Record<StateReason, readonly [keyof Given, string]>>> = {
+  logged_out: [
+    'jar',
+    'jar is not of a session that the platform recognises: sign in with your browser and export its cookies again',
+  ],
+  wrong_credentials: ['password', 'password must be one that the platform accepts for username'],
+  second_factor_required: [
+    'totp_secret',
+    `totp_secret is required, because the account has a second factor: ${TOTP_RULE}`,
+  ],
+  second_factor_refused: [
+    'totp_secret',
+    'totp_secret must give a code that the platform accepts: check it, and the clock of this machine',
+  ],
+  token_refused: [
+    'client_secret',
+    'client_secret must be one that the platform accepts with client_id and refresh_token',
+  ],
+}
+
+type Checked = Extract<CredentialsCheck, { ok: true }>
+
+const toStore = ({ secrets, jar, username, status }: Checked) => ({
+  secrets,
+  jar,
+  username,
+  status,
+})
+
+const toAnswer = ({ id, name }: { id: string; name: string }, it: Checked) => ({
+  id,
+  name,
+  username: it.username,
+  status: it.status.state,
+  reason: it.status.state_reason,
+  verdict: it.finding,
+})
+
+/** Secrets of an existing account with the given ones in their place. */
+function renewed(current: AccountSecrets, given: Given): AccountSecrets {
+  if (current.kind === 'oauth')
+    return {
+      ...current,
+      client_secret: given.client_secret ?? current.client_secret,
+      refresh_token: given.refresh_token ?? current.refresh_token,
+    }
+  return {
+    ...current,
+    password: given.password ?? current.password,
+    totp_secret: given.totp_secret ?? current.totp_secret,
+  }
+}
+
+/**
+ * Routes with which an operator adds accounts by cookies, password or OAuth application, signs them in
+ * again and removes them, as `forumd account` does. No answer repeats a credential.
+ */
+export function accountChanges(
+  { db, ring, pool, clock, random, session_check, oauth }: AccountChangeDeps,
+  record: RecordAction,
+) {
+  /** Names of accounts that are checked now: the platform counts failed sign-ins. */
+  const checking = new Set<string>()
+
+  function platform(): SessionCheck {
+    if (session_check !== null) return session_check
+    throw new ApiError('NOT_FOUND', {
+      message: 'the configuration has no [platform], to which accounts belong',
+    })
+  }
+
+  function proxyNamed(name: string | null) {
+    if (name === null) return null
+    const proxy = findProxyByName(db, name)
+    const address = proxy && openProxy(db, ring, proxy.id)
+    if (proxy && address) return { id: proxy.id, address }
+    throw invalid('proxy', 'proxy must be the name of a proxy of the pool, or null')
+  }
+
+  function mustBeFree(name: string) {
+    if (findAccountByName(db, name) !== null)
+      throw invalid('name', 'name must be one that no account of the pool has')
+    if (listAccounts(db).length >= ACCOUNTS_MAX)
+      throw invalid('name', `the pool may have at most ${ACCOUNTS_MAX} accounts: remove one`)
+  }
+
+  function accountOf(id: string): Account {
+    const account = listAccounts(db).find((it) => it.id === id)
+    if (account) return account
+    throw new ApiError('NOT_FOUND', { message: 'there is no such account' })
+  }
+
+  function readJar(text: string | null): StoredJar | null {
+    if (text === null) return null
+    const read = platform().readJar(text)
+    if (read.ok) return read.jar
+    throw invalid('jar', `jar is not usable: ${read.problems.join('; ')}`)
+  }
+
+  async function check(name: string, given: ToCheck) {
+    if (checking.has(name))
+      throw new ApiError('IN_PROGRESS', {
+        message: 'this account is being checked: wait for the result',
+      })
+    checking.add(name)
+    try {
+      const checked = await platform().verify(given)
+      if (checked.ok) return checked
+      const [field, sentence] = REFUSALS[checked.reason ?? 'wrong_credentials'] ?? [
+        'password' as const,
+        'the platform does not accept these credentials',
+      ]
+      // Stored credentials were refused: there is no field of the request to correct.
+      throw invalid(field, sentence)
+    } finally {
+      checking.delete(name)
+    }
+  }
+
+  async function toSecrets(given: Given, kind: AccountSecrets['kind']): Promise<AccountSecrets> {
+    const { password = null, totp_secret = null } = given
+    const { client_id, client_secret, refresh_token = null } = given
+    if (kind === 'session') return { kind, password, totp_secret }
+    if (!oauth)
+      throw invalid(
+        'kind',
+        'kind must be session: the configuration has no [platform].token_url and api_url for an oauth application',
+      )
+    return { kind, client_id: client_id ?? '', client_secret: client_secret ?? '', refresh_token }
+  }
+
+  return new Elysia({ name: 'operator account', prefix: '/operator', detail: { hide: true } })
+    .post(
+      '/accounts',
+      async ({ body, request }) => {
+        platform()
+        const { name, kind, jar: text = null } = body
+        await checkAll(() => mustBeFree(name), ...fieldsOf(body, kind), ...neededOf(body, kind))
+        const secrets = await toSecrets(body, kind)
+        const proxy = proxyNamed(body.proxy ?? null)
+        const by_name = (body.password ?? null) === null ? null : name
+        const given = { secrets, jar: readJar(text), username: body.username ?? by_name }
+        const checked = await check(name, { ...given, proxy: proxy?.address ?? null })
+        const row = { id: `acc_${random.uuid()}`, name }
+        transact(db, () => {
+          // Another call may have taken the name during the check.
+          mustBeFree(name)
+          const stored = toStore(checked)
+          const proxy_id = proxy?.id ?? null
+          insertAccount(db, ring, { ...row, ...stored, proxy_id, created_at: clock.now() })
+          record(request, {
+            action: 'account.added',
+            subject: row.id,
+            subject_name: name,
+            detail: { kind, username: checked.username, state: checked.status.state },
+          })
+        })
+        pool.adopt()
+        return toAnswer(row, checked)
+      },
+      { body: addBody },
+    )
+    .post(
+      '/accounts/:id/login',
+      async ({ params: { id }, body, request }) => {
+        platform()
+        const account = accountOf(id)
+        const opened = openAccount(db, ring, id)
+        if (opened === null)
+          throw new ApiError('NOT_FOUND', { message: 'there is no such account' })
+        await checkAll(...fieldsOf(body, account.kind))
+        const secrets = renewed(opened.secrets, body)
+        const jar = readJar(body.jar ?? null)
+        if (secrets.kind === 'session' && secrets.password === null && jar === null)
+          throw invalid(
+            'password',
+            `password or jar is required: none is stored for ${account.name}`,
+          )
+        const username = body.username ?? account.username ?? account.name
+        const proxy = account.proxy_id === null ? null : openProxy(db, ring, account.proxy_id)
+        const checked = await check(account.name, { secrets, jar, username, proxy })
+        transact(db, () => {
+          const { name } = accountOf(id)
+          const { jar: signed, ...stored } = toStore(checked)
+          changeAccount(db, ring, id, { ...stored, ...(signed && { jar: signed }) })
+          record(request, {
+            action: 'account.signed_in',
+            subject: id,
+            subject_name: name,
+            detail: { username: checked.username, state: checked.status.state },
+          })
+        })
+        pool.adopt()
+        return toAnswer(account, checked)
+      },
+      { body: loginBody },
+    )
+    .post('/accounts/:id/remove', ({ params: { id }, request }) => {
+      const { name } = transact(db, () => {
+        const account = accountOf(id)
+        removeAccount(db, id)
+        record(request, { action: 'account.removed', subject: id, subject_name: account.name })
+        return account
+      })
+      pool.adopt()
+      return { id, name, removed: true }
+    })
+}

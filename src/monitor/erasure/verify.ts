@@ -1,0 +1,299 @@
+import type { ErasureReason } from '../../core/delivery/envelope.ts'
+import { deliveryId, editedBody } from '../../core/delivery/envelope.ts'
+import { rowOf } from '../../core/enrichment/enrich.ts'
+import { type Item, type ItemState, MAIN, ofItemKey } from '../../core/forum/items.ts'
+import type { Naming } from '../../core/forum/naming.ts'
+import { type AuditTokens, refill } from '../../core/polling/audit.ts'
+import {
+  CONFIRM_AFTER_MS,
+  contentDigest,
+  judgeState,
+  nextCheckAt,
+  UNCLEAR_RETRY_MS,
+  withoutMassAbsence,
+} from '../../core/polling/reverify.ts'
+import type { StreamSources } from '../../gateway/streams.ts'
+import type { Watch } from '../../gateway/watch.ts'
+import type { Clock, Log } from '../../runtime/runtime.ts'
+import { runCooperatively } from '../../store/db/chunked.ts'
+import { type Db, transact } from '../../store/db/connection.ts'
+import { insertDelivery, nextDeliveryAt } from '../../store/delivery/deliveries.ts'
+import {
+  type Erased,
+  ERASED_AT_ONCE,
+  type ErasedItem,
+  eraseItems,
+  listEditReceivers,
+} from '../../store/erasure/erase.ts'
+import {
+  clampKept,
+  type KeptItem,
+  listByAuthor,
+  listDueKept,
+  listKeptSources,
+  settleKept,
+} from '../../store/erasure/kept-items.ts'
+import { needsScrub, scrub } from '../../store/erasure/scrub.ts'
+import type { Filters } from '../match.ts'
+
+// Stored items are read again by their ids, and what is deleted at its source is erased here. An answer that is not clear
+// erases nothing: a block page, a refusal or an outage would otherwise delete everything.
+
+/** Items in one request of the main platform. */
+const ITEMS_PER_REQUEST = 100
+/** Items in one round of another source, each with requests of its own. */
+const ITEMS_PER_ROUND = 20
+/** Wait after a source could not be read, ms. */
+const FAULT_REST_MS = 60_000
+/** Least time between two scrubs of the file, which read all of it, ms. */
+const SCRUB_EVERY_MS = 3_600_000
+/** Wait until a scrub is repeated after another connection was in the way, ms. */
+const SCRUB_RETRY_MS = 60_000
+/** Longest time until it is checked again if something is due, ms. */
+const IDLE_MS = 60_000
+
+export type VerifyDeps = {
+  db: Db
+  instance_id: string
+  words: Naming
+  clock: Clock
+  log: Log
+  signal: AbortSignal
+  watch: Pick<Watch, 'states' | 'clock_offset_ms'>
+  streams: StreamSources
+  filters: Filters
+  /** Share of the requests of a source that checks may use, 0 to 1. */
+  recheck_share: number
+  /** Requests a minute that the main platform allows now. */
+  requests_per_minute: () => number
+  /** Called after deliveries were written. */
+  on_pending: () => void
+  /** Called after an erasure with its items: caches in memory forget them. */
+  on_erased?: ((reasons: readonly ErasureReason[]) => void) | undefined
+}
+
+/** Checks of stored items. */
+export type Verifier = {
+  /** Time of the next round, epoch ms; Infinity: nothing is stored. */
+  nextAt(): number
+  /** Runs one round. */
+  verify(): Promise<void>
+  /** Limits waits by the present clock. */
+  clamp(): void
+}
+
+/** A source as the checks see it. */
+type Reader = {
+  per_minute: () => number
+  /** Requests for so many items. */
+  costOf: (items: number) => number
+  items_max: number
+  states: NonNullable<Watch['states']>
+}
+
+/** Creates the checks; nothing is read until {@link Verifier.verify}. */
+export function createVerifier(deps: VerifyDeps): Verifier {
+  const { db, clock, log, signal } = deps
+  const tokens = new Map<string, AuditTokens>()
+  const rests = new Map<string, number>()
+  let scrub_from = -Infinity
+
+  function readerOf(source: string): Reader | null {
+    if (source === MAIN) {
+      const { states } = deps.watch
+      if (states === undefined) return null
+      return {
+        per_minute: deps.requests_per_minute,
+        costOf: () => 1,
+        items_max: ITEMS_PER_REQUEST,
+        states,
+      }
+    }
+    const recheck = deps.streams.get(source)?.recheck
+    if (recheck === undefined) return null
+    const { per_minute, requests_each, states } = recheck
+    return {
+      per_minute,
+      costOf: (items) => items * requests_each,
+      items_max: ITEMS_PER_ROUND,
+      states,
+    }
+  }
+
+  /** Requests that checks of a source have saved up. */
+  function saved(source: string, { per_minute }: Reader): number {
+    const mono = clock.mono()
+    const before = tokens.get(source) ?? { tokens: 1, mono }
+    const after = refill(before, mono, deps.recheck_share * per_minute())
+    tokens.set(source, after)
+    return after.tokens
+  }
+
+  /** Milliseconds until a source may be read; 0: now. */
+  function waitOf(source: string, reader: Reader): number {
+    const rest = (rests.get(source) ?? -Infinity) - clock.mono()
+    if (rest > 0) return rest
+    const left = saved(source, reader)
+    if (left > 0) return 0
+    const allowance = deps.recheck_share * reader.per_minute()
+    return allowance > 0 ? Math.ceil(((1 - left) * 60_000) / allowance) : IDLE_MS
+  }
+
+  async function verifySource(source: string): Promise<Erased> {
+    const none: Erased = { items: 0, bodies: 0, events: 0 }
+    const reader = readerOf(source)
+    if (reader === null || waitOf(source, reader) > 0) return none
+    const due = listDueKept(db, { source, now: clock.now(), limit: reader.items_max })
+    if (due.length === 0) return none
+    const names = due.map(({ item_id }) => ofItemKey(item_id).name)
+    const before = tokens.get(source)
+    if (before !== undefined)
+      tokens.set(source, { ...before, tokens: before.tokens - reader.costOf(due.length) })
+    const read = await reader.states(names, signal)
+    if (signal.aborted) return none
+    if (!read.ok) {
+      rests.set(source, clock.mono() + FAULT_REST_MS)
+      log('debug', 'erasure.not_read', { source, fault: read.fault.kind })
+      return none
+    }
+    return settle(source, due, withoutMassAbsence(read.value))
+  }
+
+  /** Records a round and erases what is gone, in one transaction. */
+  function settle(
+    source: string,
+    due: readonly KeptItem[],
+    states: ReadonlyMap<string, ItemState>,
+  ): Erased {
+    const now = clock.now()
+    const gone: ErasedItem[] = []
+    const orphans = new Set<string>()
+    return transact(db, () => {
+      let events = 0
+      for (const kept of due) {
+        const { item_id, absent_at, first_kept_at, digest, checks, author } = kept
+        const verdict = judgeState(states.get(ofItemKey(item_id).name), absent_at, now)
+        const row = { item_id, absent_at, digest: null, checked: false }
+        if (verdict.kind === 'erase') {
+          gone.push({ item_id, reason: verdict.reason })
+          continue
+        }
+        if (verdict.kind === 'unclear') {
+          settleKept(db, { ...row, next_check_at: now + UNCLEAR_RETRY_MS })
+          continue
+        }
+        if (verdict.kind === 'doubt') {
+          const since = absent_at ?? now
+          settleKept(db, { ...row, absent_at: since, next_check_at: since + CONFIRM_AFTER_MS })
+          continue
+        }
+        const { item, author_gone } = verdict
+        if (author_gone && author !== null) orphans.add(author)
+        const seen = contentDigest(item)
+        // Listings and reads by id may render a text differently, so the first read by id counts as the original.
+        const is_edit = seen !== digest && (checks > 0 || item.edited !== false || author_gone)
+        settleKept(db, {
+          ...row,
+          absent_at: null,
+          digest: seen,
+          checked: true,
+          next_check_at: nextCheckAt(first_kept_at, now),
+        })
+        if (is_edit) events += writeEdited(item_id, item, seen, now)
+      }
+      const erased = eraseAll(source, gone, orphans, now)
+      return { ...erased, events: erased.events + events }
+    })
+  }
+
+  /** Erases items, and the accounts that are gone from every item that they wrote. */
+  function eraseAll(
+    source: string,
+    gone: readonly ErasedItem[],
+    orphans: ReadonlySet<string>,
+    now: number,
+  ): Erased {
+    const taken = new Set(gone.map(({ item_id }) => item_id))
+    const orphaned = [...orphans].flatMap((author) => listByAuthor(db, { source, author }))
+    const all = [
+      ...gone,
+      ...[...new Set(orphaned)]
+        .filter((item_id) => !taken.has(item_id))
+        .map((item_id) => ({ item_id, reason: 'author_gone' as const })),
+    ]
+    const { words, instance_id, watch } = deps
+    const { community } = words
+    const { clock_offset_ms } = watch
+    const total = { items: 0, bodies: 0, events: 0 }
+    for (let at = 0; at < all.length; at += ERASED_AT_ONCE) {
+      const part = all.slice(at, at + ERASED_AT_ONCE)
+      const { items, bodies, events } = eraseItems(
+        { db, instance_id, community, clock_offset_ms },
+        part,
+        now,
+      )
+      total.items += items
+      total.bodies += bodies
+      total.events += events
+    }
+    if (all.length > 0) {
+      log('info', 'erasure.erased', { source, items: all.length, count: total.bodies })
+      deps.on_erased?.(all.map(({ reason }) => reason))
+    }
+    return total
+  }
+
+  /** Writes `item.edited` for each monitor and target that had received it. Returns their number. */
+  function writeEdited(item_id: string, item: Item, digest: string, now: number): number {
+    const receivers = listEditReceivers(db, item_id)
+    return receivers.filter(({ webhook_id, customer_id, monitor_id }) => {
+      const monitor = db
+        .query<{ updated_at: number }, [{ monitor_id: string }]>(
+          'SELECT updated_at FROM monitors WHERE id = $monitor_id AND removed_at IS NULL',
+        )
+        .get({ monitor_id })
+      const spec = monitor && deps.filters({ id: monitor_id, ...monitor })
+      if (spec === null) return false
+      const { row } = rowOf(deps.words, spec, item)
+      const id = deliveryId(deps.instance_id, monitor_id, webhook_id, [
+        'item.edited',
+        item_id,
+        digest,
+      ])
+      return insertDelivery(db, {
+        id,
+        customer_id,
+        monitor_id,
+        webhook_id,
+        item_ids: [item_id],
+        status: 'pending',
+        event: 'item.edited',
+        now: nextDeliveryAt(db, customer_id, now + deps.watch.clock_offset_ms()),
+        due_at: now,
+        body: editedBody({ delivery_id: id, monitor_id, row, detected_at: now }),
+      })
+    }).length
+  }
+
+  return {
+    nextAt() {
+      const now = clock.now()
+      const times = listKeptSources(db).flatMap(({ source, next_check_at }) => {
+        const reader = readerOf(source)
+        return reader === null ? [] : [Math.max(next_check_at, now + waitOf(source, reader))]
+      })
+      const scrub_at = needsScrub(db) ? now + Math.max(0, scrub_from - clock.mono()) : Infinity
+      return Math.min(scrub_at, ...times)
+    },
+    async verify() {
+      const now = clock.now()
+      const due = listKeptSources(db).filter(({ next_check_at }) => next_check_at <= now)
+      const done = await Promise.all(due.map(({ source }) => verifySource(source)))
+      if (done.some(({ events }) => events > 0)) deps.on_pending()
+      if (scrub_from > clock.mono() || !needsScrub(db) || signal.aborted) return
+      const is_done = await runCooperatively(scrub(db), signal)
+      scrub_from = clock.mono() + (is_done === true ? SCRUB_EVERY_MS : SCRUB_RETRY_MS)
+    },
+    clamp: () => clampKept(db, clock.now()),
+  }
+}

@@ -1,0 +1,414 @@
+import { hash } from 'node:crypto'
+
+import {
+  deletedBody,
+  deliveryId,
+  envelope,
+  type ErasureReason,
+} from '../../core/delivery/envelope.ts'
+import { ofItemKey } from '../../core/forum/items.ts'
+import { eraseRow, type Erasure, isErasedRow, keyOfRow } from '../../core/forum/purge.ts'
+import { type Db, transact } from '../db/connection.ts'
+import { insertDelivery, nextDeliveryAt, unpackBody } from '../delivery/deliveries.ts'
+import { forgetKept } from './kept-items.ts'
+
+/** Most items of one erasure, which is one transaction. */
+export const ERASED_AT_ONCE = 100
+/** Tombstones are kept this long, so that a copy of the database from before can be cleaned again, ms. */
+const TOMBSTONE_MS = 400 * 86_400_000
+/** Shorter quoted lines are not searched in the texts of erased items: they may be anybody's words. */
+const QUOTE_MIN = 12
+
+export type EraseDeps = {
+  db: Db
+  instance_id: string
+  /** The API's word for a subforum. */
+  community: string
+  /** Milliseconds by which true time is ahead of the local clock. */
+  clock_offset_ms: () => number
+}
+
+/** An item and why its content is erased; `author_gone`: its author alone. */
+export type ErasedItem = { item_id: string; reason: ErasureReason }
+
+/** Numbers of erased items, of bodies that contained them, and of deliveries that were written. */
+export type Erased = { items: number; bodies: number; events: number }
+
+type Job = {
+  db: Db
+  community: string
+  erasure: Erasure
+  /** JSON of the keys of items to erase. */
+  gone: string
+  /** JSON of all keys with an affected copy: also those of which only the author or the thread is erased. */
+  touched: string
+  /** Lines of the erased texts, for drafts that quote them. */
+  texts: string[]
+}
+
+/**
+ * Every place that holds content of items, and how it is erased there. A new table with content gets its line here;
+ * `test/unit/store/erasure/places.test.ts` fails without it. A store outside of this database follows `item_tombstones`.
+ */
+export const ERASED_PLACES: readonly {
+  table: string
+  how: string
+  erase: (job: Job) => number
+}[] = [
+  {
+    table: 'delivery_bodies',
+    how: 'sent ones keep ids; waiting ones lose the item, and are suppressed as item_deleted if none is left',
+    erase: eraseDeliveries,
+  },
+  { table: 'match_bodies', how: 'texts are emptied, ids stay', erase: eraseMatches },
+  { table: 'bundle_items', how: 'the item leaves the bundle', erase: eraseBundled },
+  { table: 'candidates', how: 'the row is deleted', erase: eraseCandidates },
+  { table: 'feed_items', how: 'the digest of the text is deleted', erase: eraseDigests },
+  { table: 'drafts', how: 'quoted lines of the text are replaced', erase: eraseQuotes },
+]
+
+/**
+ * Erases items everywhere in the database, in one transaction with their tombstones and with the deliveries of
+ * `item.deleted`: at most {@link ERASED_AT_ONCE}.
+ *
+ * @throws {RangeError} for more
+ */
+export function eraseItems(deps: EraseDeps, items: readonly ErasedItem[], now: number): Erased {
+  if (items.length > ERASED_AT_ONCE) throw new RangeError(`at most ${ERASED_AT_ONCE} items`)
+  const { db, community } = deps
+  const gone = items.filter(({ reason }) => reason !== 'author_gone')
+  const erasure: Erasure = {
+    items: new Set(gone.map(({ item_id }) => item_id)),
+    authors: new Set(items.map(({ item_id }) => item_id)).difference(
+      new Set(gone.map(({ item_id }) => item_id)),
+    ),
+  }
+  return transact(db, () => {
+    const events = gone.reduce((sum, item) => sum + writeDeleted(deps, item, now), 0)
+    const under = listUnder(db, [...erasure.items])
+    const job: Job = {
+      db,
+      community,
+      erasure,
+      gone: JSON.stringify([...erasure.items]),
+      touched: JSON.stringify([...erasure.items, ...erasure.authors, ...under]),
+      texts: [],
+    }
+    const bodies = ERASED_PLACES.reduce((sum, { erase }) => sum + erase(job), 0)
+    for (const item of items) bury(db, item, now)
+    forgetKept(db, [...erasure.items])
+    db.query(
+      `UPDATE kept_items SET author = NULL, author_id = NULL WHERE item_id IN (SELECT value FROM json_each($ids))`,
+    ).run({ ids: JSON.stringify([...erasure.authors]) })
+    return { items: items.length, bodies, events }
+  })
+}
+
+/** Comments under erased posts, which contain their titles. */
+const listUnder = (db: Db, threads: readonly string[]): string[] =>
+  db
+    .query<{ item_id: string }, [{ ids: string }]>(
+      'SELECT item_id FROM kept_items WHERE thread IN (SELECT value FROM json_each($ids))',
+    )
+    .all({ ids: JSON.stringify(threads) })
+    .map(({ item_id }) => item_id)
+
+/** Writes the tombstone of an item. The text of one whose author alone was erased may be erased later. */
+function bury(db: Db, { item_id, reason }: ErasedItem, at: number): void {
+  db.query(
+    `INSERT INTO item_tombstones (seq, item_id, source, reason, at)
+     VALUES (coalesce((SELECT max(seq) FROM item_tombstones), 0) + 1, $item_id, $source, $reason, $at)
+     ON CONFLICT (item_id) DO UPDATE SET seq = excluded.seq, reason = excluded.reason, at = excluded.at`,
+  ).run({ item_id, source: ofItemKey(item_id).source, reason, at })
+}
+
+/**
+ * Records items whose content an operator has erased on request: tombstones, and `item.deleted` to the targets that had
+ * received them. Runs within a transaction.
+ */
+export function buryRequested(db: Db, item_ids: readonly string[], now: number): void {
+  const instance = db.query<{ id: string }, []>('SELECT id FROM instance').get()
+  const known = db
+    .query<{ item_id: string }, [{ ids: string }]>(
+      'SELECT item_id FROM kept_items WHERE item_id IN (SELECT value FROM json_each($ids))',
+    )
+    .all({ ids: JSON.stringify(item_ids) })
+  const deps = { db, instance_id: instance?.id ?? '', clock_offset_ms: () => 0 }
+  for (const { item_id } of known) {
+    writeDeleted(deps, { item_id, reason: 'request' }, now)
+    bury(db, { item_id, reason: 'request' }, now)
+  }
+  forgetKept(
+    db,
+    known.map(({ item_id }) => item_id),
+  )
+}
+
+/** Deletes old tombstones; the newest stays, because it holds the sequence. */
+export const pruneTombstones = (db: Db, now: number): void =>
+  void db
+    .query(
+      'DELETE FROM item_tombstones WHERE at < $before_at AND seq < (SELECT max(seq) FROM item_tombstones)',
+    )
+    .run({ before_at: now - TOMBSTONE_MS })
+
+type DeliveryCopy = {
+  row: number
+  id: string
+  monitor_id: string
+  status: string
+  event: string | null
+  body: Uint8Array
+}
+
+type Body = { items?: Record<string, unknown>[]; count?: number }
+
+function eraseDeliveries({ db, community, erasure, touched, texts }: Job): number {
+  const rows = db
+    .query<DeliveryCopy, [{ ids: string }]>(
+      `SELECT DISTINCT d.row, d.id, d.monitor_id, d.status, d.event, b.body
+         FROM json_each($ids) k CROSS JOIN item_copies c ON c.item_id = k.value AND c.kind = 'delivery'
+         JOIN deliveries d ON d.row = c.row JOIN delivery_bodies b ON b.delivery_row = d.row`,
+    )
+    .all({ ids: touched })
+  const write = db.query(
+    'UPDATE delivery_bodies SET body = $body, body_sha256 = $digest WHERE delivery_row = $row',
+  )
+  // A receiver's response may echo the request.
+  const forget = db.query(
+    'UPDATE attempts SET headers = NULL, body_start = NULL WHERE delivery_row = $row',
+  )
+  const settle = db.query(
+    `UPDATE deliveries SET reason = 'item_deleted',
+            status = CASE WHEN status = 'pending' AND lease IS NULL THEN 'suppressed' ELSE status END,
+            next_attempt_at = CASE WHEN status = 'pending' AND lease IS NULL THEN NULL ELSE next_attempt_at END
+      WHERE row = $row`,
+  )
+  let changed = 0
+  for (const { row, id, monitor_id, status, event, body } of rows) {
+    const stored: Body = JSON.parse(new TextDecoder().decode(unpackBody(body)))
+    const before = stored.items ?? []
+    const items = before.map((it) => eraseRow(it, erasure, community))
+    if (items.every((it, at) => it === before[at])) continue
+    noteTexts(texts, before, erasure)
+    const is_waiting = status === 'pending'
+    const left = is_waiting ? items.filter((it) => !isErasedRow(it)) : items
+    const is_empty = items.every((it) => isErasedRow(it))
+    const bytes =
+      is_waiting && is_empty && event === null
+        ? envelope({
+            delivery_id: id,
+            monitor_id,
+            items: [],
+            grouped: false,
+            suppressed: { reason: 'item_deleted' },
+          })
+        : new TextEncoder().encode(JSON.stringify({ ...stored, count: left.length, items: left }))
+    write.run({ row, body: bytes, digest: hash('sha256', bytes, 'buffer') })
+    forget.run({ row })
+    if (is_empty) settle.run({ row })
+    changed += 1
+  }
+  return changed
+}
+
+function eraseMatches({ db, community, erasure, touched, texts }: Job): number {
+  const rows = db
+    .query<{ row: number; body: Uint8Array }, [{ ids: string }]>(
+      `SELECT DISTINCT m.row, m.body FROM json_each($ids) k
+         CROSS JOIN item_copies c ON c.item_id = k.value AND c.kind = 'match' JOIN match_bodies m ON m.row = c.row`,
+    )
+    .all({ ids: touched })
+  const write = db.query('UPDATE match_bodies SET body = $body WHERE row = $row')
+  let changed = 0
+  for (const { row, body } of rows) {
+    const stored: Body = JSON.parse(new TextDecoder().decode(unpackBody(body)))
+    const before = stored.items ?? []
+    const items = before.map((it) => eraseRow(it, erasure, community))
+    if (items.every((it, at) => it === before[at])) continue
+    noteTexts(texts, before, erasure)
+    write.run({ row, body: new TextEncoder().encode(JSON.stringify({ ...stored, items })) })
+    changed += 1
+  }
+  return changed
+}
+
+function eraseBundled({ db, community, erasure, touched, texts }: Job): number {
+  type Row = { bundle_id: number; item_id: string; body: string }
+  const rows = db
+    .query<Row, [{ ids: string }]>(
+      'SELECT bundle_id, item_id, body FROM bundle_items WHERE item_id IN (SELECT value FROM json_each($ids))',
+    )
+    .all({ ids: touched })
+  const drop = db.query(
+    'DELETE FROM bundle_items WHERE bundle_id = $bundle_id AND item_id = $item_id',
+  )
+  const shrink = db.query(
+    'UPDATE bundles SET items = items - 1, bytes = max(0, bytes - $bytes) WHERE id = $bundle_id',
+  )
+  const write = db.query(
+    'UPDATE bundle_items SET body = $body WHERE bundle_id = $bundle_id AND item_id = $item_id',
+  )
+  for (const { bundle_id, item_id, body } of rows) {
+    const item: Record<string, unknown> = JSON.parse(body)
+    if (erasure.items.has(item_id)) {
+      noteTexts(texts, [item], erasure)
+      drop.run({ bundle_id, item_id })
+      shrink.run({ bundle_id, bytes: Buffer.byteLength(body) + 1 })
+    } else
+      write.run({
+        bundle_id,
+        item_id,
+        body: JSON.stringify(eraseRow(item, erasure, community)),
+      })
+  }
+  return rows.length
+}
+
+function eraseCandidates({ db, community, erasure, touched, texts }: Job): number {
+  type Row = { monitor_id: string; item_id: string; item: string }
+  const rows = db
+    .query<Row, [{ ids: string }]>(
+      'SELECT monitor_id, item_id, item FROM candidates WHERE item_id IN (SELECT value FROM json_each($ids))',
+    )
+    .all({ ids: touched })
+  const drop = db.query(
+    'DELETE FROM candidates WHERE monitor_id = $monitor_id AND item_id = $item_id',
+  )
+  const write = db.query(
+    'UPDATE candidates SET item = $item WHERE monitor_id = $monitor_id AND item_id = $item_id',
+  )
+  for (const { monitor_id, item_id, item } of rows) {
+    const stored: Record<string, unknown> = JSON.parse(item)
+    noteTexts(texts, [stored], erasure)
+    if (erasure.items.has(item_id)) drop.run({ monitor_id, item_id })
+    else
+      write.run({
+        monitor_id,
+        item_id,
+        item: JSON.stringify(eraseRow(stored, erasure, community)),
+      })
+  }
+  return rows.length
+}
+
+function eraseDigests({ db, gone }: Job): number {
+  db.query(
+    `UPDATE feed_items SET digest = NULL WHERE digest IS NOT NULL
+        AND feed_id IN (SELECT id FROM feeds) AND item_id IN (SELECT value FROM json_each($ids))`,
+  ).run({ ids: gone })
+  return 0
+}
+
+/** Lines of the texts of erased items. */
+function noteTexts(
+  texts: string[],
+  rows: readonly Record<string, unknown>[],
+  { items }: Erasure,
+): void {
+  for (const row of rows) {
+    if (!items.has(keyOfRow(row) ?? '')) continue
+    const { text, body, title } = row
+    for (const it of [text, body, title]) if (typeof it === 'string' && it !== '') texts.push(it)
+  }
+}
+
+const QUOTED_LINE = /^( *(?:> ?)+)(.*)$/gm
+const QUOTE_GONE = '[deleted]'
+
+/** A draft is its customer's text: only lines that it quotes from an erased item are replaced. */
+function eraseQuotes({ db, texts }: Job): number {
+  if (texts.length === 0) return 0
+  const rows = db
+    .query<{ id: string; body: string }, []>(
+      "SELECT id, body FROM drafts WHERE instr(body, '>') > 0",
+    )
+    .all()
+  const write = db.query('UPDATE drafts SET body = $body WHERE id = $id')
+  const all = texts.join('\n')
+  const erase = (text: string): string =>
+    text.replaceAll(QUOTED_LINE, (line, mark: string, quoted: string) =>
+      quoted.trim().length >= QUOTE_MIN && all.includes(quoted.trim()) ? mark + QUOTE_GONE : line,
+    )
+  let changed = 0
+  for (const { id, body } of rows) {
+    const left = JSON.stringify(JSON.parse(body), (_, it: unknown) =>
+      typeof it === 'string' ? erase(it) : it,
+    )
+    if (left === JSON.stringify(JSON.parse(body))) continue
+    write.run({ id, body: left })
+    changed += 1
+  }
+  return changed
+}
+
+type Receiver = {
+  webhook_id: string
+  customer_id: string
+  monitor_ids: string
+  is_shut: number
+}
+
+/** Targets that asked for an event, and have received a match with this item or may have. */
+const listReceivers = (db: Db, item_id: string, event: string): Receiver[] =>
+  db
+    .query<Receiver, [{ item_id: string; event: string }]>(
+      `SELECT d.webhook_id, d.customer_id, json_group_array(DISTINCT d.monitor_id) AS monitor_ids,
+              w.active = 0 OR w.paused_at IS NOT NULL AS is_shut
+         FROM item_copies c JOIN deliveries d ON d.row = c.row JOIN webhooks w ON w.id = d.webhook_id
+        WHERE c.item_id = $item_id AND c.kind = 'delivery' AND w.deleted_at IS NULL
+          AND EXISTS (SELECT 1 FROM json_each(w.events) WHERE value = $event)
+          AND d.status <> 'suppressed'
+          AND (d.status = 'delivered' OR d.attempts > 0 OR d.interrupted > 0 OR d.lease IS NOT NULL)
+        GROUP BY d.webhook_id, d.customer_id`,
+    )
+    .all({ item_id, event })
+
+/** Writes `item.deleted` to its receivers, one delivery id for each item and target. Returns the number to be sent. */
+function writeDeleted(
+  { db, instance_id, clock_offset_ms }: Omit<EraseDeps, 'community'>,
+  { item_id, reason }: ErasedItem,
+  now: number,
+): number {
+  const { source, name } = ofItemKey(item_id)
+  return listReceivers(db, item_id, 'item.deleted').filter((it) => {
+    const monitor_ids = (JSON.parse(it.monitor_ids) as string[]).toSorted()
+    const [monitor_id = ''] = monitor_ids
+    const { webhook_id, customer_id } = it
+    const id = deliveryId(instance_id, '', webhook_id, ['item.deleted', item_id])
+    const body = deletedBody({
+      delivery_id: id,
+      monitor_id,
+      item: { id: name, source },
+      monitor_ids,
+      reason,
+      detected_at: now,
+    })
+    const row = {
+      id,
+      customer_id,
+      monitor_id,
+      webhook_id,
+      event: 'item.deleted' as const,
+      now: nextDeliveryAt(db, customer_id, now + clock_offset_ms()),
+      due_at: now,
+      body,
+    }
+    return it.is_shut === 1
+      ? insertDelivery(db, { ...row, status: 'failed', last_error: 'webhook_paused' }) && false
+      : insertDelivery(db, { ...row, status: 'pending' })
+  }).length
+}
+
+/** Targets of `item.edited` by their monitors. */
+export const listEditReceivers = (
+  db: Db,
+  item_id: string,
+): { webhook_id: string; customer_id: string; monitor_id: string }[] =>
+  listReceivers(db, item_id, 'item.edited')
+    .filter(({ is_shut }) => is_shut === 0)
+    .flatMap(({ webhook_id, customer_id, monitor_ids }) =>
+      (JSON.parse(monitor_ids) as string[])
+        .toSorted()
+        .map((monitor_id) => ({ webhook_id, customer_id, monitor_id })),
+    )

@@ -1,0 +1,102 @@
+/**
+ * Kind of data in a column. `content`: texts of items, or digests of them. `author`: the writer of an item. `customer`: what
+ * customers and operators have entered. `person`: addresses of their people. `sealed`: encrypted. `plain`: ids, codes,
+ * hashes and settings.
+ */
+type DataClass = 'content' | 'author' | 'customer' | 'person' | 'sealed' | 'plain'
+
+/**
+ * Every column with text or bytes, by its table and by what it holds: names separated by spaces. A new column gets its
+ * place here, one with content its line in `ERASED_PLACES` too, and its table a row in docs/privacy.md;
+ * `test/unit/store/erasure/places.test.ts` fails otherwise.
+ */
+export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, string>>>> = {
+  accounts: {
+    customer: 'name username',
+    sealed: 'secrets jar',
+    plain: 'id kind proxy_id state state_reason',
+  },
+  alarms: { plain: 'monitor_id kind' },
+  api_keys: { customer: 'name', plain: 'id customer_id hash prefix scopes' },
+  atom_feed_keys: { plain: 'monitor_id' },
+  attempts: { content: 'headers body_start', plain: 'run_id error' },
+  audit: { plain: 'kind subject detail' },
+  bundle_items: { content: 'body', plain: 'item_id' },
+  bundles: { plain: 'customer_id monitor_id webhook_id' },
+  candidates: { content: 'item', plain: 'monitor_id item_id' },
+  checks: { plain: 'run_id cut_reason' },
+  confirmation_mails: { person: 'address', plain: 'customer_id' },
+  coverage_days: { plain: 'monitor_id body' },
+  customers: { customer: 'name', plain: 'id plan' },
+  deliveries: {
+    plain: 'id customer_id monitor_id webhook_id status reason lease last_error event',
+  },
+  delivery_bodies: { content: 'body', plain: 'body_sha256' },
+  drafts: {
+    content: 'body',
+    customer: 'answer account',
+    plain: 'id customer_id key_id action source state',
+  },
+  feed_items: { content: 'digest', plain: 'item_id found_by' },
+  feed_spans: { plain: 'monitor_id' },
+  feed_streams: { plain: 'state proof partial changes heads' },
+  feedback: {
+    customer: 'title details area evidence response',
+    plain: 'id customer_id type status',
+  },
+  feeds: { customer: 'key place', plain: 'kind anchor_ids last_fault' },
+  gaps: { plain: 'reason anchor_ids' },
+  holds: { plain: 'id customer_id tier' },
+  host_paces: { plain: 'host state' },
+  idempotent_writes: { sealed: 'answer', plain: 'key_id route name body_hash' },
+  instance: { plain: 'id key_fingerprint' },
+  item_copies: { plain: 'item_id kind' },
+  item_tombstones: { plain: 'item_id source reason' },
+  kept_items: {
+    content: 'digest',
+    author: 'author author_id',
+    plain: 'item_id source place thread',
+  },
+  match_bodies: { content: 'body', plain: 'monitor_id' },
+  matches: { plain: 'monitor_id item_id' },
+  monitor_days: { plain: 'monitor_id' },
+  monitor_feeds: { plain: 'monitor_id' },
+  monitor_versions: { customer: 'filter_spec', plain: 'monitor_id' },
+  monitors: {
+    customer: 'name filter_spec',
+    plain: 'id customer_id baseline_item_id webhook_ids pause_reason attention',
+  },
+  observation_events: { plain: 'kind' },
+  operator_actions: {
+    customer: 'key_name subject_name',
+    person: 'address',
+    plain: 'key_id key_prefix action subject detail',
+  },
+  operator_events: { plain: 'id kind subject body status last_error' },
+  payments: { customer: 'note', plain: 'id customer_id kind' },
+  poll_batches: { plain: 'kind anchor_ids' },
+  proxies: { customer: 'name', sealed: 'url', plain: 'id last_error' },
+  sign_in_links: { plain: 'hash key_id' },
+  signing_keys: { sealed: 'private_key', plain: 'id public_key' },
+  source_accounts: { sealed: 'credential', plain: 'source' },
+  sources: { customer: 'name base_url', plain: 'kind' },
+  unsubscribed: { plain: 'webhook_id monitor_id' },
+  usage_hours: { plain: 'customer_id tier' },
+  web_sessions: { plain: 'hash key_id' },
+  webhook_hours: { plain: 'webhook_id' },
+  webhooks: {
+    customer: 'name',
+    person: 'url',
+    sealed: 'secret old_secret credentials',
+    plain: 'id customer_id kind pause_reason events public_key',
+  },
+}
+
+/** Columns of a class as names of tables and columns. */
+export const columnsOf = (of: DataClass): { table: string; column: string }[] =>
+  Object.entries(COLUMN_CLASSES).flatMap(([table, classes]) =>
+    (classes[of] ?? '')
+      .split(' ')
+      .filter(Boolean)
+      .map((column) => ({ table, column })),
+  )
