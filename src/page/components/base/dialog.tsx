@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 
 import { useAction } from '../../hooks/use-action.ts'
 import type { ApiResult, Failure } from '../../lib/api.ts'
@@ -12,12 +12,17 @@ type DialogProps = { title: string; close: () => void; children: ComponentChildr
 export function Dialog({ title, close, children }: DialogProps) {
   const box = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => {
+  // Before the next frame: a dialog that follows another one must find the focus where that one has put it back.
+  useLayoutEffect(() => {
     const before = document.activeElement
-    box.current?.showModal()
+    const dialog = box.current
+    dialog?.showModal()
     // `showModal` focuses the close button, and text typed immediately would be lost.
-    box.current?.querySelector<HTMLElement>('form :is(input, select, textarea)')?.focus()
+    dialog?.querySelector<HTMLElement>('form :is(input, select, textarea)')?.focus()
     return () => {
+      // Everything else is inert, and takes no focus, while the dialog is open. Its event must not close what follows it.
+      dialog?.addEventListener('close', (event) => event.stopImmediatePropagation(), true)
+      dialog?.close()
       if (before instanceof HTMLElement && before.isConnected) before.focus()
     }
   }, [])
