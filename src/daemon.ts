@@ -97,6 +97,7 @@ async function start(of_file: Config, runtime: Runtime): Promise<Daemon> {
     monitoring,
     pool,
     storage,
+    archive,
     noticeExternalWrites,
     notifyOperator,
     upkeep,
@@ -129,6 +130,7 @@ async function start(of_file: Config, runtime: Runtime): Promise<Daemon> {
     await Promise.all([...loops.values()].map((loop) => loop.stopped))
     await draftsIdle()
     await Promise.all([monitoring.idle(), sender.idle(), pool.idle(), storage.idle()])
+    await archive.stop()
   })
 
   const { host, port } = config.server
@@ -158,6 +160,7 @@ async function start(of_file: Config, runtime: Runtime): Promise<Daemon> {
     operator: notifyOperator,
     upkeep,
     storage: storage.turn,
+    archive: archive.turn,
   }
   for (const name of LOOPS) {
     const options = {

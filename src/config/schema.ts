@@ -61,6 +61,12 @@ const retention = table({
   recheck_share: decimal(0.1, 0, 0.5),
 })
 
+const archive = table({
+  keep: choice(['matches', 'feeds', 'nothing'], 'matches'),
+  days: integer(90, 1, 36_500, 'days'),
+  max_size_mb: integer(2048, 16, 10_000_000, 'MiB'),
+})
+
 const platform = table({
   base_url: platformAddress(),
   api_url: webAddress(),
@@ -176,6 +182,7 @@ export const schema = table({
   server,
   storage,
   retention,
+  archive,
   platform,
   source: z
     .array(source, { error: 'tables of sources, each [[source]]' })

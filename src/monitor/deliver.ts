@@ -19,6 +19,7 @@ import { itemKey } from '../core/forum/items.ts'
 import type { Naming } from '../core/forum/naming.ts'
 import { judgeFreshness, type Plan } from '../core/limits/plan.ts'
 import type { Watch } from '../gateway/watch.ts'
+import { type Archiving, monitorScope, queueItem } from '../store/archive/queue.ts'
 import { type Db, transact } from '../store/db/connection.ts'
 import { insertDelivery, nextDeliveryAt } from '../store/delivery/deliveries.ts'
 import { deletedTarget, type DeliveryTarget, listTargets } from '../store/delivery/targets.ts'
@@ -45,6 +46,8 @@ export type InsertDeps = {
   instance_id: string
   words: Naming
   watch: Pick<Watch, 'clock_offset_ms'>
+  /** Items to archive; absent: none. */
+  archive?: Archiving | undefined
   /** Called for each row that is written. */
   on_written?: (status: 'pending' | 'suppressed' | 'failed', kind: DeliveryTarget['kind']) => void
 }
@@ -179,7 +182,7 @@ export function deliver(
  * True for a match that is the first of its monitor and item. Records a candidate where a threshold is not reached
  * yet.
  */
-function isMatch({ db, freshness_ms, watch }: DeliverDeps, hit: Hit): boolean {
+function isMatch({ db, freshness_ms, watch, archive }: DeliverDeps, hit: Hit): boolean {
   const { watcher, spec, item, feed_id, first_seen_at, now } = hit
   const thresholds = hit.thresholds ?? thresholdsOf(spec)
   if (thresholds !== null && !meetsThresholds(thresholds, countsOf(item))) {
@@ -199,6 +202,8 @@ function isMatch({ db, freshness_ms, watch }: DeliverDeps, hit: Hit): boolean {
     matched_at: now + watch.clock_offset_ms(),
   })
   if (is_new) keepItem(db, item, now)
+  // A known match is read again because its text was edited.
+  queueItem(db, archive, { item, scopes: [monitorScope(watcher.id)], now })
   return is_new
 }
 

@@ -61,6 +61,7 @@ export function createUpkeep({
   signal,
   clock_offset_ms,
   retention_days = 0,
+  archive_days = 0,
   feedback_days = () => 0,
   item_offset_ms = () => 0,
   partialOf = () => null,
@@ -76,6 +77,8 @@ export function createUpkeep({
   signal: AbortSignal
   /** Days after which the bodies of deliveries are blanked; 0: never. */
   retention_days?: number
+  /** Days for which the archive keeps items, which are checked that long; 0: it keeps none. */
+  archive_days?: number
   /**
    * Days without a change after which feedback is deleted; 0: never. Read each time, since a reload may change it.
    */
@@ -106,7 +109,10 @@ export function createUpkeep({
       await runCooperatively(
         inParts((limit) =>
           transact(db, () =>
-            pruneKept(db, { before_at: now - (retention_days + 1) * DAY_MS, limit }),
+            pruneKept(db, {
+              before_at: now - (Math.max(retention_days, archive_days) + 1) * DAY_MS,
+              limit,
+            }),
           ),
         ),
         signal,

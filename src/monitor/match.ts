@@ -7,6 +7,7 @@ import { type Item, itemKey } from '../core/forum/items.ts'
 import { isAhead } from '../core/limits/plan.ts'
 import { DIRECT_VERDICTS, type Verdicts } from '../core/pattern/verdicts.ts'
 import type { Log } from '../runtime/runtime.ts'
+import { type Archiving, feedScope, queueItem } from '../store/archive/queue.ts'
 import type { Db } from '../store/db/connection.ts'
 import { type Feed, FIRST_POLL_SEQ } from '../store/monitoring/feeds.ts'
 import { findFilterSpec, listWatchers, type Watcher } from '../store/monitoring/monitors.ts'
@@ -61,7 +62,7 @@ export const roundOf = (result: FeedResult): Round => ({
 
 /** Runs the filters of all monitors of a feed on the items that are new to them. */
 export function matchAll(
-  deps: { db: Db; filters: Filters },
+  deps: { db: Db; filters: Filters; archive?: Archiving | undefined },
   stream: Feed,
   { now, begins: some_begin, isAgain, hasArrived = () => false, behind_ms = 0 }: Round,
   { ordered, fresh, first_seen }: Seen,
@@ -69,6 +70,10 @@ export function matchAll(
   const isNew = (item: Item): boolean => fresh.has(itemKey(item)) || isAgain(item)
   const eligible = ordered.filter((it) => some_begin || isNew(it))
   if (eligible.length === 0) return []
+  if (deps.archive?.keep === 'feeds')
+    for (const item of eligible)
+      if (isNew(item))
+        queueItem(deps.db, deps.archive, { item, scopes: [feedScope(stream.key)], now })
   const watchers = new Map(listWatchers(deps.db, stream.id).map((it) => [it.id, it]))
   const matchItem = deps.filters.among(stream.id, [...watchers.values()])
   // Read once for all items: when more monitors match than specs are cached, each match would be a read.

@@ -11,7 +11,15 @@ const FAILURES_MAX = 5
 const FAILING_MAX_MS = 90_000
 
 /** The loops of a daemon. */
-export const LOOPS = ['pool', 'monitor', 'sender', 'operator', 'upkeep', 'storage'] as const
+export const LOOPS = [
+  'pool',
+  'monitor',
+  'sender',
+  'operator',
+  'upkeep',
+  'storage',
+  'archive',
+] as const
 
 /** Does due work. Returns the epoch ms of the next work. */
 export type Iteration = () => Promise<number>

@@ -8,6 +8,7 @@ import { countAttempt } from '../api/metrics/counters.ts'
 import { partialOf } from '../api/monitors/certificate.ts'
 import { coverageOf } from '../api/monitors/health.ts'
 import { createReadsHealth } from '../api/status.ts'
+import { createArchive } from '../archive/archive.ts'
 import { type Config, defaultSource, hasMain } from '../config/schema.ts'
 import type { AccountState } from '../core/accounts/status.ts'
 import { createAllowed } from '../core/base/address.ts'
@@ -65,7 +66,7 @@ type AssemblyInput = {
   /** Aborts when the daemon stops. */
   signal: AbortSignal
   /** Wakes a loop. */
-  wake: (loop: 'sender' | 'monitor' | 'pool' | 'operator') => void
+  wake: (loop: 'sender' | 'monitor' | 'pool' | 'operator' | 'archive') => void
   /** Registers work of a loop that should end within `limit_ms`, so that an overrun is visible. */
   expect: <T>(loop: 'sender' | 'monitor', limit_ms: number, work: Promise<T>) => Promise<T>
   /** The URL on which the daemon listens; empty before that. */
@@ -228,6 +229,18 @@ export function assemble({
   const patterns = createPatternJudge(clock, createPatternThread(clock))
   signal.addEventListener('abort', patterns.stop, { once: true })
 
+  const archive = createArchive({
+    db,
+    dir: config.storage.dir,
+    clock,
+    log,
+    words: { ...config.wire, default_source: defaultSource(config) },
+    settings: config.archive,
+    clock_offset_ms: platform.clock_offset_ms,
+    signal,
+  })
+  const { keep } = config.archive
+
   const plan_of = (name: string): Plan => config.plans[name] ?? NO_PLAN
   const noteErased = (reasons: readonly ErasureReason[]): void => {
     for (const reason of reasons) metrics.count('items_erased_total', { reason })
@@ -259,6 +272,7 @@ export function assemble({
     audit_interval_s: config.monitor.audit_interval_s,
     requests_per_minute: () => pool.requestsPerMinute(),
     wake: () => wake('monitor'),
+    archive: keep === 'nothing' ? undefined : { keep, on_queued: () => wake('archive') },
     recheck_share: config.retention.recheck_share,
     on_erased: noteErased,
     on_pending: nudgeSender,
@@ -290,6 +304,7 @@ export function assemble({
       pool,
       item_clock,
       patterns,
+      archive,
       gateway,
       sources,
       streams,
@@ -358,6 +373,7 @@ export function assemble({
       signal,
       clock_offset_ms: watch.clock_offset_ms,
       retention_days: config.retention.days,
+      archive_days: keep === 'nothing' ? 0 : config.archive.days,
       feedback_days: () => config.limits.feedback_days,
       ends: source_ends,
       item_offset_ms: item_clock.earliest_ms,
@@ -389,6 +405,7 @@ export function assemble({
     monitoring: { ...monitoring, checkDue },
     pool,
     storage,
+    archive,
     ...turns,
     close,
     endStreams,

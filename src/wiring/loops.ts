@@ -20,6 +20,7 @@ type LoopContext = {
   signal: AbortSignal
   /** Milliseconds by which the platform's clock is ahead of ours. */
   clock_offset_ms: () => number
+  archive_days: number
   retention_days: number
   feedback_days: () => number
   ends: readonly SourceEnd[]

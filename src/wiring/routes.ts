@@ -34,6 +34,7 @@ import { loginWrite } from '../api/writes/login.ts'
 import { messageWrites } from '../api/writes/messages.ts'
 import { type LoadPicture, profileWrites } from '../api/writes/profile.ts'
 import { voteWrites } from '../api/writes/votes.ts'
+import type { Archive } from '../archive/archive.ts'
 import { type Config, hasMain } from '../config/schema.ts'
 import type { Links } from '../core/forum/links.ts'
 import type { ByteBudget } from '../core/limits/byte-budget.ts'
@@ -172,6 +173,7 @@ type Parts = Pick<WebhookDeps, 'sealSecret' | 'openSecret' | 'sealCredentials' |
     pool: Pool
     item_clock: ItemClock
     patterns: PatternJudge
+    archive: Archive
     gateway: Reads
     sources: ReadonlyMap<string, ReadySource>
     streams: StreamSources

@@ -15,6 +15,7 @@ import {
 import type { StreamSources } from '../../gateway/streams.ts'
 import type { Watch } from '../../gateway/watch.ts'
 import type { Clock, Log } from '../../runtime/runtime.ts'
+import { type Archiving, queueItem } from '../../store/archive/queue.ts'
 import { runCooperatively } from '../../store/db/chunked.ts'
 import { type Db, transact } from '../../store/db/connection.ts'
 import { insertDelivery, nextDeliveryAt } from '../../store/delivery/deliveries.ts'
@@ -66,6 +67,7 @@ export type VerifyDeps = {
   recheck_share: number
   /** Requests a minute that the main platform allows now. */
   requests_per_minute: () => number
+  archive?: Archiving | undefined
   /** Called after deliveries were written. */
   on_pending: () => void
   /** Called after an erasure with its items: caches in memory forget them. */
@@ -199,6 +201,8 @@ export function createVerifier(deps: VerifyDeps): Verifier {
           checked: true,
           next_check_at: nextCheckAt(first_kept_at, now),
         })
+        // Scopes are those of the item that is archived; one that is not archived stays out.
+        if (is_edit) queueItem(db, deps.archive, { item, scopes: [], now })
         if (is_edit) events += writeEdited(item_id, item, seen, now)
       }
       const erased = eraseAll(source, gone, orphans, now)

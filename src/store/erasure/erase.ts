@@ -63,6 +63,7 @@ export const ERASED_PLACES: readonly {
   { table: 'match_bodies', how: 'texts are emptied, ids stay', erase: eraseMatches },
   { table: 'bundle_items', how: 'the item leaves the bundle', erase: eraseBundled },
   { table: 'candidates', how: 'the row is deleted', erase: eraseCandidates },
+  { table: 'archive_queue', how: 'the row is deleted', erase: eraseQueued },
   { table: 'feed_items', how: 'the digest of the text is deleted', erase: eraseDigests },
   { table: 'drafts', how: 'quoted lines of the text are replaced', erase: eraseQuotes },
 ]
@@ -289,6 +290,20 @@ function eraseCandidates({ db, community, erasure, touched, texts }: Job): numbe
         item: JSON.stringify(eraseRow(stored, erasure, community)),
       })
   }
+  return rows.length
+}
+
+function eraseQueued({ db, erasure, touched }: Job): number {
+  const rows = db
+    .query<{ seq: number; item_id: string; item: string }, [{ ids: string }]>(
+      'SELECT seq, item_id, item FROM archive_queue WHERE item_id IN (SELECT value FROM json_each($ids))',
+    )
+    .all({ ids: touched })
+  const drop = db.query('DELETE FROM archive_queue WHERE seq = $seq')
+  const write = db.query('UPDATE archive_queue SET item = $item WHERE seq = $seq')
+  for (const { seq, item_id, item } of rows)
+    if (erasure.items.has(item_id)) drop.run({ seq })
+    else write.run({ seq, item: JSON.stringify(eraseRow(JSON.parse(item), erasure, 'subforum')) })
   return rows.length
 }
 

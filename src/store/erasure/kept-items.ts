@@ -166,7 +166,7 @@ export function checksState(db: Db, now: number): { due: number; lag_ms: number 
 }
 
 /** An erased item. `seq` grows with every erasure. */
-type Tombstone = { seq: number; item_id: string; source: string; reason: string; at: number }
+export type Tombstone = { seq: number; item_id: string; source: string; reason: string; at: number }
 
 /** Erased items after a position, oldest first: what a store of its own has to erase too. */
 export const listTombstones = (db: Db, query: { after: number; limit: number }): Tombstone[] =>
@@ -175,3 +175,16 @@ export const listTombstones = (db: Db, query: { after: number; limit: number }):
       'SELECT seq, item_id, source, reason, at FROM item_tombstones WHERE seq > $after ORDER BY seq LIMIT $limit + 0',
     )
     .all(query)
+
+/** `seq` of the newest tombstone; 0: there is none. */
+export const newestTombstone = (db: Db): number =>
+  db.query<{ seq: number }, []>('SELECT coalesce(max(seq), 0) AS seq FROM item_tombstones').get()
+    ?.seq ?? 0
+
+/** The tombstone at a position; null: it moved on, or is gone. */
+export const tombstoneAt = (db: Db, seq: number): Pick<Tombstone, 'item_id'> | null =>
+  db
+    .query<{ item_id: string }, [{ seq: number }]>(
+      'SELECT item_id FROM item_tombstones WHERE seq = $seq',
+    )
+    .get({ seq })

@@ -18,6 +18,7 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
   },
   alarms: { plain: 'monitor_id kind' },
   api_keys: { customer: 'name', plain: 'id customer_id hash prefix scopes' },
+  archive_queue: { content: 'item', plain: 'item_id scopes' },
   atom_feed_keys: { plain: 'monitor_id' },
   attempts: { content: 'headers body_start', plain: 'run_id error' },
   audit: { plain: 'kind subject detail' },

@@ -98,7 +98,7 @@ function searchValues(path: string, ring: Ring, forms: readonly string[]): strin
     const columns = db
       .query<{ table: string; column: string }, []>(
         `SELECT t.name AS "table", c.name AS "column" FROM sqlite_schema t JOIN pragma_table_info(t.name) c
-          WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%' ORDER BY 1, c.cid`,
+          WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%' AND t.sql NOT LIKE 'CREATE VIRTUAL %' ORDER BY 1, c.cid`,
       )
       .all()
     return columns

@@ -51,36 +51,46 @@ function truncateLog(db: Db): boolean {
  * it could not be completed because another connection is reading or writing.
  */
 export function* scrub(db: Db): Chunks<boolean> {
-  const { page_size } = db.query<{ page_size: number }, []>('PRAGMA page_size').get() ?? {
-    page_size: 0,
-  }
   const { seq } = db
     .query<{ seq: number }, []>('SELECT coalesce(max(seq), 0) AS seq FROM item_tombstones')
     .get() ?? { seq: 0 }
-  const has_maps = db.query<{ auto_vacuum: number }, []>('PRAGMA auto_vacuum').get()?.auto_vacuum
-  if (page_size < 512 || has_maps !== 0) return false
-  const pages = Math.floor(STEP_BYTES / page_size)
   // A database in memory has no file.
-  for (let page = 0; db.filename !== ':memory:'; page += pages) {
-    const step = scrubStep(db, { page_size, page, pages })
-    // Pages in memory still have their former unused parts, and would be written with them.
-    db.run('PRAGMA shrink_memory')
-    if (step === 'blocked') return false
-    yield
-    if (step === 'end') break
-  }
+  if (db.filename !== ':memory:' && !(yield* scrubPages(db, openBeside(db.filename)))) return false
   transact(db, () => db.query('UPDATE instance SET scrubbed_to = $seq').run({ seq }))
   return true
 }
 
+/**
+ * The same for any database. `fd`: a descriptor of its file that stays open, see {@link openBeside}.
+ */
+export function* scrubPages(db: Db, fd: number): Chunks<boolean> {
+  const { page_size } = db.query<{ page_size: number }, []>('PRAGMA page_size').get() ?? {
+    page_size: 0,
+  }
+  const has_maps = db.query<{ auto_vacuum: number }, []>('PRAGMA auto_vacuum').get()?.auto_vacuum
+  if (page_size < 512 || has_maps !== 0) return false
+  const pages = Math.floor(STEP_BYTES / page_size)
+  for (let page = 0; ; page += pages) {
+    const step = scrubStep(db, fd, { page_size, page, pages })
+    // Pages in memory still have their former unused parts, and would be written with them.
+    db.run('PRAGMA shrink_memory')
+    if (step === 'blocked') return false
+    yield
+    if (step === 'end') return true
+  }
+}
+
 type Step = { page_size: number; page: number; pages: number }
 
-function scrubStep(db: Db, { page_size, page, pages }: Step): 'more' | 'end' | 'blocked' {
+function scrubStep(
+  db: Db,
+  fd: number,
+  { page_size, page, pages }: Step,
+): 'more' | 'end' | 'blocked' {
   if (page + pages > PAGES_MAX || !truncateLog(db)) return 'blocked'
   // With the write lock and an empty log, every page in the file is the present one, and no checkpoint writes any.
   return transact(db, () => {
     if (statSync(`${db.filename}-wal`, { throwIfNoEntry: false })?.size) return 'blocked'
-    const fd = openBeside(db.filename)
     const from = page * page_size
     const bytes = Buffer.alloc(Math.min(pages * page_size, Math.max(0, fstatSync(fd).size - from)))
     const got = readSync(fd, bytes, 0, bytes.length, from)

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import type { Ring } from '../../core/base/secrets.ts'
 import { itemKey, MAIN } from '../../core/forum/items.ts'
 import {
+  isErasedRow,
   isItemRow,
   isPostBy,
   isTraced,
@@ -120,6 +121,7 @@ export function purge(
   transact(db, () => {
     counts.waiting = purgeBundled(db, purged, community)
     counts.candidates = purgeCandidates(db, purged)
+    counts.waiting += purgeQueued(db, purged)
     buryRequested(db, keptOf(db, purged), now)
     requestScrub(db)
     const detail = JSON.stringify({ by: purged.by, ...counts, proof: purgeDigest(ring, purged) })
@@ -260,6 +262,25 @@ function purgeBundled(db: Db, purged: Purged, community: string): number {
     if (left === item) continue
     set.run({ bundle_id, item_id, body: JSON.stringify(left) })
     changed += 1
+  }
+  return changed
+}
+
+/** Items that wait for the archive. */
+function purgeQueued(db: Db, purged: Purged): number {
+  const rows = db
+    .query<{ seq: number; item: string }, []>('SELECT seq, item FROM archive_queue')
+    .all()
+  const drop = db.query('DELETE FROM archive_queue WHERE seq = $seq')
+  const write = db.query('UPDATE archive_queue SET item = $item WHERE seq = $seq')
+  let changed = 0
+  for (const { seq, item } of rows) {
+    const before: Record<string, unknown> = JSON.parse(item)
+    const after = purgeItem(before, purged, 'subforum')
+    if (after === before) continue
+    changed += 1
+    if (isErasedRow(after)) drop.run({ seq })
+    else write.run({ seq, item: JSON.stringify(after) })
   }
   return changed
 }

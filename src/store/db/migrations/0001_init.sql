@@ -409,6 +409,17 @@ CREATE TABLE matches (
 -- For the invariants, which check recent matches without reading all.
 CREATE INDEX matches_at ON matches (matched_at);
 
+-- Items that wait to be copied into the archive, a file of its own; a copy that was made is deleted here. item: JSON. scopes: JSON
+-- list of the monitors that matched it (m:ID) and of the feeds that showed it (f:DIGEST).
+CREATE TABLE archive_queue (
+  seq             INTEGER PRIMARY KEY,
+  item_id         TEXT    NOT NULL,
+  item            TEXT    NOT NULL,
+  scopes          TEXT    NOT NULL,
+  seen_at         INTEGER NOT NULL
+) STRICT;
+CREATE INDEX archive_queue_item ON archive_queue (item_id);
+
 -- Matches that wait to be sent together. webhook_id null: for the pull API. Frozen into a delivery at close_at. digest 1:
 -- close_at is a time of the monitor's digest, not the end of a window.
 CREATE TABLE bundles (

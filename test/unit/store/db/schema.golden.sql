@@ -160,6 +160,14 @@ CREATE TABLE api_keys (
   revoked_at      INTEGER
 ) STRICT;
 
+CREATE TABLE archive_queue (
+  seq             INTEGER PRIMARY KEY,
+  item_id         TEXT    NOT NULL,
+  item            TEXT    NOT NULL,
+  scopes          TEXT    NOT NULL,
+  seen_at         INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE atom_feed_keys (
   monitor_id      TEXT    PRIMARY KEY REFERENCES monitors (id),
   round           INTEGER NOT NULL
@@ -738,6 +746,8 @@ CREATE INDEX alarms_ended ON alarms (ended_at) WHERE ended_at IS NOT NULL;
 CREATE UNIQUE INDEX alarms_open ON alarms (monitor_id, kind) WHERE ended_at IS NULL;
 
 CREATE INDEX api_keys_customer ON api_keys (customer_id);
+
+CREATE INDEX archive_queue_item ON archive_queue (item_id);
 
 CREATE INDEX bundles_close ON bundles (close_at);
 

@@ -82,6 +82,7 @@ const ROWS: Readonly<Record<number, string>> = {
     INSERT INTO alarms VALUES (1, 'mon_1', 'silent', 1000, 2, 4000, NULL, NULL);
     INSERT INTO bundle_items VALUES (1, 't3_z', 1000, '{}');
     INSERT INTO candidates VALUES ('mon_2', 't3_y', 2, '{"id":"y"}', 10, NULL, 1000, 9000, 1000);
+    INSERT INTO archive_queue VALUES (1, 't3_y', '{"id":"y"}', '["m:mon_2"]', 1000);
     INSERT INTO audit (at, kind, subject, detail) VALUES (1000, 'config.changed', 'config', '{}');
     UPDATE instance SET packed_to = 1, blanked_to = 0, backup_at = 3000;
     INSERT INTO webhook_hours VALUES ('wh_1', 472222, 3, 1);

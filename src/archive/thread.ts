@@ -1,0 +1,140 @@
+import { type Clock, realClock } from '../runtime/runtime.ts'
+import type { ArchiveMessage, ArchiveReply, ArchiveWork, WordsInput, WorkName } from './protocol.ts'
+
+/** A thread without an answer for this long hangs: work yields every few milliseconds. */
+const HANG_MS = 120_000
+/** A thread with nothing to do is ended, and its memory is given back. */
+const IDLE_MS = 30_000
+/** Work that waits at once. */
+const WAITING_MAX = 64
+
+/** The executable keeps each entry point below this folder, by its path within `src` (scripts/compile.ts). */
+const EMBEDDED_ROOT = '/$bunfs/root/'
+
+const workerPath = (): string =>
+  import.meta.url.includes(EMBEDDED_ROOT)
+    ? `${EMBEDDED_ROOT}archive/worker.js`
+    : new URL('./worker.ts', import.meta.url).href
+
+/** The thread failed, hangs, or has too much to do. `code`: of the storage, where it has one. */
+export class ArchiveUnavailable extends Error {
+  override name = 'ArchiveUnavailable'
+  readonly code: string | null
+  constructor(message: string, code: string | null = null) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** The thread of the archive: it starts with the first work and ends when idle. */
+export type ArchiveThread = {
+  /** @throws {ArchiveUnavailable} */
+  run<N extends WorkName>(work: N, input: ArchiveWork[N]['takes']): Promise<ArchiveWork[N]['gives']>
+  /** Ends the thread once its file is closed. */
+  stop(): Promise<void>
+}
+
+type Waiting = { resolve: (value: unknown) => void; reject: (error: Error) => void }
+type Running = { worker: Worker; closed: Promise<void> }
+
+/** A thread that is not started yet. */
+export function createArchiveThread(
+  { path, words }: { path: string; words: WordsInput },
+  { worker_path = workerPath(), clock = realClock }: { worker_path?: string; clock?: Clock } = {},
+): ArchiveThread {
+  const waiting = new Map<number, Waiting>()
+  let running: Running | null = null
+  let last_id = 0
+  let idle: AbortController | null = null
+
+  function failAll(error: Error): void {
+    for (const { reject } of waiting.values()) reject(error)
+    waiting.clear()
+  }
+
+  function start(): Running {
+    const worker = new Worker(worker_path, { smol: true })
+    const closed = Promise.withResolvers<void>()
+    const lose = (message: string, code: string | null = null): void => {
+      closed.resolve()
+      if (running?.worker !== worker) return
+      running = null
+      worker.terminate()
+      failAll(new ArchiveUnavailable(message, code))
+    }
+    worker.addEventListener('message', ({ data }: MessageEvent<ArchiveReply>) => {
+      if ('ready' in data) return
+      if ('closed' in data) {
+        closed.resolve()
+        worker.terminate()
+        return
+      }
+      // An archive that does not open has no other work.
+      if (data.id === 0 && 'failed' in data) return lose(data.failed, data.code)
+      const it = waiting.get(data.id)
+      waiting.delete(data.id)
+      if ('failed' in data) it?.reject(new ArchiveUnavailable(data.failed, data.code))
+      else it?.resolve(data.gives)
+    })
+    worker.addEventListener('error', (event) => lose(event.message))
+    worker.addEventListener('close', () => lose('the thread ended'))
+    post(worker, { open: path, words })
+    return { worker, closed: closed.promise }
+  }
+
+  async function stop(): Promise<void> {
+    idle?.abort()
+    const it = running
+    if (it === null) return
+    running = null
+    failAll(new ArchiveUnavailable('the archive is closed'))
+    post(it.worker, { close: true })
+    await it.closed
+  }
+
+  async function stopWhenIdle(): Promise<void> {
+    const nap = new AbortController()
+    idle = nap
+    await clock.sleep(IDLE_MS, nap.signal)
+    if (!nap.signal.aborted && waiting.size === 0) await stop()
+  }
+
+  async function endIfHanging(work: Promise<unknown>): Promise<void> {
+    const timer = new AbortController()
+    const late = clock.sleep(HANG_MS, timer.signal).then(() => 'late' as const)
+    const first = await Promise.race([work.then(nothing, nothing), late])
+    if (first === 'late' && !timer.signal.aborted && running !== null) {
+      const { worker } = running
+      running = null
+      worker.terminate()
+      failAll(new ArchiveUnavailable('the thread does not answer'))
+    }
+    timer.abort()
+  }
+
+  return {
+    async run(work, input) {
+      if (waiting.size >= WAITING_MAX) throw new ArchiveUnavailable('too much work waits')
+      idle?.abort()
+      const { worker } = (running ??= start())
+      const id = (last_id += 1)
+      const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+      waiting.set(id, { resolve, reject })
+      void endIfHanging(promise)
+      post(worker, { id, work, input })
+      try {
+        return (await promise) as ArchiveWork[typeof work]['gives']
+      } finally {
+        if (waiting.size === 0 && running !== null) void stopWhenIdle()
+      }
+    },
+    stop,
+  }
+}
+
+function post(worker: Worker, message: ArchiveMessage): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has none
+  worker.postMessage(message)
+}
+
+function nothing(): void {}

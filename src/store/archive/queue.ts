@@ -1,0 +1,67 @@
+import { hash } from 'node:crypto'
+
+import { encodeItem } from '../../core/archive/rows.ts'
+import { type Item, itemKey } from '../../core/forum/items.ts'
+import { afterCommit, type Db } from '../db/connection.ts'
+import { keepItem } from '../erasure/kept-items.ts'
+
+/** An item that waits to be copied into the archive. */
+export type QueuedItem = {
+  seq: number
+  item_id: string
+  item: string
+  /** JSON of the list of scopes. */
+  scopes: string
+  seen_at: number
+}
+
+/** Items to archive; absent: none. `on_queued` is called after each commit that has left items. */
+export type Archiving = { keep: 'matches' | 'feeds'; on_queued: () => void }
+
+/** Scope of items that a monitor matched. */
+export const monitorScope = (id: string): string => `m:${id}`
+/** Scope of items that a feed showed. The key of a feed may hold terms of a filter, which do not belong into the archive. */
+export const feedScope = (key: string): string => `f:${hash('sha256', key, 'hex').slice(0, 16)}`
+
+/**
+ * Notes an item for the archive, in the transaction that found it: before its commit there is no trace of it, after it the
+ * copy cannot be lost.
+ */
+export function queueItem(
+  db: Db,
+  archiving: Archiving | undefined,
+  { item, scopes, now }: { item: Item; scopes: readonly string[]; now: number },
+): void {
+  if (archiving === undefined) return
+  keepItem(db, item, now)
+  afterCommit(db, archiving.on_queued)
+  db.query(
+    'INSERT INTO archive_queue (item_id, item, scopes, seen_at) VALUES ($item_id, $item, $scopes, $now)',
+  ).run({ item_id: itemKey(item), item: encodeItem(item), scopes: JSON.stringify(scopes), now })
+}
+
+/** The oldest queued items. */
+export const listQueued = (db: Db, limit: number): QueuedItem[] =>
+  db
+    .query<QueuedItem, [{ limit: number }]>(
+      'SELECT seq, item_id, item, scopes, seen_at FROM archive_queue ORDER BY seq LIMIT $limit + 0',
+    )
+    .all({ limit })
+
+/** Deletes items of the queue that the archive holds. */
+export const deleteQueued = (db: Db, seqs: readonly number[]): void =>
+  void db
+    .query('DELETE FROM archive_queue WHERE seq IN (SELECT value FROM json_each($seqs))')
+    .run({ seqs: JSON.stringify(seqs) })
+
+/** Number of queued items. */
+export const countQueued = (db: Db): number =>
+  db.query<{ n: number }, []>('SELECT count(*) AS n FROM archive_queue').get()?.n ?? 0
+
+/** Gives up the oldest items of the queue. */
+export const dropOldestQueued = (db: Db, count: number): void =>
+  void db
+    .query(
+      'DELETE FROM archive_queue WHERE seq IN (SELECT seq FROM archive_queue ORDER BY seq LIMIT $count + 0)',
+    )
+    .run({ count })
