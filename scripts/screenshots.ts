@@ -105,6 +105,8 @@ async function take(file: string, theme: 'light' | 'dark' = 'light', full = fals
 }
 
 const open = async (path: string) => {
+  // An address that differs in its fragment alone is no navigation.
+  if (path.includes('sign-in#')) await page.goto('about:blank')
   await page.goto(`${origin}${path}`)
   await page.waitForSelector(path.startsWith('/docs') ? '#reference h1' : 'h1')
 }
@@ -173,13 +175,19 @@ async function addMore(): Promise<string> {
   return String(id)
 }
 
-/** A link that signs in as the operator, made as a command beside the daemon makes it. */
-function operatorLink(): string {
+/** A link that signs in, made as a command beside the daemon makes it. A customer is created first. */
+function signInLink(as: 'operator' | { customer: string }): string {
   const config = join(folder, 'forumd.toml')
   const text = `[server]\nport = ${PORT}\n[storage]\ndir = ${JSON.stringify(join(dir, 'data'))}\n[[source]]\nname = "hn"\nkind = "hackernews"\n`
   writeFileSync(config, text, { mode: 0o600 })
-  const command = ['src/main.ts', 'key', 'sign-in-link', '--operator', '--config', config]
-  const { stdout, stderr } = Bun.spawnSync([process.execPath, ...command], { cwd: ROOT })
+  const run = (...command: string[]) =>
+    Bun.spawnSync([process.execPath, 'src/main.ts', ...command, '--config', config], { cwd: ROOT })
+  if (as !== 'operator') run('key', 'create', '--customer', as.customer)
+  const { stdout, stderr } = run(
+    'key',
+    'sign-in-link',
+    ...(as === 'operator' ? ['--operator'] : ['--customer', as.customer]),
+  )
   const [found] = /http:\S+\/sign-in#\S+/.exec(stdout.toString()) ?? []
   if (found === undefined) throw new Error(`no link: ${stderr.toString()}`)
   return found
@@ -212,13 +220,14 @@ async function first(path: string): Promise<string> {
 
 async function takeAll(into: string) {
   await mkdir(into, { recursive: true })
-  await takePages(into, { 'sign-in': '/dashboard', 'sign-in-link': new URL(link).pathname })
+  await takePages(into, { 'sign-in': '/dashboard', 'sign-in-link': link.slice(origin.length) })
   const paused = await addMore()
   await signIn(link)
   await takePages(into, {
     overview: '/dashboard',
     monitors: '/dashboard/monitors',
     monitor: await first('monitors'),
+    'monitor-certificate': `${await first('monitors')}/certificate`,
     'monitor-paused': `/dashboard/monitors/${paused}`,
     'monitor-new': '/dashboard/monitors/new',
     'monitor-edit': `/dashboard/monitors/${paused}/edit`,
@@ -232,11 +241,20 @@ async function takeAll(into: string) {
     'not-found': '/dashboard/absent',
     reference: '/docs#tag/monitoring/POST/forum/monitor/add',
   })
-  await signIn(operatorLink())
+  await signIn(signInLink({ customer: 'newcomer' }))
+  await takePages(into, {
+    'first-steps': '/dashboard',
+    'monitors-none': '/dashboard/monitors',
+    'webhooks-none': '/dashboard/webhooks',
+    'deliveries-none': '/dashboard/deliveries',
+  })
+  await signIn(signInLink('operator'))
   await takePages(into, {
     'operator-overview': '/dashboard',
     'operator-sources': '/dashboard/sources',
     'operator-pool': '/dashboard/pool',
+    'operator-monitors': '/dashboard/monitors',
+    'operator-deliveries': '/dashboard/deliveries',
     'operator-customers': '/dashboard/customers',
     'operator-customer': await first('customers'),
     'operator-drafts': '/dashboard/drafts',

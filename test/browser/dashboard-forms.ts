@@ -3,7 +3,7 @@ import { expect } from 'bun:test'
 import type { DashboardClient } from './dashboard-client.ts'
 import { type Dashboard, MINUTE, OTHER_HOST } from './dashboard-fixture.ts'
 import { BRIEF, faultsOf } from './dashboard-rendering.ts'
-import { createScenarios, newcomer } from './dashboard-scenarios.ts'
+import { createScenarios, linkOf, newcomer } from './dashboard-scenarios.ts'
 
 /** Keys that a person types in a minute, at a leisurely five a second. */
 const KEYS_A_MINUTE = 300
@@ -140,45 +140,47 @@ export function formStories(fixture: () => Dashboard) {
     expect(client.strange).toEqual([])
   })
 
-  scenario('a new person makes a monitor and a target with the keyboard', async (it) => {
-    const { receiver, mint } = it.daemon
-    const key = mint('typist')
-    await using client = await it.openClient()
-    const person = keyboardOf(client)
-    await client.open()
-    await client.waitFor('document.activeElement?.matches("input[name=key]")')
-    await client.page.keyboard.type(key)
-    await person.press('Enter')
-    await client.waitForText('First steps')
+  scenario(
+    'from the sign-in link, a new person makes a monitor and a target by keyboard',
+    async (it) => {
+      const { receiver, mint } = it.daemon
+      const key = mint('typist')
+      await using client = await it.openClient()
+      const person = keyboardOf(client)
+      await client.open(linkOf(it, key))
+      await client.waitForText('This link signs this browser in, once.')
+      await person.press('Enter')
+      await client.waitForText('First steps')
 
-    await person.tabTo('New monitor')
-    await person.press('Enter')
-    await client.waitForText('No filter yet')
-    await person.tabTo('Subforums')
-    await person.type('bread')
-    await person.tabTo('Any of these words or phrases')
-    await person.type('pumpernickel')
-    await person.tabTo('New webhook')
-    await person.press('Enter')
-    await client.waitForText('detect from the URL')
-    await client.page.keyboard.type(receiver.url)
-    await person.press('Enter')
-    await client.waitForText('The signing secret')
-    await person.tabTo('I have stored it')
-    await person.press('Enter')
-    await client.waitFor('document.activeElement?.innerText?.trim() === "New webhook"')
-    await person.tabTo('Create monitor')
-    await person.press('Enter')
-    await client.waitForText('Monitor created.')
-    await client.waitForText('Collecting')
-    expect(await faultsOf(client, 'monitor-collecting', BRIEF)).toEqual([])
+      await person.tabTo('New monitor')
+      await person.press('Enter')
+      await client.waitForText('No filter yet')
+      await person.tabTo('Subforums')
+      await person.type('bread')
+      await person.tabTo('Any of these words or phrases')
+      await person.type('pumpernickel')
+      await person.tabTo('New webhook')
+      await person.press('Enter')
+      await client.waitForText('detect from the URL')
+      await person.type(receiver.url)
+      await person.press('Enter')
+      await client.waitForText('The signing secret')
+      await person.tabTo('I have stored it')
+      await person.press('Enter')
+      await client.waitFor('document.activeElement?.innerText?.trim() === "New webhook"')
+      await person.tabTo('Create monitor')
+      await person.press('Enter')
+      await client.waitForText('Monitor created.')
+      await client.waitForText('Collecting')
+      expect(await faultsOf(client, 'monitor-collecting', BRIEF)).toEqual([])
 
-    expect(await client.text()).toContain('Every active webhook of the account')
-    expect(person.keys()).toBeLessThan(KEYS_A_MINUTE)
-    const { webhooks } = (await it.daemon.call('/forum/monitor/webhook/list', {}, key)).body
-    expect(webhooks).toMatchObject([{ url: receiver.url, active: true }])
-    expect(client.strange).toEqual([])
-  })
+      expect(await client.text()).toContain('Every active webhook of the account')
+      expect(person.keys()).toBeLessThan(KEYS_A_MINUTE)
+      const { webhooks } = (await it.daemon.call('/forum/monitor/webhook/list', {}, key)).body
+      expect(webhooks).toMatchObject([{ url: receiver.url, active: true }])
+      expect(client.strange).toEqual([])
+    },
+  )
 
   scenario(
     'several quiet hours, rules of one webhook and the repeats of alarms are saved',

@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test'
 
+import { insertSignInLink } from '../../src/store/customers/web-sessions.ts'
+import { openInstance } from '../../src/store/maintenance/instance.ts'
 import type { DashboardClient } from './dashboard-client.ts'
 import type { Dashboard } from './dashboard-fixture.ts'
 import { TEST_MS } from './fixture.ts'
@@ -23,6 +25,21 @@ export function createScenarios(fixture: () => Dashboard) {
       expect(client.strange).toEqual([])
     })
   return { scenario, asCustomer }
+}
+
+const bytes = (size: number) => crypto.getRandomValues(new Uint8Array(size))
+
+/** The part of a sign-in link after `/dashboard`, made as the command line does. */
+export function linkOf({ daemon: { config, clock } }: Dashboard, key: string): string {
+  const random = { uuid: () => Bun.randomUUIDv7(), bytes }
+  const { db, close } = openInstance({ ...config.storage, clock, random }, { mode: 'beside' })
+  const token = Buffer.from(bytes(16)).toString('base64url')
+  const key_id = db
+    .query<{ id: string }, [string]>('SELECT id FROM api_keys WHERE prefix = ?')
+    .get(key.slice(0, 8))?.id
+  insertSignInLink(db, { token, key_id: key_id ?? '' }, clock.now())
+  close()
+  return `/sign-in#${token}`
 }
 
 /** A new customer with the name, signed in. */

@@ -1,24 +1,7 @@
 import { expect } from 'bun:test'
 
-import { insertSignInLink } from '../../src/store/customers/web-sessions.ts'
-import { openInstance } from '../../src/store/maintenance/instance.ts'
 import type { Dashboard } from './dashboard-fixture.ts'
-import { createScenarios } from './dashboard-scenarios.ts'
-
-const bytes = (size: number) => crypto.getRandomValues(new Uint8Array(size))
-
-/** The part of a sign-in link after `/dashboard`, made as the command line does. */
-function linkOf({ daemon: { config, clock } }: Dashboard, key: string): string {
-  const random = { uuid: () => Bun.randomUUIDv7(), bytes }
-  const { db, close } = openInstance({ ...config.storage, clock, random }, { mode: 'beside' })
-  const token = Buffer.from(bytes(16)).toString('base64url')
-  const key_id = db
-    .query<{ id: string }, [string]>('SELECT id FROM api_keys WHERE prefix = ?')
-    .get(key.slice(0, 8))?.id
-  insertSignInLink(db, { token, key_id: key_id ?? '' }, clock.now())
-  close()
-  return `/sign-in#${token}`
-}
+import { createScenarios, linkOf } from './dashboard-scenarios.ts'
 
 /** Scenarios of a one-time link. */
 export function signInStories(fixture: () => Dashboard) {

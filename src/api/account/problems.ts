@@ -320,7 +320,7 @@ function waitingProblems(waiting: Waiting, audience: Audience): Problem[] {
           severity: 'info',
           since: null,
           message: `${many(monitors_paused, 'monitor is', 'monitors are')} paused`,
-          fix: 'Resume them to receive matches',
+          fix: `Resume ${monitors_paused === 1 ? 'it' : 'them'} to receive matches`,
         })),
     ...of(monitors_at_ceiling, {
       kind: 'daily_ceiling',

@@ -27,6 +27,7 @@ const pageOf = (title: string) => `<!doctype html>
 </head>
 <body>
 <noscript>This page needs JavaScript. All that it shows is in <a href="/openapi.json">/openapi.json</a>.</noscript>
+<header><a href="/dashboard">Dashboard</a> <a href="/docs/operations">Operations</a> <a href="/openapi.json">OpenAPI document</a></header>
 <div id="reference"></div>
 <script src="/docs/reference.js"></script>
 <script type="module" src="/docs/start.js"></script>
@@ -71,6 +72,14 @@ Scalar.createApiReference('#reference', {
   ],
   ...(signed_in && { customFetch: send }),
   customCss: \`
+    :root { --scalar-custom-header-height: 2.5rem; }
+    body > header {
+      position: sticky; top: 0; z-index: 1000; box-sizing: border-box;
+      display: flex; align-items: center; gap: 1.25rem; height: 2.5rem; padding: 0 1rem;
+      border-bottom: 1px solid var(--scalar-border-color); background: var(--scalar-background-1);
+      font: 0.875rem var(--scalar-font);
+    }
+    body > header a { color: var(--scalar-color-1); }
     .light-mode {
       --scalar-color-2: #555; --scalar-color-3: #666;
       --scalar-color-blue: #0067a8; --scalar-color-green: #00663f; --scalar-color-orange: #a34a00;

@@ -114,20 +114,21 @@ function Newest({ newest, linked }: { newest: Activity['newest']; linked: boolea
     <ul class="matches">
       {newest.map(({ item, monitors, matched_at }) => (
         <li key={`${item.kind ?? ''} ${item.id} ${matched_at}`}>
-          <ItemView item={item} />
-          <p class="quiet small-text">
-            matched <Time at={matched_at} /> by{' '}
-            {monitors.map(({ id, name }, at) => (
-              <span key={id}>
-                {at > 0 && ', '}
-                {linked ? (
-                  <Link to={dashboardPath('monitors', id)}>{name ?? 'a monitor'}</Link>
-                ) : (
-                  (name ?? 'a monitor')
-                )}
-              </span>
-            ))}
-          </p>
+          <ItemView item={item}>
+            <span class="quiet small-text">
+              matched <Time at={matched_at} /> by{' '}
+              {monitors.map(({ id, name }, at) => (
+                <span key={id}>
+                  {at > 0 && ', '}
+                  {linked ? (
+                    <Link to={dashboardPath('monitors', id)}>{name ?? 'a monitor'}</Link>
+                  ) : (
+                    <strong>{name ?? 'a monitor'}</strong>
+                  )}
+                </span>
+              ))}
+            </span>
+          </ItemView>
         </li>
       ))}
     </ul>

@@ -7,13 +7,19 @@ import { Time } from './base/time.tsx'
 
 const VERDICTS = { met: 'good', not_met: 'bad', later: 'plain', withheld: 'warn' } as const
 
+type ReasonsViewProps = {
+  items: Why['items']
+  /** The page is that of a delivery, so that it needs no pointer to one. */
+  of_delivery?: boolean
+}
+
 /** Explains why items were delivered, withheld or not matched: first sighting and the verdict of each condition. */
-export const ReasonsView = ({ items }: { items: Why['items'] }) => (
+export const ReasonsView = ({ items, of_delivery = false }: ReasonsViewProps) => (
   <>
     {items.map((it) => (
       <div key={it.item_id}>
         <p>
-          {sentence(it.means)}{' '}
+          {of_delivery && it.outcome === 'matched' ? 'It matched.' : sentence(it.means)}{' '}
           {it.first_seen && (
             <span class="quiet">
               First seen <Time at={it.first_seen.at} />

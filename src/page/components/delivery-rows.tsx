@@ -2,6 +2,7 @@ import { count, ellipsize, inFull } from '../lib/format.ts'
 import { errorReason, suppression } from '../lib/reasons.ts'
 import { dashboardPath, Link } from '../lib/route.tsx'
 import type { Delivery } from '../lib/types.ts'
+import { webhookPath } from '../lib/webhook-health.ts'
 import { DeliveryBadge } from './base/badge.tsx'
 import { DataTable } from './base/table.tsx'
 import { Time } from './base/time.tsx'
@@ -70,14 +71,14 @@ export function DeliveryRows({ rows, nameOf, targetOf }: DeliveryRowsProps) {
                   it.webhook_id === null ? (
                     <span class="quiet">none</span>
                   ) : (
-                    targetOf(it.webhook_id)
+                    <Link to={webhookPath(it.webhook_id)}>{targetOf(it.webhook_id)}</Link>
                   ),
               },
             ]
           : []),
         {
           title: 'State',
-          kind: 'name',
+          kind: 'state',
           cell: (it) => (
             <>
               <DeliveryBadge status={stateOf(it)} />

@@ -68,8 +68,8 @@ function Marked({ text, terms }: { text: string; terms: RegExp | null }) {
   )
 }
 
-/** A post or comment. Platform content is rendered as plain text only. */
-export function ItemView({ item }: { item: Item }) {
+/** A post or comment. Platform content is rendered as plain text only. `children`: beside its matched terms. */
+export function ItemView({ item, children }: { item: Item; children?: ComponentChildren }) {
   const { words } = useCurrentUser()
   const text = plainText(textOf(item.body) || textOf(item.text))
   // A title that repeats the text says all of it.
@@ -101,12 +101,17 @@ export function ItemView({ item }: { item: Item }) {
           </span>
         )}
       </p>
-      {terms.length > 0 && (
-        <ul class="terms" aria-label="Matched terms">
-          {terms.map((it) => (
-            <li key={it}>{it}</li>
-          ))}
-        </ul>
+      {(terms.length > 0 || children !== undefined) && (
+        <div class="item-foot">
+          {terms.length > 0 && (
+            <ul class="terms" aria-label="Matched terms">
+              {terms.map((it) => (
+                <li key={it}>{it}</li>
+              ))}
+            </ul>
+          )}
+          {children}
+        </div>
       )}
     </article>
   )

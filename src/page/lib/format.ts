@@ -9,7 +9,11 @@ const dollars = new Intl.NumberFormat('en', {
   maximumFractionDigits: 6,
 })
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
-const moment = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' })
+const moment = new Intl.DateTimeFormat('en', {
+  dateStyle: 'medium',
+  timeStyle: 'medium',
+  hourCycle: 'h23',
+})
 
 /** Formats a count as 12,345; a dash for an unknown value. */
 export const count = (it: number | null | undefined): string =>

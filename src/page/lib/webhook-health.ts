@@ -1,5 +1,6 @@
 import type { Tone } from './monitor-status.ts'
 import { errorReason, pauseReason } from './reasons.ts'
+import { dashboardPath } from './route.tsx'
 import type { Webhook } from './types.ts'
 
 /** The name of a webhook; without one, the host or mail address of its URL. */
@@ -37,3 +38,7 @@ export const targetsOf = (
   webhook_ids
     ? webhook_ids.flatMap((id) => webhooks.find((it) => it.id === id) ?? [])
     : webhooks.filter(({ active, health }) => active || health.state === 'paused')
+
+/** The page of webhooks, scrolled to this one. */
+export const webhookPath = (id: string): string =>
+  `${dashboardPath('webhooks')}?show=${encodeURIComponent(id)}`

@@ -18,7 +18,7 @@ import { count } from '../lib/format.ts'
 import { errorReason, redeliverRefusal, suppression } from '../lib/reasons.ts'
 import { dashboardPath, Link } from '../lib/route.tsx'
 import type { Attempt, Delivery, MonitorList, Webhook, Why } from '../lib/types.ts'
-import { webhookName } from '../lib/webhook-health.ts'
+import { webhookName, webhookPath } from '../lib/webhook-health.ts'
 
 const REFRESH_MS = 10_000
 
@@ -70,16 +70,17 @@ export function DeliveryPage({ id }: { id: string }) {
             </div>
             <Facts
               rows={[
-                ['Matched', <Time at={delivery.created_at} />],
+                ['Matched', <Time at={delivery.created_at} full />],
                 [
                   'Delivered',
                   <Time
                     at={delivery.delivered_at}
+                    full
                     none={delivery.status === 'pending' ? 'not yet' : 'no'}
                   />,
                 ],
                 payload?.next_attempt_at
-                  ? ['Next attempt', <Time at={payload.next_attempt_at} />]
+                  ? ['Next attempt', <Time at={payload.next_attempt_at} close="now" full />]
                   : null,
                 [
                   'Monitor',
@@ -88,7 +89,7 @@ export function DeliveryPage({ id }: { id: string }) {
                 [
                   'Webhook',
                   delivery.webhook_id && (
-                    <Link to={dashboardPath('webhooks')}>{names.webhook}</Link>
+                    <Link to={webhookPath(delivery.webhook_id)}>{names.webhook}</Link>
                   ),
                 ],
                 delivery.gate.verdict === 'suppressed'
@@ -97,9 +98,9 @@ export function DeliveryPage({ id }: { id: string }) {
                 delivery.last_error === null
                   ? null
                   : ['Last error', errorReason(delivery.last_error)],
+                ['Id', <Copyable text={id} label="Delivery id" />],
               ]}
             />
-            <Copyable text={id} label="Delivery id" />
             {refusal !== null && (
               <p class="quiet" id="refusal">
                 It cannot be sent again: {redeliverRefusal(refusal)}.
@@ -109,7 +110,7 @@ export function DeliveryPage({ id }: { id: string }) {
           <Attempts attempts={delivery.attempts} />
           <section aria-labelledby="why">
             <h2 id="why">Explanation</h2>
-            <ReasonsView items={why.value.items} />
+            <ReasonsView items={why.value.items} of_delivery />
           </section>
         </>
       )}
@@ -164,7 +165,7 @@ function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
               kind: 'main',
               cell: (it) => `${it.n}${it.round > 1 ? ` (round ${it.round})` : ''}`,
             },
-            { title: 'Started', cell: (it) => <Time at={it.started_at} /> },
+            { title: 'Started', cell: (it) => <Time at={it.started_at} full /> },
             { title: 'Duration', kind: 'figure', cell: (it) => `${count(it.duration_ms)} ms` },
             {
               title: 'Response',
@@ -196,9 +197,15 @@ function PayloadView({ delivery }: { delivery: Delivery }) {
     <section aria-labelledby="payload">
       <h2 id="payload">Payload</h2>
       {delivery.payload.alarm && <p>{delivery.payload.alarm.message}</p>}
-      {delivery.payload.items.map((it) => (
-        <ItemView key={it.id} item={it} />
-      ))}
+      {delivery.payload.items.length > 0 && (
+        <ul class="matches">
+          {delivery.payload.items.map((it) => (
+            <li key={it.id}>
+              <ItemView item={it} />
+            </li>
+          ))}
+        </ul>
+      )}
       <details>
         <summary>Raw payload</summary>
         <pre tabIndex={0}>{JSON.stringify(delivery.payload, null, 2)}</pre>

@@ -178,7 +178,11 @@ function FeedbackSending() {
         <h2 id="sent">Sent feedback</h2>
         <ErrorNotice failure={list.failure} again={list.again} />
         {list.first && <Skeleton rows={2} />}
-        {list.pages.length > 0 && rows.length === 0 && <EmptyState title="No feedback yet" />}
+        {list.pages.length > 0 && rows.length === 0 && (
+          <EmptyState title="No feedback yet">
+            <p>Your reports and the answers of the operator appear here.</p>
+          </EmptyState>
+        )}
         <ul class="cards">
           {rows.map((it) => (
             <FeedbackCard key={it.id} feedback={it} />

@@ -90,7 +90,7 @@ export function SignInPage({ ended, refused, onSignIn: signedIn }: SignInProps) 
         )}
         <p class="quiet small-text">
           No key yet? On the daemon's host: <code>forumd key sign-in-link</code> prints a link that
-          signs in, <code>forumd key create --customer NAME</code> a key
+          signs in, <code>forumd key create --customer NAME</code> a key.
         </p>
       </form>
     </main>

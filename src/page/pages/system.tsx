@@ -68,9 +68,10 @@ const LISTS: { [count: string]: string } = {
   monitors: dashboardPath('monitors'),
   monitors_paused: `${dashboardPath('monitors')}?status=paused`,
   webhooks_paused: `${dashboardPath('customers')}?having=webhooks_paused`,
-  waiting: `${dashboardPath('deliveries')}?status=waiting`,
-  retrying: `${dashboardPath('deliveries')}?status=retrying`,
 }
+
+/** Counts among the live figures above. */
+const LIVE: readonly string[] = ['waiting', 'retrying']
 
 /** Counts, storage and the invariant check. */
 function SystemFacts({ system }: { system: System }) {
@@ -78,19 +79,14 @@ function SystemFacts({ system }: { system: System }) {
   return (
     <>
       <Tiles
-        tiles={Object.entries(counts).map(([name, n]) => ({
-          title: name === 'streams' ? 'Feeds' : inWords(name),
-          figure: count(n),
-          to: LISTS[name] ?? dashboardPath('customers'),
-          tone:
-            n === 0
-              ? null
-              : name === 'retrying'
-                ? 'warn'
-                : name === 'webhooks_paused'
-                  ? 'bad'
-                  : null,
-        }))}
+        tiles={Object.entries(counts)
+          .filter(([name]) => !LIVE.includes(name))
+          .map(([name, n]) => ({
+            title: name === 'streams' ? 'Feeds' : inWords(name),
+            figure: count(n),
+            to: LISTS[name] ?? dashboardPath('customers'),
+            tone: n > 0 && name === 'webhooks_paused' ? 'bad' : null,
+          }))}
       />
       <Facts
         rows={[

@@ -32,11 +32,21 @@ export function drawChart(root: HTMLElement, drawing: Drawing): () => void {
 
 const day = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' })
 const date = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short' })
-const time = new Intl.DateTimeFormat('en', { hour: '2-digit', minute: '2-digit', hour12: false })
+const time = new Intl.DateTimeFormat('en', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
 
-/** Formats an instant in epoch seconds; `between` separates time and date. */
-const instant = (at: number, by_day: boolean, between = ', '): string =>
-  by_day ? day.format(at * 1000) : time.format(at * 1000) + between + date.format(at * 1000)
+/** Formats an instant in epoch seconds. */
+const instant = (at: number, by_day: boolean): string =>
+  by_day ? day.format(at * 1000) : `${time.format(at * 1000)}, ${date.format(at * 1000)}`
+
+/** Labels of ticks of a time axis; hours have their date where it begins. */
+const labelsOf = (ticks: readonly number[], by_day: boolean): string[] =>
+  ticks.map((it, at) => {
+    if (by_day) return instant(it, by_day)
+    const before = ticks[at - 1]
+    const on = date.format(it * 1000)
+    const is_new = before === undefined || date.format(before * 1000) !== on
+    return time.format(it * 1000) + (is_new ? `\n${on}` : '')
+  })
 
 /** Tick steps of an axis with whole numbers. */
 const WHOLE = Array.from({ length: 10 }, (_, power) => [1, 2, 5].map((n) => n * 10 ** power)).flat()
@@ -71,7 +81,7 @@ function draw(
         y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] },
       },
       axes: [
-        { ...axis, space: 64, values: (_, ticks) => ticks.map((it) => instant(it, by_day, '\n')) },
+        { ...axis, space: 64, values: (_, ticks) => labelsOf(ticks, by_day) },
         {
           ...axis,
           size: 70,

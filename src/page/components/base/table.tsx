@@ -5,8 +5,11 @@ import { Icon } from './icon.tsx'
 type Column<T> = {
   title: string
   cell: (row: T) => ComponentChildren
-  /** `figure`: right-aligned. `main`: the heading of the card on a narrow screen. `name`: wide enough for a word. */
-  kind?: 'figure' | 'main' | 'name' | 'actions'
+  /**
+   * `figure`: right-aligned. `main`: the heading of the card on a narrow screen. `name`: wide enough for a word.
+   * `state`: wide enough for a badge and its reason.
+   */
+  kind?: 'figure' | 'main' | 'name' | 'state' | 'actions'
 }
 
 type DataTableProps<T> = {

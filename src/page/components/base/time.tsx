@@ -16,16 +16,16 @@ export function useNow(): number {
   return at
 }
 
-type TimeProps = { at: string | null | undefined; none?: string; close?: string }
+type TimeProps = { at: string | null | undefined; none?: string; close?: string; full?: boolean }
 
-/** The relative time of an instant, with the full time as tooltip. `close`: for one within seconds. */
-export function Time({ at, none = 'never', close }: TimeProps) {
+/** The relative time of an instant, with the full time as tooltip or, if `full`, before it. `close`: for one within seconds. */
+export function Time({ at, none = 'never', close, full = false }: TimeProps) {
   const current = useNow()
   const ms = at ? Date.parse(at) : Number.NaN
   if (!at || Number.isNaN(ms)) return <span class="quiet">{none}</span>
   return (
-    <time dateTime={at} title={inFull(ms)}>
-      {since(ms, current, close)}
+    <time dateTime={at} title={inFull(ms)} class={full ? 'full' : undefined}>
+      {full ? `${inFull(ms)} (${since(ms, current, close)})` : since(ms, current, close)}
     </time>
   )
 }

@@ -275,13 +275,20 @@ type WindowFieldsProps = {
 
 const WindowFields = ({ n, window: { from, to, days }, set, remove }: WindowFieldsProps) => (
   <div class="window" role="group" aria-label={`Quiet hours ${n}`}>
-    <TextField label="From" hint="Such as 22:00." value={from} change={(it) => set({ from: it })} />
-    <TextField
-      label="To"
-      hint="Such as 07:00, on the next day; 24:00 ends a day."
-      value={to}
-      change={(it) => set({ to: it })}
-    />
+    <div class="pair">
+      <TextField
+        label="From"
+        hint="Such as 22:00."
+        value={from}
+        change={(it) => set({ from: it })}
+      />
+      <TextField
+        label="To"
+        hint="Such as 07:00, on the next day; 24:00 ends a day."
+        value={to}
+        change={(it) => set({ to: it })}
+      />
+    </div>
     <div class="checks" role="group" aria-label="Days on which quiet hours begin">
       {DAYS.map(([day, label]) => (
         <Checkbox

@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks'
 
 import { Badge } from '../../components/base/badge.tsx'
+import { Facts } from '../../components/base/facts.tsx'
 import { Field } from '../../components/base/field.tsx'
-import { assignErrors, ErrorNotice, Skeleton } from '../../components/base/notice.tsx'
+import { assignErrors, ErrorNotice, sentence, Skeleton } from '../../components/base/notice.tsx'
 import { DataTable } from '../../components/base/table.tsx'
 import { Time } from '../../components/base/time.tsx'
 import { PageLayout } from '../../components/layout.tsx'
@@ -84,7 +85,7 @@ export function CertificatePage({ id }: { id: string }) {
       title="Certificate of coverage"
       beside={
         <Link to={dashboardPath('monitors', id)} class="button">
-          Monitor
+          Back to the monitor
         </Link>
       }
       lead="What this monitor observed, signed with the key of this instance."
@@ -159,17 +160,19 @@ function CertificateView({ certificate }: { certificate: Certificate }) {
     ['With gaps', formatDuration(coverage.degraded_s)],
     ['Not verified', formatDuration(coverage.partial_s)],
     ['Unknown', formatDuration(coverage.unknown_s)],
-    ['Polls', `${count(statement.polls.made)}, ${count(statement.polls.failed)} failed`],
+    ['Polls', count(statement.polls.made)],
+    ['Polls failed', count(statement.polls.failed)],
     ['Audits', count(statement.audits)],
     ['Late items', count(statement.late_items)],
-    ['Gaps', `${count(gaps.reported)}, ${count(gaps.open)} open`],
+    ['Gaps', count(gaps.reported)],
+    ['Gaps open', count(gaps.open)],
     ['Estimated missed', gaps.missed_estimate === null ? 'not known' : count(gaps.missed_estimate)],
     ['Matched', count(statement.matched)],
-    [
-      'Delivered',
-      `${count(deliveries.delivered)}, ${count(deliveries.pending)} pending, ${count(deliveries.dead)} dead`,
-    ],
-    ['Match to delivery', `p50 ${ms(deliveries.delay_p50_ms)}, p99 ${ms(deliveries.delay_p99_ms)}`],
+    ['Delivered', count(deliveries.delivered)],
+    ['Pending', count(deliveries.pending)],
+    ['Dead', count(deliveries.dead)],
+    ['Delay, median', ms(deliveries.delay_p50_ms)],
+    ['Delay, p99', ms(deliveries.delay_p99_ms)],
   ]
   return (
     <>
@@ -178,15 +181,20 @@ function CertificateView({ certificate }: { certificate: Certificate }) {
           <h2 id="verdict">Coverage</h2>
           <Badge tone={TONES[coverage.status]}>{WORDS[coverage.status]}</Badge>
         </div>
-        <p>
-          <Time at={period.from} /> to <Time at={period.until} />; verified up to{' '}
-          <Time at={coverage.verified_until} none="no time" />. History is known from{' '}
-          <Time at={period.known_from} none="no time" />.
-        </p>
+        <Facts
+          rows={[
+            ['From', <Time at={period.from} full />],
+            ['Until', <Time at={period.until} full />],
+            ['Verified until', <Time at={coverage.verified_until} none="no time" full />],
+            ['History known from', <Time at={period.known_from} none="no time" full />],
+          ]}
+        />
         <Timeline days={days} />
-        <button type="button" onClick={() => save(certificate)}>
-          Download JSON
-        </button>
+        <div class="actions">
+          <button type="button" onClick={() => save(certificate)}>
+            Download JSON
+          </button>
+        </div>
       </section>
       <section aria-labelledby="figures">
         <h2 id="figures">Figures</h2>
@@ -252,13 +260,13 @@ function CertificateView({ certificate }: { certificate: Certificate }) {
   )
 }
 
-const BEFORE_START = 'before the monitor was created'
+const BEFORE_START = 'Before the monitor was created.'
 
 /** Text for the reasons of a day that is not complete. */
 function reasonOf({ intervals }: Day): string {
   const codes = [...new Set(intervals.flatMap(({ reason }) => reason ?? []))]
   const texts = codes.map((code) => (code === 'before_start' ? BEFORE_START : coverageReason(code)))
-  return texts.join(' ')
+  return texts.map(sentence).join(' ')
 }
 
 const WIDTH = 1440

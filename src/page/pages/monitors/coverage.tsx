@@ -1,10 +1,12 @@
 import { Badge } from '../../components/base/badge.tsx'
 import { DataTable } from '../../components/base/table.tsx'
 import { Time, useNow } from '../../components/base/time.tsx'
+import { Tiles } from '../../components/live.tsx'
 import { useCurrentUser } from '../../hooks/contexts.ts'
 import { count, formatDuration, many, words as inWords } from '../../lib/format.ts'
 import { groupGaps, isCollecting, type TruncatedChecks } from '../../lib/monitor-status.ts'
 import { coverageReason, gapReason } from '../../lib/reasons.ts'
+import { dashboardPath } from '../../lib/route.tsx'
 import type { Health, Monitor, PollEvent, Stream } from '../../lib/types.ts'
 
 /** The gaps of the last 24 hours. */
@@ -72,15 +74,17 @@ export function CoverageDetails({ health }: { health: Health }) {
 }
 
 /** Delivery counts of the last 24 hours. */
-export function DeliveryStats({ health }: { health: Health }) {
+export function DeliveryStats({ id, health }: { id: string; health: Health }) {
   const { suppressed_breakdown: breakdown } = health
   const now = useNow()
-  const tiles: [string, number][] = [
-    ['Delivered', health.delivered_24h],
-    ['Dead-lettered', health.failed_24h],
-    ['Rejected by the receiver', health.rejected_24h],
-    ['Suppressed', health.suppressed_24h],
+  const tiles: [string, number, string][] = [
+    ['Delivered', health.delivered_24h, 'delivered'],
+    ['Dead-lettered', health.failed_24h, 'dead'],
+    ['Rejected', health.rejected_24h, 'failed'],
+    ['Suppressed', health.suppressed_24h, 'suppressed'],
   ]
+  const listOf = (status: string) =>
+    `${dashboardPath('deliveries')}?${new URLSearchParams({ monitor: id, status, within: '24' }).toString()}`
   const reasons: [string, number][] = [
     ['over the daily ceiling', breakdown.ceiling],
     ['no longer fresh', breakdown.stale],
@@ -94,14 +98,14 @@ export function DeliveryStats({ health }: { health: Health }) {
       {isCollecting(health, now) && tiles.every(([, n]) => n === 0) ? (
         <p class="quiet">Collecting: matches of new items are counted here.</p>
       ) : (
-        <dl class="tiles">
-          {tiles.map(([title, n]) => (
-            <div key={title}>
-              <dt>{title}</dt>
-              <dd>{count(n)}</dd>
-            </div>
-          ))}
-        </dl>
+        <Tiles
+          tiles={tiles.map(([title, n, status]) => ({
+            title,
+            figure: count(n),
+            to: listOf(status),
+            tone: n > 0 && (status === 'dead' || status === 'failed') ? 'bad' : null,
+          }))}
+        />
       )}
       {suppressionReasons.length > 0 && (
         <p>

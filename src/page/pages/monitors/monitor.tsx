@@ -26,7 +26,13 @@ import { inShort } from '../../lib/filter-spec.ts'
 import { statusAt } from '../../lib/monitor-status.ts'
 import { dashboardPath, go, Link } from '../../lib/route.tsx'
 import type { Delivery, Health, Monitor, MonitorList, Webhook, Why } from '../../lib/types.ts'
-import { targetsOf, webhookName, webhookProblem, webhookStatus } from '../../lib/webhook-health.ts'
+import {
+  targetsOf,
+  webhookName,
+  webhookPath,
+  webhookProblem,
+  webhookStatus,
+} from '../../lib/webhook-health.ts'
 import { Alarms } from './attention.tsx'
 import { CoverageDetails, DeliveryStats, Streams } from './coverage.tsx'
 
@@ -97,9 +103,18 @@ function MonitorTargets({ monitor: { webhook_ids } }: { monitor: Monitor }) {
           ? `Every active webhook of the account (${targets?.length ?? '…'})${targets?.length ? ': ' : '.'}`
           : webhook_ids.length === 0 &&
             'None: its webhooks were deleted. Read matches from the Atom feed.'}
-        {targets?.map(webhookName).join(', ')}{' '}
-        <Link to={dashboardPath('webhooks')}>Manage webhooks</Link>
+        {targets?.map((it, at) => (
+          <span key={it.id}>
+            {at > 0 && ', '}
+            <Link to={webhookPath(it.id)}>{webhookName(it)}</Link>
+          </span>
+        ))}
       </p>
+      {targets?.length === 0 && (
+        <p>
+          <Link to={dashboardPath('webhooks')}>Manage webhooks</Link>
+        </p>
+      )}
     </section>
   )
 }
@@ -113,7 +128,8 @@ function TargetProblems({ targets }: { targets: readonly Webhook[] }) {
       {failing.map((it) => (
         <p key={it.id}>
           <strong>
-            {webhookName(it)}: {webhookStatus(it).word.toLowerCase()}.
+            <Link to={webhookPath(it.id)}>{webhookName(it)}</Link>:{' '}
+            {webhookStatus(it).word.toLowerCase()}.
           </strong>{' '}
           {sentence(webhookProblem(it) ?? '')}
         </p>
@@ -215,6 +231,9 @@ export function MonitorPage({ id }: { id: string }) {
     `${monitor_path}/deliveries?id=${named}&limit=${DELIVERIES}`,
     { every_ms: REFRESH_MS },
   )
+  const webhooks = useQuery<{ webhooks: Webhook[] }>(`${monitor_path}/webhook/list`, {
+    fresh_ms: REFRESH_MS,
+  })
   if (list.value === undefined)
     return (
       <PageLayout title="Monitor">
@@ -229,6 +248,10 @@ export function MonitorPage({ id }: { id: string }) {
     health.again()
   }
   const status = health.value && statusAt(health.value, now)
+  const nameOf = (webhook_id: string) => {
+    const found = webhooks.value?.webhooks.find((it) => it.id === webhook_id)
+    return found === undefined ? 'deleted' : webhookName(found)
+  }
   return (
     <PageLayout
       title={monitor.name ?? inShort(monitor.filter_spec, words)}
@@ -255,7 +278,7 @@ export function MonitorPage({ id }: { id: string }) {
           health.failure === null && <Skeleton rows={2} />
         )}
       </section>
-      {health.value && <DeliveryStats health={health.value} />}
+      {health.value && <DeliveryStats id={id} health={health.value} />}
       <Streams monitor={monitor} health={health.value} />
       <MonitorTargets monitor={monitor} />
       <MonitorFeed monitor={monitor} again={list.again} />
@@ -272,7 +295,9 @@ export function MonitorPage({ id }: { id: string }) {
             </p>
           </EmptyState>
         )}
-        <DeliveryRows rows={deliveries.value?.deliveries ?? []} />
+        {webhooks.value && (
+          <DeliveryRows rows={deliveries.value?.deliveries ?? []} targetOf={nameOf} />
+        )}
         {deliveries.value?.deliveries.length === DELIVERIES && (
           <p>
             <Link to={`${dashboardPath('deliveries')}?monitor=${named}`}>All deliveries</Link>

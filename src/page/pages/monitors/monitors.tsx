@@ -14,7 +14,13 @@ import { count, formatDuration, many } from '../../lib/format.ts'
 import { isCollecting, statusAt } from '../../lib/monitor-status.ts'
 import { dashboardPath, Link } from '../../lib/route.tsx'
 import type { Health, Monitor, MonitorList, Webhook } from '../../lib/types.ts'
-import { targetsOf, webhookName, webhookProblem, webhookStatus } from '../../lib/webhook-health.ts'
+import {
+  targetsOf,
+  webhookName,
+  webhookPath,
+  webhookProblem,
+  webhookStatus,
+} from '../../lib/webhook-health.ts'
 
 const LIST_MS = 30_000
 /** Minimum age of a health response before it is requested again: each visible monitor costs one rate-limited call. */
@@ -120,7 +126,7 @@ function MonitorCard({ monitor, webhooks }: { monitor: Monitor; webhooks: readon
           {failing.map((it) => (
             <span key={it.id}>
               <Badge tone={webhookStatus(it).tone}>{webhookStatus(it).word}</Badge>{' '}
-              <Link to={dashboardPath('webhooks')}>{webhookName(it)}</Link>
+              <Link to={webhookPath(it.id)}>{webhookName(it)}</Link>
             </span>
           ))}
         </p>

@@ -41,7 +41,11 @@ export function AuditPage() {
     >
       <ErrorNotice failure={list.failure} again={list.again} />
       {list.first && <Skeleton rows={4} />}
-      {list.pages.length > 0 && rows.length === 0 && <EmptyState title="No actions yet" />}
+      {list.pages.length > 0 && rows.length === 0 && (
+        <EmptyState title="No actions yet">
+          <p>A new key, added credits or a removed account are listed with time and address.</p>
+        </EmptyState>
+      )}
       {rows.length > 0 && (
         <DataTable<Row>
           caption="Actions, newest first"

@@ -8,7 +8,7 @@ import { Time } from '../../components/base/time.tsx'
 import { PageLayout } from '../../components/layout.tsx'
 import { usePaged, useQuery } from '../../hooks/use-query.ts'
 import { count, formatDuration, words as inWords } from '../../lib/format.ts'
-import { errorReason } from '../../lib/reasons.ts'
+import { errorReason, suppression } from '../../lib/reasons.ts'
 import { dashboardPath, go, Link, useRoute } from '../../lib/route.tsx'
 import { now } from '../../lib/runtime.ts'
 import type { Customer, InstanceDeliveries, InstanceMonitors } from '../../lib/types.ts'
@@ -202,11 +202,13 @@ export function InstanceDeliveriesPage() {
             { title: 'Attempts', kind: 'figure', cell: (it) => count(it.attempts) },
             {
               title: 'Reason',
-              cell: ({ reason, next_attempt_at }) => (
+              cell: ({ status, reason, next_attempt_at }) => (
                 <>
                   {reason === null
                     ? next_attempt_at === null && '–'
-                    : sentence(errorReason(reason))}{' '}
+                    : sentence(
+                        status === 'suppressed' ? suppression(reason) : errorReason(reason),
+                      )}{' '}
                   {next_attempt_at !== null && (
                     <>
                       Next attempt <Time at={next_attempt_at} />.

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 
 import { Badge } from '../../components/base/badge.tsx'
 import { Confirm } from '../../components/base/dialog.tsx'
@@ -19,7 +19,7 @@ import { useQuery } from '../../hooks/use-query.ts'
 import { postJson } from '../../lib/api.ts'
 import { count } from '../../lib/format.ts'
 import { errorReason } from '../../lib/reasons.ts'
-import { useDialogOf } from '../../lib/route.tsx'
+import { useDialogOf, useRoute } from '../../lib/route.tsx'
 import type { TestReport, Webhook } from '../../lib/types.ts'
 import { webhookName, webhookStatus } from '../../lib/webhook-health.ts'
 import { WebhookEditDialog, WebhookNewDialog, WebhookRotateDialog } from './dialogs.tsx'
@@ -41,6 +41,11 @@ function WebhookCard({ webhook, again }: { webhook: Webhook; again: () => void }
     wanted.close()
   }
   const status = webhookStatus(webhook)
+  const card = useRef<HTMLLIElement>(null)
+  const is_shown = useRoute().query.get('show') === id
+  useEffect(() => {
+    if (is_shown) card.current?.scrollIntoView({ block: 'center' })
+  }, [is_shown])
 
   async function test() {
     setReport(null)
@@ -52,7 +57,7 @@ function WebhookCard({ webhook, again }: { webhook: Webhook; again: () => void }
     if (answer.value.ok) again()
   }
   return (
-    <li class="card">
+    <li class={is_shown ? 'card shown' : 'card'} ref={card}>
       <div class="card-head">
         <h2 class="address">{webhookName(webhook)}</h2>
         <Badge tone={status.tone}>{status.word}</Badge>
