@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite'
 import { cpSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { constants, gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync } from 'node:zlib'
+
 import { MARK, WORD_LENGTH } from './words.ts'
 
 /** Where a word was found: the file relative to its folder, and how it was read. */

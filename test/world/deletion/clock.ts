@@ -15,8 +15,8 @@ export async function fakeTimeLibrary(): Promise<string | null> {
 }
 
 /**
- * A clock that is ahead of the machine's by whole seconds. Processes with `env()` read the offset from a file at every look at the
- * clock, monotonic clocks included: for them an advance is the same as having been stopped for that long.
+ * A clock that is ahead of the machine's by whole seconds. Processes with `env()` read the offset from a file whenever they read the
+ * clock, monotonic clocks included: to them an advance is as if they had been stopped for that long.
  */
 export class SimulatedClock {
   readonly #file: string

@@ -1,5 +1,6 @@
 import { openSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+
 import type { SimulatedClock } from './clock.ts'
 
 /** The executable under test, in a folder of its own, with a simulated clock. */

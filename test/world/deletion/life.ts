@@ -3,22 +3,31 @@ import { between, pick, uniqueWord } from './words.ts'
 
 const HOUR = 3_600_000
 
-/** What will happen to an item, and the words by which its content can be recognised. */
+/** The fate of an item, and the words by which its content can be recognised. */
 export interface Fate {
   item: Item
   /** Words of its text, old and new versions; of a post also of its title. */
   words: string[]
   /** The writer's name and id. */
   names: string[]
-  /** When it is deleted, its account goes, or it is hidden; milliseconds, or null. */
+  /** Epoch ms of its deletion, of the end of its account, or of its removal; null: never. */
   end: number | null
   end_as: Look
-  /** When its text changes, or null. */
+  /** Epoch ms of the change of its text; null: never. */
   edit: number | null
   edit_text: string
 }
 
-const FILLER = ['common', 'coffee', 'grinder', 'müde', '日本語', '🦓🏽', 'a "quoted" word', '<b>&amp;']
+const FILLER = [
+  'common',
+  'coffee',
+  'grinder',
+  'müde',
+  '日本語',
+  '🦓🏽',
+  'a "quoted" word',
+  '<b>&amp;',
+]
 
 /** Items that appear, change and go at random moments. */
 export class Life {
@@ -40,7 +49,9 @@ export class Life {
       kinds.push(pick(random, ['author', 'author', 'moderator', 'platform'] as const))
     const stay = Math.ceil(deleted / 2)
     for (let at = 0; at < stay; at += 1)
-      kinds.push(pick(random, ['live', 'live', 'live', 'edited', 'account_gone', 'hidden'] as const))
+      kinds.push(
+        pick(random, ['live', 'live', 'live', 'edited', 'account_gone', 'hidden'] as const),
+      )
     for (const kind of kinds) this.#planItem(from, span, kind)
     this.#pending.sort((a, b) => a.at - b.at)
   }
@@ -52,7 +63,9 @@ export class Life {
     const end = look === 'live' ? null : from + random() * span
     const age = end === null ? 0 : Math.min(end - from, random() < 0.3 ? random() * HOUR : Infinity)
     const created =
-      end === null || age === end - from ? from + random() * ((end ?? from + span) - from) : end - age
+      end === null || age === end - from
+        ? from + random() * ((end ?? from + span) - from)
+        : end - age
     const edits = kind === 'edited' || random() < 0.15
     const edit = edits ? created + random() * ((end ?? from + span) - created) : null
     const words = [uniqueWord(random), uniqueWord(random), uniqueWord(random)]

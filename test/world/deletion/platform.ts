@@ -1,7 +1,8 @@
 import type { Server } from 'bun'
+
 import { between, pick } from './words.ts'
 
-/** How an item looks to a reader who is not signed in. */
+/** An item as an anonymous reader sees it. */
 export type Look = 'live' | 'author' | 'moderator' | 'platform' | 'account_gone' | 'hidden'
 
 /** A post or comment of the simulated platform. Times are milliseconds of its clock. */
@@ -23,14 +24,7 @@ export interface Item {
 
 /** A failure of reads by id: the ways in which a platform says nothing about an item. */
 export type Fault =
-  | 'none'
-  | 'unavailable'
-  | 'blocked'
-  | 'challenge'
-  | 'empty'
-  | 'cut'
-  | 'half'
-  | 'throttled'
+  'none' | 'unavailable' | 'blocked' | 'challenge' | 'empty' | 'cut' | 'half' | 'throttled'
 
 export const FAULTS: readonly Fault[] = [
   'unavailable',
@@ -64,7 +58,7 @@ export class Platform {
   readonly counts: Counts = { listings: 0, by_id: 0, ids: 0, other: 0 }
   readonly unknown = new Set<string>()
   fault: Fault = 'none'
-  /** Time of the last request by the machine's clock, for a caller that waits until nothing is asked any more. */
+  /** Time of the last request by the machine's clock, for a caller that waits until requests have ended. */
   last_request = 0
   readonly #now: () => number
   readonly #random: () => number
@@ -315,6 +309,9 @@ export function fullname(item: Item): string {
 
 function permalink(item: Item): string {
   const post = item.post ?? item
-  const slug = post.title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_').slice(0, 50)
+  const slug = post.title
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '_')
+    .slice(0, 50)
   return `/r/${item.place}/comments/${post.id}/${slug}/${item.kind === 'comment' ? `${item.id}/` : ''}`
 }

@@ -8,7 +8,7 @@ export interface Received {
   body: Record<string, unknown>
 }
 
-/** How the receiver at a path answers. */
+/** Answer of the receiver at a path. */
 export type Manner = 'accept' | 'flaky' | 'refuse' | 'echo' | 'echo_refuse'
 
 /** Receivers at `/NAME`, which keep everything that they get. */
@@ -67,5 +67,7 @@ export class Receivers {
 }
 
 function escape(text: string): string {
-  return [...text].map((letter) => (/[a-z]/.test(letter) ? letter : encodeURI(letter.toWellFormed()))).join('')
+  return [...text]
+    .map((letter) => (/[a-z]/.test(letter) ? letter : encodeURI(letter.toWellFormed())))
+    .join('')
 }

@@ -7,6 +7,7 @@
  * `--short` simulates a day with 120 items: those deleted within it are found by the checks after 1 h and 24 h.
  */
 import { parseArgs } from 'node:util'
+
 import { fakeTimeLibrary } from './clock.ts'
 import { DeletionWorld } from './world.ts'
 

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+
 import { type Sightings, sightings } from './bytes.ts'
 import { SimulatedClock } from './clock.ts'
 import { Daemon } from './daemon.ts'
@@ -99,7 +100,8 @@ export class DeletionWorld {
   private constructor(options: Options) {
     this.options = options
     this.folder = options.folder ?? mkdtempSync(join(tmpdir(), 'forumd-deletion-'))
-    for (const name of ['data', 'log']) mkdirSync(join(this.folder, name), { recursive: true, mode: 0o700 })
+    for (const name of ['data', 'log'])
+      mkdirSync(join(this.folder, name), { recursive: true, mode: 0o700 })
     this.#random = seeded(options.seed)
     this.clock = new SimulatedClock(join(this.folder, 'offset'), options.library)
     this.platform = new Platform(PLACES, () => this.clock.now(), this.#random)
@@ -161,13 +163,13 @@ export class DeletionWorld {
     const database_due = days < 7 ? DAY + 2 * HOUR : 7 * DAY + 2 * HOUR
     const ends = from + days * DAY + database_due + SNAPSHOTS_DAYS * DAY + 3 * HOUR
     const kill_chance = (1.1 * kills) / ((ends - from) / (600 * 1000))
-    let told = from
+    let reported_at = from
     while (this.clock.now() < ends) {
       await this.#step(kill_chance)
-      if (this.clock.now() - told < DAY / 2) continue
-      told = this.clock.now()
+      if (this.clock.now() - reported_at < DAY / 2) continue
+      reported_at = this.clock.now()
       say(
-        `day ${((told - from) / DAY).toFixed(1)}: ${this.life.fates.length} items, ${this.daemon.kills} kills, ` +
+        `day ${((reported_at - from) / DAY).toFixed(1)}: ${this.life.fates.length} items, ${this.daemon.kills} kills, ` +
           `${JSON.stringify(this.platform.counts)}, ${this.receivers.received.length} received`,
       )
     }
