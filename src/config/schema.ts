@@ -140,6 +140,7 @@ const limits = table({
   uploads_per_minute: limit(10),
   read_wait_s: decimal(8, 0, 600, 'seconds'),
   management_per_minute: limit(60),
+  inbox_per_minute: limit(600),
   webhook_test_per_minute: limit(10),
   account_per_minute: limit(30),
   feedback_per_minute: limit(10),

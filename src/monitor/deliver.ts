@@ -17,6 +17,7 @@ import {
 } from '../core/filter/spec.ts'
 import { itemKey } from '../core/forum/items.ts'
 import type { Naming } from '../core/forum/naming.ts'
+import { arrivalOf } from '../core/inbox/arrival.ts'
 import { judgeFreshness, type Plan } from '../core/limits/plan.ts'
 import type { Watch } from '../gateway/watch.ts'
 import { type Archiving, monitorScope, queueItem } from '../store/archive/queue.ts'
@@ -24,6 +25,7 @@ import { type Db, transact } from '../store/db/connection.ts'
 import { insertDelivery, nextDeliveryAt } from '../store/delivery/deliveries.ts'
 import { deletedTarget, type DeliveryTarget, listTargets } from '../store/delivery/targets.ts'
 import { keepItem } from '../store/erasure/kept-items.ts'
+import { insertInbox } from '../store/inbox/items.ts'
 import {
   type Bundle,
   deleteBundle,
@@ -83,11 +85,23 @@ export function insertDeliveries(
   return targets.filter((target) => insertTargetDelivery(deps, batch, target)).length
 }
 
-/** Stores a batch for the pull API. */
+/** Stores a batch for the pull API, and puts its items into the customer's inbox. */
 function insertPullMatch(deps: InsertDeps, batch: DeliveryBatch): void {
-  const { monitor_id, names, now } = batch
+  const { monitor_id, customer_id, names, rows, now } = batch
   const { body } = contentOf(deps, batch, null)
-  insertMatchBody(deps.db, { monitor_id, body: body(), matched_at: now, item_ids: names })
+  const match_row = insertMatchBody(deps.db, {
+    monitor_id,
+    body: body(),
+    matched_at: now,
+    item_ids: names,
+  })
+  insertInbox(deps.db, {
+    customer_id,
+    monitor_id,
+    match_row,
+    found_at: now + deps.watch.clock_offset_ms(),
+    items: names.map((item_id, at) => arrivalOf(item_id, rows[at] ?? {}, deps.words.community)),
+  })
 }
 
 /** The frozen body of a batch, and its delivery id for one target or for the pull API. */

@@ -21,6 +21,7 @@ import { listTargets } from '../store/delivery/targets.ts'
 import { forgetOldSecrets } from '../store/delivery/webhooks.ts'
 import { pruneTombstones } from '../store/erasure/erase.ts'
 import { pruneKept } from '../store/erasure/kept-items.ts'
+import { pruneInboxActions } from '../store/inbox/actions.ts'
 import { pruneOld, RETENTION_DAYS } from '../store/maintenance/retention.ts'
 import {
   type AlarmedMonitor,
@@ -48,6 +49,8 @@ const BODIES_AT_ONCE = 500
 /** Bodies processed in one run. Upkeep runs once a minute, and this is more than a minute can add. */
 const BODIES_PER_ITERATION = 10_000
 const DAY_MS = 86_400_000
+/** Days of the inbox's history where content is kept without an end. */
+const INBOX_HISTORY_DAYS = 400
 /** Time after which the platform's responses have shown whether a clock that is new or was just set is right. */
 const UNSURE_MS = 10 * 60_000
 
@@ -130,9 +133,15 @@ export function createUpkeep({
       pruneTombstones(db, now)
       pruneNamedWrites(db, now - IDEMPOTENCY_MS)
       pruneActions(db, now - ACTIONS_KEEP_MS)
+      pruneInboxActions(db, {
+        now,
+        before_at: now - (retention_days > 0 ? retention_days : INBOX_HISTORY_DAYS) * DAY_MS,
+      })
       if (feedback_days() > 0) pruneFeedback(db, now - feedback_days() * DAY_MS)
     })
-    await runCooperatively(pruneOld(db, { before_at, keep: KEEP_ITEMS }), signal)
+    // Without a retention, matches are kept, like the bodies of deliveries.
+    const matches_before_at = retention_days > 0 ? now - retention_days * DAY_MS : 0
+    await runCooperatively(pruneOld(db, { before_at, matches_before_at, keep: KEEP_ITEMS }), signal)
     pruned_at = now
   }
 

@@ -6,6 +6,9 @@ import type { RouteContext } from '../api/context.ts'
 import { createDraftExecutor, type DraftExecutor } from '../api/drafts/executor.ts'
 import { drafts, operatorDrafts } from '../api/drafts/routes.ts'
 import { sourcePath } from '../api/http/routes.ts'
+import { inbox } from '../api/inbox/routes.ts'
+import { inboxStream } from '../api/inbox/stream.ts'
+import { inboxViews } from '../api/inbox/views.ts'
 import { atomFeed, atomFeedUrl } from '../api/matches/atom.ts'
 import { deliveries } from '../api/matches/deliveries.ts'
 import { items } from '../api/matches/pull.ts'
@@ -294,6 +297,9 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       nudge: parts.nudgeSender,
     }),
     ...items(route_context, db),
+    ...inbox(route_context, db),
+    ...inboxViews(route_context, db),
+    ...inboxStream(route_context, { db, ended: parts.ended }),
     ...sse(route_context, { db, ended: parts.ended }),
     ...atomFeed(route_context, { db, links, budget: parts.budget }),
     confirmPage({ db, links }),

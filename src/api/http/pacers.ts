@@ -70,6 +70,7 @@ export type Limits = {
   writes_per_minute: number
   uploads_per_minute: number
   management_per_minute: number
+  inbox_per_minute: number
   webhook_test_per_minute: number
   account_per_minute: number
   feedback_per_minute: number
@@ -154,6 +155,7 @@ export function createPacers(clock: Clock, limits: Limits): Pacers {
     writes: minute('writes_per_minute', 'writes by this key'),
     uploads: minute('uploads_per_minute', 'images by this key'),
     management: minute('management_per_minute', 'monitoring calls by this key'),
+    inbox: minute('inbox_per_minute', 'calls of the inbox by this key'),
     webhook_test: minute('webhook_test_per_minute', 'test deliveries by this key'),
     account: minute('account_per_minute', 'account calls by this key'),
     feedback: minute('feedback_per_minute', 'feedback calls by this key'),

@@ -102,6 +102,16 @@ export const monitorPaths = ({ monitor }: Naming): readonly [string, string] => 
   `/api${monitor}`,
 ]
 
+/** Both path prefixes of the inbox; the document lists the first. */
+export const inboxPaths = ({ platform }: Naming): readonly [string, string] => [
+  `/${platform}/inbox`,
+  `/api/${platform}/inbox`,
+]
+
+/** Creates a group for each of them. */
+export const atInboxPaths = <T>(words: Naming, group: (place: string) => T): T[] =>
+  inboxPaths(words).map((place) => group(place))
+
 /** Creates a group for each path prefix of monitoring. */
 export const atBothPaths = <T>(words: Naming, group: (place: string) => T): T[] =>
   monitorPaths(words).map((place) => group(place))
@@ -115,6 +125,7 @@ export type LimitName =
   | 'writes'
   | 'uploads'
   | 'management'
+  | 'inbox'
   | 'webhook_test'
   | 'account'
   | 'feedback'
@@ -193,6 +204,8 @@ export function policyOf(words: Naming, method: string, path: string): Policy {
       return { ...CLOSED, scope: 'monitor', limit: 'webhook_test' }
     if (under(path, place)) return { ...CLOSED, scope: 'monitor' }
   }
+  if (inboxPaths(words).some((place) => under(path, place)))
+    return { ...CLOSED, scope: 'monitor', limit: 'inbox' }
   if (under(path, words.api)) {
     if (path === sourcePath(words, '')) return { ...CLOSED, scope: 'read' }
     // A call of a source has the conditions of the same call of `main`.

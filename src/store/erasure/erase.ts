@@ -10,6 +10,7 @@ import { ofItemKey } from '../../core/forum/items.ts'
 import { eraseRow, type Erasure, isErasedRow, keyOfRow } from '../../core/forum/purge.ts'
 import { type Db, transact } from '../db/connection.ts'
 import { insertDelivery, nextDeliveryAt, unpackBody } from '../delivery/deliveries.ts'
+import { eraseInbox } from '../inbox/items.ts'
 import { forgetKept } from './kept-items.ts'
 
 /** Most items of one erasure, which is one transaction. */
@@ -61,6 +62,11 @@ export const ERASED_PLACES: readonly {
     erase: eraseDeliveries,
   },
   { table: 'match_bodies', how: 'texts are emptied, ids stay', erase: eraseMatches },
+  {
+    table: 'inbox_items',
+    how: 'author and sentiment are deleted, the state stays',
+    erase: eraseInboxRows,
+  },
   { table: 'bundle_items', how: 'the item leaves the bundle', erase: eraseBundled },
   { table: 'candidates', how: 'the row is deleted', erase: eraseCandidates },
   { table: 'archive_queue', how: 'the row is deleted', erase: eraseQueued },
@@ -232,6 +238,12 @@ function eraseMatches({ db, community, erasure, touched, texts }: Job): number {
     changed += 1
   }
   return changed
+}
+
+function eraseInboxRows({ db, gone, erasure }: Job): number {
+  eraseInbox(db, { gone, authors: JSON.stringify([...erasure.authors]) })
+  // Its texts are in the bodies, which are counted.
+  return 0
 }
 
 function eraseBundled({ db, community, erasure, touched, texts }: Job): number {

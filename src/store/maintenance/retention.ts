@@ -17,31 +17,40 @@ import { unpackBody } from '../delivery/deliveries.ts'
 import { buryRequested } from '../erasure/erase.ts'
 import { listByAuthor, listKeptSources } from '../erasure/kept-items.ts'
 import { requestScrub, scrub } from '../erasure/scrub.ts'
+import { eraseInbox, eraseInboxAuthor, listInboxCustomers, pruneInbox } from '../inbox/items.ts'
 import { pruneChecks } from '../monitoring/checks.ts'
 import { type FetchPosition, pruneMatchBodies, pruneSeen } from '../monitoring/matches.ts'
 
-/** Days for which checks, gaps, events, seen items and pull-API matches are stored; health reads back one. */
+/** Days for which checks, gaps, events and seen items are stored; health reads back one. */
 export const RETENTION_DAYS = 14
 /** Rows of a kind deleted in one commit, which takes milliseconds. */
 const AT_ONCE = 500
 
 /**
- * Deletes checks, gaps, seen items and pull-API matches from before `before_at`, in steps: on a busy daemon every hour
- * deletes as many rows as it adds. Every feed keeps its newest `keep` seen items.
+ * Deletes checks, gaps and seen items from before `before_at`, and matches with their state in the inbox from before
+ * `matches_before_at`, in steps: on a busy daemon every hour deletes as many rows as it adds. Every feed keeps its newest
+ * `keep` seen items.
  */
 export function* pruneOld(
   db: Db,
-  { before_at, keep }: { before_at: number; keep: number },
+  {
+    before_at,
+    matches_before_at = before_at,
+    keep,
+  }: { before_at: number; matches_before_at?: number; keep: number },
 ): Chunks<void> {
   const old = { before_at, limit: AT_ONCE }
   for (const { id: feed_id } of db.query<{ id: number }, []>('SELECT id FROM feeds').all()) {
     yield* untilNone(() => pruneChecks(db, { ...old, feed_id }))
     yield* untilNone(() => pruneSeen(db, { ...old, feed_id, keep }))
   }
+  const matches = { before_at: matches_before_at, limit: AT_ONCE }
+  for (const customer_id of listInboxCustomers(db))
+    yield* untilNone(() => transact(db, () => pruneInbox(db, { ...matches, customer_id })))
   // By position, because the rows that stay would be read in every step.
   let after: FetchPosition | null = { matched_at: -1, row: 0 }
   while (after !== null) {
-    after = pruneMatchBodies(db, { ...old, after })
+    after = pruneMatchBodies(db, { ...matches, after })
     yield
   }
 }
@@ -122,6 +131,7 @@ export function purge(
     counts.waiting = purgeBundled(db, purged, community)
     counts.candidates = purgeCandidates(db, purged)
     counts.waiting += purgeQueued(db, purged)
+    purgeInbox(db, purged)
     buryRequested(db, keptOf(db, purged), now)
     requestScrub(db)
     const detail = JSON.stringify({ by: purged.by, ...counts, proof: purgeDigest(ring, purged) })
@@ -132,6 +142,12 @@ export function purge(
   // If another connection is in the way, the daemon repeats it.
   runNow(scrub(db))
   return counts
+}
+
+/** Authors in the inbox. */
+function purgeInbox(db: Db, purged: Purged): void {
+  if (purged.by === 'author') eraseInboxAuthor(db, purged.name)
+  else eraseInbox(db, { gone: JSON.stringify(keptOf(db, purged)), authors: '[]' })
 }
 
 /** Keys of the stored items that a purge means. */

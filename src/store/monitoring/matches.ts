@@ -126,7 +126,7 @@ export type MatchBody = { seq: number; body: Uint8Array; matched_at: number }
 
 /**
  * Stores a match for the pull API, in the transaction that finds it. A monitor without earlier matches counts from the
- * last restore, see {@link skipAhead}.
+ * last restore, see {@link skipAhead}. Returns its row.
  */
 export function insertMatchBody(
   db: Db,
@@ -140,7 +140,7 @@ export function insertMatchBody(
     /** Keys of the items in the body. */
     item_ids?: readonly string[]
   },
-): void {
+): number {
   const { lastInsertRowid } = db
     .query(
       `INSERT INTO match_bodies (monitor_id, seq, body, matched_at)
@@ -150,7 +150,9 @@ export function insertMatchBody(
              $body, $matched_at)`,
     )
     .run(match)
-  noteCopies(db, item_ids, 'match', Number(lastInsertRowid))
+  const row = Number(lastInsertRowid)
+  noteCopies(db, item_ids, 'match', row)
+  return row
 }
 
 /**

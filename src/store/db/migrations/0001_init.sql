@@ -689,6 +689,78 @@ CREATE TABLE match_bodies (
 ) STRICT;
 CREATE INDEX match_bodies_matched ON match_bodies (matched_at);
 
+-- The inbox: one row for each item that was delivered to a customer, however many monitors matched it. matched_at: of the first
+-- match, which is the order of the list. place, author: in lower case. author, sentiment: null if erased or unknown.
+-- changed_by: key of the last change; action: seq of that change in inbox_actions.
+CREATE TABLE inbox_items (
+  row             INTEGER PRIMARY KEY,
+  customer_id     TEXT    NOT NULL REFERENCES customers (id),
+  item_id         TEXT    NOT NULL,
+  matched_at      INTEGER NOT NULL,
+  source          TEXT    NOT NULL,
+  place           TEXT    NOT NULL,
+  author          TEXT,
+  sentiment       TEXT,
+  state           TEXT    NOT NULL DEFAULT 'unread' CHECK (state IN ('unread', 'read', 'answered', 'dismissed')),
+  starred         INTEGER NOT NULL DEFAULT 0 CHECK (starred IN (0, 1)),
+  label           TEXT,
+  changed_at      INTEGER,
+  changed_by      TEXT    REFERENCES api_keys (id),
+  action          INTEGER,
+  UNIQUE (item_id, customer_id)
+) STRICT;
+-- Each filter of the list reads one of these in the order of the list.
+CREATE INDEX inbox_items_time ON inbox_items (customer_id, matched_at);
+CREATE INDEX inbox_items_state ON inbox_items (customer_id, state, matched_at);
+CREATE INDEX inbox_items_place ON inbox_items (customer_id, place, matched_at);
+CREATE INDEX inbox_items_author ON inbox_items (customer_id, author, matched_at) WHERE author IS NOT NULL;
+CREATE INDEX inbox_items_starred ON inbox_items (customer_id, matched_at) WHERE starred = 1;
+CREATE INDEX inbox_items_label ON inbox_items (customer_id, label, matched_at) WHERE label IS NOT NULL;
+
+-- Monitors that matched an item of the inbox. item: row of inbox_items, and matched_at the same as there. found_at: of this
+-- monitor. match_row: the body in match_bodies.
+CREATE TABLE inbox_matches (
+  row             INTEGER PRIMARY KEY,
+  item            INTEGER NOT NULL REFERENCES inbox_items (row),
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  matched_at      INTEGER NOT NULL,
+  found_at        INTEGER NOT NULL,
+  match_row       INTEGER NOT NULL,
+  UNIQUE (monitor_id, matched_at, item)
+) STRICT;
+CREATE INDEX inbox_matches_item ON inbox_matches (item);
+
+-- Changes of states in the inbox. change: JSON of the fields that were set. sample: JSON of the ids of the first items. previous:
+-- JSON of [state, starred, label, [item id, …]] before it; null once it cannot be undone any more.
+CREATE TABLE inbox_actions (
+  seq             INTEGER PRIMARY KEY,
+  id              TEXT    NOT NULL UNIQUE,
+  customer_id     TEXT    NOT NULL REFERENCES customers (id),
+  key_id          TEXT    NOT NULL REFERENCES api_keys (id),
+  at              INTEGER NOT NULL,
+  kind            TEXT    NOT NULL CHECK (kind IN ('update', 'undo', 'answered')),
+  change          TEXT    NOT NULL,
+  items           INTEGER NOT NULL,
+  sample          TEXT    NOT NULL,
+  previous        TEXT,
+  undoes          TEXT,
+  undone_by       TEXT
+) STRICT;
+CREATE INDEX inbox_actions_customer ON inbox_actions (customer_id, seq);
+CREATE INDEX inbox_actions_undoable ON inbox_actions (at) WHERE previous IS NOT NULL;
+
+-- Saved filters of the inbox. filter: JSON of the fields that were given.
+CREATE TABLE inbox_views (
+  id              TEXT    PRIMARY KEY,
+  customer_id     TEXT    NOT NULL REFERENCES customers (id),
+  name            TEXT    NOT NULL,
+  filter          TEXT    NOT NULL,
+  key_id          TEXT    NOT NULL REFERENCES api_keys (id),
+  created_at      INTEGER NOT NULL,
+  updated_at      INTEGER NOT NULL
+) STRICT;
+CREATE INDEX inbox_views_customer ON inbox_views (customer_id);
+
 -- The version of a monitor's feed URL; a monitor without a row is at version 1.
 CREATE TABLE atom_feed_keys (
   monitor_id      TEXT    PRIMARY KEY REFERENCES monitors (id),

@@ -1,0 +1,281 @@
+import { Elysia } from 'elysia'
+import * as z from 'zod'
+
+import { ApiError, invalid } from '../../core/base/errors.ts'
+import { iso } from '../../core/base/time.ts'
+import { type InboxFilter, spanOf, writeInboxCursor } from '../../core/inbox/filter.ts'
+import type { Db } from '../../store/db/connection.ts'
+import {
+  changeInbox,
+  type InboxAction,
+  listInboxActions,
+  UNDO_MS,
+  undoInbox,
+  type UndoRefusal,
+} from '../../store/inbox/actions.ts'
+import { inboxVersion } from '../../store/inbox/changes.ts'
+import { countFiltered, countInbox, listLabels } from '../../store/inbox/counts.ts'
+import { findInbox, listInbox } from '../../store/inbox/list.ts'
+import type { RouteContext } from '../context.ts'
+import { bodySchema, limit, optionalText, querySchema, type SchemaOutput } from '../http/fields.ts'
+import { atInboxPaths } from '../http/routes.ts'
+import { answers, refuses } from '../openapi/route-docs.ts'
+import {
+  CHANGED_IDS_MAX,
+  changeFields,
+  filterBody,
+  filterQuery,
+  IDS_MAX,
+  idsBody,
+  idsQuery,
+  inboxCursor,
+  isEmptyFilter,
+  listFilterQuery,
+  toFilter,
+} from './fields.ts'
+import { readPage } from './rows.ts'
+import {
+  inboxChangedShape,
+  inboxCountsShape,
+  inboxHistoryShape,
+  inboxPageShape,
+  inboxUndoneShape,
+  toCounts,
+} from './shapes.ts'
+import { writeVersion } from './stream.ts'
+
+const PAGE_MAX = 100
+const PAGE = 50
+/** Rows of an index that one page examines for rare conditions. */
+const EXAMINED_MAX = 20_000
+/** Items whose texts one page of a search reads. */
+const SEARCHED_MAX = 400
+const PREVIOUS_MAX = 500
+
+const listQuery = querySchema(() => ({
+  ...listFilterQuery(),
+  ids: idsQuery(),
+  cursor: inboxCursor(),
+  limit: limit(PAGE_MAX, PAGE),
+}))
+const countsQuery = querySchema(filterQuery)
+const updateBody = bodySchema(() => ({
+  ids: idsBody(),
+  filter: filterBody(false).optional(),
+  cursor: inboxCursor(),
+  set: changeFields(),
+}))
+const undoBody = bodySchema(() => ({
+  action_id: z
+    .string({
+      error: ({ input }) =>
+        input === undefined ? 'action_id is required' : 'action_id must be text',
+    })
+    .max(64, 'action_id must be the id of an action of the history'),
+}))
+const historyQuery = querySchema(() => ({
+  key_id: optionalText('key_id', { max: 64 }),
+  cursor: z
+    .string({ error: 'cursor must be the next_cursor of an earlier page' })
+    .regex(/^\d{1,15}$/, 'cursor must be the next_cursor of an earlier page')
+    .transform(Number)
+    .optional()
+    .meta({ type: 'string' }),
+  limit: limit(PAGE_MAX, PAGE),
+}))
+
+/** The inbox of a customer: its list, counts, changes and history, under both of its paths. */
+export const inbox = (context: RouteContext, db: Db) =>
+  atInboxPaths(context.words, (place) => group(place, context, db))
+
+const tags = ['Inbox']
+
+function group(prefix: string, { keyed, words, clock, random }: RouteContext, db: Db) {
+  const actorOf = (customer_id: string, key_id: string) => ({
+    customer_id,
+    key_id,
+    id: `act_${random.uuid()}`,
+    now: clock.now(),
+  })
+  return new Elysia({ name: `inbox ${prefix}`, prefix })
+    .use(keyed)
+    .get('', ({ customer, query }) => list(db, customer.id, query, words.community), {
+      query: listQuery,
+      detail: {
+        summary: 'Matches of all monitors as an inbox, newest first',
+        description:
+          'Each item once, with the monitors that matched it. Grouped matches appear when their bundle is sent; withheld ones do not.',
+        tags,
+        operationId: 'inboxList',
+        ...answers(inboxPageShape),
+      },
+    })
+    .get('/counts', ({ customer, query }) => counts(db, customer.id, query), {
+      query: countsQuery,
+      detail: {
+        summary: 'Numbers of items in the inbox by state',
+        tags,
+        operationId: 'inboxCounts',
+        ...answers(inboxCountsShape),
+      },
+    })
+    .post(
+      '/update',
+      ({ customer, holder: { key }, body }) => update(db, actorOf(customer.id, key.id), body),
+      {
+        body: updateBody,
+        detail: {
+          summary: 'Change state, star or label of items, all or none',
+          description: `Up to ${CHANGED_IDS_MAX} items by ids, or those of a filter.`,
+          tags,
+          operationId: 'inboxUpdate',
+          ...answers(inboxChangedShape),
+        },
+      },
+    )
+    .post(
+      '/undo',
+      ({ customer, holder: { key }, body: { action_id } }) => {
+        const actor = actorOf(customer.id, key.id)
+        const undone = undoInbox(db, actor, action_id)
+        if (typeof undone === 'string') throw undoRefused(undone)
+        return { action_id: actor.id, undone: action_id, ...undone }
+      },
+      {
+        body: undoBody,
+        detail: {
+          summary: 'Undo a change of the inbox, within a day',
+          tags,
+          operationId: 'inboxUndo',
+          ...answers(inboxUndoneShape),
+          ...refuses('NOT_FOUND'),
+        },
+      },
+    )
+    .get(
+      '/history',
+      ({ customer, query: { key_id = null, cursor, limit: rows } }) => {
+        const before = cursor ?? Number.MAX_SAFE_INTEGER
+        const wanted = { customer_id: customer.id, key_id, before, limit: rows + 1 }
+        const found = listInboxActions(db, wanted)
+        const page = found.slice(0, rows)
+        const last = found.length > rows ? page.at(-1) : undefined
+        const now = clock.now()
+        return {
+          actions: page.map((it) => toAction(it, now)),
+          next_cursor: last === undefined ? null : String(last.seq),
+        }
+      },
+      {
+        query: historyQuery,
+        detail: {
+          summary: 'Changes of the inbox with the key of each, newest first',
+          tags,
+          operationId: 'inboxHistory',
+          ...answers(inboxHistoryShape),
+        },
+      },
+    )
+}
+
+function list(
+  db: Db,
+  customer_id: string,
+  { ids, cursor, limit: rows, ...given }: SchemaOutput<typeof listQuery>,
+  community: string,
+) {
+  const filter = toFilter(given)
+  const after = cursor ?? null
+  if (ids !== undefined && !isEmptyFilter(filter))
+    throw invalid('ids', 'ids does not go with the fields of a filter')
+  const searches = filter.text !== null
+  const wanted = searches ? SEARCHED_MAX : rows + 1
+  const span = spanOf(filter, after)
+  const found =
+    ids === undefined
+      ? listInbox(db, { customer_id, filter, span, limit: wanted, examined: EXAMINED_MAX })
+      : { rows: findInbox(db, customer_id, ids, span.below), examined_to: null }
+  const page_rows = ids === undefined ? rows : IDS_MAX
+  const read = readPage(db, { items: found.rows, filter, wanted: page_rows, community })
+  const last = found.rows.at(-1) ?? null
+  const is_all_read = read.stopped_at === null || read.stopped_at.row === last?.row
+  const rest = found.rows.length === wanted && ids === undefined ? last : found.examined_to
+  const next = is_all_read ? rest : read.stopped_at
+  return {
+    items: read.rows,
+    next_cursor: next === null ? null : writeInboxCursor(next),
+    examined_until: next === null || read.rows.length === rows ? null : iso(next.matched_at),
+  }
+}
+
+function counts(db: Db, customer_id: string, given: SchemaOutput<typeof countsQuery>) {
+  const filter: InboxFilter = toFilter(given)
+  // The version first: what changes meanwhile is sent again.
+  const version = writeVersion(inboxVersion(db))
+  const found = isEmptyFilter(filter)
+    ? countInbox(db, customer_id)
+    : countFiltered(db, customer_id, filter)
+  return { ...toCounts(found), labels: listLabels(db, customer_id), version }
+}
+
+function update(
+  db: Db,
+  actor: Parameters<typeof changeInbox>[1],
+  { ids, filter, cursor, set }: SchemaOutput<typeof updateBody>,
+) {
+  if ((ids === undefined) === (filter === undefined))
+    throw invalid('ids', 'exactly one of ids and filter is required')
+  if (ids !== undefined && cursor !== undefined)
+    throw invalid('cursor', 'cursor goes with filter only')
+  const which =
+    ids === undefined ? { filter: toFilter(filter ?? {}), after: cursor ?? null } : { ids }
+  const { rows, unchanged, unknown_ids, next } = changeInbox(db, actor, which, set)
+  const changed = rows.length
+  return {
+    action_id: changed === 0 ? null : actor.id,
+    changed,
+    unchanged,
+    unknown_ids,
+    has_more: next !== null,
+    next_cursor: next === null ? null : writeInboxCursor(next),
+    previous:
+      changed > PREVIOUS_MAX
+        ? []
+        : rows.map(({ item_id, state, starred, label }) => ({
+            id: item_id,
+            state,
+            starred: starred === 1,
+            label,
+          })),
+    undo_until: changed === 0 ? null : iso(actor.now + UNDO_MS),
+  }
+}
+
+function undoRefused(refusal: UndoRefusal): ApiError {
+  if (refusal === 'unknown')
+    return new ApiError('NOT_FOUND', { message: 'there is no such action in the history' })
+  return invalid(
+    'action_id',
+    refusal === 'undone'
+      ? 'action_id: the action was undone already; undo that undoing to repeat it'
+      : 'action_id: the action is more than a day old, and cannot be undone any more',
+  )
+}
+
+const changeShape = z.looseObject({})
+
+function toAction(action: InboxAction, now: number) {
+  const { id, at, key_id, key_name, kind, change, items, sample, undoes, undone_by } = action
+  return {
+    action_id: id,
+    at: iso(at),
+    by: { key_id, name: key_name },
+    kind,
+    set: kind === 'undo' ? null : changeShape.parse(JSON.parse(change)),
+    items,
+    ids: z.array(z.string()).parse(JSON.parse(sample)),
+    undoes,
+    undone_by,
+    can_undo: action.undoable === 1 && now - at <= UNDO_MS,
+  }
+}

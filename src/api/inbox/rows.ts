@@ -1,0 +1,124 @@
+import { iso } from '../../core/base/time.ts'
+import type { InboxFilter, InboxPosition } from '../../core/inbox/filter.ts'
+import {
+  containsWords,
+  type InboxText,
+  missingText,
+  rowsOfBody,
+  searchableText,
+  type StoredRow,
+  termsOfRow,
+  toInboxText,
+} from '../../core/inbox/row.ts'
+import type { Db } from '../../store/db/connection.ts'
+import {
+  type InboxItem,
+  type InboxMatch,
+  listInboxMatches,
+  readMatchBody,
+} from '../../store/inbox/list.ts'
+
+/** Bytes of stored matches that one page reads, which takes milliseconds. */
+const BYTES_MAX = 4_000_000
+
+/** Reads stored rows, each body once; `bytes` counts what was read. */
+function createBodies(db: Db) {
+  const read = new Map<number, Map<string, StoredRow>>()
+  let bytes = 0
+  return {
+    bytes: () => bytes,
+    rowOf(match_row: number, item_id: string): StoredRow | null {
+      let rows = read.get(match_row)
+      if (rows === undefined) {
+        const body = readMatchBody(db, match_row)
+        bytes += body?.byteLength ?? 0
+        rows = body === null ? new Map() : rowsOfBody(body)
+        read.set(match_row, rows)
+      }
+      return rows.get(item_id) ?? null
+    },
+  }
+}
+
+/**
+ * Items of a page with their texts. `stopped_at`: the last item that was read, where the wanted rows or the bytes of a page
+ * were reached; null: all were read.
+ */
+export function readPage(
+  db: Db,
+  {
+    items,
+    filter,
+    wanted,
+    community,
+  }: {
+    items: readonly InboxItem[]
+    filter: Pick<InboxFilter, 'text'>
+    wanted: number
+    community: string
+  },
+): { rows: ReturnType<typeof toInboxItem>[]; stopped_at: InboxPosition | null } {
+  const bodies = createBodies(db)
+  const rows: ReturnType<typeof toInboxItem>[] = []
+  const matches = Map.groupBy(
+    listInboxMatches(
+      db,
+      items.map(({ row }) => row),
+    ),
+    ({ item }) => item,
+  )
+  for (const item of items) {
+    const of_item = matches.get(item.row) ?? []
+    // The newest body is the item as it was last delivered.
+    const found = of_item.toReversed().map(({ match_row }) => bodies.rowOf(match_row, item.item_id))
+    const newest = found.find((it) => it !== null) ?? null
+    const meets =
+      filter.text === null ||
+      (newest !== null && containsWords(searchableText(newest), filter.text))
+    if (meets) rows.push(toInboxItem(item, of_item, newest, found.toReversed(), community))
+    if (rows.length === wanted || bodies.bytes() >= BYTES_MAX)
+      return { rows, stopped_at: { matched_at: item.matched_at, row: item.row } }
+  }
+  return { rows, stopped_at: null }
+}
+
+/** An item as the API shows it. `found`: the stored row of each match. */
+function toInboxItem(
+  item: InboxItem,
+  matches: readonly InboxMatch[],
+  newest: StoredRow | null,
+  found: readonly (StoredRow | null)[],
+  community: string,
+) {
+  const terms = found.map((it) => (it === null ? [] : termsOfRow(it)))
+  const text: InboxText =
+    newest === null
+      ? missingText(item.item_id)
+      : toInboxText(newest, [...new Set(terms.flat())], community)
+  return {
+    id: item.item_id,
+    source: item.source,
+    ...text,
+    matched_at: iso(item.matched_at),
+    monitors: matches.map(({ monitor_id, name, removed, found_at }, at) => ({
+      id: monitor_id,
+      name,
+      removed: removed === 1,
+      matched_at: iso(found_at),
+      matched_terms: text.erased ? [] : (terms[at] ?? []),
+    })),
+    state: item.state,
+    starred: item.starred === 1,
+    label: item.label,
+    changed:
+      item.changed_at === null
+        ? null
+        : {
+            at: iso(item.changed_at),
+            by:
+              item.changed_by === null
+                ? null
+                : { key_id: item.changed_by, name: item.changed_name },
+          },
+  }
+}

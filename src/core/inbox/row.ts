@@ -1,0 +1,147 @@
+import * as z from 'zod'
+
+import { once } from '../base/lazy.ts'
+import { visibleText } from '../enrichment/markdown.ts'
+import { isErasedRow, keyOfRow } from '../forum/purge.ts'
+import { excerptOf, findTerms, type TextRange } from './excerpt.ts'
+
+/** Text of an item with its terms, as the inbox shows it. Null: not known, or erased. */
+export type InboxText = {
+  kind: 'post' | 'comment'
+  title: string | null
+  excerpt: string
+  highlights: (TextRange & { in: 'title' | 'excerpt' })[]
+  matched_terms: string[]
+  url: string | null
+  place: string
+  author: string | null
+  score: number | null
+  comments: number | null
+  created: string | null
+  sentiment: string | null
+  intent: string | null
+  relevance: number | null
+  enrichment: Record<string, unknown>
+  erased: boolean
+}
+
+const rowShape = once(() => {
+  const text = z.string().catch('')
+  const textOrNull = z.string().nullable().catch(null)
+  const numberOrNull = z.number().nullable().catch(null)
+  const enrichment = z.looseObject({
+    relevance: z
+      .looseObject({
+        score: numberOrNull,
+        matched_terms: z.array(z.string()).catch([]),
+      })
+      .catch({ score: null, matched_terms: [] }),
+    sentiment: z.looseObject({ label: textOrNull }).catch({ label: null }),
+    intent: z.looseObject({ tag: textOrNull }).catch({ tag: null }),
+  })
+  return z.looseObject({
+    name: text,
+    title: textOrNull,
+    link_title: textOrNull,
+    text,
+    body: text,
+    url: textOrNull,
+    author: textOrNull,
+    upvotes: numberOrNull,
+    comments: numberOrNull,
+    score_hidden: z.boolean().catch(false),
+    created: textOrNull,
+    enrichment: enrichment.catch(() => enrichment.parse({})),
+  })
+})
+
+const bodyShape = once(() => z.looseObject({ items: z.array(z.looseObject({})).catch([]) }))
+
+/** A row of a stored match. */
+export type StoredRow = Record<string, unknown>
+
+/** The rows of a stored match, by the keys of their items. */
+export function rowsOfBody(body: Uint8Array): Map<string, StoredRow> {
+  const { items } = bodyShape().parse(JSON.parse(new TextDecoder().decode(body)))
+  return new Map(
+    items.flatMap((it) => {
+      const key = keyOfRow(it)
+      return key === null ? [] : [[key, it] as const]
+    }),
+  )
+}
+
+/** The text of a row that a search reads: title and text as displayed. */
+export function searchableText(row: StoredRow): string {
+  const { title, link_title, text, body } = rowShape().parse(row)
+  return `${title ?? link_title ?? ''}\n${visibleText(text === '' ? body : text)}`
+}
+
+/** True if all words of a query occur in a text, in any case and with or without accents. */
+export const containsWords = (text: string, query: string): boolean => {
+  const sought = query.split(/\s+/u).filter(Boolean)
+  return sought.every((word) => findTerms(text, [`${word}*`]).length > 0)
+}
+
+/** Terms that monitors matched in a row, at most a few dozen. */
+export const termsOfRow = (row: StoredRow): string[] =>
+  rowShape().parse(row).enrichment.relevance.matched_terms
+
+/** A row as the inbox shows it. `terms`: those of all monitors. `community`: the API's word for a subforum. */
+export function toInboxText(
+  row: StoredRow,
+  terms: readonly string[],
+  community: string,
+): InboxText {
+  const it = rowShape().parse(row)
+  const erased = isErasedRow(row)
+  const place = row[community]
+  const shown = erased ? '' : visibleText(it.text === '' ? it.body : it.text)
+  const excerpt = excerptOf(shown, terms)
+  const is_comment = it.name.startsWith('t1_')
+  const title = (is_comment ? it.link_title : it.title) || null
+  const { relevance, sentiment, intent } = it.enrichment
+  return {
+    kind: is_comment ? 'comment' : 'post',
+    title: erased ? null : title,
+    excerpt,
+    highlights: erased
+      ? []
+      : [
+          ...findTerms(title ?? '', terms).map((range) => ({ in: 'title' as const, ...range })),
+          ...findTerms(excerpt, terms).map((range) => ({ in: 'excerpt' as const, ...range })),
+        ],
+    matched_terms: erased ? [] : [...terms],
+    url: erased ? null : it.url || null,
+    place: typeof place === 'string' ? place : '',
+    author: erased ? null : it.author || null,
+    score: it.score_hidden || erased ? null : it.upvotes,
+    comments: erased ? null : it.comments,
+    created: it.created,
+    sentiment: sentiment.label || null,
+    intent: intent.tag || null,
+    relevance: relevance.score,
+    enrichment: it.enrichment,
+    erased,
+  }
+}
+
+/** An item of which no body is stored any more. */
+export const missingText = (item_id: string): InboxText => ({
+  kind: item_id.split('/').at(-1)?.startsWith('t1_') === true ? 'comment' : 'post',
+  title: null,
+  excerpt: '',
+  highlights: [],
+  matched_terms: [],
+  url: null,
+  place: '',
+  author: null,
+  score: null,
+  comments: null,
+  created: null,
+  sentiment: null,
+  intent: null,
+  relevance: null,
+  enrichment: {},
+  erased: true,
+})
