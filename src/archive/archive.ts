@@ -3,19 +3,17 @@ import { join } from 'node:path'
 
 import type { Clock, Log } from '../runtime/runtime.ts'
 import type { Backtest, BacktestResult } from '../store/archive/backtest.ts'
-import type { ArchiveStats } from '../store/archive/erase.ts'
+import { type ArchiveStats, listToFollow } from '../store/archive/erase.ts'
 import { ARCHIVE_FILE } from '../store/archive/file.ts'
 import { INGESTED_AT_ONCE } from '../store/archive/ingest.ts'
 import { countQueued, deleteQueued, dropOldestQueued, listQueued } from '../store/archive/queue.ts'
 import type { ArchiveKeep } from '../store/archive/scopes.ts'
 import type { ArchiveFound, ArchiveSearch } from '../store/archive/search.ts'
 import { type Db, openBeside, transact } from '../store/db/connection.ts'
-import { listTombstones, newestTombstone, tombstoneAt } from '../store/erasure/kept-items.ts'
+import { newestTombstone } from '../store/erasure/kept-items.ts'
 import type { WordsInput } from './protocol.ts'
 import { type ArchiveThread, createArchiveThread } from './thread.ts'
 
-/** Tombstones that are followed in one step. */
-const FOLLOWED_AT_ONCE = 100
 /** Queued items while the archive cannot be written; beyond this the oldest are given up. */
 const QUEUED_MAX = 100_000
 /** Time between two searches for expired items, ms. */
@@ -109,16 +107,13 @@ export function createArchive(deps: ArchiveDeps): Archive {
   async function follow(): Promise<void> {
     const newest = newestTombstone(db)
     if (newest === followed_to || (newest === 0 && followed_to === null)) return
-    let { seq, item_id } = await thread.run('follow', { tombstones: [] })
-    // A database that was restored counts on from an earlier tombstone. To follow one twice changes nothing.
-    if (seq > 0 && tombstoneAt(db, seq)?.item_id !== item_id) seq = 0
-    while (!signal.aborted) {
-      const tombstones = listTombstones(db, { after: seq, limit: FOLLOWED_AT_ONCE })
-      if (tombstones.length === 0) break
-      ;({ seq, item_id } = await thread.run('follow', { tombstones }))
-      may_scrub = true
+    let position = await thread.run('follow', { tombstones: [], known_to: 0 })
+    for (const step of listToFollow(db, position)) {
+      if (signal.aborted) return
+      position = await thread.run('follow', step)
     }
-    followed_to = seq
+    may_scrub = true
+    followed_to = position.seq
   }
 
   async function prune(): Promise<void> {

@@ -11,8 +11,8 @@ export type WordsInput = { platform: string; community: string; default_source: 
 export type ArchiveWork = {
   /** Copies queued items. */
   ingest: { takes: { queued: readonly QueuedItem[] }; gives: true }
-  /** Erases what tombstones name, and moves the position. Null: nothing to follow, the position alone. */
-  follow: { takes: { tombstones: readonly Tombstone[] }; gives: ErasurePosition }
+  /** Erases what tombstones name, and moves the position; none: the position alone. */
+  follow: { takes: { tombstones: readonly Tombstone[]; known_to: number }; gives: ErasurePosition }
   prune: { takes: { before_at: number; max_bytes: number; now: number }; gives: number }
   /** Scrubs the file if that is due; false: something was in the way. */
   scrub: { takes: { fd: number }; gives: boolean }

@@ -45,8 +45,8 @@ const HANDLERS: Handlers = {
     ingest(db, queued)
     return yield* atOnce(true as const)
   },
-  *follow({ db }, { tombstones }) {
-    if (tombstones.length > 0) followTombstones(db, tombstones)
+  *follow({ db }, step) {
+    if (step.tombstones.length > 0) followTombstones(db, step)
     return yield* atOnce(positionOf(db))
   },
   *prune({ db }, input) {

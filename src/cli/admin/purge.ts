@@ -1,5 +1,9 @@
+import { join } from 'node:path'
+
 import { createNaming } from '../../core/forum/naming.ts'
 import { parseItemId, type Purged } from '../../core/forum/purge.ts'
+import { eraseArchive } from '../../store/archive/erase.ts'
+import { ARCHIVE_FILE } from '../../store/archive/file.ts'
 import {
   SEARCHED_MAX,
   SEARCHED_MIN,
@@ -35,7 +39,7 @@ export const purgeContent = command({
     "forumd purge --text 'some words' --prove",
   ],
   notes:
-    'Deliveries, matches and pending items lose the content and keep their ids; the stored responses of receivers are erased too. The audit records the purge without the name of the author. Targets that ask for item.deleted receive it. Unused parts of the database file are overwritten. Earlier snapshots and backups still hold the content; a later backup does not. Content that the platform still shows is stored again when a monitor matches it. --prove searches the raw bytes of every file of the data folder, and all values of the database and its snapshots, decompressed and decrypted: for the texts of the item, the name of the author, or --text. It ends with 1 if a file has any of them, and names it. --text with --prove alone erases nothing.',
+    'Deliveries, matches and pending items lose the content and keep their ids; the stored responses of receivers are erased too. The audit records the purge without the name of the author. Targets that ask for item.deleted receive it. The archive loses the items too. Unused parts of both files are overwritten. Earlier snapshots and backups still hold the content; a later backup does not. Content that the platform still shows is stored again when a monitor matches it. --prove searches the raw bytes of every file of the data folder, and all values of the database and its snapshots, decompressed and decrypted: for the texts of the item, the name of the author, or --text. It ends with 1 if a file has any of them, and names it. --text with --prove alone erases nothing.',
   async run({ values, ...context }) {
     const { text, prove, ...which } = values
     const sought = textOf(text, prove)
@@ -57,6 +61,7 @@ export const purgeContent = command({
           ring,
           now,
         })
+      if (done !== null) eraseArchive(db, join(config.storage.dir, ARCHIVE_FILE))
       if (!prove) return { counts: done, searched: null }
       bar.update('searching the files of the data folder', null)
       return { counts: done, searched: searchFolder(config.storage.dir, ring, texts) }

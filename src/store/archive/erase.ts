@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+
 import {
   createdAtOf,
   decodeItem,
@@ -8,10 +10,19 @@ import {
 import { factWord } from '../../core/archive/words.ts'
 import { type Item, ofItemKey } from '../../core/forum/items.ts'
 import { eraseRow, type Erasure } from '../../core/forum/purge.ts'
-import type { Chunks } from '../db/chunked.ts'
-import { type Db, transact } from '../db/connection.ts'
-import type { Tombstone } from '../erasure/kept-items.ts'
-import { dropIndexOf, indexOf, listSpans, readMeta, usedBytes, writeMeta } from './file.ts'
+import { type Chunks, runNow } from '../db/chunked.ts'
+import { type Db, openBeside, transact } from '../db/connection.ts'
+import { listTombstones, type Tombstone, tombstoneAt } from '../erasure/kept-items.ts'
+import { scrubPages } from '../erasure/scrub.ts'
+import {
+  dropIndexOf,
+  indexOf,
+  listSpans,
+  openArchive,
+  readMeta,
+  usedBytes,
+  writeMeta,
+} from './file.ts'
 import { type ArchivedItem, findArchived, replaceItem, unindexItem } from './ingest.ts'
 
 /** Expired items that are deleted in one transaction. */
@@ -40,12 +51,16 @@ export const noteScrub = (db: Db, is_due: boolean): void => {
 
 /**
  * Erases what the tombstones name: texts, former versions, words of the index. The tombstone stays, without content. One
- * transaction with the position. Returns the number of changed items.
+ * transaction with the position. `known_to`: up to this one they are followed once more, and an item that came again after
+ * its erasure is another one. Returns the number of changed items.
  */
-export function followTombstones(db: Db, tombstones: readonly Tombstone[]): number {
+export function followTombstones(
+  db: Db,
+  { tombstones, known_to }: { tombstones: readonly Tombstone[]; known_to: number },
+): number {
   return transact(db, () => {
     let changed = 0
-    for (const it of tombstones) changed += eraseOne(db, it)
+    for (const it of tombstones) changed += eraseOne(db, it, it.seq <= known_to)
     const last = tombstones.at(-1)
     if (last !== undefined) writeMeta(db, POSITION, `${last.seq} ${last.item_id}`)
     if (changed > 0) noteScrub(db, true)
@@ -53,7 +68,7 @@ export function followTombstones(db: Db, tombstones: readonly Tombstone[]): numb
   })
 }
 
-function eraseOne(db: Db, { item_id: key, reason, at }: Tombstone): number {
+function eraseOne(db: Db, { item_id: key, reason, at }: Tombstone, is_known: boolean): number {
   db.query(
     `INSERT INTO tombstones (key, reason, at) VALUES ($key, $reason, $at)
      ON CONFLICT (key) DO UPDATE SET reason = $reason, at = max(at, $at)`,
@@ -61,8 +76,7 @@ function eraseOne(db: Db, { item_id: key, reason, at }: Tombstone): number {
   const is_author = reason === 'author_gone'
   const found = findArchived(db, key)
   let changed = 0
-  // An item that came again after its erasure is another one.
-  if (found !== null && found.first_seen_at <= at) {
+  if (found !== null && !(is_known && found.first_seen_at > at)) {
     if (is_author) changed += rewrite(db, found, { items: NONE, authors: new Set([key]) })
     else changed += removeItem(db, found)
   }
@@ -167,4 +181,37 @@ export function statsOf(db: Db): ArchiveStats {
     .get() ?? { items: 0, oldest: null, newest: null }
   const at = (row: number | null) => (row === null ? null : createdAtOf(row))
   return { items, bytes: usedBytes(db), oldest_at: at(oldest), newest_at: at(newest) }
+}
+
+/** Tombstones that are followed in one step. */
+const FOLLOWED_AT_ONCE = 100
+
+type Step = { tombstones: Tombstone[]; known_to: number }
+
+/**
+ * The tombstones after a position of the archive, in steps. `main`: the database. One that was restored counts on from an
+ * earlier tombstone, so the archive follows all of them again.
+ */
+export function* listToFollow(
+  main: Db,
+  { seq: known_to, item_id }: ErasurePosition,
+): Generator<Step> {
+  const is_same = known_to === 0 || tombstoneAt(main, known_to)?.item_id === item_id
+  for (let after = is_same ? known_to : 0; ;) {
+    const tombstones = listTombstones(main, { after, limit: FOLLOWED_AT_ONCE })
+    const last = tombstones.at(-1)
+    if (last === undefined) return
+    after = last.seq
+    yield { tombstones, known_to }
+  }
+}
+
+/** Follows all tombstones and scrubs the archive at a path, beside a daemon or without one. Nothing if there is no archive. */
+export function eraseArchive(main: Db, path: string): void {
+  if (!existsSync(path)) return
+  using db = openArchive(path)
+  for (const step of listToFollow(main, positionOf(db))) followTombstones(db, step)
+  // If another connection is in the way, the daemon repeats it.
+  if (isScrubDue(db) && runNow(scrubPages(db, openBeside(path))))
+    transact(db, () => noteScrub(db, false))
 }
