@@ -233,6 +233,13 @@ describe('check-config', () => {
     expect(err).toContain('./forumd.toml')
   })
 
+  test('doctor leads to init if there is no file', () => {
+    const { code, out } = forumd(folder(null), ['doctor'])
+
+    expect(code).toBe(1)
+    expect(out).toContain('→ forumd init\n')
+  })
+
   test.skipIf(!can_be_another)(
     'searches only folders that its user may read, as by sudo -u from a closed home',
     () => {

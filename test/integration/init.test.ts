@@ -171,6 +171,7 @@ test('a source that does not answer is reported, with everything written', async
 
   expect(code).toBe(1)
   expect(out).toMatch(/\nlemmy +it cannot be reached/)
+  expect(out).toContain('\n  forumd doctor')
   expect(out).toMatch(/\nhn +works/)
   expect(out).toContain('/dashboard/sign-in#')
 })

@@ -166,3 +166,36 @@ test('commands on accounts say that there is no platform', async () => {
   const refusal = await forumd('account', 'add', 'first', '--jar', '-').catch(String)
   expect(refusal).toContain('the configuration has no [platform]')
 })
+
+test('an account at a source is not one of the pool', async () => {
+  const refused = await run('account', 'add', '--source', 'hn')
+  expect(refused.err).toContain('hn has no acts: it needs no account')
+})
+
+test('apply checks and writes monitors of sources', async () => {
+  const file = folder.file('monitors.toml')
+  const declare = (source: string) =>
+    writeFileSync(
+      file,
+      `version = 1
+[[customers]]
+name = "ann"
+[[customers.monitors]]
+name = "kettles"
+filter_spec = { source = ["${source}"], include_any = ["kettle"] }
+`,
+    )
+  declare('elsewhere')
+  expect((await run('apply', file)).err).toContain('elsewhere')
+  declare('second')
+  expect(await forumd('apply', file, '--dry-run')).toContain('1 would be created')
+  expect(await forumd('apply', file)).toContain('1 created')
+  const { body } = await call('/forum/monitor/list')
+  expect(body.monitors).toContainEqual(
+    expect.objectContaining({
+      name: 'kettles',
+      filter_spec: expect.objectContaining({ source: ['second'] }),
+    }),
+  )
+  expect(await forumd('apply', file)).toContain('1 unchanged')
+})

@@ -49,7 +49,7 @@ export async function addSourceAccount(
     if (signIn !== null) return signInAt(call, name, sources, signIn)
     throw new CommandRefusal(`${name} has no acts: it needs no account`)
   }
-  const credential = await withPlatformTools(call, ask, { all })
+  const credential = await withPlatformTools(call, ask, { for_accounts: false, all })
   await withInstance(call, ({ db, ring, now }) =>
     putSourceAccount(db, ring, { source: name, credential, created_at: now }),
   )

@@ -122,7 +122,10 @@ export const apply = command({
 async function watchableSources(context: CommandContext): Promise<PlanContext['sources']> {
   const all = await configWithSources(context)
   if (all.source.length === 0) return new Map()
-  return withPlatformTools(context, (tools) => tools.watchableSources(), { all })
+  return withPlatformTools(context, (tools) => tools.watchableSources(), {
+    for_accounts: false,
+    all,
+  })
 }
 
 async function textOf(file: string, { readStdin }: CommandContext): Promise<string> {

@@ -10,7 +10,7 @@ import {
   type OpenConfig,
   type Stdout,
 } from '../command.ts'
-import { openConfig, withInstance } from '../configuration.ts'
+import { NoConfiguration, openConfig, withInstance } from '../configuration.ts'
 import { explainError } from '../failures.ts'
 import { openBar } from '../progress.ts'
 import { isPlaceholder } from '../setup-checks.ts'
@@ -59,7 +59,8 @@ async function* examine(call: CommandContext): AsyncGenerator<CheckResult> {
       yield doubtful('config', warning, 'see config.example.toml')
   } catch (error) {
     const { message } = explainError(error)
-    for (const problem of message.split('\n')) yield bad('config', problem, 'forumd check-config')
+    const fix = error instanceof NoConfiguration ? 'forumd init' : 'forumd check-config'
+    for (const problem of message.split('\n')) yield bad('config', problem, fix)
     return
   }
   const { config } = opened

@@ -113,7 +113,7 @@ export const init = command({
     const sources = call.values.offline ? null : await test(context)
     const result = { file, unit, sources, customer, ...made }
     call.stdout.write(call.values.json ? `${JSON.stringify(result)}\n` : asText(result))
-    return sources?.some(({ answer }) => answer !== 'works') ? EXIT.failed : EXIT.done
+    return sources?.every(works) === false ? EXIT.failed : EXIT.done
   },
 })
 
@@ -279,6 +279,8 @@ function writeUnit(file: string): string | null {
 
 type Tested = { source: string; answer: string; title: string | null }
 
+const works = ({ answer }: Tested): boolean => answer === 'works'
+
 /** Requests everything that is configured, once. */
 function test(context: CommandContext): Promise<Tested[]> {
   return withPlatformTools(
@@ -323,6 +325,12 @@ function asText({ file, unit, sources, customer, ...made }: Result): string {
     '',
     `${file} is written and valid.`,
     ...(sources === null ? [] : ['', table(sources, '').trimEnd()]),
+    ...(sources === null || sources.every(works)
+      ? []
+      : [
+          'The daemon asks a source again that does not answer now. The reason, and what to do:',
+          `  forumd doctor${option}`,
+        ]),
     '',
     'Keys, printed once. Store them:',
     ...keys.map(({ key, of }) => `  ${key}  ${of}`),
