@@ -1405,6 +1405,186 @@ export interface paths {
     patch?: never
     trace?: never
   }
+  '/forum/inbox': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * Matches of all monitors as an inbox, newest first
+     * @description Each item once, with the monitors that matched it. Grouped matches appear when their bundle is sent; withheld ones do not. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
+     */
+    get: operations['inboxList']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
+  '/forum/inbox/counts': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * Numbers of items in the inbox by state
+     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
+     */
+    get: operations['inboxCounts']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
+  '/forum/inbox/update': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    get?: never
+    put?: never
+    /**
+     * Change state, star or label of items, all or none
+     * @description Up to 500 items by ids, or those of a filter. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
+     */
+    post: operations['inboxUpdate']
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
+  '/forum/inbox/undo': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    get?: never
+    put?: never
+    /**
+     * Undo a change of the inbox, within a day
+     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
+     */
+    post: operations['inboxUndo']
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
+  '/forum/inbox/history': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * Changes of the inbox with the key of each, newest first
+     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
+     */
+    get: operations['inboxHistory']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
+  '/forum/inbox/views': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * Saved views of the inbox, by name
+     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
+     */
+    get: operations['inboxViews']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
+  '/forum/inbox/views/save': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    get?: never
+    put?: never
+    /**
+     * Create, rename or change a saved view of the inbox
+     * @description At most 50 a customer; names are unique, in any case. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
+     */
+    post: operations['inboxViewSave']
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
+  '/forum/inbox/views/delete': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    get?: never
+    put?: never
+    /**
+     * Delete a saved view of the inbox
+     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
+     */
+    post: operations['inboxViewDelete']
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
+  '/forum/inbox/stream': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * Arrivals and changes of the inbox as server-sent events
+     * @description Each event is named inbox; its data has version, new and changed (count and ids of items, newest first, at most 100), gone (true: read the list again) and counts. Starts with what happens next, after Last-Event-ID, or after. At most one event a second. A comment is sent every 15 seconds; the stream ends after an hour, and clients reconnect. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
+     */
+    get: operations['inboxStream']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
   '/forum/monitor/stream': {
     parameters: {
       query?: never
@@ -24386,6 +24566,1703 @@ export interface operations {
            * @example {
            *       "error": "NOT_FOUND",
            *       "code": "NOT_FOUND"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
+  inboxList: {
+    parameters: {
+      query?: {
+        /** @description Id of a monitor that matched it. */
+        monitor?: string
+        /** @description Label of the items. */
+        label?: string
+        /** @description Name of the source of the items. */
+        source?: string
+        /** @description Place of the items, such as a community; case is ignored. */
+        place?: string
+        /** @description Author of the items; case is ignored. */
+        author?: string
+        /** @description States of the items: one or several of unread, read, answered, dismissed, separated by commas. Default: all. */
+        state?: string
+        starred?: boolean
+        /** @description Start of the period; absent: 30 days before its end. */
+        from?: string
+        /** @description End of the period; absent: now. */
+        to?: string
+        /** @description Words that all occur in title or text, in any case. A page examines a bounded number of items. */
+        text?: string
+        /** @description Exactly these items, separated by commas. */
+        ids?: string
+        /** @description The next_cursor of the last answer; absent: from the newest. */
+        cursor?: string
+        /** @description Maximum number of rows. */
+        limit?: number
+      }
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': {
+            /** @description The items. */
+            items: {
+              /** @description Fullname of the item, after the name of its source and a slash unless it is of main. */
+              id: string
+              /** @description Name of the source. */
+              source: string
+              /**
+               * @description Kind of the object.
+               * @enum {string}
+               */
+              kind: 'post' | 'comment'
+              /** @description Title of the post, or of the thread of a comment; null: unknown or erased. */
+              title: string | null
+              /** @description At most 300 characters around the first matched term, in one line. */
+              excerpt: string
+              /** @description Matched terms within the texts. */
+              highlights: {
+                /**
+                 * @description Text that the range is in.
+                 * @enum {string}
+                 */
+                in: 'title' | 'excerpt'
+                /**
+                 * Format: int64
+                 * @description First UTF-16 unit of the term.
+                 */
+                start: number
+                /**
+                 * Format: int64
+                 * @description UTF-16 unit after the term.
+                 */
+                end: number
+              }[]
+              matched_terms: string[]
+              /** @description Address. */
+              url: string | null
+              /** @description Place of the item, such as its community. */
+              place: string
+              /** @description Name of the author. */
+              author: string | null
+              /** @description Points of the comment. */
+              score: number | null
+              /** @description Number of comments, or the comments themselves. */
+              comments: number | null
+              /** @description Time of creation, ISO 8601, UTC; null: unknown. */
+              created: string | null
+              /** @description Sentiments of the text that match, one or several. */
+              sentiment: string | null
+              /** @description Intents of the text that match, one or several. */
+              intent: string | null
+              relevance: number | null
+              /** @description As it was delivered: relevance, sentiment, intent, and a verdict if there is one. */
+              enrichment: {
+                [key: string]: unknown
+              }
+              /** @description True: its content was deleted at its source, or is past its retention. */
+              erased: boolean
+              /**
+               * Format: date-time
+               * @description First match, which is the order of the list.
+               */
+              matched_at: string
+              /** @description Monitors that matched it, the first first; at most 20. */
+              monitors: {
+                /** @description Identifier, unique among objects of this kind. */
+                id: string
+                /** @description Name. */
+                name: string | null
+                /** @description True: the monitor exists no longer. */
+                removed: boolean
+                /**
+                 * Format: date-time
+                 * @description Time of the match; null: none.
+                 */
+                matched_at: string
+                matched_terms: string[]
+              }[]
+              /** @enum {string} */
+              state: 'unread' | 'read' | 'answered' | 'dismissed'
+              starred: boolean
+              label: string | null
+              /** @description Last change of state, star or label; null: none. */
+              changed: {
+                /**
+                 * Format: date-time
+                 * @description Time of the event.
+                 */
+                at: string
+                by: {
+                  /** @description Thumbprint of the public key (RFC 7638). */
+                  key_id: string
+                  /** @description Name of the key; null: it has none. */
+                  name: string | null
+                } | null
+              } | null
+            }[]
+            /** @description Cursor of the next page; null at the end. A page may have fewer items than limit before the end. */
+            next_cursor: string | null
+            /** @description Match up to which a page looked that ended before limit and before the end; else null. */
+            examined_until: string | null
+          }
+        }
+      }
+      /** @description INVALID_REQUEST */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "q is required",
+           *       "code": "INVALID_REQUEST"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
+  inboxCounts: {
+    parameters: {
+      query?: {
+        /** @description Id of a monitor that matched it. */
+        monitor?: string
+        /** @description Label of the items. */
+        label?: string
+        /** @description Name of the source of the items. */
+        source?: string
+        /** @description Place of the items, such as a community; case is ignored. */
+        place?: string
+        /** @description Author of the items; case is ignored. */
+        author?: string
+        /** @description States of the items: one or several of unread, read, answered, dismissed, separated by commas. Default: all. */
+        state?: string
+        starred?: boolean
+        /** @description Start of the period; absent: 30 days before its end. */
+        from?: string
+        /** @description End of the period; absent: now. */
+        to?: string
+      }
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': {
+            /**
+             * Format: int64
+             * @description True if it was not read yet.
+             */
+            unread: number
+            /** Format: int64 */
+            read: number
+            /** Format: int64 */
+            answered: number
+            /** Format: int64 */
+            dismissed: number
+            /**
+             * Format: int64
+             * @description Starred items of any state.
+             */
+            starred: number
+            /**
+             * Format: int64
+             * @description Sum of the period, or the number that the plan allows.
+             */
+            total: number
+            /** @description False: the numbers are lower bounds. */
+            complete: boolean
+            /** @description Labels that are in use, at most 100. */
+            labels: {
+              label: string
+              /**
+               * Format: int64
+               * @description The items.
+               */
+              items: number
+            }[]
+            /** @description Position of the event stream at this state. */
+            version: string
+          }
+        }
+      }
+      /** @description INVALID_REQUEST */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "q is required",
+           *       "code": "INVALID_REQUEST"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
+  inboxUpdate: {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody: {
+      content: {
+        'application/json': {
+          /** @description Ids to check, with or without prefix. */
+          ids?: string[]
+          filter?: {
+            /** @description Id of a monitor that matched it. */
+            monitor?: string
+            /** @description Label of the items. */
+            label?: string
+            /** @description Name of the source of the items. */
+            source?: string
+            /** @description Place of the items, such as a community; case is ignored. */
+            place?: string
+            /** @description Author of the items; case is ignored. */
+            author?: string
+            state?: ('unread' | 'read' | 'answered' | 'dismissed')[]
+            starred?: boolean
+            /**
+             * Format: date-time
+             * @description Sender of the message; null: unknown.
+             */
+            from?: string
+            /**
+             * Format: date-time
+             * @description Recipient.
+             */
+            to?: string
+          }
+          cursor?: string
+          set: {
+            /** @enum {string} */
+            state?: 'unread' | 'read' | 'answered' | 'dismissed'
+            starred?: boolean
+            /** @description Whom or what it is assigned to; null removes it. */
+            label?: string | null
+          }
+        }
+      }
+    }
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': {
+            /** @description For undo; null: nothing changed. */
+            action_id: string | null
+            /** Format: int64 */
+            changed: number
+            /**
+             * Format: int64
+             * @description Named items that had the values already.
+             */
+            unchanged: number
+            unknown_ids: string[]
+            /** @description True if further matches are stored after this page. */
+            has_more: boolean
+            /** @description Continues a change of a filter in a further call; null: all are done. */
+            next_cursor: string | null
+            /** @description The changed items as they were; empty for more than 500. */
+            previous: {
+              /** @description Identifier, unique among objects of this kind. */
+              id: string
+              /** @enum {string} */
+              state: 'unread' | 'read' | 'answered' | 'dismissed'
+              starred: boolean
+              label: string | null
+            }[]
+            undo_until: string | null
+          }
+        }
+      }
+      /** @description INVALID_REQUEST */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "q is required",
+           *       "code": "INVALID_REQUEST"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description BODY_TOO_LARGE */
+      413: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "BODY_TOO_LARGE",
+           *       "code": "BODY_TOO_LARGE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description storage_unavailable, overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "storage_unavailable",
+           *       "code": "storage_unavailable"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
+  inboxUndo: {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody: {
+      content: {
+        'application/json': {
+          action_id: string
+        }
+      }
+    }
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': {
+            /** @description The undoing itself, which can be undone too. */
+            action_id: string
+            undone: string
+            /** Format: int64 */
+            restored: number
+            /**
+             * Format: int64
+             * @description Items that were changed since, or are gone.
+             */
+            skipped: number
+          }
+        }
+      }
+      /** @description INVALID_REQUEST */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "q is required",
+           *       "code": "INVALID_REQUEST"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description NOT_FOUND */
+      404: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_FOUND",
+           *       "code": "NOT_FOUND"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description BODY_TOO_LARGE */
+      413: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "BODY_TOO_LARGE",
+           *       "code": "BODY_TOO_LARGE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description storage_unavailable, overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "storage_unavailable",
+           *       "code": "storage_unavailable"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
+  inboxHistory: {
+    parameters: {
+      query?: {
+        key_id?: string
+        /** @description The next_cursor of the last answer; absent: from the newest. */
+        cursor?: string
+        /** @description Maximum number of rows. */
+        limit?: number
+      }
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': {
+            actions: {
+              action_id: string
+              /**
+               * Format: date-time
+               * @description Time of the event.
+               */
+              at: string
+              /** @description Key that made the change. */
+              by: {
+                /** @description Thumbprint of the public key (RFC 7638). */
+                key_id: string
+                /** @description Name of the key; null: it has none. */
+                name: string | null
+              }
+              /**
+               * @description update: by a person; answered: followed from a comment; undo.
+               * @enum {string}
+               */
+              kind: 'update' | 'undo' | 'answered'
+              /** @description Values that were set; null: an undoing. */
+              set: {
+                /** @enum {string} */
+                state?: 'unread' | 'read' | 'answered' | 'dismissed'
+                starred?: boolean
+                label?: string | null
+              } | null
+              /**
+               * Format: int64
+               * @description Number of changed items.
+               */
+              items: number
+              /** @description The first 10 of them. */
+              ids: string[]
+              undoes: string | null
+              undone_by: string | null
+              can_undo: boolean
+            }[]
+            next_cursor: string | null
+          }
+        }
+      }
+      /** @description INVALID_REQUEST */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "q is required",
+           *       "code": "INVALID_REQUEST"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
+  inboxViews: {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': {
+            views: {
+              /** @description Identifier, unique among objects of this kind. */
+              id: string
+              /** @description Name. */
+              name: string
+              /** @description Fields of the list that it stands for. */
+              filter: {
+                /** @description Id of a monitor that matched it. */
+                monitor?: string
+                /** @description Label of the items. */
+                label?: string
+                /** @description Name of the source of the items. */
+                source?: string
+                /** @description Place of the items, such as a community; case is ignored. */
+                place?: string
+                /** @description Author of the items; case is ignored. */
+                author?: string
+                state?: ('unread' | 'read' | 'answered' | 'dismissed')[]
+                starred?: boolean
+                /**
+                 * Format: date-time
+                 * @description Sender of the message; null: unknown.
+                 */
+                from?: string
+                /**
+                 * Format: date-time
+                 * @description Recipient.
+                 */
+                to?: string
+                /** @description Text as Markdown; empty: none. */
+                text?: string
+              }
+              /**
+               * Format: date-time
+               * @description Time of creation.
+               */
+              created_at: string
+              /**
+               * Format: date-time
+               * @description Time of the last change.
+               */
+              updated_at: string
+              /** @description Key that made the change. */
+              by: {
+                /** @description Thumbprint of the public key (RFC 7638). */
+                key_id: string
+                /** @description Name of the key; null: it has none. */
+                name: string | null
+              }
+            }[]
+            /**
+             * Format: int64
+             * @description Maximum number of rows.
+             */
+            limit: number
+          }
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
+  inboxViewSave: {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody: {
+      content: {
+        'application/json': {
+          /** @description View to change; absent: a new one. */
+          id?: string
+          /** @description Name. */
+          name?: string
+          filter?: {
+            /** @description Id of a monitor that matched it. */
+            monitor?: string
+            /** @description Label of the items. */
+            label?: string
+            /** @description Name of the source of the items. */
+            source?: string
+            /** @description Place of the items, such as a community; case is ignored. */
+            place?: string
+            /** @description Author of the items; case is ignored. */
+            author?: string
+            state?: ('unread' | 'read' | 'answered' | 'dismissed')[]
+            starred?: boolean
+            /**
+             * Format: date-time
+             * @description Sender of the message; null: unknown.
+             */
+            from?: string
+            /**
+             * Format: date-time
+             * @description Recipient.
+             */
+            to?: string
+            /** @description Words that all occur in title or text, in any case. A page examines a bounded number of items. */
+            text?: string
+          }
+        }
+      }
+    }
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
+            id: string
+            /** @description Name. */
+            name: string
+            /** @description Fields of the list that it stands for. */
+            filter: {
+              /** @description Id of a monitor that matched it. */
+              monitor?: string
+              /** @description Label of the items. */
+              label?: string
+              /** @description Name of the source of the items. */
+              source?: string
+              /** @description Place of the items, such as a community; case is ignored. */
+              place?: string
+              /** @description Author of the items; case is ignored. */
+              author?: string
+              state?: ('unread' | 'read' | 'answered' | 'dismissed')[]
+              starred?: boolean
+              /**
+               * Format: date-time
+               * @description Sender of the message; null: unknown.
+               */
+              from?: string
+              /**
+               * Format: date-time
+               * @description Recipient.
+               */
+              to?: string
+              /** @description Text as Markdown; empty: none. */
+              text?: string
+            }
+            /**
+             * Format: date-time
+             * @description Time of creation.
+             */
+            created_at: string
+            /**
+             * Format: date-time
+             * @description Time of the last change.
+             */
+            updated_at: string
+            /** @description Key that made the change. */
+            by: {
+              /** @description Thumbprint of the public key (RFC 7638). */
+              key_id: string
+              /** @description Name of the key; null: it has none. */
+              name: string | null
+            }
+          }
+        }
+      }
+      /** @description INVALID_REQUEST */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "q is required",
+           *       "code": "INVALID_REQUEST"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description NOT_FOUND */
+      404: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_FOUND",
+           *       "code": "NOT_FOUND"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description BODY_TOO_LARGE */
+      413: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "BODY_TOO_LARGE",
+           *       "code": "BODY_TOO_LARGE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description storage_unavailable, overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "storage_unavailable",
+           *       "code": "storage_unavailable"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
+  inboxViewDelete: {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody: {
+      content: {
+        'application/json': {
+          /** @description Identifier, unique among objects of this kind. */
+          id: string
+        }
+      }
+    }
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          'application/json': {
+            /** @description True: the target is gone. */
+            deleted: boolean
+            /** @description Identifier, unique among objects of this kind. */
+            id: string
+          }
+        }
+      }
+      /** @description INVALID_REQUEST */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "q is required",
+           *       "code": "INVALID_REQUEST"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description NOT_FOUND */
+      404: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_FOUND",
+           *       "code": "NOT_FOUND"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description BODY_TOO_LARGE */
+      413: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "BODY_TOO_LARGE",
+           *       "code": "BODY_TOO_LARGE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description storage_unavailable, overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "storage_unavailable",
+           *       "code": "storage_unavailable"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
+  inboxStream: {
+    parameters: {
+      query?: {
+        /** @description Version of the counts after which it starts; default: now. */
+        after?: string
+      }
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description Events until either side ends it. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          'text/event-stream': string
+        }
+      }
+      /** @description INVALID_REQUEST */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "q is required",
+           *       "code": "INVALID_REQUEST"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
            *     }
            */
           'application/json': components['schemas']['Error']

@@ -467,6 +467,59 @@ CREATE TABLE idempotent_writes (
   PRIMARY KEY (key_id, route, name)
 ) STRICT;
 
+CREATE TABLE inbox_actions (
+  seq             INTEGER PRIMARY KEY,
+  id              TEXT    NOT NULL UNIQUE,
+  customer_id     TEXT    NOT NULL REFERENCES customers (id),
+  key_id          TEXT    NOT NULL REFERENCES api_keys (id),
+  at              INTEGER NOT NULL,
+  kind            TEXT    NOT NULL CHECK (kind IN ('update', 'undo', 'answered')),
+  change          TEXT    NOT NULL,
+  items           INTEGER NOT NULL,
+  sample          TEXT    NOT NULL,
+  previous        TEXT,
+  undoes          TEXT,
+  undone_by       TEXT
+) STRICT;
+
+CREATE TABLE inbox_items (
+  row             INTEGER PRIMARY KEY,
+  customer_id     TEXT    NOT NULL REFERENCES customers (id),
+  item_id         TEXT    NOT NULL,
+  matched_at      INTEGER NOT NULL,
+  source          TEXT    NOT NULL,
+  place           TEXT    NOT NULL,
+  author          TEXT,
+  sentiment       TEXT,
+  state           TEXT    NOT NULL DEFAULT 'unread' CHECK (state IN ('unread', 'read', 'answered', 'dismissed')),
+  starred         INTEGER NOT NULL DEFAULT 0 CHECK (starred IN (0, 1)),
+  label           TEXT,
+  changed_at      INTEGER,
+  changed_by      TEXT    REFERENCES api_keys (id),
+  action          INTEGER,
+  UNIQUE (item_id, customer_id)
+) STRICT;
+
+CREATE TABLE inbox_matches (
+  row             INTEGER PRIMARY KEY,
+  item            INTEGER NOT NULL REFERENCES inbox_items (row),
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  matched_at      INTEGER NOT NULL,
+  found_at        INTEGER NOT NULL,
+  match_row       INTEGER NOT NULL,
+  UNIQUE (monitor_id, matched_at, item)
+) STRICT;
+
+CREATE TABLE inbox_views (
+  id              TEXT    PRIMARY KEY,
+  customer_id     TEXT    NOT NULL REFERENCES customers (id),
+  name            TEXT    NOT NULL,
+  filter          TEXT    NOT NULL,
+  key_id          TEXT    NOT NULL REFERENCES api_keys (id),
+  created_at      INTEGER NOT NULL,
+  updated_at      INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE instance (
   one             INTEGER PRIMARY KEY CHECK (one = 1),
   id              TEXT    NOT NULL,
@@ -809,6 +862,26 @@ CREATE INDEX gaps_open ON gaps (feed_id) WHERE closed_at IS NULL AND until_at IS
 CREATE INDEX gaps_retry ON gaps (feed_id, retry_at) WHERE retry_at IS NOT NULL;
 
 CREATE INDEX gaps_unclosed ON gaps (recorded_at) WHERE closed_at IS NULL;
+
+CREATE INDEX inbox_actions_customer ON inbox_actions (customer_id, seq);
+
+CREATE INDEX inbox_actions_undoable ON inbox_actions (at) WHERE previous IS NOT NULL;
+
+CREATE INDEX inbox_items_author ON inbox_items (customer_id, author, matched_at) WHERE author IS NOT NULL;
+
+CREATE INDEX inbox_items_label ON inbox_items (customer_id, label, matched_at) WHERE label IS NOT NULL;
+
+CREATE INDEX inbox_items_place ON inbox_items (customer_id, place, matched_at);
+
+CREATE INDEX inbox_items_starred ON inbox_items (customer_id, matched_at) WHERE starred = 1;
+
+CREATE INDEX inbox_items_state ON inbox_items (customer_id, state, matched_at);
+
+CREATE INDEX inbox_items_time ON inbox_items (customer_id, matched_at);
+
+CREATE INDEX inbox_matches_item ON inbox_matches (item);
+
+CREATE INDEX inbox_views_customer ON inbox_views (customer_id);
 
 CREATE INDEX kept_items_author ON kept_items (source, author) WHERE author IS NOT NULL;
 
