@@ -29,6 +29,11 @@ export function ActivityView({ path, linked }: { path: string; linked: boolean }
       </section>
       <section aria-labelledby="newest">
         <h2 id="newest">Newest matches</h2>
+        {linked && (
+          <p>
+            <Link to={dashboardPath('inbox')}>Read and decide in the inbox</Link>
+          </p>
+        )}
         <Newest newest={value.newest} linked={linked} />
       </section>
     </>

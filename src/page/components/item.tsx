@@ -47,7 +47,7 @@ function excerptOf(text: string, terms: RegExp | null): string {
 }
 
 /** An expression for any of these terms as whole words; null: none. */
-const termsOf = (terms: readonly string[]): RegExp | null =>
+export const termsOf = (terms: readonly string[]): RegExp | null =>
   terms.length === 0
     ? null
     : new RegExp(
@@ -56,7 +56,7 @@ const termsOf = (terms: readonly string[]): RegExp | null =>
       )
 
 /** A text with its terms marked. */
-function Marked({ text, terms }: { text: string; terms: RegExp | null }) {
+export function Marked({ text, terms }: { text: string; terms: RegExp | null }) {
   if (terms === null) return <>{text}</>
   // Split by a group: the odd parts are the terms.
   return (

@@ -3,8 +3,8 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 
 import { useCurrentUser, useLive } from '../hooks/contexts.ts'
 import { isExposed } from '../lib/format.ts'
-import { dashboardPath, Link, useRoute } from '../lib/route.tsx'
-import { recall, remember } from '../lib/runtime.ts'
+import { dashboardPath, go, Link, useRoute } from '../lib/route.tsx'
+import { now, recall, remember } from '../lib/runtime.ts'
 import { Logo } from '../pages/sign-in.tsx'
 import { Icon, type IconName } from './base/icon.tsx'
 import { Toast } from './base/toast.tsx'
@@ -52,6 +52,7 @@ type Entry = { at: string; label: string; icon: IconName }
 
 const OF_CUSTOMER: readonly Entry[] = [
   { at: '', label: 'Overview', icon: 'overview' },
+  { at: 'inbox', label: 'Inbox', icon: 'inbox' },
   { at: 'monitors', label: 'Monitors', icon: 'monitors' },
   { at: 'deliveries', label: 'Deliveries', icon: 'deliveries' },
   { at: 'webhooks', label: 'Webhooks', icon: 'webhooks' },
@@ -88,6 +89,7 @@ export function Frame({ leave, children }: { leave: () => void; children: Compon
     return () => removeEventListener('keydown', escape)
   }, [open])
   useSearchKey()
+  useGoKeys(user.role === 'customer')
   const entries = user.role === 'operator' ? OF_OPERATOR : OF_CUSTOMER
   return (
     <div class="frame">
@@ -165,6 +167,37 @@ function useSearchKey() {
     addEventListener('keydown', pressed)
     return () => removeEventListener('keydown', pressed)
   }, [])
+}
+
+/** Pages by the letter that follows `g`. */
+const GO_KEYS: { [letter: string]: string } = {
+  i: 'inbox',
+  o: '',
+  m: 'monitors',
+  d: 'deliveries',
+}
+const GO_MS = 1500
+
+/** Goes to a page when `g` and its letter are pressed in a row. */
+function useGoKeys(on: boolean) {
+  useEffect(() => {
+    if (!on) return
+    let begun_at = -Infinity
+    function pressed(event: KeyboardEvent) {
+      const { target, key } = event
+      if (event.ctrlKey || event.metaKey || event.altKey) return
+      if (target instanceof HTMLElement && target.closest('input, textarea, select, dialog')) return
+      const page = now() - begun_at < GO_MS ? GO_KEYS[key] : undefined
+      begun_at = key === 'g' ? now() : -Infinity
+      if (page === undefined) return
+      event.preventDefault()
+      go(page === '' ? dashboardPath() : dashboardPath(page))
+      scrollTo(0, 0)
+    }
+    // Before the keys of the page, of which some have the same letters.
+    addEventListener('keydown', pressed, true)
+    return () => removeEventListener('keydown', pressed, true)
+  }, [on])
 }
 
 function PlainHttp() {

@@ -21,6 +21,8 @@ type CallOptions = {
   body?: object
   headers?: { [name: string]: string }
   signal?: AbortSignal
+  /** false: the response is not cached, because it is large or asked for once. */
+  cached?: boolean
 }
 
 const CACHE_MAX = 200
@@ -74,7 +76,7 @@ export const postJson = <T>(path: string, body: object): Promise<ApiResult<T>> =
 
 async function call<T>(
   url: string,
-  { method = 'GET', body, headers, signal }: CallOptions,
+  { method = 'GET', body, headers, signal, cached = true }: CallOptions,
   name: string | null,
 ): Promise<ApiResult<T>> {
   let response: Response
@@ -96,7 +98,7 @@ async function call<T>(
     if (response.status === 401 && name !== null && isSignedOut(text)) endSession()
     return { ok: false, failure: toFailure(response, text) }
   }
-  if (method === 'GET' && name !== null) storeResponse(name, text)
+  if (method === 'GET' && name !== null && cached) storeResponse(name, text)
   // A write may change any response, so all cached ones become stale.
   if (method !== 'GET') for (const it of cache.values()) it.fetched_at = -Infinity
   try {

@@ -19,6 +19,9 @@ const moment = new Intl.DateTimeFormat('en', {
 export const count = (it: number | null | undefined): string =>
   it === null || it === undefined ? '–' : it < 1_000_000 ? whole.format(it) : short.format(it)
 
+/** Formats a count in few characters: 1,234 below ten thousand, then 12.3K. */
+export const compact = (it: number): string => (it < 10_000 ? whole : short).format(it)
+
 /** Formats US dollars with up to six decimals; a dash for an unknown value. */
 export const usd = (it: number | null | undefined): string =>
   it === null || it === undefined ? '–' : dollars.format(it)

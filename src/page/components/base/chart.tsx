@@ -1,7 +1,9 @@
 import { useEffect, useRef } from 'preact/hooks'
 
+import type { ChartTone } from './draw-chart.ts'
+
 /** null: no column. */
-type Series = { label: string; values: readonly (number | null)[]; tone: 'accent' | 'bad' }
+type Series = { label: string; values: readonly (number | null)[]; tone: ChartTone }
 
 type ChartProps = {
   /** Text alternative for screen readers; the table beside the chart has the figures. */
@@ -14,12 +16,22 @@ type ChartProps = {
   by_day: boolean
   /** The values are whole numbers, so the axis has no fractional ticks. */
   counted?: boolean
+  /** The columns of one time stand on each other, the first series on top. */
+  stacked?: boolean
 }
 
 const HEIGHT = 220
 
 /** Columns over time. The chart library is loaded with the first chart. */
-export function Chart({ label, times, series, figure, by_day, counted = false }: ChartProps) {
+export function Chart({
+  label,
+  times,
+  series,
+  figure,
+  by_day,
+  counted = false,
+  stacked = false,
+}: ChartProps) {
   const box = useRef<HTMLDivElement>(null)
   const drawn = JSON.stringify([times, series])
   useEffect(() => {
@@ -30,7 +42,7 @@ export function Chart({ label, times, series, figure, by_day, counted = false }:
     void (async () => {
       const { drawChart } = await import('./draw-chart.ts')
       if (gone) return
-      done = drawChart(root, { times, series, figure, by_day, counted, height: HEIGHT })
+      done = drawChart(root, { times, series, figure, by_day, counted, stacked, height: HEIGHT })
     })()
     return () => {
       gone = true

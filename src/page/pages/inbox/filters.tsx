@@ -1,0 +1,248 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+
+import { Choice, Field, TextField } from '../../components/base/field.tsx'
+import { Icon } from '../../components/base/icon.tsx'
+import { SearchBox } from '../../components/base/table.tsx'
+import { useDebounced } from '../../hooks/use-query.ts'
+import { compact, inFull } from '../../lib/format.ts'
+import { Link } from '../../lib/route.tsx'
+import { type InboxFilter, inboxPath, isNarrowed, NARROWING, tabOf, TABS } from './state/filter.ts'
+import type { Counts } from './state/types.ts'
+
+/** Typing pauses after which the server searches. */
+const PAUSE_MS = 300
+
+export const PERIODS = [
+  ['', 'any time'],
+  ['1', 'the last day'],
+  ['7', 'the last week'],
+  ['30', 'the last 30 days'],
+] as const
+
+type Options = readonly (readonly [string, string])[]
+
+/** Changes some filters and keeps the others. */
+export type ChangeFilter = (change: Partial<InboxFilter>) => void
+
+type TabsProps = { filter: InboxFilter; counts: Counts | undefined }
+
+/** The states of matches as tabs with their numbers; the other filters stay. */
+export function Tabs({ filter, counts }: TabsProps) {
+  const open = tabOf(filter)
+  return (
+    <nav class="inbox-tabs" aria-label="States">
+      {TABS.map((tab) => (
+        <Link
+          key={tab.name}
+          to={inboxPath({ ...filter, state: tab.state, starred: tab.starred })}
+          current={tab === open}
+        >
+          {tab.name}
+          {counts && tab.of(counts) > 0 && (
+            <span class="tab-count">
+              {compact(tab.of(counts))}
+              {!counts.complete && '+'}
+            </span>
+          )}
+        </Link>
+      ))}
+    </nav>
+  )
+}
+
+/** The search field. The server searches when typing pauses. */
+export function InboxSearch({ text, search }: { text: string; search: (text: string) => void }) {
+  const [typed, setTyped] = useState(text)
+  const settled = useDebounced(typed, PAUSE_MS)
+  useEffect(() => setTyped(text), [text])
+  useEffect(() => {
+    if (settled.trim() !== text && settled === typed) search(settled.trim())
+  }, [settled])
+  return <SearchBox label="Search matches" value={typed} change={setTyped} />
+}
+
+type FilterMenuProps = {
+  filter: InboxFilter
+  change: ChangeFilter
+  monitors: Options
+  sources: Options
+  labels: readonly string[]
+}
+
+/** A button that opens the fields which narrow the list. */
+export function FilterMenu({ filter, change, monitors, sources, labels }: FilterMenuProps) {
+  return (
+    <Menu icon="filter" label="Filter" marked={isNarrowed({ ...filter, q: '' })}>
+      {() => (
+        <div class="filter-fields">
+          <Select label="Monitor" all="all monitors" options={monitors} value={filter.monitor} change={(monitor) => change({ monitor })} />
+          <Select
+            label="Label"
+            all="any label"
+            options={labels.map((it) => [it, it] as const)}
+            value={filter.label}
+            change={(label) => change({ label })}
+          />
+          {sources.length > 1 && (
+            <Select label="Source" all="all sources" options={sources} value={filter.source} change={(source) => change({ source })} />
+          )}
+          <Typed label="Place" value={filter.place} change={(place) => change({ place })} />
+          <Typed label="Author" value={filter.author} change={(author) => change({ author })} />
+          <Field label="Period">
+            {(attributes) => (
+              <Choice<string> {...attributes} value={filter.within} options={PERIODS} change={(within) => change({ within, from: '', to: '' })} />
+            )}
+          </Field>
+        </div>
+      )}
+    </Menu>
+  )
+}
+
+type SelectProps = {
+  label: string
+  all: string
+  options: Options
+  value: string
+  change: (value: string) => void
+}
+
+/** A filter with known values; one that is no longer among them keeps an option. */
+const Select = ({ label, all, options, value, change }: SelectProps) => (
+  <Field label={label}>
+    {(attributes) => (
+      <Choice<string>
+        {...attributes}
+        value={value}
+        options={[
+          ['', all],
+          ...options,
+          ...(value !== '' && !options.some(([it]) => it === value) ? [[value, value] as const] : []),
+        ]}
+        change={change}
+      />
+    )}
+  </Field>
+)
+
+/** A text that filters when its field is left or Enter is pressed. */
+function Typed({ label, value, change }: Pick<SelectProps, 'label' | 'value' | 'change'>) {
+  const [typed, setTyped] = useState(value)
+  useEffect(() => setTyped(value), [value])
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        change(typed.trim())
+      }}
+      onFocusOut={() => typed.trim() !== value && change(typed.trim())}
+    >
+      <TextField label={label} value={typed} maxLength={100} autocapitalize="none" spellcheck={false} change={setTyped} />
+    </form>
+  )
+}
+
+type ChipsProps = {
+  filter: InboxFilter
+  change: ChangeFilter
+  monitorName: (id: string) => string
+}
+
+/** The active filters, each with a button that removes it. */
+export function Chips({ filter, change, monitorName }: ChipsProps) {
+  const shown = NARROWING.filter((name) => filter[name] !== '')
+  if (shown.length === 0) return null
+  return (
+    <ul class="chips" aria-label="Filters">
+      {shown.map((name) => (
+        <li key={name}>
+          <button type="button" onClick={() => change({ [name]: '' })}>
+            {chipText(name, filter[name], monitorName)}
+            <span class="unseen">: remove this filter</span>
+            <Icon name="close" />
+          </button>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function chipText(name: (typeof NARROWING)[number], value: string, monitorName: (id: string) => string): string {
+  switch (name) {
+    case 'q':
+      return `“${value}”`
+    case 'monitor':
+      return monitorName(value)
+    case 'author':
+      return `by ${value}`
+    case 'place':
+      return `in ${value}`
+    case 'within':
+      return PERIODS.find(([it]) => it === value)?.[1] ?? `${value} days`
+    case 'from':
+    case 'to':
+      return `${name} ${Number.isNaN(Date.parse(value)) ? value : inFull(Date.parse(value))}`
+    case 'label':
+    case 'source':
+      return `${name} ${value}`
+  }
+}
+
+type MenuProps = {
+  icon: 'filter' | 'menu'
+  label: string
+  marked?: boolean
+  children: (close: () => void) => ComponentChildren
+}
+
+/** A button with a panel below it. Escape, a click outside and leaving it close the panel. */
+export function Menu({ icon, label, marked = false, children }: MenuProps) {
+  const [open, setOpen] = useState(false)
+  const root = useRef<HTMLDivElement>(null)
+  const button = useRef<HTMLButtonElement>(null)
+  useEffect(() => {
+    if (!open) return
+    root.current?.querySelector<HTMLElement>('.menu-panel :is(a, button, input, select)')?.focus()
+    const outside = ({ target }: Event) => {
+      if (target instanceof Node && root.current?.contains(target) === false) setOpen(false)
+    }
+    addEventListener('pointerdown', outside)
+    addEventListener('focusin', outside)
+    return () => {
+      removeEventListener('pointerdown', outside)
+      removeEventListener('focusin', outside)
+    }
+  }, [open])
+  function close() {
+    setOpen(false)
+    button.current?.focus()
+  }
+  return (
+    <div
+      class="menu"
+      ref={root}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape' || !open) return
+        event.stopPropagation()
+        close()
+      }}
+    >
+      <button
+        ref={button}
+        type="button"
+        class={marked ? 'on' : ''}
+        aria-expanded={open}
+        aria-haspopup="dialog"
+        onClick={() => setOpen(!open)}
+      >
+        <Icon name={icon} /> <span class="menu-label">{label}</span>
+      </button>
+      {open && (
+        <div class="menu-panel" role="dialog" aria-label={label}>
+          {children(close)}
+        </div>
+      )}
+    </div>
+  )
+}

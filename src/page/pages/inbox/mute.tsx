@@ -1,0 +1,194 @@
+import { useEffect, useState } from 'preact/hooks'
+
+import { Dialog } from '../../components/base/dialog.tsx'
+import { Choice, Field, TextField } from '../../components/base/field.tsx'
+import { assignErrors, ErrorNotice, Skeleton } from '../../components/base/notice.tsx'
+import { notify } from '../../components/base/toast.tsx'
+import { useAction } from '../../hooks/use-action.ts'
+import { useDebounced } from '../../hooks/use-query.ts'
+import { type Failure, postJson } from '../../lib/api.ts'
+import { conditionName, count, many } from '../../lib/format.ts'
+import { placeOf } from './state/filter.ts'
+import type { Match } from './state/types.ts'
+
+type Kind = 'author' | 'place' | 'phrase'
+
+/** A proposed edit of a filter, and its effect on the matches of the last days. */
+type Proposal = {
+  monitor_id: string
+  monitor_name: string | null
+  edit: {
+    field: string
+    added: string | null
+    removed_value?: string
+    before: unknown[]
+    after: unknown[]
+    note: string | null
+  }
+  apply: { path: string; body: object }
+  effect: {
+    days: number
+    examined: number
+    complete: boolean
+    removed: number
+    kept: number
+    samples: { id: string; title: string | null; excerpt: string; place: string | null; author: string | null }[]
+  }
+}
+
+const PAUSE_MS = 400
+
+type MuteProps = { base: string; match: Match; close: () => void; done: () => void }
+
+/** Proposes an exclusion from a match, shows the edit of the filter with its effect, and applies it on request. */
+export function MuteDialog({ base, match, close, done }: MuteProps) {
+  const monitors = match.monitors.filter((it) => it.removed !== true)
+  const kinds: (readonly [Kind, string])[] = [
+    ...(match.author === null ? [] : [['author', `Author ${match.author}`] as const]),
+    ...(match.place === null ? [] : [['place', `Place ${placeOf(match)}`] as const]),
+    ['phrase', 'Phrase …'],
+  ]
+  const [kind, setKind] = useState<Kind>(kinds[0]?.[0] ?? 'phrase')
+  const [phrase, setPhrase] = useState('')
+  const [monitor, setMonitor] = useState(monitors[0]?.id ?? '')
+  const settled = useDebounced(phrase.trim(), PAUSE_MS)
+  const { proposal, failure, busy } = useProposal(base, {
+    id: match.id,
+    mute: kind,
+    monitor_id: monitor,
+    ...(kind === 'phrase' && { phrase: settled }),
+  })
+  const action = useAction()
+  const ready = kind !== 'phrase' || (settled !== '' && settled === phrase.trim())
+  async function apply({ apply: { path, body }, monitor_name }: Proposal) {
+    const answer = await action.run(() => postJson(path, body))
+    if (!answer.ok) return
+    notify(`The filter of ${monitor_name ?? 'the monitor'} is changed. Later matches obey it.`)
+    close()
+    done()
+  }
+  const { errorOf, rest } = assignErrors(failure, ['phrase'])
+  return (
+    <Dialog title="Mute" close={close}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (proposal !== null && ready) void apply(proposal)
+        }}
+        noValidate
+      >
+        <Field label="Exclude">
+          {(attributes) => <Choice {...attributes} value={kind} options={kinds} change={setKind} />}
+        </Field>
+        {kind === 'phrase' && (
+          <TextField
+            label="Phrase"
+            hint="Items that contain it no longer match."
+            error={errorOf('phrase')}
+            value={phrase}
+            maxLength={100}
+            change={setPhrase}
+          />
+        )}
+        {monitors.length > 1 && (
+          <Field label="For the monitor">
+            {(attributes) => (
+              <Choice<string>
+                {...attributes}
+                value={monitor}
+                options={monitors.map((it) => [it.id, it.name ?? 'Unnamed monitor'] as const)}
+                change={setMonitor}
+              />
+            )}
+          </Field>
+        )}
+        <div class="proposal" aria-live="polite" aria-busy={busy}>
+          {busy && <Skeleton rows={2} label="Evaluating the edit" />}
+          {!busy && proposal === null && failure === null && (
+            <p class="quiet">The edit of the filter and its effect are shown here before anything changes.</p>
+          )}
+          {!busy && <ErrorNotice failure={rest} />}
+          {!busy && proposal !== null && <ProposalView proposal={proposal} />}
+        </div>
+        <ErrorNotice failure={action.failure} />
+        <div class="actions">
+          <button type="submit" class="main" disabled={busy || action.busy || !ready || proposal === null}>
+            {action.busy ? 'Changing …' : 'Change the filter'}
+          </button>
+          <button type="button" onClick={close}>
+            Cancel
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
+
+type Asked = { id: string; mute: Kind; monitor_id: string; phrase?: string }
+
+/** Asks for the proposal after each change; without a phrase there is none. */
+function useProposal(base: string, asked: Asked) {
+  const [state, setState] = useState<{
+    proposal: Proposal | null
+    failure: Failure | null
+    busy: boolean
+  }>({ proposal: null, failure: null, busy: false })
+  const json = JSON.stringify(asked)
+  useEffect(() => {
+    if (asked.phrase === '') {
+      setState({ proposal: null, failure: null, busy: false })
+      return
+    }
+    let gone = false
+    setState({ proposal: null, failure: null, busy: true })
+    void postJson<Proposal>(`${base}/mute`, asked).then((answer) => {
+      if (gone) return
+      setState(
+        answer.ok
+          ? { proposal: answer.value, failure: null, busy: false }
+          : { proposal: null, failure: answer.failure, busy: false },
+      )
+    })
+    return () => {
+      gone = true
+    }
+  }, [json])
+  return state
+}
+
+function ProposalView({ proposal: { monitor_name, edit, effect } }: { proposal: Proposal }) {
+  const { removed, examined, days, complete, samples } = effect
+  return (
+    <>
+      <h3>Edit of the filter{monitor_name === null ? '' : ` of ${monitor_name}`}</h3>
+      <p class="diff">
+        <code>{edit.field}</code>
+        {edit.added !== null && <ins>+ {edit.added}</ins>}
+        {edit.removed_value !== undefined && <del>− {edit.removed_value}</del>}
+        <span class="quiet">
+          {conditionName(edit.field)}: {many(edit.after.length, 'entry', 'entries')} in all
+        </span>
+      </p>
+      {edit.note !== null && <p class="quiet">{edit.note}</p>}
+      <h3>Effect on the last {many(days, 'day')}</h3>
+      <p>
+        <strong>{count(removed)}</strong> of {complete ? '' : 'the newest '}
+        {many(examined, 'match', 'matches')} would not have matched
+        {examined > 0 && ` (${Math.round((100 * removed) / examined)} %)`}.
+      </p>
+      {samples.length > 0 && (
+        <ul class="samples" aria-label="Examples that would not have matched">
+          {samples.map((it) => (
+            <li key={it.id}>
+              <strong>{it.title ?? it.excerpt}</strong>
+              <span class="quiet small-text">
+                {' '}
+                {[it.author, it.place].filter(Boolean).join(' in ')}
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,149 @@
+import { dashboardPath } from '../../../lib/route.tsx'
+import type { Counts, FilterBody, Match, MatchState } from './types.ts'
+
+/** The filters of the page as the URL has them; empty: not set. `item` is the open match. */
+export type InboxFilter = Record<(typeof NAMES)[number], string>
+
+const NAMES = [
+  'state',
+  'starred',
+  'q',
+  'monitor',
+  'label',
+  'source',
+  'place',
+  'author',
+  'within',
+  'from',
+  'to',
+] as const
+
+/** All states but dismissed: what is still in the inbox. */
+const KEPT = 'unread,read,answered'
+/** The value of `state` in the URL that stands for every state. */
+const ANY = 'any'
+
+/** The tabs above the list, and the number of each. */
+export const TABS = [
+  { name: 'Unread', state: 'unread', starred: '', of: (it: Counts) => it.unread },
+  { name: 'All', state: KEPT, starred: '', of: (it: Counts) => it.total - it.dismissed },
+  { name: 'Starred', state: ANY, starred: 'true', of: (it: Counts) => it.starred },
+  { name: 'Answered', state: 'answered', starred: '', of: (it: Counts) => it.answered },
+  { name: 'Dismissed', state: 'dismissed', starred: '', of: (it: Counts) => it.dismissed },
+] as const
+
+/** A tab of the list. */
+export type Tab = (typeof TABS)[number]
+
+/** The tab that a filter belongs to; undefined: a saved view with states of its own. */
+export const tabOf = ({ state, starred }: InboxFilter): Tab | undefined =>
+  TABS.find((it) => it.state === state && it.starred === starred)
+
+/** Reads the filters of a URL. Without a state the unread matches are meant. */
+export function readFilter(query: URLSearchParams): InboxFilter {
+  const value = (name: string) => query.get(name) ?? ''
+  const starred = value('starred') === 'true' ? 'true' : ''
+  const filter: InboxFilter = {
+    state: value('state') || (starred === '' ? 'unread' : ANY),
+    starred,
+    q: value('q'),
+    monitor: value('monitor'),
+    label: value('label'),
+    source: value('source'),
+    place: value('place'),
+    author: value('author'),
+    within: value('within'),
+    from: value('from'),
+    to: value('to'),
+  }
+  return filter
+}
+
+/** The path of the page with a filter; `item` opens a match. */
+export function inboxPath(filter: Partial<InboxFilter> = {}, item: string | null = null): string {
+  const full = { ...readFilter(new URLSearchParams()), ...filter }
+  const plain = full.starred === '' ? 'unread' : ANY
+  const given = NAMES.filter((name) => full[name] !== '' && !(name === 'state' && full.state === plain))
+  const query = new URLSearchParams(given.map((name) => [name, full[name]]))
+  if (item !== null) query.set('item', item)
+  const text = query.toString()
+  return dashboardPath('inbox') + (text === '' ? '' : `?${text}`)
+}
+
+/** Names of the filters that narrow a tab. */
+export const NARROWING = ['q', 'monitor', 'label', 'source', 'place', 'author', 'within', 'from', 'to'] as const
+
+/** True if a filter narrows its tab. */
+export const isNarrowed = (filter: InboxFilter): boolean =>
+  NARROWING.some((name) => filter[name] !== '')
+
+const HOUR_MS = 3_600_000
+
+/** The filter as a body. `now`: epoch ms, from which a period in days counts back to a full hour. */
+export function toBody(filter: InboxFilter, now: number): FilterBody {
+  const { state, starred, q, monitor, label, source, place, author, within, to } = filter
+  const days = Number(within)
+  const from =
+    days > 0
+      ? new Date((Math.floor(now / HOUR_MS) - days * 24) * HOUR_MS).toISOString()
+      : filter.from
+  return {
+    ...(state !== ANY && { state: state.split(',') }),
+    ...(starred === 'true' && { starred: true }),
+    ...(q !== '' && { text: q }),
+    ...(monitor !== '' && { monitor }),
+    ...(label !== '' && { label }),
+    ...(source !== '' && { source }),
+    ...(place !== '' && { place }),
+    ...(author !== '' && { author }),
+    ...(from !== '' && { from }),
+    ...(to !== '' && { to }),
+  }
+}
+
+/** The filter of a saved view's body. */
+export const fromBody = (body: FilterBody): InboxFilter => ({
+  state: body.state === undefined ? ANY : body.state.join(','),
+  starred: body.starred === true ? 'true' : '',
+  q: body.text ?? '',
+  monitor: body.monitor ?? '',
+  label: body.label ?? '',
+  source: body.source ?? '',
+  place: body.place ?? '',
+  author: body.author ?? '',
+  within: '',
+  from: body.from ?? '',
+  to: body.to ?? '',
+})
+
+/** A body as the query of a list. */
+export const toQuery = ({ state, ...rest }: FilterBody): string =>
+  new URLSearchParams(
+    Object.entries({ ...rest, ...(state && { state: state.join(',') }) }).map(([name, value]) => [
+      name,
+      String(value),
+    ]),
+  ).toString()
+
+/** A body as the query of the counts, which have a number for each state and no text. */
+export const toCountQuery = ({ state: _, starred: __, text: ___, ...rest }: FilterBody): string =>
+  toQuery(rest)
+
+/**
+ * True if a match leaves the list at once when it changes to `state`: it was decided. One that was only read or lost its
+ * star stays until the list is loaded again, so that nothing moves under the reader.
+ */
+export function leavesList({ state: states }: InboxFilter, before: MatchState, state: MatchState): boolean {
+  if (state === before || states === ANY || states.split(',').includes(state)) return false
+  return state !== 'read' || before === 'dismissed' || before === 'answered'
+}
+
+/** The number of matches of a list from the counts of its filter; null: unknown. */
+export function expectedOf(filter: InboxFilter, counts: Counts | undefined): number | null {
+  if (counts === undefined || !counts.complete || filter.q !== '') return null
+  return tabOf(filter)?.of(counts) ?? null
+}
+
+/** The place of a match as people read it. */
+export const placeOf = ({ place, source }: Pick<Match, 'place' | 'source'>): string =>
+  place ?? source

@@ -1,0 +1,206 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+
+import { go } from '../../../lib/route.tsx'
+import { runAfter } from '../../../lib/runtime.ts'
+import { type InboxFilter, inboxPath, leavesList } from './filter.ts'
+import type { KeyAct } from './keys.ts'
+import type { Change, Match } from './types.ts'
+import type { MatchList } from './use-matches.ts'
+import type { Triage } from './use-triage.ts'
+
+/** Time in view after which a match counts as read. */
+const READ_MS = 1200
+/** Rows of a page up or down. */
+const PAGE_ROWS = 8
+/** The list and the text are beside each other. Has the width of the style sheet. */
+const BESIDE = '(min-width: 64rem)'
+
+type Options = {
+  list: MatchList
+  filter: InboxFilter
+  /** Id of the match that the URL opens; null: none. */
+  item: string | null
+  triage: Triage
+}
+
+type Selection = { ids: ReadonlySet<string>; anchor: string | null; whole: boolean }
+
+const NONE: Selection = { ids: new Set(), anchor: null, whole: false }
+
+/** The current match, which one is open, and the selected ones. */
+export function useCursor({ list, filter, item, triage }: Options) {
+  const [current, setCurrent] = useState<string | null>(item)
+  const [opened, setOpened] = useState(item !== null)
+  const [selection, setSelection] = useState(NONE)
+  const [reveal, setReveal] = useState({ at: 0, request: 0 })
+  /** The current match when it is outside of the list, or far from the view. */
+  const [outside, setOutside] = useState<Match | null>(null)
+  const pushed = useRef(false)
+  const { rows } = list
+  const held = useRef<Match | undefined>(undefined)
+  const found = current === null ? undefined : rows.get(current)
+  if (found !== undefined) held.current = found
+  const match =
+    current === null
+      ? undefined
+      : (found ??
+        [held.current, outside].find((it): it is Match => it != null && it.id === current))
+
+  const show = (at: number) => setReveal((it) => ({ at, request: it.request + 1 }))
+
+  function moveTo(at: number) {
+    const last = rows.size() - 1
+    if (last < 0) return
+    const to = Math.max(0, Math.min(last, at))
+    setCurrent(rows.idAt(to) ?? null)
+    show(to)
+    if (!isInReader()) focusList()
+  }
+
+  const position = () => (current === null ? -1 : rows.positionOf(current))
+
+  function open(id: string) {
+    const state = rows.get(id)?.state
+    setCurrent(id)
+    if (state === 'unread') void triage.act([id], { state: 'read' }, true)
+    const push = !opened && !matchMedia(BESIDE).matches
+    pushed.current = push
+    setOpened(true)
+    go(inboxPath(filter, id), { replace: !push })
+  }
+
+  function close() {
+    if (pushed.current) history.back()
+    else go(inboxPath(filter), { replace: true })
+    pushed.current = false
+    setOpened(false)
+    focusList()
+  }
+
+  function clear() {
+    setSelection(NONE)
+  }
+
+  /** Selects or unselects; `range` selects from the last one up to it. */
+  function select(id: string, range: boolean) {
+    setSelection(({ ids, anchor }) => {
+      const next = new Set(ids)
+      const from = range && anchor !== null ? rows.positionOf(anchor) : -1
+      if (from === -1) {
+        if (!next.delete(id)) next.add(id)
+      } else {
+        const to = rows.positionOf(id)
+        const between = rows.ids().slice(Math.min(from, to), Math.max(from, to) + 1)
+        for (const it of between) next.add(it)
+      }
+      return { ids: next, anchor: id, whole: false }
+    })
+  }
+
+  // The URL is the truth for what is open: the button Back closes it.
+  useEffect(() => {
+    if (item === null) return setOpened(false)
+    setCurrent(item)
+    setOpened(true)
+  }, [item])
+  // A filter begins a list of its own.
+  const first = useRef(true)
+  useEffect(() => {
+    if (!first.current) {
+      setCurrent(item)
+      setSelection(NONE)
+    }
+    first.current = false
+  }, [filter])
+  useEffect(() => {
+    if (current === null || match !== undefined || list.loading) return
+    void list.byId([current]).then(([it]) => setOutside(it ?? null))
+  }, [current, match === undefined, list.loading])
+  useEffect(() => {
+    if (current === null) return
+    return runAfter(READ_MS, () => {
+      const seen = opened || matchMedia(BESIDE).matches
+      if (seen && rows.get(current)?.state === 'unread' && document.visibilityState === 'visible')
+        void triage.act([current], { state: 'read' }, true)
+    })
+  }, [current, opened, found === undefined])
+
+  return {
+    current,
+    match,
+    opened,
+    selected: selection.ids,
+    whole: selection.whole,
+    reveal,
+    clear,
+    select,
+    chooseWhole: () => setSelection((it) => ({ ...it, whole: true })),
+    /** A click on a row. */
+    choose(id: string, { shift, toggle }: { shift: boolean; toggle: boolean }) {
+      if (shift || toggle) return select(id, shift)
+      open(id)
+    },
+    toTop() {
+      setReveal((it) => ({ at: 0, request: it.request + 1 }))
+      setCurrent(rows.idAt(0) ?? null)
+    },
+    /** Moves off matches that an action takes out of the list, to the next one that stays. */
+    leaving(ids: readonly string[], { state }: Change) {
+      const going = new Set(
+        ids.filter((id) => {
+          const before = rows.get(id)?.state
+          return state !== undefined && before !== undefined && leavesList(filter, before, state)
+        }),
+      )
+      if (selection.ids.size > 0) clear()
+      if (current === null || !going.has(current)) return
+      const at = position()
+      const all = rows.ids()
+      const stays = (id: string) => !going.has(id)
+      const next = all.slice(at + 1).find(stays) ?? all.slice(0, at).findLast(stays) ?? null
+      setCurrent(next)
+      if (opened) go(inboxPath(filter, next), { replace: true })
+    },
+    perform(act: KeyAct) {
+      switch (act) {
+        case 'next':
+          return moveTo(position() + 1)
+        case 'previous':
+          return moveTo(position() - 1)
+        case 'first':
+          return moveTo(0)
+        case 'last':
+          return moveTo(rows.size() - 1)
+        case 'page_down':
+          return moveTo(position() + PAGE_ROWS)
+        case 'page_up':
+          return moveTo(position() - PAGE_ROWS)
+        case 'open':
+          if (current === null) return moveTo(0)
+          open(current)
+          return focusReader()
+        case 'back':
+          if (selection.ids.size > 0) return clear()
+          return opened || isInReader() ? close() : undefined
+        case 'select':
+          return current === null ? undefined : select(current, false)
+        case 'select_range':
+          return current === null ? undefined : select(current, true)
+        case 'select_all':
+          return setSelection({ ids: new Set(rows.ids()), anchor: null, whole: false })
+        default:
+          return undefined
+      }
+    },
+  }
+}
+
+const isInReader = (): boolean => document.activeElement?.closest('.reader') != null
+const focusList = (): void =>
+  document.querySelector<HTMLElement>('.inbox-list')?.focus({ preventScroll: true })
+
+/** Focuses the text after the next render, which shows it. */
+const focusReader = (): void =>
+  void requestAnimationFrame(() =>
+    document.querySelector<HTMLElement>('.reader-scroll')?.focus({ preventScroll: true }),
+  )

@@ -1,0 +1,135 @@
+import { useRef } from 'preact/hooks'
+
+import { notify } from '../../../components/base/toast.tsx'
+import { type Failure, postJson } from '../../../lib/api.ts'
+import { many } from '../../../lib/format.ts'
+import { type InboxFilter, leavesList, toBody } from './filter.ts'
+import type { Removed } from './rows.ts'
+import type { Change, FilterBody, Match, Updated } from './types.ts'
+import type { MatchList } from './use-matches.ts'
+
+const IDS_MAX = 500
+/** Calls of one action on all matches of a filter, 5000 rows each. */
+const CALLS_MAX = 40
+/** Actions that can be undone with the key, newest last. */
+const UNDO_MAX = 50
+
+type Done = { action_ids: string[]; ids: string[]; removed: Removed[] }
+
+/** Actions on matches, each of which can be undone. */
+export type Triage = {
+  /** Changes matches, at once on the page. `quiet`: without a confirmation and an undo. */
+  act: (ids: readonly string[], set: Change, quiet?: boolean) => Promise<void>
+  /** Changes every match of the filter. */
+  actOnAll: (set: Change) => Promise<void>
+  /** Takes the last action back. */
+  undo: () => Promise<void>
+}
+
+type Options = {
+  base: string
+  filter: InboxFilter
+  list: MatchList
+  /** Receives ids that leave the list, or come back. */
+  taken: Set<string>
+  now: () => number
+  recount: () => void
+}
+
+/** Confirmation of an action on `n` matches. */
+function confirmation(set: Change, n: number): string {
+  const matches = many(n, 'match', 'matches')
+  if (set.state === 'dismissed') return `Dismissed ${matches}.`
+  if (set.state === 'answered') return `Marked ${matches} as answered.`
+  if (set.state !== undefined) return `Marked ${matches} as ${set.state}.`
+  if (set.starred !== undefined) return `${set.starred ? 'Starred' : 'Unstarred'} ${matches}.`
+  return set.label === null ? `Removed the label of ${matches}.` : `Labelled ${matches} ${set.label ?? ''}.`
+}
+
+const refusal = ({ message }: Failure): string => `Not changed: ${message}`
+
+/** Provides the actions of the page. */
+export function useTriage({ base, filter, list, taken, now, recount }: Options): Triage {
+  const done = useRef<Done[]>([])
+  const { rows } = list
+
+  function record(entry: Done, text: string) {
+    if (entry.action_ids.length === 0) return
+    done.current = [...done.current, entry].slice(-UNDO_MAX)
+    notify(text, { label: 'Undo', key: 'z', run: () => void undo() })
+  }
+
+  async function act(ids: readonly string[], set: Change, quiet = false) {
+    const before = ids.flatMap((id) => rows.get(id) ?? [])
+    const { state } = set
+    const leaving = before.filter(
+      (it) => state !== undefined && !quiet && leavesList(filter, it.state, state),
+    )
+    rows.replace(before.map((it): Match => ({ ...it, ...set })))
+    const removed = rows.remove(new Set(leaving.map(({ id }) => id)))
+    for (const { id } of removed) taken.add(id)
+    list.changed()
+    const action_ids: string[] = []
+    let changed = 0
+    for (let at = 0; at < ids.length; at += IDS_MAX) {
+      const answer = await postJson<Updated>(`${base}/update`, {
+        ids: ids.slice(at, at + IDS_MAX),
+        set,
+      })
+      if (!answer.ok) {
+        rows.restore(removed)
+        rows.replace(before)
+        for (const { id } of removed) taken.delete(id)
+        list.changed()
+        if (!quiet) notify(refusal(answer.failure))
+        return
+      }
+      changed += answer.value.changed
+      if (answer.value.action_id !== null) action_ids.push(answer.value.action_id)
+    }
+    recount()
+    if (!quiet) record({ action_ids, ids: [...ids], removed }, confirmation(set, changed))
+  }
+
+  async function actOnAll(set: Change) {
+    const { text: _, ...body }: FilterBody = toBody(filter, now())
+    const action_ids: string[] = []
+    let changed = 0
+    let cursor: string | null = null
+    for (let call = 0; call < CALLS_MAX; call++) {
+      const after: { cursor?: string } = cursor === null ? {} : { cursor }
+      const answer = await postJson<Updated>(`${base}/update`, { filter: body, set, ...after })
+      if (!answer.ok) {
+        notify(refusal(answer.failure))
+        break
+      }
+      changed += answer.value.changed
+      if (answer.value.action_id !== null) action_ids.push(answer.value.action_id)
+      cursor = answer.value.next_cursor
+      if (!answer.value.has_more) break
+    }
+    recount()
+    record({ action_ids, ids: [], removed: [] }, confirmation(set, changed))
+    list.reload()
+  }
+
+  async function undo() {
+    const last = done.current.pop()
+    if (last === undefined) return notify('Nothing to undo.')
+    let restored = 0
+    for (const action_id of last.action_ids.toReversed()) {
+      const answer = await postJson<{ restored: number }>(`${base}/undo`, { action_id })
+      if (!answer.ok) return notify(`Not undone: ${answer.failure.message}`)
+      restored += answer.value.restored
+    }
+    recount()
+    notify(`Undone for ${many(restored, 'match', 'matches')}.`)
+    if (last.ids.length === 0) return list.reload()
+    for (const { id } of last.removed) taken.delete(id)
+    rows.restore(last.removed)
+    rows.replace(await list.byId(last.ids))
+    list.changed()
+  }
+
+  return { act, actOnAll, undo }
+}
