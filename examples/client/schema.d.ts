@@ -1729,6 +1729,66 @@ export interface paths {
     patch?: never
     trace?: never
   }
+  '/forum/archive/search': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * Search past items, newest first
+     * @description Finds past items by the grammar of monitors. Use it to look back, and to try words before you watch them. The grammar of monitors, and the same matches: those of your monitors, or with [archive] keep = "feeds" all items of their feeds. Deleted items are not found. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     */
+    get: operations['searchArchive']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
+  '/forum/archive/export': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * Export past items as NDJSON or CSV
+     * @description Sends all past items that match as a file. Use it for analyses elsewhere, and before items expire. All items that the search would find, newest first, as fast as the client reads. One export of a customer at a time. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     */
+    get: operations['exportArchive']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
+  '/forum/archive': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * State of the archive
+     * @description Reports the age and the size of the archive. Use it to know how far back a search can reach. Settings, size, and the age of its oldest and newest items, of all customers. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     */
+    get: operations['archiveState']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
   '/forum/monitor/preview': {
     parameters: {
       query?: never
@@ -27954,6 +28014,606 @@ export interface operations {
            * @example {
            *       "error": "overloaded",
            *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
+  searchArchive: {
+    parameters: {
+      query?: {
+        /** @description A phrase, or a boolean query as in a filter_spec: ("rate limit" OR throttl*) AND -hiring. */
+        q?: string
+        /** @description A filter_spec of a monitor as JSON text. Without source and kind it covers all of them; a field of the query must not be in it too. */
+        filter_spec?: string
+        /** @description Only items created at this time or later. */
+        from?: string
+        /** @description Only items created before this time. */
+        to?: string
+        /** @description Names of sources, separated by commas; absent: all. */
+        source?: string
+        /** @description Names, separated by commas. */
+        subforum?: string
+        /** @description Names, separated by commas. */
+        author?: string
+        /** @description Kind of items; absent: both. */
+        kind?: 'post' | 'comment' | 'both'
+        /** @description Minimum score when the item was last read. */
+        min_score?: number
+        /** @description The order of the rows. */
+        sort?: 'newest'
+        /** @description The after of the last answer, unchanged; absent: the first page. */
+        after?: string
+        /** @description Maximum number of rows. */
+        limit?: number
+      }
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "items": [
+           *         {
+           *           "id": "1abcde",
+           *           "name": "t3_1abcde",
+           *           "title": "Which grinder would you buy?",
+           *           "author": "example_user",
+           *           "subforum": "coffee",
+           *           "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "upvotes": 42,
+           *           "comments": 1,
+           *           "created": "2026-01-31T11:58:00.000Z",
+           *           "created_utc": 1769860680,
+           *           "text": "Mine broke after ten years. I am looking for one for espresso.",
+           *           "link_url": null,
+           *           "upvote_ratio": 0.97,
+           *           "over_18": false,
+           *           "spoiler": false,
+           *           "contest_mode": false,
+           *           "locked": false,
+           *           "stickied": false,
+           *           "is_self": true,
+           *           "is_video": false,
+           *           "is_crosspost": false,
+           *           "crosspost_origin": null,
+           *           "flair": "Gear",
+           *           "domain": "self.coffee",
+           *           "media_kind": null,
+           *           "thumbnail_url": null,
+           *           "edited": false,
+           *           "author_info": {
+           *             "fullname": "t2_1abcd",
+           *             "flair": null,
+           *             "premium": false
+           *           },
+           *           "kind": "post",
+           *           "enrichment": {
+           *             "relevance": {
+           *               "score": 0.5,
+           *               "matched_terms": [
+           *                 "grinder"
+           *               ],
+           *               "considered_terms": 2,
+           *               "method": "keyword_match_heuristic"
+           *             },
+           *             "sentiment": {
+           *               "polarity": -0.47,
+           *               "label": "negative",
+           *               "positive_terms": [],
+           *               "negative_terms": [
+           *                 "broke after"
+           *               ],
+           *               "method": "lexicon_heuristic"
+           *             },
+           *             "intent": {
+           *               "tag": "recommendation_request",
+           *               "method": "rule_based_heuristic"
+           *             }
+           *           },
+           *           "archived": {
+           *             "first_seen": "2026-01-31T11:58:38.000Z",
+           *             "last_seen": "2026-01-31T11:58:43.000Z",
+           *             "versions": 0,
+           *             "monitor_ids": [
+           *               "mon_0199a000-0000-7000-8000-000000000001"
+           *             ]
+           *           }
+           *         }
+           *       ],
+           *       "after": "7258118400",
+           *       "scanned": 3,
+           *       "scanned_until": null
+           *     }
+           */
+          'application/json': {
+            /** @description Newest first, each as delivered to a webhook. */
+            items: ({
+              /** @description Facts of the archive about the item. */
+              archived: {
+                /**
+                 * Format: date-time
+                 * @description Time at which it was first seen.
+                 */
+                first_seen: string
+                /**
+                 * Format: date-time
+                 * @description Time of its last reading, which score and text are of.
+                 */
+                last_seen: string
+                /**
+                 * Format: int64
+                 * @description Former texts that are kept.
+                 */
+                versions: number
+                /** @description Your monitors that matched it. */
+                monitor_ids: string[]
+              }
+            } & {
+              [key: string]: unknown
+            })[]
+            /** @description Cursor of the next page; null at the end. */
+            after: string | null
+            /**
+             * Format: int64
+             * @description Items that were tested.
+             */
+            scanned: number
+            /** @description Time ran out: everything created after this was tested, and after goes on. Null: the page is full, or the end. */
+            scanned_until: string | null
+          }
+        }
+      }
+      /** @description INVALID_REQUEST */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "q is required",
+           *       "code": "INVALID_REQUEST"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description NOT_FOUND */
+      404: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_FOUND",
+           *       "code": "NOT_FOUND"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description storage_unavailable, overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "storage_unavailable",
+           *       "code": "storage_unavailable"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
+  exportArchive: {
+    parameters: {
+      query?: {
+        /** @description A phrase, or a boolean query as in a filter_spec: ("rate limit" OR throttl*) AND -hiring. */
+        q?: string
+        /** @description A filter_spec of a monitor as JSON text. Without source and kind it covers all of them; a field of the query must not be in it too. */
+        filter_spec?: string
+        /** @description Only items created at this time or later. */
+        from?: string
+        /** @description Only items created before this time. */
+        to?: string
+        /** @description Names of sources, separated by commas; absent: all. */
+        source?: string
+        /** @description Names, separated by commas. */
+        subforum?: string
+        /** @description Names, separated by commas. */
+        author?: string
+        /** @description Kind of items; absent: both. */
+        kind?: 'post' | 'comment' | 'both'
+        /** @description Minimum score when the item was last read. */
+        min_score?: number
+        /** @description NDJSON or CSV (RFC 4180). */
+        format?: 'ndjson' | 'csv'
+      }
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description The items. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          'application/x-ndjson': string
+          'text/csv': string
+        }
+      }
+      /** @description INVALID_REQUEST */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "q is required",
+           *       "code": "INVALID_REQUEST"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description NOT_FOUND */
+      404: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_FOUND",
+           *       "code": "NOT_FOUND"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description storage_unavailable, overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "storage_unavailable",
+           *       "code": "storage_unavailable"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
+  archiveState: {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "keep": "matches",
+           *       "days": 90,
+           *       "max_size_mb": 2048,
+           *       "items": 18240,
+           *       "bytes": 36700160,
+           *       "oldest": "2025-11-02T11:56:00.000Z",
+           *       "newest": "2026-01-31T11:56:00.000Z",
+           *       "queued": 0
+           *     }
+           */
+          'application/json': {
+            /**
+             * @description Items that are kept: matches, all of watched feeds, or no new ones.
+             * @enum {string}
+             */
+            keep: 'matches' | 'feeds' | 'nothing'
+            /**
+             * Format: int64
+             * @description Days after its creation for which an item is kept.
+             */
+            days: number
+            /**
+             * Format: int64
+             * @description Size in MiB above which the oldest items leave.
+             */
+            max_size_mb: number
+            /**
+             * Format: int64
+             * @description Number of archived items.
+             */
+            items: number
+            /**
+             * Format: int64
+             * @description Their size with the index.
+             */
+            bytes: number
+            /** @description Creation of the oldest item. */
+            oldest: string | null
+            /** @description Creation of the newest item. */
+            newest: string | null
+            /**
+             * Format: int64
+             * @description Items that are not searchable yet.
+             */
+            queued: number
+          }
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description storage_unavailable, overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "storage_unavailable",
+           *       "code": "storage_unavailable"
            *     }
            */
           'application/json': components['schemas']['Error']

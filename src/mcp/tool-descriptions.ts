@@ -134,6 +134,12 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<string, ToolDescription>> = {
   monitor_items: localRead(
     `Matches of a monitor, oldest first, for use without a webhook. Pass \`after\` of the response to continue. ${FREE}`,
   ),
+  search_archive: localRead(
+    `Searches past items that the customer's monitors matched, newest first, with the grammar of monitors (q, filter_spec), by time, place, author and score. ${PAGES} While scanned_until is set, time ran out before the page was full: pass after to go on. ${FREE}`,
+  ),
+  archive_state: localRead(
+    `What the archive keeps, for how long, and how many items it has. ${FREE}`,
+  ),
   monitor_preview: localRead(
     `Tries a filter_spec on its current feeds: matches, counts per term, estimated matches a day. With item_id it explains why that item does or does not match. Creates and delivers nothing. ${FREE}`,
   ),

@@ -92,7 +92,7 @@ function wordsOf({ paths }: z.infer<typeof documentShape>): Naming {
 }
 
 /** Routes that are not tools, each with its reason. */
-function isExcluded({ api, monitor }: Naming, method: string, path: string): boolean {
+function isExcluded({ api, monitor, platform }: Naming, method: string, path: string): boolean {
   const key = `${method} ${path}`
   return (
     // Aliases of other routes.
@@ -107,6 +107,7 @@ function isExcluded({ api, monitor }: Naming, method: string, path: string): boo
     // Endless or non-JSON responses; monitor_items returns the same data.
     path === `${monitor}/stream` ||
     path === `${monitor}/feed/{token}` ||
+    path === `/${platform}/archive/export` ||
     // Each write has its own draft tool, and approval is left to a person.
     key === 'POST /drafts' ||
     key === 'POST /drafts/{id}/approve'

@@ -2,6 +2,7 @@ import type { AnyElysia } from 'elysia'
 
 import type { Pool } from '../accounts/pool.ts'
 import { feedback } from '../api/account/feedback.ts'
+import { archiveRoutes } from '../api/archive/routes.ts'
 import type { RouteContext } from '../api/context.ts'
 import { createDraftExecutor, type DraftExecutor } from '../api/drafts/executor.ts'
 import { drafts, operatorDrafts } from '../api/drafts/routes.ts'
@@ -344,6 +345,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
         sources: parts.sources,
       }),
     }),
+    ...archiveRoutes(route_context, { db, archive: parts.archive, patterns: parts.patterns }),
     ...preview(route_context, preview_deps),
     ...why(route_context, { ...preview_deps, db, instance_id, freshness_ms }),
   ]

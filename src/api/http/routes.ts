@@ -112,6 +112,12 @@ export const inboxPaths = ({ platform }: Naming): readonly [string, string] => [
 export const atInboxPaths = <T>(words: Naming, group: (place: string) => T): T[] =>
   inboxPaths(words).map((place) => group(place))
 
+/** Both path prefixes of the archive; the document lists the first. */
+export const archivePaths = ({ platform, api }: Naming): readonly [string, string] => [
+  `/${platform}/archive`,
+  `${api}/archive`,
+]
+
 /** Creates a group for each path prefix of monitoring. */
 export const atBothPaths = <T>(words: Naming, group: (place: string) => T): T[] =>
   monitorPaths(words).map((place) => group(place))
@@ -182,7 +188,9 @@ const FEATURES: readonly (readonly [string, Feature])[] = [
   ['/profile', 'profile'],
 ]
 
-const under = (path: string, place: string) => path === place || path.startsWith(`${place}/`)
+/** True for a path and those below it. */
+export const isUnderPath = (path: string, place: string): boolean =>
+  path === place || path.startsWith(`${place}/`)
 
 /** Path of the calls of one source; '' : of all of them. */
 export const sourcePath = ({ api }: Naming, source: string): string =>
@@ -190,40 +198,44 @@ export const sourcePath = ({ api }: Naming, source: string): string =>
 
 /** Policy of a route by its path alone, so that no route lacks one. Unknown paths need a key. */
 export function policyOf(words: Naming, method: string, path: string): Policy {
-  if (under(path, '/health')) return { ...OPEN, limit: 'health' }
-  if (OPEN_PATHS.some((place) => under(path, place))) return OPEN
+  if (isUnderPath(path, '/health')) return { ...OPEN, limit: 'health' }
+  if (OPEN_PATHS.some((place) => isUnderPath(path, place))) return OPEN
   // A browser sends no key; these routes authenticate by the cookie themselves.
   if (path === '/dashboard/session' && method === 'POST') return { ...OPEN, limit: 'sign_in' }
-  if (SIGNED_IN_PATHS.some((place) => under(path, place))) return { ...OPEN, limit: 'signed_in' }
-  if (under(path, '/dashboard')) return OPEN
-  if (under(path, '/operator')) return { ...CLOSED, operator: true }
+  if (SIGNED_IN_PATHS.some((place) => isUnderPath(path, place)))
+    return { ...OPEN, limit: 'signed_in' }
+  if (isUnderPath(path, '/dashboard')) return OPEN
+  if (isUnderPath(path, '/operator')) return { ...CLOSED, operator: true }
   for (const place of monitorPaths(words)) {
     // A feed reader sends no header: the address of the feed is the key.
     if (path === `${place}/feed/:token`) return { ...OPEN, limit: 'feeds' }
     if (path === `${place}/webhook/test`)
       return { ...CLOSED, scope: 'monitor', limit: 'webhook_test' }
-    if (under(path, place)) return { ...CLOSED, scope: 'monitor' }
+    if (isUnderPath(path, place)) return { ...CLOSED, scope: 'monitor' }
   }
-  if (inboxPaths(words).some((place) => under(path, place)))
+  if (inboxPaths(words).some((place) => isUnderPath(path, place)))
     return { ...CLOSED, scope: 'monitor', limit: 'inbox' }
-  if (under(path, words.api)) {
+  if (archivePaths(words).some((place) => isUnderPath(path, place)))
+    return { ...CLOSED, scope: 'monitor' }
+  if (isUnderPath(path, words.api)) {
     if (path === sourcePath(words, '')) return { ...CLOSED, scope: 'read' }
     // A call of a source has the conditions of the same call of `main`.
     const [, below] = /^\/[^/]+(\/.+)$/.exec(path.slice(sourcePath(words, '').length)) ?? []
-    if (under(path, sourcePath(words, '')))
+    if (isUnderPath(path, sourcePath(words, '')))
       return below === undefined ? CLOSED : policyOf(words, method, words.api + below)
     const reads = method === 'GET' || path === `${words.api}/comments/verify`
     if (reads) return { ...CLOSED, scope: 'read', limit: 'reads' }
-    const [, feature = null] = FEATURES.find(([place]) => under(path, words.api + place)) ?? []
+    const [, feature = null] =
+      FEATURES.find(([place]) => isUnderPath(path, words.api + place)) ?? []
     const is_upload = UPLOADS.some((place) => path === words.api + place)
     return { ...CLOSED, scope: 'write', feature, limit: is_upload ? 'uploads' : 'writes' }
   }
   // A key with the scope `write` may propose a write; every key of the customer may list proposals.
-  if (under(path, '/drafts')) return { ...CLOSED, scope: method === 'GET' ? null : 'write' }
+  if (isUnderPath(path, '/drafts')) return { ...CLOSED, scope: method === 'GET' ? null : 'write' }
   if (path === '/mcp') return { ...CLOSED, limit: 'mcp' }
   if (path === '/account/usage' || path === '/account/activity')
     return { ...CLOSED, limit: 'dashboard' }
-  if (under(path, '/account')) return { ...CLOSED, limit: 'account' }
-  if (under(path, '/feedback')) return { ...CLOSED, limit: 'feedback' }
+  if (isUnderPath(path, '/account')) return { ...CLOSED, limit: 'account' }
+  if (isUnderPath(path, '/feedback')) return { ...CLOSED, limit: 'feedback' }
   return CLOSED
 }

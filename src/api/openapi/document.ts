@@ -5,7 +5,15 @@ import { isObject } from '../../core/base/object.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import { bodyMax } from '../http/body.ts'
 import { schemaOf } from '../http/fields.ts'
-import { inboxPaths, monitorPaths, type Policy, policyOf, sourcePath } from '../http/routes.ts'
+import {
+  archivePaths,
+  inboxPaths,
+  isUnderPath,
+  monitorPaths,
+  type Policy,
+  policyOf,
+  sourcePath,
+} from '../http/routes.ts'
 import { sessionDocs } from '../http/session.ts'
 import { answerHeaders, errorSchema, HEADERS, refusals } from './errors.ts'
 import { exampleAnswers, exampleBodies } from './examples.ts'
@@ -79,6 +87,8 @@ const TAGS: Readonly<Record<string, string>> = {
     'Monitors of new content, their targets, and the outcome of each delivery. Every path of this group also answers at the same path under `/api`.',
   Inbox:
     'Matches of all monitors to read, decide and answer. Every path of this group also answers at the same path under `/api`.',
+  Archive:
+    'Search and export of the items that monitors have matched. Every path of this group also answers at the same path under `/api`.',
   Feedback: 'Feedback to the operator, and its answers.',
 }
 
@@ -192,14 +202,14 @@ export function openApiDocument({
 }): Json {
   const paths: Record<string, Json> = {}
   const tags = new Set<string>()
-  const other_places = [monitorPaths(words)[1], inboxPaths(words)[1]]
+  const other_places = [monitorPaths(words)[1], inboxPaths(words)[1], archivePaths(words)[1]]
   const examples = { bodies: exampleBodies(words), answers: exampleAnswers(words) }
   const texts = operationTexts(words)
   for (const { method, path, hooks } of routes) {
     const { detail = {}, ...schemas } = hooks_shape.parse(hooks ?? {})
     if (detail.hide === true || !METHODS.includes(method)) continue
     // An operation is described once: a second path with the same operation would repeat its operationId.
-    if (other_places.some((it) => path === it || path.startsWith(`${it}/`))) continue
+    if (other_places.some((it) => isUnderPath(path, it))) continue
     // Calls of a source are documented by the parameter `source`.
     if (path.startsWith(`${sourcePath(words, '')}/`)) continue
     for (const tag of detail.tags ?? []) tags.add(tag)

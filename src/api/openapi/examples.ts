@@ -1,6 +1,6 @@
 import { type Naming, toWire } from '../../core/forum/naming.ts'
 import { exampleRows, IDS } from './example-rows.ts'
-import { exampleMonitoring, EXAMPLES_OF_ACCOUNT } from './monitoring-examples.ts'
+import { exampleArchive, exampleMonitoring, EXAMPLES_OF_ACCOUNT } from './monitoring-examples.ts'
 
 /** Example answers of reads, by method and path below the API's prefix. */
 function exampleReads(words: Naming): Readonly<Record<string, unknown>> {
@@ -119,6 +119,7 @@ const { monitor: MONITOR, webhook: WEBHOOK } = IDS
 export const exampleAnswers = (words: Naming): Readonly<Record<string, unknown>> => ({
   ...prefixRoutes(words.api, exampleReads(words)),
   ...prefixRoutes(words.monitor, exampleMonitoring(words)),
+  ...prefixRoutes(`/${words.platform}/archive`, exampleArchive(words)),
   ...EXAMPLES_OF_ACCOUNT,
 })
 

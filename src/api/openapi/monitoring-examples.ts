@@ -391,3 +391,32 @@ export const EXAMPLES_OF_ACCOUNT: Readonly<Record<string, unknown>> = {
   'GET /feedback': { feedback: [FEEDBACK], ...PAGING },
   'GET /feedback/:id': FEEDBACK,
 }
+
+/** Example answers of the archive, by method and path below its prefix. */
+export function exampleArchive(words: Naming): Readonly<Record<string, unknown>> {
+  const { match } = exampleRows(words)
+  const archived = {
+    first_seen: MATCHED_AT,
+    last_seen: DELIVERED_AT,
+    versions: 0,
+    monitor_ids: [IDS.monitor],
+  }
+  return {
+    'GET /search': {
+      items: [{ ...match, archived }],
+      after: '7258118400',
+      scanned: 3,
+      scanned_until: null,
+    },
+    'GET ': {
+      keep: 'matches',
+      days: 90,
+      max_size_mb: 2048,
+      items: 18_240,
+      bytes: 36_700_160,
+      oldest: '2025-11-02T11:56:00.000Z',
+      newest: CREATED_AT,
+      queued: 0,
+    },
+  }
+}

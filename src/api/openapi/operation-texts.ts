@@ -326,6 +326,22 @@ const MONITORING: Texts = {
   ],
 }
 
+/** The archive, below its prefix. */
+const ARCHIVE: Texts = {
+  'GET /search': [
+    'ArchivePage',
+    'Finds past items by the grammar of monitors. Use it to look back, and to try words before you watch them.',
+  ],
+  'GET /export': [
+    'ArchiveExport',
+    'Sends all past items that match as a file. Use it for analyses elsewhere, and before items expire.',
+  ],
+  'GET ': [
+    'ArchiveState',
+    'Reports the age and the size of the archive. Use it to know how far back a search can reach.',
+  ],
+}
+
 const under = (prefix: string, texts: Texts, words: Naming): [string, OperationText][] =>
   Object.entries(texts).map(([route, text]) => {
     const [method, path = ''] = route.split(' ')
@@ -338,4 +354,5 @@ export const operationTexts = (words: Naming): ReadonlyMap<string, OperationText
     ...under('', SERVICE, words),
     ...under(words.api, PLATFORM, words),
     ...under(words.monitor, MONITORING, words),
+    ...under(`/${words.platform}/archive`, ARCHIVE, words),
   ])

@@ -7,7 +7,7 @@ import { MAIN } from '../../core/forum/items.ts'
 import { hasMainSource, type Naming, sourceNames } from '../../core/forum/naming.ts'
 import type { RouteContext } from '../context.ts'
 import { notSupported } from '../http/errors.ts'
-import { sourcePath } from '../http/routes.ts'
+import { archivePaths, isUnderPath, sourcePath } from '../http/routes.ts'
 import { answers } from '../openapi/route-docs.ts'
 
 const sourceShape = z.object({
@@ -74,6 +74,8 @@ export function forSource(
   const { pathname } = target
   const is_call = pathname.startsWith(`${words.api}/`) && request.method !== 'DELETE'
   const sources = sourcePath(words, '')
+  // The archive holds items of all sources.
+  if (archivePaths(words).some((place) => isUnderPath(pathname, place))) return null
   if (!is_call || pathname === sources || pathname.startsWith(`${sources}/`)) return null
   if (named !== null && !names.includes(named) && !(named === MAIN && hasMainSource(words)))
     throw invalid(

@@ -173,6 +173,19 @@ export function parseFilterSpec(value: unknown, words: Naming): FilterSpec {
 }
 
 /**
+ * Parses the filter of a search in what is stored: the same fields, of any sources and kinds unless it names some, and
+ * without the rules for what can be polled.
+ *
+ * @throws {ApiError} INVALID_REQUEST naming the field
+ */
+export function parseSearchSpec(value: Record<string, unknown>, words: Naming): FilterSpec {
+  const spec = readEachField({ source: ALL_SOURCES, kind: 'both', ...value }, words)
+  checkPairs(spec, words)
+  checkPostOnly(spec)
+  return spec
+}
+
+/**
  * Reads all fields. After an invalid one the rest is read without it, so that one error names every
  * invalid field. What other fields may hold depends on the sources, so their error stands alone.
  */

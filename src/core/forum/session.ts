@@ -327,7 +327,7 @@ export const TAKEN_FIELDS: readonly string[] = `
   exclude_terms search_in match fold_accents case_sensitive regex exclude_authors thread
   exclude_domains exclude_flair has_flair post_type intent sentiment language group
   group_window_s query place source scanned matched oldest error first_seen_at
-  items
+  items archived filter_spec from to format score first_seen
 `
   .trim()
   .split(/\s+/)

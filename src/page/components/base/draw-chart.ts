@@ -1,7 +1,8 @@
 import UPlot from 'uplot'
 
 /** A colour variable of the theme. */
-export type ChartTone = 'accent' | 'bad' | 'seen' | 'gap' | 'blind' | `voice-${1 | 2 | 3 | 4 | 5 | 6}`
+export type ChartTone =
+  'accent' | 'bad' | 'seen' | 'gap' | 'blind' | `voice-${1 | 2 | 3 | 4 | 5 | 6}`
 
 type Drawing = {
   times: readonly number[]

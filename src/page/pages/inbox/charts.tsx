@@ -141,7 +141,12 @@ function Figures({ stats, nameOf }: { stats: Stats; nameOf: (id: string) => stri
       <div class="charts wide-charts">
         <figure>
           <figcaption>
-            <strong>{many(mentions.total.reduce((sum, it) => sum + it, 0), 'mention')}</strong>{' '}
+            <strong>
+              {many(
+                mentions.total.reduce((sum, it) => sum + it, 0),
+                'mention',
+              )}
+            </strong>{' '}
             by monitor
           </figcaption>
           <Chart

@@ -2,8 +2,8 @@ import { useId, useState } from 'preact/hooks'
 
 import { CallDialog, Dialog, FormDialog } from '../../components/base/dialog.tsx'
 import { Checkbox, Field, LinesField } from '../../components/base/field.tsx'
-import { Time } from '../../components/base/time.tsx'
 import { EmptyState, ErrorNotice, Skeleton } from '../../components/base/notice.tsx'
+import { Time } from '../../components/base/time.tsx'
 import { notify } from '../../components/base/toast.tsx'
 import { usePaged } from '../../hooks/use-query.ts'
 import { postJson } from '../../lib/api.ts'
@@ -182,14 +182,22 @@ export function HistoryDialog({ base, own_key, undone, close }: HistoryProps) {
 }
 
 /** An action as the predicate of a sentence. */
-export function actionText({ kind, set, items }: Pick<HistoryAction, 'kind' | 'set' | 'items'>): string {
+export function actionText({
+  kind,
+  set,
+  items,
+}: Pick<HistoryAction, 'kind' | 'set' | 'items'>): string {
   const matches = many(items, 'match', 'matches')
   if (kind === 'undo') return `took back a change of ${matches}`
   if (kind === 'answered') return `answered ${matches} with a comment`
   const parts = [
-    ...(set?.state ? [set.state === 'dismissed' ? 'dismissed' : `marked as ${inWords(set.state).toLowerCase()}`] : []),
+    ...(set?.state
+      ? [set.state === 'dismissed' ? 'dismissed' : `marked as ${inWords(set.state).toLowerCase()}`]
+      : []),
     ...(set?.starred === undefined ? [] : [set.starred ? 'starred' : 'unstarred']),
-    ...(set?.label === undefined ? [] : [set.label === null ? 'removed the label of' : `labelled ${set.label}:`]),
+    ...(set?.label === undefined
+      ? []
+      : [set.label === null ? 'removed the label of' : `labelled ${set.label}:`]),
   ]
   return `${parts.join(' and ')} ${matches}`
 }

@@ -76,7 +76,13 @@ export function FilterMenu({ filter, change, monitors, sources, labels }: Filter
     <Menu icon="filter" label="Filter" marked={isNarrowed({ ...filter, q: '' })}>
       {() => (
         <div class="filter-fields">
-          <Select label="Monitor" all="all monitors" options={monitors} value={filter.monitor} change={(monitor) => change({ monitor })} />
+          <Select
+            label="Monitor"
+            all="all monitors"
+            options={monitors}
+            value={filter.monitor}
+            change={(monitor) => change({ monitor })}
+          />
           <Select
             label="Label"
             all="any label"
@@ -85,13 +91,24 @@ export function FilterMenu({ filter, change, monitors, sources, labels }: Filter
             change={(label) => change({ label })}
           />
           {sources.length > 1 && (
-            <Select label="Source" all="all sources" options={sources} value={filter.source} change={(source) => change({ source })} />
+            <Select
+              label="Source"
+              all="all sources"
+              options={sources}
+              value={filter.source}
+              change={(source) => change({ source })}
+            />
           )}
           <Typed label="Place" value={filter.place} change={(place) => change({ place })} />
           <Typed label="Author" value={filter.author} change={(author) => change({ author })} />
           <Field label="Period">
             {(attributes) => (
-              <Choice<string> {...attributes} value={filter.within} options={PERIODS} change={(within) => change({ within, from: '', to: '' })} />
+              <Choice<string>
+                {...attributes}
+                value={filter.within}
+                options={PERIODS}
+                change={(within) => change({ within, from: '', to: '' })}
+              />
             )}
           </Field>
         </div>
@@ -118,7 +135,9 @@ const Select = ({ label, all, options, value, change }: SelectProps) => (
         options={[
           ['', all],
           ...options,
-          ...(value !== '' && !options.some(([it]) => it === value) ? [[value, value] as const] : []),
+          ...(value !== '' && !options.some(([it]) => it === value)
+            ? [[value, value] as const]
+            : []),
         ]}
         change={change}
       />
@@ -138,7 +157,14 @@ function Typed({ label, value, change }: Pick<SelectProps, 'label' | 'value' | '
       }}
       onFocusOut={() => typed.trim() !== value && change(typed.trim())}
     >
-      <TextField label={label} value={typed} maxLength={100} autocapitalize="none" spellcheck={false} change={setTyped} />
+      <TextField
+        label={label}
+        value={typed}
+        maxLength={100}
+        autocapitalize="none"
+        spellcheck={false}
+        change={setTyped}
+      />
     </form>
   )
 }
@@ -168,7 +194,11 @@ export function Chips({ filter, change, monitorName }: ChipsProps) {
   )
 }
 
-function chipText(name: (typeof NARROWING)[number], value: string, monitorName: (id: string) => string): string {
+function chipText(
+  name: (typeof NARROWING)[number],
+  value: string,
+  monitorName: (id: string) => string,
+): string {
   switch (name) {
     case 'q':
       return `“${value}”`

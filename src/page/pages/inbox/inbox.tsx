@@ -17,7 +17,17 @@ import { MatchListView } from './list.tsx'
 import { MuteDialog } from './mute.tsx'
 import { Reader } from './reader.tsx'
 import { SelectionBar } from './selection.tsx'
-import { expectedOf, type InboxFilter, inboxPath, isNarrowed, readFilter, tabOf, toBody, toCountQuery, toQuery } from './state/filter.ts'
+import {
+  expectedOf,
+  type InboxFilter,
+  inboxPath,
+  isNarrowed,
+  readFilter,
+  tabOf,
+  toBody,
+  toCountQuery,
+  toQuery,
+} from './state/filter.ts'
 import type { KeyAct } from './state/keys.ts'
 import type { Change, Match } from './state/types.ts'
 import { useCursor } from './state/use-cursor.ts'
@@ -60,7 +70,9 @@ export function Inbox() {
   const { rows } = list
   const { match, selected, whole } = cursor
   const expected = expectedOf(filter, live.counts)
-  const length = rows.next().ended ? rows.size() : Math.max(rows.size(), expected ?? 0, rows.size() + 1)
+  const length = rows.next().ended
+    ? rows.size()
+    : Math.max(rows.size(), expected ?? 0, rows.size() + 1)
   const labels = live.counts?.labels?.map((it) => it.label) ?? []
 
   /** Ids that an action is about: the selection, or the current match. */
@@ -84,7 +96,9 @@ export function Inbox() {
 
   /** Toggles by the current match: the selection follows it. */
   const toggled: { [act in KeyAct]?: () => Change } = {
-    dismiss: () => ({ state: match?.state === 'dismissed' && selected.size === 0 ? 'read' : 'dismissed' }),
+    dismiss: () => ({
+      state: match?.state === 'dismissed' && selected.size === 0 ? 'read' : 'dismissed',
+    }),
     star: () => ({ starred: !(match?.starred ?? false) }),
     unread: () => ({ state: match?.state === 'unread' ? 'read' : 'unread' }),
     answered: () => ({ state: match?.state === 'answered' ? 'read' : 'answered' }),
@@ -107,7 +121,9 @@ export function Inbox() {
       case 'reply':
         return match?.url ? setDialog('reply') : undefined
       case 'thread':
-        return match === undefined ? undefined : setThreadRequest({ id: match.id, n: thread_request.n + 1 })
+        return match === undefined
+          ? undefined
+          : setThreadRequest({ id: match.id, n: thread_request.n + 1 })
       case 'visit':
         return match?.url ? void open(match.url, '_blank', 'noopener,noreferrer') : undefined
       default:
@@ -139,7 +155,8 @@ export function Inbox() {
     next: () => perform('next'),
     close: () => perform('back'),
   }
-  const is_empty = !list.loading && rows.size() === 0 && list.failure === null && list.paused === null
+  const is_empty =
+    !list.loading && rows.size() === 0 && list.failure === null && list.paused === null
   return (
     <PageLayout
       title="Inbox"
@@ -158,10 +175,22 @@ export function Inbox() {
             <Icon name="usage" /> <span class="wide-only">Charts</span>
             <span class="unseen phone-only">Charts</span>
           </Link>
-          <button type="button" class="plain" aria-label="History" title="History" onClick={() => setDialog('history')}>
+          <button
+            type="button"
+            class="plain"
+            aria-label="History"
+            title="History"
+            onClick={() => setDialog('history')}
+          >
             <Icon name="history" />
           </button>
-          <button type="button" class="plain wide-only" aria-label="Keys" title="Keys (?)" onClick={() => setDialog('help')}>
+          <button
+            type="button"
+            class="plain wide-only"
+            aria-label="Keys"
+            title="Keys (?)"
+            onClick={() => setDialog('help')}
+          >
             <Icon name="keyboard" />
           </button>
         </>
@@ -220,9 +249,12 @@ export function Inbox() {
           {match === undefined ? (
             <div class="reader-none">
               <Icon name="inbox" />
-              <p>{tab?.name === 'Unread' && is_empty ? 'All read.' : 'Choose a match to read it.'}</p>
+              <p>
+                {tab?.name === 'Unread' && is_empty ? 'All read.' : 'Choose a match to read it.'}
+              </p>
               <p class="quiet small-text">
-                <kbd>j</kbd> <kbd>k</kbd> move · <kbd>e</kbd> dismisses · <kbd>?</kbd> shows all keys
+                <kbd>j</kbd> <kbd>k</kbd> move · <kbd>e</kbd> dismisses · <kbd>?</kbd> shows all
+                keys
               </p>
             </div>
           ) : (
@@ -248,9 +280,7 @@ export function Inbox() {
       {dialog === 'mute' && match && (
         <MuteDialog base={base} match={match} close={() => setDialog(null)} done={() => {}} />
       )}
-      {dialog === 'reply' && match && (
-        <ReplyDialog match={match} close={() => setDialog(null)} />
-      )}
+      {dialog === 'reply' && match && <ReplyDialog match={match} close={() => setDialog(null)} />}
       {dialog === 'help' && (
         <HelpDialog
           letters={letters}
@@ -262,7 +292,12 @@ export function Inbox() {
         />
       )}
       {dialog === 'history' && (
-        <HistoryDialog base={base} own_key={key.id} undone={list.reload} close={() => setDialog(null)} />
+        <HistoryDialog
+          base={base}
+          own_key={key.id}
+          undone={list.reload}
+          close={() => setDialog(null)}
+        />
       )}
     </PageLayout>
   )
@@ -324,4 +359,3 @@ function NothingHere({ filter }: { filter: InboxFilter }) {
     </EmptyState>
   )
 }
-

@@ -138,11 +138,7 @@ export function MatchListView({
 }
 
 const LoadingRow = ({ top }: { top: number }) => (
-  <div
-    class="match-row loading"
-    role="presentation"
-    style={{ transform: `translateY(${top}px)` }}
-  >
+  <div class="match-row loading" role="presentation" style={{ transform: `translateY(${top}px)` }}>
     <span class="bone" />
     <span class="bone short" />
   </div>
@@ -252,23 +248,13 @@ class MatchRow extends Component<RowProps> {
 export const titleText = ({ title, kind, author }: Match): string =>
   title ?? `${kind === 'post' ? 'Post' : 'Comment'}${author === null ? '' : ` by ${author}`}`
 
-function Highlighted({
-  match,
-  of,
-  text,
-}: {
-  match: Match
-  of: 'title' | 'excerpt'
-  text: string
-}) {
+function Highlighted({ match, of, text }: { match: Match; of: 'title' | 'excerpt'; text: string }) {
   const marked_parts =
     of === 'title' && match.title === null ? [] : match.highlights.filter((it) => it.in === of)
   const segments = segmentsOf(text, marked_parts)
   return (
     <>
-      {segments.map(({ text: part, marked }, at) =>
-        marked ? <mark key={at}>{part}</mark> : part,
-      )}
+      {segments.map(({ text: part, marked }, at) => (marked ? <mark key={at}>{part}</mark> : part))}
     </>
   )
 }

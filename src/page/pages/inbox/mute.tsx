@@ -32,7 +32,13 @@ type Proposal = {
     complete: boolean
     removed: number
     kept: number
-    samples: { id: string; title: string | null; excerpt: string; place: string | null; author: string | null }[]
+    samples: {
+      id: string
+      title: string | null
+      excerpt: string
+      place: string | null
+      author: string | null
+    }[]
   }
 }
 
@@ -105,14 +111,20 @@ export function MuteDialog({ base, match, close, done }: MuteProps) {
         <div class="proposal" aria-live="polite" aria-busy={busy}>
           {busy && <Skeleton rows={2} label="Evaluating the edit" />}
           {!busy && proposal === null && failure === null && (
-            <p class="quiet">The edit of the filter and its effect are shown here before anything changes.</p>
+            <p class="quiet">
+              The edit of the filter and its effect are shown here before anything changes.
+            </p>
           )}
           {!busy && <ErrorNotice failure={rest} />}
           {!busy && proposal !== null && <ProposalView proposal={proposal} />}
         </div>
         <ErrorNotice failure={action.failure} />
         <div class="actions">
-          <button type="submit" class="main" disabled={busy || action.busy || !ready || proposal === null}>
+          <button
+            type="submit"
+            class="main"
+            disabled={busy || action.busy || !ready || proposal === null}
+          >
             {action.busy ? 'Changing …' : 'Change the filter'}
           </button>
           <button type="button" onClick={close}>

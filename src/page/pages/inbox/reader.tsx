@@ -112,7 +112,14 @@ function Toolbar({ match, actions }: { match: Match; actions: ReaderActions }) {
         run={actions.dismiss}
         shown
       />
-      <Tool icon="answered" label="Answered" keys="a" run={actions.answered} shown pressed={state === 'answered'} />
+      <Tool
+        icon="answered"
+        label="Answered"
+        keys="a"
+        run={actions.answered}
+        shown
+        pressed={state === 'answered'}
+      />
       <Tool icon="star" label="Star" keys="s" run={actions.star} pressed={starred} />
       <Tool
         icon="unread"
@@ -201,7 +208,13 @@ function Reasons({ match: { monitors, sentiment, intent, enrichment } }: { match
     <dl class="reasons">
       {monitors.map(({ id, name, matched_terms, removed = false }) => (
         <div key={id}>
-          <dt>{removed ? (name ?? 'A removed monitor') : <Link to={dashboardPath('monitors', id)}>{name ?? 'Unnamed monitor'}</Link>}</dt>
+          <dt>
+            {removed ? (
+              (name ?? 'A removed monitor')
+            ) : (
+              <Link to={dashboardPath('monitors', id)}>{name ?? 'Unnamed monitor'}</Link>
+            )}
+          </dt>
           <dd>
             {matched_terms.length === 0 ? (
               <span class="quiet">matched by its conditions</span>

@@ -63,7 +63,9 @@ export function readFilter(query: URLSearchParams): InboxFilter {
 export function inboxPath(filter: Partial<InboxFilter> = {}, item: string | null = null): string {
   const full = { ...readFilter(new URLSearchParams()), ...filter }
   const plain = full.starred === '' ? 'unread' : ANY
-  const given = NAMES.filter((name) => full[name] !== '' && !(name === 'state' && full.state === plain))
+  const given = NAMES.filter(
+    (name) => full[name] !== '' && !(name === 'state' && full.state === plain),
+  )
   const query = new URLSearchParams(given.map((name) => [name, full[name]]))
   if (item !== null) query.set('item', item)
   const text = query.toString()
@@ -71,7 +73,17 @@ export function inboxPath(filter: Partial<InboxFilter> = {}, item: string | null
 }
 
 /** Names of the filters that narrow a tab. */
-export const NARROWING = ['q', 'monitor', 'label', 'source', 'place', 'author', 'within', 'from', 'to'] as const
+export const NARROWING = [
+  'q',
+  'monitor',
+  'label',
+  'source',
+  'place',
+  'author',
+  'within',
+  'from',
+  'to',
+] as const
 
 /** True if a filter narrows its tab. */
 export const isNarrowed = (filter: InboxFilter): boolean =>
@@ -133,7 +145,11 @@ export const toCountQuery = ({ state: _, starred: __, text: ___, ...rest }: Filt
  * True if a match leaves the list at once when it changes to `state`: it was decided. One that was only read or lost its
  * star stays until the list is loaded again, so that nothing moves under the reader.
  */
-export function leavesList({ state: states }: InboxFilter, before: MatchState, state: MatchState): boolean {
+export function leavesList(
+  { state: states }: InboxFilter,
+  before: MatchState,
+  state: MatchState,
+): boolean {
   if (state === before || states === ANY || states.split(',').includes(state)) return false
   return state !== 'read' || before === 'dismissed' || before === 'answered'
 }

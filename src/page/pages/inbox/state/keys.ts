@@ -4,12 +4,36 @@ export type KeyAct = (typeof KEYS)[number]['act']
 /** The keys of the inbox, in the order of the help. `keys` are values of `KeyboardEvent.key`. */
 export const KEYS = [
   { act: 'next', keys: ['j', 'ArrowDown'], shown: ['j', '↓'], does: 'Next match', group: 'Move' },
-  { act: 'previous', keys: ['k', 'ArrowUp'], shown: ['k', '↑'], does: 'Previous match', group: 'Move' },
-  { act: 'open', keys: ['o', 'Enter'], shown: ['o', 'Enter'], does: 'Open and read', group: 'Move' },
-  { act: 'back', keys: ['Escape'], shown: ['Esc'], does: 'Back to the list, or clear the selection', group: 'Move' },
+  {
+    act: 'previous',
+    keys: ['k', 'ArrowUp'],
+    shown: ['k', '↑'],
+    does: 'Previous match',
+    group: 'Move',
+  },
+  {
+    act: 'open',
+    keys: ['o', 'Enter'],
+    shown: ['o', 'Enter'],
+    does: 'Open and read',
+    group: 'Move',
+  },
+  {
+    act: 'back',
+    keys: ['Escape'],
+    shown: ['Esc'],
+    does: 'Back to the list, or clear the selection',
+    group: 'Move',
+  },
   { act: 'first', keys: ['Home'], shown: ['Home'], does: 'First match', group: 'Move' },
   { act: 'last', keys: ['End'], shown: ['End'], does: 'Last loaded match', group: 'Move' },
-  { act: 'page_down', keys: ['PageDown'], shown: ['Page down'], does: 'A page down', group: 'Move' },
+  {
+    act: 'page_down',
+    keys: ['PageDown'],
+    shown: ['Page down'],
+    does: 'A page down',
+    group: 'Move',
+  },
   { act: 'page_up', keys: ['PageUp'], shown: ['Page up'], does: 'A page up', group: 'Move' },
   { act: 'fresh', keys: ['.'], shown: ['.'], does: 'Show new matches', group: 'Move' },
   { act: 'dismiss', keys: ['e'], shown: ['e'], does: 'Dismiss', group: 'Decide' },
@@ -20,8 +44,20 @@ export const KEYS = [
   { act: 'mute', keys: ['m'], shown: ['m'], does: 'Mute author, place or phrase', group: 'Decide' },
   { act: 'undo', keys: ['z'], shown: ['z'], does: 'Undo the last action', group: 'Decide' },
   { act: 'select', keys: ['x'], shown: ['x'], does: 'Select or unselect', group: 'Select' },
-  { act: 'select_range', keys: ['X'], shown: ['Shift + x'], does: 'Select up to here', group: 'Select' },
-  { act: 'select_all', keys: ['*'], shown: ['*'], does: 'Select all loaded matches', group: 'Select' },
+  {
+    act: 'select_range',
+    keys: ['X'],
+    shown: ['Shift + x'],
+    does: 'Select up to here',
+    group: 'Select',
+  },
+  {
+    act: 'select_all',
+    keys: ['*'],
+    shown: ['*'],
+    does: 'Select all loaded matches',
+    group: 'Select',
+  },
   { act: 'visit', keys: ['v'], shown: ['v'], does: 'Open at its source', group: 'Read' },
   { act: 'thread', keys: ['t'], shown: ['t'], does: 'Load the thread', group: 'Read' },
   { act: 'reply', keys: ['r'], shown: ['r'], does: 'Write a reply as a draft', group: 'Read' },
@@ -59,6 +95,7 @@ export function actOf(
   if (OF_LIST.includes(act) && place !== 'list') return null
   // Enter presses the focused control; arrows scroll the text that is read.
   const plain = key.length > 1
-  if (plain && act !== 'back' && place !== 'list' && !(place === 'page' && act !== 'open')) return null
+  if (plain && act !== 'back' && place !== 'list' && !(place === 'page' && act !== 'open'))
+    return null
   return !letters && !plain && act !== 'help' ? null : act
 }

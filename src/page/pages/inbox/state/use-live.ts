@@ -88,12 +88,15 @@ export function useLiveInbox({ base, query, count_query, list, taken }: Options)
 
   function take(event: InboxEvent) {
     const { list: of, count_query: narrowed } = latest.current
-    if (narrowed === '') setCounts((it) => ({ ...(it?.labels && { labels: it.labels }), ...event.counts }))
+    if (narrowed === '')
+      setCounts((it) => ({ ...(it?.labels && { labels: it.labels }), ...event.counts }))
     else recount()
     for (const id of event.new.ids) arrived.current.add(id)
     if (event.new.count > 0) void lookForFresh()
     const all = event.gone || event.changed.count > event.changed.ids.length
-    void refresh(all ? of.rows.ids().filter((id) => of.rows.get(id) !== undefined) : event.changed.ids)
+    void refresh(
+      all ? of.rows.ids().filter((id) => of.rows.get(id) !== undefined) : event.changed.ids,
+    )
   }
 
   useEffect(() => {

@@ -53,7 +53,10 @@ export function useMatches(base: string, query: string): MatchList {
     async (ids: readonly string[]): Promise<Match[]> => {
       const found: Match[] = []
       for (let at = 0; at < ids.length; at += BY_ID_MAX) {
-        const some = ids.slice(at, at + BY_ID_MAX).map(encodeURIComponent).join(',')
+        const some = ids
+          .slice(at, at + BY_ID_MAX)
+          .map(encodeURIComponent)
+          .join(',')
         const answer = await callApi<MatchPage>(`${base}?ids=${some}&limit=${BY_ID_MAX}`, {
           cached: false,
         })

@@ -43,7 +43,9 @@ function confirmation(set: Change, n: number): string {
   if (set.state === 'answered') return `Marked ${matches} as answered.`
   if (set.state !== undefined) return `Marked ${matches} as ${set.state}.`
   if (set.starred !== undefined) return `${set.starred ? 'Starred' : 'Unstarred'} ${matches}.`
-  return set.label === null ? `Removed the label of ${matches}.` : `Labelled ${matches} ${set.label ?? ''}.`
+  return set.label === null
+    ? `Removed the label of ${matches}.`
+    : `Labelled ${matches} ${set.label ?? ''}.`
 }
 
 const refusal = ({ message }: Failure): string => `Not changed: ${message}`

@@ -7,7 +7,8 @@ export type Block = { kind: 'text' | 'quote' | 'code'; parts: Part[] }
 /** Blocks of one text; the remainder follows as one paragraph. */
 const BLOCKS_MAX = 500
 
-const LINK = /\[([^\][\n]{1,300})\]\((https:\/\/[^()\s]{1,2000})\)|(https:\/\/[^\s<>"'`)\]]{1,2000})/g
+const LINK =
+  /\[([^\][\n]{1,300})\]\((https:\/\/[^()\s]{1,2000})\)|(https:\/\/[^\s<>"'`)\]]{1,2000})/g
 /** Punctuation after an address that belongs to the sentence. */
 const TRAILING = /[.,;:!?]+$/
 
@@ -26,9 +27,15 @@ export function blocksOf(text: string): Block[] {
 function blockOf(paragraph: string): Block {
   const lines = paragraph.split('\n')
   if (lines.every((it) => /^(?: {4}|\t)/.test(it)))
-    return { kind: 'code', parts: [{ text: lines.map((it) => it.replace(/^(?: {4}|\t)/, '')).join('\n'), url: null }] }
+    return {
+      kind: 'code',
+      parts: [{ text: lines.map((it) => it.replace(/^(?: {4}|\t)/, '')).join('\n'), url: null }],
+    }
   if (lines.every((it) => /^\s*(?:>|&gt;)/.test(it)))
-    return { kind: 'quote', parts: partsOf(lines.map((it) => it.replace(/^\s*(?:>|&gt;)\s?/, '')).join('\n')) }
+    return {
+      kind: 'quote',
+      parts: partsOf(lines.map((it) => it.replace(/^\s*(?:>|&gt;)\s?/, '')).join('\n')),
+    }
   return { kind: 'text', parts: partsOf(paragraph) }
 }
 
