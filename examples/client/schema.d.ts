@@ -1394,7 +1394,7 @@ export interface paths {
     }
     /**
      * Matches of a monitor, oldest first
-     * @description Returns stored matches by cursor. Use it to pull matches without a webhook, or to catch up after a failure. Fresh matches are stored for 14 days, with or without a webhook. Repeat with the after of the last answer for newer matches. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Returns stored matches by cursor. Use it to pull matches without a webhook, or to catch up after a failure. Fresh matches are stored for the days of [retention] (default: 30), with or without a webhook. Repeat with the after of the last answer for newer matches. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     get: operations['getForumMonitorItems']
     put?: never
@@ -1414,7 +1414,7 @@ export interface paths {
     }
     /**
      * Matches of all monitors as an inbox, newest first
-     * @description Each item once, with the monitors that matched it. Grouped matches appear when their bundle is sent; withheld ones do not. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
+     * @description Returns matches with excerpt, terms and state. Use it to read, search and triage what the monitors found. Each item once, with the monitors that matched it. Grouped matches appear when their bundle is sent; withheld ones do not. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
      */
     get: operations['inboxList']
     put?: never
@@ -1434,7 +1434,7 @@ export interface paths {
     }
     /**
      * Numbers of items in the inbox by state
-     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
+     * @description Counts the matches of each state. Use it for a badge, or to see if something is left. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
      */
     get: operations['inboxCounts']
     put?: never
@@ -1456,7 +1456,7 @@ export interface paths {
     put?: never
     /**
      * Change state, star or label of items, all or none
-     * @description Up to 500 items by ids, or those of a filter. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
+     * @description Marks matches as read, answered or dismissed, stars or labels them. Use it for one match or many at once. Up to 500 items by ids, or those of a filter. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
      */
     post: operations['inboxUpdate']
     delete?: never
@@ -1476,7 +1476,7 @@ export interface paths {
     put?: never
     /**
      * Undo a change of the inbox, within a day
-     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
+     * @description Restores the states before a change. Use it after a mistake; matches that were changed since stay. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
      */
     post: operations['inboxUndo']
     delete?: never
@@ -1494,7 +1494,7 @@ export interface paths {
     }
     /**
      * Changes of the inbox with the key of each, newest first
-     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
+     * @description Lists the changes with the key that made each. Use it to see who did what in a team. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
      */
     get: operations['inboxHistory']
     put?: never
@@ -1514,7 +1514,7 @@ export interface paths {
     }
     /**
      * Saved views of the inbox, by name
-     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
+     * @description Returns the saved filters. Use it to offer them for choice. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
      */
     get: operations['inboxViews']
     put?: never
@@ -1536,7 +1536,7 @@ export interface paths {
     put?: never
     /**
      * Create, rename or change a saved view of the inbox
-     * @description At most 50 a customer; names are unique, in any case. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
+     * @description Saves a filter under a name. Use it for a list that is opened again and again. At most 50 a customer; names are unique, in any case. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
      */
     post: operations['inboxViewSave']
     delete?: never
@@ -1556,7 +1556,7 @@ export interface paths {
     put?: never
     /**
      * Delete a saved view of the inbox
-     * @description Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
+     * @description Removes a saved filter. Use it for one that is not needed any more; the matches stay. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
      */
     post: operations['inboxViewDelete']
     delete?: never
@@ -1574,7 +1574,7 @@ export interface paths {
     }
     /**
      * Arrivals and changes of the inbox as server-sent events
-     * @description Each event is named inbox; its data has version, new and changed (count and ids of items, newest first, at most 100), gone (true: read the list again) and counts. Starts with what happens next, after Last-Event-ID, or after. At most one event a second. A comment is sent every 15 seconds; the stream ends after an hour, and clients reconnect. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
+     * @description Sends the ids of matches that arrive or change. Use it to keep a list current without polling. Each event is named inbox; its data has version, new and changed (count and ids of items, newest first, at most 100), gone (true: read the list again) and counts. Starts with what happens next, after Last-Event-ID, or after. At most one event a second. A comment is sent every 15 seconds; the stream ends after an hour, and clients reconnect. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
      */
     get: operations['inboxStream']
     put?: never
@@ -24701,10 +24701,11 @@ export interface operations {
         author?: string
         /** @description States of the items: one or several of unread, read, answered, dismissed, separated by commas. Default: all. */
         state?: string
+        /** @description true: only starred items; false: only those without a star. */
         starred?: boolean
-        /** @description Start of the period; absent: 30 days before its end. */
+        /** @description Only items first matched at this time or later. */
         from?: string
-        /** @description End of the period; absent: now. */
+        /** @description Only items first matched before this time. */
         to?: string
         /** @description Words that all occur in title or text, in any case. A page examines a bounded number of items. */
         text?: string
@@ -24729,6 +24730,82 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "items": [
+           *         {
+           *           "id": "t3_1abcde",
+           *           "source": "main",
+           *           "kind": "post",
+           *           "title": "Which grinder would you buy?",
+           *           "excerpt": "Mine broke after ten years. I am looking for one for espresso.",
+           *           "highlights": [
+           *             {
+           *               "in": "title",
+           *               "start": 6,
+           *               "end": 13
+           *             }
+           *           ],
+           *           "matched_terms": [
+           *             "grinder"
+           *           ],
+           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "place": "coffee",
+           *           "author": "example_user",
+           *           "score": 42,
+           *           "comments": 1,
+           *           "created": "2026-01-31T11:58:00.000Z",
+           *           "sentiment": "neutral",
+           *           "intent": "question",
+           *           "relevance": 0.5,
+           *           "enrichment": {
+           *             "relevance": {
+           *               "score": 0.5,
+           *               "matched_terms": [
+           *                 "grinder"
+           *               ],
+           *               "considered_terms": 2,
+           *               "method": "keyword_match_heuristic"
+           *             },
+           *             "sentiment": {
+           *               "label": "neutral",
+           *               "score": 0,
+           *               "method": "lexicon_heuristic"
+           *             },
+           *             "intent": {
+           *               "tag": "question",
+           *               "method": "rule_based_heuristic"
+           *             }
+           *           },
+           *           "erased": false,
+           *           "matched_at": "2026-01-31T11:58:38.000Z",
+           *           "monitors": [
+           *             {
+           *               "id": "mon_0199a000-0000-7000-8000-000000000001",
+           *               "name": "grinders",
+           *               "removed": false,
+           *               "matched_at": "2026-01-31T11:58:38.000Z",
+           *               "matched_terms": [
+           *                 "grinder"
+           *               ]
+           *             }
+           *           ],
+           *           "state": "unread",
+           *           "starred": true,
+           *           "label": "ann",
+           *           "changed": {
+           *             "at": "2026-01-31T12:04:00.000Z",
+           *             "by": {
+           *               "key_id": "key_0199a000-0000-7000-8000-000000000007",
+           *               "name": "laptop"
+           *             }
+           *           }
+           *         }
+           *       ],
+           *       "next_cursor": null,
+           *       "examined_until": null
+           *     }
+           */
           'application/json': {
             /** @description The items. */
             items: {
@@ -24763,6 +24840,7 @@ export interface operations {
                  */
                 end: number
               }[]
+              /** @description Terms of the monitors that the item contains. */
               matched_terms: string[]
               /** @description Address. */
               url: string | null
@@ -24780,6 +24858,7 @@ export interface operations {
               sentiment: string | null
               /** @description Intents of the text that match, one or several. */
               intent: string | null
+              /** @description Share of the terms that the item contains, 0 to 1; null: unknown. */
               relevance: number | null
               /** @description As it was delivered: relevance, sentiment, intent, and a verdict if there is one. */
               enrichment: {
@@ -24805,11 +24884,17 @@ export interface operations {
                  * @description Time of the match; null: none.
                  */
                 matched_at: string
+                /** @description Terms of the monitors that the item contains. */
                 matched_terms: string[]
               }[]
-              /** @enum {string} */
+              /**
+               * @description State of the item: unread, read, answered or dismissed.
+               * @enum {string}
+               */
               state: 'unread' | 'read' | 'answered' | 'dismissed'
+              /** @description True if it has a star. */
               starred: boolean
+              /** @description Label of the item; null: none. */
               label: string | null
               /** @description Last change of state, star or label; null: none. */
               changed: {
@@ -24818,6 +24903,7 @@ export interface operations {
                  * @description Time of the event.
                  */
                 at: string
+                /** @description Key that made it; null: none. */
                 by: {
                   /** @description Thumbprint of the public key (RFC 7638). */
                   key_id: string
@@ -24954,10 +25040,11 @@ export interface operations {
         author?: string
         /** @description States of the items: one or several of unread, read, answered, dismissed, separated by commas. Default: all. */
         state?: string
+        /** @description true: only starred items; false: only those without a star. */
         starred?: boolean
-        /** @description Start of the period; absent: 30 days before its end. */
+        /** @description Only items first matched at this time or later. */
         from?: string
-        /** @description End of the period; absent: now. */
+        /** @description Only items first matched before this time. */
         to?: string
       }
       header?: never
@@ -24974,17 +25061,44 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "unread": 40,
+           *       "read": 10,
+           *       "answered": 2,
+           *       "dismissed": 7,
+           *       "starred": 3,
+           *       "total": 59,
+           *       "complete": true,
+           *       "labels": [
+           *         {
+           *           "label": "ann",
+           *           "items": 4
+           *         }
+           *       ],
+           *       "version": "1042.17.3"
+           *     }
+           */
           'application/json': {
             /**
              * Format: int64
              * @description True if it was not read yet.
              */
             unread: number
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Items that were read.
+             */
             read: number
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Items that were answered.
+             */
             answered: number
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Items that were dismissed.
+             */
             dismissed: number
             /**
              * Format: int64
@@ -25000,6 +25114,7 @@ export interface operations {
             complete: boolean
             /** @description Labels that are in use, at most 100. */
             labels: {
+              /** @description Label of the item; null: none. */
               label: string
               /**
                * Format: int64
@@ -25130,6 +25245,7 @@ export interface operations {
         'application/json': {
           /** @description Ids to check, with or without prefix. */
           ids?: string[]
+          /** @description Conditions on the items, all of which must be met. */
           filter?: {
             /** @description Id of a monitor that matched it. */
             monitor?: string
@@ -25141,7 +25257,9 @@ export interface operations {
             place?: string
             /** @description Author of the items; case is ignored. */
             author?: string
+            /** @description State of the item: unread, read, answered or dismissed. */
             state?: ('unread' | 'read' | 'answered' | 'dismissed')[]
+            /** @description True if it has a star. */
             starred?: boolean
             /**
              * Format: date-time
@@ -25154,10 +25272,16 @@ export interface operations {
              */
             to?: string
           }
+          /** @description The next_cursor of the last answer; absent: from the newest. */
           cursor?: string
+          /** @description Values to set; absent ones stay. */
           set: {
-            /** @enum {string} */
+            /**
+             * @description State of the item: unread, read, answered or dismissed.
+             * @enum {string}
+             */
             state?: 'unread' | 'read' | 'answered' | 'dismissed'
+            /** @description True if it has a star. */
             starred?: boolean
             /** @description Whom or what it is assigned to; null removes it. */
             label?: string | null
@@ -25174,16 +25298,39 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "action_id": "act_0199a000-0000-7000-8000-000000000008",
+           *       "changed": 1,
+           *       "unchanged": 0,
+           *       "unknown_ids": [],
+           *       "has_more": false,
+           *       "next_cursor": null,
+           *       "previous": [
+           *         {
+           *           "id": "t3_1abcde",
+           *           "state": "unread",
+           *           "starred": true,
+           *           "label": "ann"
+           *         }
+           *       ],
+           *       "undo_until": "2026-02-01T12:04:00.000Z"
+           *     }
+           */
           'application/json': {
             /** @description For undo; null: nothing changed. */
             action_id: string | null
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of items that the call changed.
+             */
             changed: number
             /**
              * Format: int64
              * @description Named items that had the values already.
              */
             unchanged: number
+            /** @description Given ids that are not in the inbox. */
             unknown_ids: string[]
             /** @description True if further matches are stored after this page. */
             has_more: boolean
@@ -25193,11 +25340,17 @@ export interface operations {
             previous: {
               /** @description Identifier, unique among objects of this kind. */
               id: string
-              /** @enum {string} */
+              /**
+               * @description State of the item: unread, read, answered or dismissed.
+               * @enum {string}
+               */
               state: 'unread' | 'read' | 'answered' | 'dismissed'
+              /** @description True if it has a star. */
               starred: boolean
+              /** @description Label of the item; null: none. */
               label: string | null
             }[]
+            /** @description Time until which the change can be undone; null: nothing changed. */
             undo_until: string | null
           }
         }
@@ -25335,6 +25488,7 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
+          /** @description Id of the change, for its undoing. */
           action_id: string
         }
       }
@@ -25348,11 +25502,23 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "action_id": "act_0199a000-0000-7000-8000-000000000009",
+           *       "undone": "act_0199a000-0000-7000-8000-000000000008",
+           *       "restored": 1,
+           *       "skipped": 0
+           *     }
+           */
           'application/json': {
             /** @description The undoing itself, which can be undone too. */
             action_id: string
+            /** @description Id of the change that was undone. */
             undone: string
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Number of items that have their former state again.
+             */
             restored: number
             /**
              * Format: int64
@@ -25505,6 +25671,7 @@ export interface operations {
   inboxHistory: {
     parameters: {
       query?: {
+        /** @description Only changes by this key. */
         key_id?: string
         /** @description The next_cursor of the last answer; absent: from the newest. */
         cursor?: string
@@ -25525,8 +25692,36 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "actions": [
+           *         {
+           *           "action_id": "act_0199a000-0000-7000-8000-000000000008",
+           *           "at": "2026-01-31T12:04:00.000Z",
+           *           "by": {
+           *             "key_id": "key_0199a000-0000-7000-8000-000000000007",
+           *             "name": "laptop"
+           *           },
+           *           "kind": "update",
+           *           "set": {
+           *             "state": "answered"
+           *           },
+           *           "items": 1,
+           *           "ids": [
+           *             "t3_1abcde"
+           *           ],
+           *           "undoes": null,
+           *           "undone_by": null,
+           *           "can_undo": true
+           *         }
+           *       ],
+           *       "next_cursor": null
+           *     }
+           */
           'application/json': {
+            /** @description The changes, newest first. */
             actions: {
+              /** @description Id of the change, for its undoing. */
               action_id: string
               /**
                * Format: date-time
@@ -25547,9 +25742,14 @@ export interface operations {
               kind: 'update' | 'undo' | 'answered'
               /** @description Values that were set; null: an undoing. */
               set: {
-                /** @enum {string} */
+                /**
+                 * @description State of the item: unread, read, answered or dismissed.
+                 * @enum {string}
+                 */
                 state?: 'unread' | 'read' | 'answered' | 'dismissed'
+                /** @description True if it has a star. */
                 starred?: boolean
+                /** @description Label of the item; null: none. */
                 label?: string | null
               } | null
               /**
@@ -25559,10 +25759,14 @@ export interface operations {
               items: number
               /** @description The first 10 of them. */
               ids: string[]
+              /** @description Id of the change that this one undid; null: none. */
               undoes: string | null
+              /** @description Id of the change that undid this one; null: none. */
               undone_by: string | null
+              /** @description True if it can be undone now. */
               can_undo: boolean
             }[]
+            /** @description Cursor of the next page; null at the end. */
             next_cursor: string | null
           }
         }
@@ -25690,7 +25894,31 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "views": [
+           *         {
+           *           "id": "inv_0199a000-0000-7000-8000-00000000000a",
+           *           "name": "Open questions",
+           *           "filter": {
+           *             "monitor": "mon_0199a000-0000-7000-8000-000000000001",
+           *             "state": [
+           *               "unread"
+           *             ]
+           *           },
+           *           "created_at": "2026-01-31T12:04:00.000Z",
+           *           "updated_at": "2026-01-31T12:04:00.000Z",
+           *           "by": {
+           *             "key_id": "key_0199a000-0000-7000-8000-000000000007",
+           *             "name": "laptop"
+           *           }
+           *         }
+           *       ],
+           *       "limit": 50
+           *     }
+           */
           'application/json': {
+            /** @description The saved views. */
             views: {
               /** @description Identifier, unique among objects of this kind. */
               id: string
@@ -25708,7 +25936,9 @@ export interface operations {
                 place?: string
                 /** @description Author of the items; case is ignored. */
                 author?: string
+                /** @description State of the item: unread, read, answered or dismissed. */
                 state?: ('unread' | 'read' | 'answered' | 'dismissed')[]
+                /** @description True if it has a star. */
                 starred?: boolean
                 /**
                  * Format: date-time
@@ -25852,6 +26082,7 @@ export interface operations {
           id?: string
           /** @description Name. */
           name?: string
+          /** @description Conditions on the items, all of which must be met. */
           filter?: {
             /** @description Id of a monitor that matched it. */
             monitor?: string
@@ -25863,7 +26094,9 @@ export interface operations {
             place?: string
             /** @description Author of the items; case is ignored. */
             author?: string
+            /** @description State of the item: unread, read, answered or dismissed. */
             state?: ('unread' | 'read' | 'answered' | 'dismissed')[]
+            /** @description True if it has a star. */
             starred?: boolean
             /**
              * Format: date-time
@@ -25890,6 +26123,24 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "id": "inv_0199a000-0000-7000-8000-00000000000a",
+           *       "name": "Open questions",
+           *       "filter": {
+           *         "monitor": "mon_0199a000-0000-7000-8000-000000000001",
+           *         "state": [
+           *           "unread"
+           *         ]
+           *       },
+           *       "created_at": "2026-01-31T12:04:00.000Z",
+           *       "updated_at": "2026-01-31T12:04:00.000Z",
+           *       "by": {
+           *         "key_id": "key_0199a000-0000-7000-8000-000000000007",
+           *         "name": "laptop"
+           *       }
+           *     }
+           */
           'application/json': {
             /** @description Identifier, unique among objects of this kind. */
             id: string
@@ -25907,7 +26158,9 @@ export interface operations {
               place?: string
               /** @description Author of the items; case is ignored. */
               author?: string
+              /** @description State of the item: unread, read, answered or dismissed. */
               state?: ('unread' | 'read' | 'answered' | 'dismissed')[]
+              /** @description True if it has a star. */
               starred?: boolean
               /**
                * Format: date-time
@@ -26106,6 +26359,12 @@ export interface operations {
           [name: string]: unknown
         }
         content: {
+          /**
+           * @example {
+           *       "deleted": true,
+           *       "id": "inv_0199a000-0000-7000-8000-00000000000a"
+           *     }
+           */
           'application/json': {
             /** @description True: the target is gone. */
             deleted: boolean

@@ -173,6 +173,21 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<string, ToolDescription>> = {
   monitor_webhook_delete: localRemoval(
     `Removes a webhook permanently and abandons its pending deliveries. ${FREE}`,
   ),
+  inbox_list: localRead(
+    `Matches of all monitors, newest first, each item once: excerpt, matched terms, author, state (unread, read, answered, dismissed), star and label. Filter by monitor, state, place, author, time or text; pass next_cursor as cursor for more, also after a short page. ${FREE}`,
+  ),
+  inbox_counts: localRead(
+    `Numbers of matches by state, of starred ones and by label, of all or of a filter. ${FREE}`,
+  ),
+  inbox_update: localChange(
+    `Sets state, star or label of matches: up to 500 by ids, or those of a filter, all or none. The answer's action_id undoes it with inbox_undo. Dismiss or relabel matches only as the person has asked. ${FREE}`,
+  ),
+  inbox_undo: localChange(
+    `Undoes one change of the inbox by its action_id, within a day; matches that were changed since stay. ${FREE}`,
+  ),
+  inbox_history: localRead(
+    `Changes of the inbox, newest first: which key changed what, and if it can be undone. ${FREE}`,
+  ),
   send_feedback: localChange(
     `Sends feedback to the operator of this service: a bug, an idea or a missing capability. ${FREE}`,
   ),

@@ -67,9 +67,13 @@ export const filterQuery = () => ({
       type: 'string',
       description: `States of the items: ${STATES}, separated by commas. Default: all.`,
     }),
-  starred: maybeFlag('starred'),
-  from: maybeInstant('from'),
-  to: maybeInstant('to'),
+  starred: maybeFlag('starred').meta({
+    description: 'true: only starred items; false: only those without a star.',
+  }),
+  from: maybeInstant('from').meta({
+    description: 'Only items first matched at this time or later.',
+  }),
+  to: maybeInstant('to').meta({ description: 'Only items first matched before this time.' }),
 })
 
 /** The same with `text`. */
@@ -161,7 +165,10 @@ export const inboxCursor = () =>
       return z.NEVER
     })
     .optional()
-    .meta({ type: 'string' })
+    .meta({
+      type: 'string',
+      description: 'The next_cursor of the last answer; absent: from the newest.',
+    })
 
 const ids_sentence = (max: number) => `ids must be 1 to ${max} ids of items, such as t3_abc123`
 

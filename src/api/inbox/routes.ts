@@ -20,6 +20,7 @@ import type { RouteContext } from '../context.ts'
 import { bodySchema, limit, optionalText, querySchema, type SchemaOutput } from '../http/fields.ts'
 import { atInboxPaths } from '../http/routes.ts'
 import { answers, refuses } from '../openapi/route-docs.ts'
+import { INBOX_BODIES, INBOX_EXAMPLES } from './examples.ts'
 import {
   CHANGED_IDS_MAX,
   changeFields,
@@ -59,22 +60,28 @@ const listQuery = querySchema(() => ({
   limit: limit(PAGE_MAX, PAGE),
 }))
 const countsQuery = querySchema(filterQuery)
-const updateBody = bodySchema(() => ({
-  ids: idsBody(),
-  filter: filterBody(false).optional(),
-  cursor: inboxCursor(),
-  set: changeFields(),
-}))
-const undoBody = bodySchema(() => ({
-  action_id: z
-    .string({
-      error: ({ input }) =>
-        input === undefined ? 'action_id is required' : 'action_id must be text',
-    })
-    .max(64, 'action_id must be the id of an action of the history'),
-}))
+const updateBody = bodySchema(
+  () => ({
+    ids: idsBody(),
+    filter: filterBody(false).optional(),
+    cursor: inboxCursor(),
+    set: changeFields(),
+  }),
+  INBOX_BODIES.update,
+)
+const undoBody = bodySchema(
+  () => ({
+    action_id: z
+      .string({
+        error: ({ input }) =>
+          input === undefined ? 'action_id is required' : 'action_id must be text',
+      })
+      .max(64, 'action_id must be the id of an action of the history'),
+  }),
+  INBOX_BODIES.undo,
+)
 const historyQuery = querySchema(() => ({
-  key_id: optionalText('key_id', { max: 64 }),
+  key_id: optionalText('key_id', { max: 64 }).meta({ description: 'Only changes by this key.' }),
   cursor: z
     .string({ error: 'cursor must be the next_cursor of an earlier page' })
     .regex(/^\d{1,15}$/, 'cursor must be the next_cursor of an earlier page')
@@ -107,7 +114,7 @@ function group(prefix: string, { keyed, words, clock, random }: RouteContext, db
           'Each item once, with the monitors that matched it. Grouped matches appear when their bundle is sent; withheld ones do not.',
         tags,
         operationId: 'inboxList',
-        ...answers(inboxPageShape),
+        ...answers(inboxPageShape, INBOX_EXAMPLES.page),
       },
     })
     .get('/counts', ({ customer, query }) => counts(db, customer.id, query), {
@@ -116,7 +123,7 @@ function group(prefix: string, { keyed, words, clock, random }: RouteContext, db
         summary: 'Numbers of items in the inbox by state',
         tags,
         operationId: 'inboxCounts',
-        ...answers(inboxCountsShape),
+        ...answers(inboxCountsShape, INBOX_EXAMPLES.counts),
       },
     })
     .post(
@@ -129,7 +136,7 @@ function group(prefix: string, { keyed, words, clock, random }: RouteContext, db
           description: `Up to ${CHANGED_IDS_MAX} items by ids, or those of a filter.`,
           tags,
           operationId: 'inboxUpdate',
-          ...answers(inboxChangedShape),
+          ...answers(inboxChangedShape, INBOX_EXAMPLES.changed),
         },
       },
     )
@@ -147,7 +154,7 @@ function group(prefix: string, { keyed, words, clock, random }: RouteContext, db
           summary: 'Undo a change of the inbox, within a day',
           tags,
           operationId: 'inboxUndo',
-          ...answers(inboxUndoneShape),
+          ...answers(inboxUndoneShape, INBOX_EXAMPLES.undone),
           ...refuses('NOT_FOUND'),
         },
       },
@@ -172,7 +179,7 @@ function group(prefix: string, { keyed, words, clock, random }: RouteContext, db
           summary: 'Changes of the inbox with the key of each, newest first',
           tags,
           operationId: 'inboxHistory',
-          ...answers(inboxHistoryShape),
+          ...answers(inboxHistoryShape, INBOX_EXAMPLES.history),
         },
       },
     )

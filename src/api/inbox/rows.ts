@@ -12,7 +12,7 @@ import {
 } from '../../core/inbox/row.ts'
 import type { Db } from '../../store/db/connection.ts'
 import {
-  type InboxItem,
+  type InboxEntry,
   type InboxMatch,
   listInboxMatches,
   readMatchBody,
@@ -52,7 +52,7 @@ export function readPage(
     wanted,
     community,
   }: {
-    items: readonly InboxItem[]
+    items: readonly InboxEntry[]
     filter: Pick<InboxFilter, 'text'>
     wanted: number
     community: string
@@ -84,7 +84,7 @@ export function readPage(
 
 /** An item as the API shows it. `found`: the stored row of each match. */
 function toInboxItem(
-  item: InboxItem,
+  item: InboxEntry,
   matches: readonly InboxMatch[],
   newest: StoredRow | null,
   found: readonly (StoredRow | null)[],

@@ -16,6 +16,7 @@ import type { RouteContext } from '../context.ts'
 import { bodySchema } from '../http/fields.ts'
 import { atInboxPaths } from '../http/routes.ts'
 import { answers, refuses } from '../openapi/route-docs.ts'
+import { INBOX_BODIES, INBOX_EXAMPLES } from './examples.ts'
 import { filterBody, toFilter } from './fields.ts'
 import { inboxViewShape, inboxViewsShape } from './shapes.ts'
 
@@ -28,17 +29,20 @@ const viewId = () =>
     .string({ error: ({ input }) => (input === undefined ? 'id is required' : idSentence) })
     .max(64, idSentence)
 
-const saveBody = bodySchema(() => ({
-  id: viewId().optional().meta({ description: 'View to change; absent: a new one.' }),
-  name: z
-    .string({ error: nameSentence })
-    .trim()
-    .min(1, nameSentence)
-    .max(NAME_MAX, nameSentence)
-    .optional(),
-  filter: filterBody(true).optional(),
-}))
-const deleteBody = bodySchema(() => ({ id: viewId() }))
+const saveBody = bodySchema(
+  () => ({
+    id: viewId().optional().meta({ description: 'View to change; absent: a new one.' }),
+    name: z
+      .string({ error: nameSentence })
+      .trim()
+      .min(1, nameSentence)
+      .max(NAME_MAX, nameSentence)
+      .optional(),
+    filter: filterBody(true).optional(),
+  }),
+  INBOX_BODIES.view_save,
+)
+const deleteBody = bodySchema(() => ({ id: viewId() }), INBOX_BODIES.view_delete)
 
 /** Saved views of the inbox, under both of its paths. */
 export const inboxViews = (context: RouteContext, db: Db) =>
@@ -60,7 +64,7 @@ const group = (prefix: string, { keyed, clock, random }: RouteContext, db: Db) =
           summary: 'Saved views of the inbox, by name',
           tags,
           operationId: 'inboxViews',
-          ...answers(inboxViewsShape),
+          ...answers(inboxViewsShape, INBOX_EXAMPLES.views),
         },
       },
     )
@@ -91,7 +95,7 @@ const group = (prefix: string, { keyed, clock, random }: RouteContext, db: Db) =
           description: `At most ${VIEWS_MAX} a customer; names are unique, in any case.`,
           tags,
           operationId: 'inboxViewSave',
-          ...answers(inboxViewShape),
+          ...answers(inboxViewShape, INBOX_EXAMPLES.view),
           ...refuses('NOT_FOUND'),
         },
       },
@@ -108,7 +112,10 @@ const group = (prefix: string, { keyed, clock, random }: RouteContext, db: Db) =
           summary: 'Delete a saved view of the inbox',
           tags,
           operationId: 'inboxViewDelete',
-          ...answers(() => z.object({ deleted: z.boolean(), id: z.string() })),
+          ...answers(
+            () => z.object({ deleted: z.boolean(), id: z.string() }),
+            INBOX_EXAMPLES.view_deleted,
+          ),
           ...refuses('NOT_FOUND'),
         },
       },

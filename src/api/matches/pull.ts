@@ -4,7 +4,6 @@ import * as z from 'zod'
 import { once } from '../../core/base/lazy.ts'
 import type { Db } from '../../store/db/connection.ts'
 import { ownedMonitor } from '../../store/delivery/deliveries.ts'
-import { RETENTION_DAYS } from '../../store/maintenance/retention.ts'
 import { listMatchesAfter } from '../../store/monitoring/matches.ts'
 import type { RouteContext } from '../context.ts'
 import { limit, querySchema, required, type SchemaOutput } from '../http/fields.ts'
@@ -57,7 +56,8 @@ const group = (prefix: string, { keyed }: RouteContext, db: Db) =>
       query: itemsQuery,
       detail: {
         summary: 'Matches of a monitor, oldest first',
-        description: `Fresh matches are stored for ${RETENTION_DAYS} days, with or without a webhook. Repeat with the after of the last answer for newer matches.`,
+        description:
+          'Fresh matches are stored for the days of [retention] (default: 30), with or without a webhook. Repeat with the after of the last answer for newer matches.',
         tags: ['Monitoring'],
         ...answers(answerShape),
       },

@@ -1,4 +1,5 @@
 import type { Naming } from '../../core/forum/naming.ts'
+import { inboxPaths } from '../http/routes.ts'
 
 /** Name of the schema of an operation's 200, and its purpose: what it does, and when to use it. */
 type OperationText = readonly [answer: string, purpose: string]
@@ -342,6 +343,42 @@ const ARCHIVE: Texts = {
   ],
 }
 
+const INBOX: Texts = {
+  'GET ': [
+    'InboxPage',
+    'Returns matches with excerpt, terms and state. Use it to read, search and triage what the monitors found.',
+  ],
+  'GET /counts': [
+    'InboxCounts',
+    'Counts the matches of each state. Use it for a badge, or to see if something is left.',
+  ],
+  'POST /update': [
+    'InboxChange',
+    'Marks matches as read, answered or dismissed, stars or labels them. Use it for one match or many at once.',
+  ],
+  'POST /undo': [
+    'InboxUndo',
+    'Restores the states before a change. Use it after a mistake; matches that were changed since stay.',
+  ],
+  'GET /history': [
+    'InboxHistory',
+    'Lists the changes with the key that made each. Use it to see who did what in a team.',
+  ],
+  'GET /views': ['InboxViews', 'Returns the saved filters. Use it to offer them for choice.'],
+  'POST /views/save': [
+    'InboxView',
+    'Saves a filter under a name. Use it for a list that is opened again and again.',
+  ],
+  'POST /views/delete': [
+    'DeletedInboxView',
+    'Removes a saved filter. Use it for one that is not needed any more; the matches stay.',
+  ],
+  'GET /stream': [
+    'InboxStream',
+    'Sends the ids of matches that arrive or change. Use it to keep a list current without polling.',
+  ],
+}
+
 const under = (prefix: string, texts: Texts, words: Naming): [string, OperationText][] =>
   Object.entries(texts).map(([route, text]) => {
     const [method, path = ''] = route.split(' ')
@@ -355,4 +392,5 @@ export const operationTexts = (words: Naming): ReadonlyMap<string, OperationText
     ...under(words.api, PLATFORM, words),
     ...under(words.monitor, MONITORING, words),
     ...under(`/${words.platform}/archive`, ARCHIVE, words),
+    ...under(inboxPaths(words)[0], INBOX, words),
   ])

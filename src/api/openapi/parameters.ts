@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { once } from '../../core/base/lazy.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import { schemaOf } from '../http/fields.ts'
+import { inboxPaths } from '../http/routes.ts'
 import { jsonSchema } from './route-docs.ts'
 
 type Json = Record<string, unknown>
@@ -160,7 +161,8 @@ export function toParameters(
 function sentenceOf(words: Naming, path: string, name: string): string | undefined {
   const text = PARAMETER_DESCRIPTIONS[name === words.community ? 'subforum' : name]
   if (text === undefined || typeof text === 'string') return text
-  const place = [words.api, words.monitor].find((it) => path.startsWith(it)) ?? ''
+  const place =
+    [words.api, words.monitor, inboxPaths(words)[0]].find((it) => path.startsWith(it)) ?? ''
   const route = path.slice(place.length)
   return Object.entries(text).find(([begins]) => route.startsWith(begins))?.[1]
 }

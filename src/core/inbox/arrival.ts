@@ -28,7 +28,7 @@ const rowShape = once(() =>
   }),
 )
 
-/** Names of accounts that are gone, which name nobody. */
+/** Names in the place of accounts that are gone. */
 const NO_AUTHORS: ReadonlySet<string> = new Set(['', '[deleted]'])
 
 /** Reads a row, in the form in which it is delivered. `community`: the API's word for a subforum. */

@@ -104,7 +104,7 @@ function merged(ranges: readonly TextRange[]): TextRange[] {
 }
 
 /** The beginning of a text, or the part around its first term: one line of at most 300 characters. */
-export function excerptOf(text: string, terms: readonly string[]): string {
+export function excerptAround(text: string, terms: readonly string[]): string {
   const line = text.slice(0, SEARCHED_MAX).replace(/\s+/gu, ' ').trim()
   if (line.length <= EXCERPT_MAX) return line
   const [first] = findTerms(line, terms)

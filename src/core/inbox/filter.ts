@@ -33,7 +33,7 @@ export const NO_FILTER: InboxFilter = Object.freeze({
   text: null,
 })
 
-/** What a person changes of an item; absent fields stay. `label` null removes it. */
+/** Values to set in items; absent ones stay. `label` null removes it. */
 export type InboxChange = {
   state?: InboxState | undefined
   starred?: boolean | undefined

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { once } from '../base/lazy.ts'
 import { visibleText } from '../enrichment/markdown.ts'
 import { isErasedRow, keyOfRow } from '../forum/purge.ts'
-import { excerptOf, findTerms, type TextRange } from './excerpt.ts'
+import { excerptAround, findTerms, type TextRange } from './excerpt.ts'
 
 /** Text of an item with its terms, as the inbox shows it. Null: not known, or erased. */
 export type InboxText = {
@@ -97,7 +97,7 @@ export function toInboxText(
   const erased = isErasedRow(row)
   const place = row[community]
   const shown = erased ? '' : visibleText(it.text === '' ? it.body : it.text)
-  const excerpt = excerptOf(shown, terms)
+  const excerpt = excerptAround(shown, terms)
   const is_comment = it.name.startsWith('t1_')
   const title = (is_comment ? it.link_title : it.title) || null
   const { relevance, sentiment, intent } = it.enrichment

@@ -1,6 +1,6 @@
 import { type InboxFilter, type InboxState, laterOf, spanOf } from '../../core/inbox/filter.ts'
 import type { Db } from '../db/connection.ts'
-import { and, floorOf, type Params, queryOf, spanParams, withinSpan } from './query.ts'
+import { and, floorOf, inboxSql, spanParams, type SqlParams, withinSpan } from './query.ts'
 
 /** Numbers of items by state, and of starred ones. `complete` false: they are lower bounds. */
 export type InboxCounts = Record<InboxState | 'starred', number> & { complete: boolean }
@@ -35,13 +35,13 @@ export function countInbox(db: Db, customer_id: string): InboxCounts {
 
 /** Counts the items of a filter among the newest that it examines. */
 export function countFiltered(db: Db, customer_id: string, filter: InboxFilter): InboxCounts {
-  const query = queryOf(customer_id, filter)
+  const query = inboxSql(customer_id, filter)
   const span = spanOf(filter, null)
   const floor = floorOf(db, query, span, FILTERED_MAX)
   const read = floor === null ? span : { ...span, least: laterOf(floor, span.least) }
   const { from, driven, rest, params } = query
   const rows = db
-    .query<{ state: InboxState; starred: 0 | 1; n: number }, [Params]>(
+    .query<{ state: InboxState; starred: 0 | 1; n: number }, [SqlParams]>(
       `SELECT i.state, i.starred, count(*) AS n FROM ${from} WHERE ${and(driven, rest, withinSpan(query))}
         GROUP BY i.state, i.starred`,
     )

@@ -6,10 +6,10 @@ import {
   laterOf,
 } from '../../core/inbox/filter.ts'
 import type { Db } from '../db/connection.ts'
-import { and, floorOf, type Params, queryOf, spanParams, withinSpan } from './query.ts'
+import { and, floorOf, inboxSql, spanParams, type SqlParams, withinSpan } from './query.ts'
 
 /** An item of a page, without its texts. Epoch ms. */
-export type InboxItem = {
+export type InboxEntry = {
   row: number
   item_id: string
   matched_at: number
@@ -44,14 +44,14 @@ function selectRows<T>(
     examined,
     more = '',
     more_params = {},
-  }: InboxQuery & { more?: string; more_params?: Params },
+  }: InboxQuery & { more?: string; more_params?: SqlParams },
 ): InboxPage<T> {
-  const query = queryOf(customer_id, filter, more)
+  const query = inboxSql(customer_id, filter, more)
   const floor = query.rest === '' ? null : floorOf(db, query, span, examined)
   const read = floor === null ? span : { ...span, least: laterOf(floor, span.least) }
   const { from, driven, rest, at, row, params } = query
   const rows = db
-    .query<T, [Params]>(
+    .query<T, [SqlParams]>(
       `SELECT ${columns} FROM ${from} WHERE ${and(driven, rest, withinSpan(query))}
         ORDER BY ${at} DESC, ${row} DESC LIMIT $limit + 0`,
     )
@@ -69,11 +69,11 @@ export type InboxQuery = {
 }
 
 /** Items of a filter, newest first; its `text` is left to the caller, who reads the bodies. */
-export const listInbox = (db: Db, query: InboxQuery): InboxPage<InboxItem> =>
+export const listInbox = (db: Db, query: InboxQuery): InboxPage<InboxEntry> =>
   selectRows(db, COLUMNS, query)
 
 /** An item as an update sees it. */
-export type InboxStateRow = Pick<InboxItem, 'row' | 'item_id' | 'state' | 'starred' | 'label'> &
+export type InboxStateRow = Pick<InboxEntry, 'row' | 'item_id' | 'state' | 'starred' | 'label'> &
   Pick<InboxPosition, 'matched_at'>
 
 const STATE_COLUMNS = 'i.row, i.item_id, i.matched_at, i.state, i.starred, i.label'
@@ -105,9 +105,9 @@ export const findInbox = (
   customer_id: string,
   ids: readonly string[],
   { matched_at, row }: InboxPosition,
-): InboxItem[] =>
+): InboxEntry[] =>
   db
-    .query<InboxItem, [OfCustomer & InboxPosition]>(
+    .query<InboxEntry, [OfCustomer & InboxPosition]>(
       `SELECT ${COLUMNS} FROM json_each($ids) k CROSS JOIN inbox_items i ON i.item_id = k.value
         WHERE i.customer_id = $customer_id AND (i.matched_at, i.row) < ($matched_at, $row)
         ORDER BY i.matched_at DESC, i.row DESC`,

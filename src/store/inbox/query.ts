@@ -3,7 +3,7 @@ import type { Db } from '../db/connection.ts'
 
 type Param = string | number | null
 /** Named parameters of a query. */
-export type Params = Record<string, Param>
+export type SqlParams = Record<string, Param>
 
 /**
  * The parts of a query of a filter. `from` and `driven` read one index in the order of the list, `rest` are the conditions
@@ -15,7 +15,7 @@ export type InboxSql = {
   rest: string
   at: string
   row: string
-  params: Params
+  params: SqlParams
 }
 
 /** Conditions that an index can read in order, the most selective first. */
@@ -28,10 +28,10 @@ const DRIVERS = [
 ] as const
 
 /** Writes the query of a filter; its index is named, because statistics of the tables are not kept. */
-export function queryOf(customer_id: string, filter: InboxFilter, more = ''): InboxSql {
+export function inboxSql(customer_id: string, filter: InboxFilter, more = ''): InboxSql {
   const { monitor, state, starred, label, source, place, author } = filter
   const [first] = state
-  const params: Params = { customer_id }
+  const params: SqlParams = { customer_id }
   const conditions = new Map<string, string>()
   const add = (name: string, condition: string, value: Param) => {
     params[name] = value
@@ -78,7 +78,7 @@ export function queryOf(customer_id: string, filter: InboxFilter, more = ''): In
 export const and = (...conditions: string[]): string => conditions.filter(Boolean).join(' AND ')
 
 /** Parameters of {@link withinSpan}. */
-export const spanParams = ({ below, least }: InboxSpan): Params => ({
+export const spanParams = ({ below, least }: InboxSpan): SqlParams => ({
   below_at: below.matched_at,
   below_row: below.row,
   least_at: least.matched_at,
@@ -100,7 +100,7 @@ export function floorOf(
   const { from, driven, at, row, params } = query
   const index_only = from.startsWith('inbox_matches') ? 'inbox_matches m' : from
   return db
-    .query<InboxPosition, [Params]>(
+    .query<InboxPosition, [SqlParams]>(
       `SELECT ${at} AS matched_at, ${row} AS row FROM ${index_only}
         WHERE ${and(driven, withinSpan(query))} ORDER BY ${at} DESC, ${row} DESC LIMIT 1 OFFSET $skip`,
     )
@@ -108,7 +108,7 @@ export function floorOf(
 }
 
 /** The parameters that a text names: others would be refused. */
-const pick = (params: Params, text: string): Params =>
+const pick = (params: SqlParams, text: string): SqlParams =>
   Object.fromEntries(
     Object.entries(params).filter(([name]) => new RegExp(String.raw`\$${name}\b`).test(text)),
   )

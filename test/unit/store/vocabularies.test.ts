@@ -4,6 +4,7 @@ import { ACCOUNT_STATES } from '../../../src/core/accounts/status.ts'
 import { ERASURE_REASONS } from '../../../src/core/delivery/envelope.ts'
 import { WEBHOOK_KINDS } from '../../../src/core/delivery/target.ts'
 import { DRAFT_STATES } from '../../../src/core/forum/draft.ts'
+import { INBOX_STATES } from '../../../src/core/inbox/filter.ts'
 import { FEED_KINDS } from '../../../src/core/polling/feed.ts'
 import type { AccountSecrets } from '../../../src/store/accounts/accounts.ts'
 import { FEEDBACK_STATUSES, FEEDBACK_TYPES } from '../../../src/store/customers/feedback.ts'
@@ -14,6 +15,7 @@ import {
   DELIVERY_STATUSES,
   ITEM_EVENTS,
 } from '../../../src/store/delivery/deliveries.ts'
+import { INBOX_ACTIONS } from '../../../src/store/inbox/actions.ts'
 import { ALARM_KINDS } from '../../../src/store/monitoring/alarms.ts'
 import { FOUND_BY } from '../../../src/store/monitoring/matches.ts'
 import { MONITOR_PAUSE_REASONS } from '../../../src/store/monitoring/monitors.ts'
@@ -38,6 +40,8 @@ const VOCABULARIES: Record<string, readonly string[]> = {
   'payments.kind': PAYMENT_KINDS,
   'feeds.kind': FEED_KINDS,
   'feed_items.found_by': FOUND_BY,
+  'inbox_actions.kind': INBOX_ACTIONS,
+  'inbox_items.state': INBOX_STATES,
   'item_copies.kind': ['delivery', 'match'],
   'item_tombstones.reason': ERASURE_REASONS,
   'webhooks.kind': WEBHOOK_KINDS,

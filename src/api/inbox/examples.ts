@@ -1,0 +1,119 @@
+import { IDS } from '../openapi/example-rows.ts'
+
+const MATCHED_AT = '2026-01-31T11:58:38.000Z'
+const CHANGED_AT = '2026-01-31T12:04:00.000Z'
+const KEY = { key_id: 'key_0199a000-0000-7000-8000-000000000007', name: 'laptop' }
+const ACTION = 'act_0199a000-0000-7000-8000-000000000008'
+const UNDONE = 'act_0199a000-0000-7000-8000-000000000009'
+const VIEW = 'inv_0199a000-0000-7000-8000-00000000000a'
+const TERMS = ['grinder']
+
+const item = {
+  id: 't3_1abcde',
+  source: 'main',
+  kind: 'post',
+  title: 'Which grinder would you buy?',
+  excerpt: 'Mine broke after ten years. I am looking for one for espresso.',
+  highlights: [{ in: 'title', start: 6, end: 13 }],
+  matched_terms: TERMS,
+  url: 'https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/',
+  place: 'coffee',
+  author: 'example_user',
+  score: 42,
+  comments: 1,
+  created: '2026-01-31T11:58:00.000Z',
+  sentiment: 'neutral',
+  intent: 'question',
+  relevance: 0.5,
+  enrichment: {
+    relevance: {
+      score: 0.5,
+      matched_terms: TERMS,
+      considered_terms: 2,
+      method: 'keyword_match_heuristic',
+    },
+    sentiment: { label: 'neutral', score: 0, method: 'lexicon_heuristic' },
+    intent: { tag: 'question', method: 'rule_based_heuristic' },
+  },
+  erased: false,
+  matched_at: MATCHED_AT,
+  monitors: [
+    {
+      id: IDS.monitor,
+      name: 'grinders',
+      removed: false,
+      matched_at: MATCHED_AT,
+      matched_terms: TERMS,
+    },
+  ],
+  state: 'unread',
+  starred: true,
+  label: 'ann',
+  changed: { at: CHANGED_AT, by: KEY },
+}
+
+const view = {
+  id: VIEW,
+  name: 'Open questions',
+  filter: { monitor: IDS.monitor, state: ['unread'] },
+  created_at: CHANGED_AT,
+  updated_at: CHANGED_AT,
+  by: KEY,
+}
+
+/** Example answers of the inbox. */
+export const INBOX_EXAMPLES = {
+  page: { items: [item], next_cursor: null, examined_until: null },
+  counts: {
+    unread: 40,
+    read: 10,
+    answered: 2,
+    dismissed: 7,
+    starred: 3,
+    total: 59,
+    complete: true,
+    labels: [{ label: 'ann', items: 4 }],
+    version: '1042.17.3',
+  },
+  changed: {
+    action_id: ACTION,
+    changed: 1,
+    unchanged: 0,
+    unknown_ids: [],
+    has_more: false,
+    next_cursor: null,
+    previous: [{ id: 't3_1abcde', state: 'unread', starred: true, label: 'ann' }],
+    undo_until: '2026-02-01T12:04:00.000Z',
+  },
+  undone: { action_id: UNDONE, undone: ACTION, restored: 1, skipped: 0 },
+  history: {
+    actions: [
+      {
+        action_id: ACTION,
+        at: CHANGED_AT,
+        by: KEY,
+        kind: 'update',
+        set: { state: 'answered' },
+        items: 1,
+        ids: ['t3_1abcde'],
+        undoes: null,
+        undone_by: null,
+        can_undo: true,
+      },
+    ],
+    next_cursor: null,
+  },
+  views: { views: [view], limit: 50 },
+  view,
+  view_deleted: { deleted: true, id: VIEW },
+}
+
+const exampleOf = (body: object) => ({ examples: [body] })
+
+/** Metadata of its bodies, with an example each. */
+export const INBOX_BODIES = {
+  update: exampleOf({ ids: ['t3_1abcde'], set: { state: 'answered' } }),
+  undo: exampleOf({ action_id: ACTION }),
+  view_save: exampleOf({ name: 'Open questions', filter: view.filter }),
+  view_delete: exampleOf({ id: VIEW }),
+}
