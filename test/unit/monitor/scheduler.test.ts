@@ -313,6 +313,7 @@ test.each([
   let ahead_ms = 0
   const upkeep = createUpkeep({
     ...fixture,
+    retention_days: 14,
     clock_offset_ms: () => -ahead_ms,
     signal: new AbortController().signal,
   })
