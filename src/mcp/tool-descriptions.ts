@@ -182,6 +182,12 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<string, ToolDescription>> = {
   inbox_update: localChange(
     `Sets state, star or label of matches: up to 500 by ids, or those of a filter, all or none. The answer's action_id undoes it with inbox_undo. Dismiss or relabel matches only as the person has asked. ${FREE}`,
   ),
+  inbox_stats: localRead(
+    `Figures of the matches over up to 90 days: mentions over time by monitor, share of voice, sentiment, top places and authors. ${FREE}`,
+  ),
+  inbox_mute: localRead(
+    `Proposes the edit of a monitor that mutes the author or place of a match, or a phrase, with its effect on the matches of 30 days. Changes nothing: show the effect to the person, then send apply.body with monitor_update. ${FREE}`,
+  ),
   inbox_undo: localChange(
     `Undoes one change of the inbox by its action_id, within a day; matches that were changed since stay. ${FREE}`,
   ),

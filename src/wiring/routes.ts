@@ -7,7 +7,9 @@ import type { RouteContext } from '../api/context.ts'
 import { createDraftExecutor, type DraftExecutor } from '../api/drafts/executor.ts'
 import { drafts, operatorDrafts } from '../api/drafts/routes.ts'
 import { sourcePath } from '../api/http/routes.ts'
+import { inboxMute } from '../api/inbox/mute.ts'
 import { inbox } from '../api/inbox/routes.ts'
+import { inboxStats } from '../api/inbox/stats.ts'
 import { inboxStream } from '../api/inbox/stream.ts'
 import { inboxViews } from '../api/inbox/views.ts'
 import { atomFeed, atomFeedUrl } from '../api/matches/atom.ts'
@@ -300,6 +302,8 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
     ...items(route_context, db),
     ...inbox(route_context, db),
     ...inboxViews(route_context, db),
+    ...inboxMute(route_context, db),
+    ...inboxStats(route_context, db),
     ...inboxStream(route_context, { db, ended: parts.ended }),
     ...sse(route_context, { db, ended: parts.ended }),
     ...atomFeed(route_context, { db, links, budget: parts.budget }),

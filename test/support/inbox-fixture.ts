@@ -1,5 +1,7 @@
 import { createApp } from '../../src/api/app.ts'
+import { inboxMute } from '../../src/api/inbox/mute.ts'
 import { inbox } from '../../src/api/inbox/routes.ts'
+import { inboxStats } from '../../src/api/inbox/stats.ts'
 import { inboxStream } from '../../src/api/inbox/stream.ts'
 import { inboxViews } from '../../src/api/inbox/views.ts'
 import { rowOf } from '../../src/core/enrichment/enrich.ts'
@@ -121,6 +123,8 @@ export function startInbox() {
     routes: (context) => [
       ...inbox(context, db),
       ...inboxViews(context, db),
+      ...inboxMute(context, db),
+      ...inboxStats(context, db),
       ...inboxStream(context, { db, ended: ended.signal }),
     ],
   })

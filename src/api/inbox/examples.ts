@@ -105,6 +105,66 @@ export const INBOX_EXAMPLES = {
   },
   views: { views: [view], limit: 50 },
   view,
+  mute: {
+    monitor_id: IDS.monitor,
+    monitor_name: 'grinders',
+    edit: {
+      field: 'exclude_authors',
+      added: 'example_user',
+      removed: null,
+      before: [],
+      after: ['example_user'],
+    },
+    filter_spec: { kind: 'post', include_any: TERMS, exclude_authors: ['example_user'] },
+    apply: {
+      path: '/forum/monitor/update',
+      body: {
+        id: IDS.monitor,
+        filter_spec: { kind: 'post', include_any: TERMS, exclude_authors: ['example_user'] },
+      },
+    },
+    effect: {
+      days: 30,
+      examined: 1200,
+      complete: true,
+      removed: 31,
+      kept: 1169,
+      samples: [
+        {
+          id: item.id,
+          title: item.title,
+          excerpt: item.excerpt,
+          place: item.place,
+          author: item.author,
+          matched_at: MATCHED_AT,
+        },
+      ],
+    },
+  },
+  stats: {
+    from: '2026-01-30T00:00:00.000Z',
+    to: '2026-02-01T00:00:00.000Z',
+    bucket: 'day',
+    examined: 24,
+    complete: true,
+    mentions: {
+      at: ['2026-01-30T00:00:00.000Z', '2026-01-31T00:00:00.000Z'],
+      series: [{ monitor_id: IDS.monitor, name: 'grinders', removed: false, counts: [12, 12] }],
+      total: [12, 12],
+    },
+    share: [{ monitor_id: IDS.monitor, name: 'grinders', removed: false, mentions: 24, share: 1 }],
+    sentiment: { positive: 6, negative: 4, mixed: 1, neutral: 13, unknown: 0 },
+    sentiment_over_time: {
+      positive: [2, 4],
+      negative: [2, 2],
+      mixed: [1, 0],
+      neutral: [7, 6],
+      unknown: [0, 0],
+    },
+    places: [{ source: 'main', place: 'coffee', mentions: 24 }],
+    authors: [{ source: 'main', author: 'example_user', mentions: 3 }],
+    states: { unread: 20, read: 2, answered: 1, dismissed: 1 },
+  },
   view_deleted: { deleted: true, id: VIEW },
 }
 
@@ -114,6 +174,7 @@ const exampleOf = (body: object) => ({ examples: [body] })
 export const INBOX_BODIES = {
   update: exampleOf({ ids: ['t3_1abcde'], set: { state: 'answered' } }),
   undo: exampleOf({ action_id: ACTION }),
+  mute: exampleOf({ id: 't3_1abcde', mute: 'author' }),
   view_save: exampleOf({ name: 'Open questions', filter: view.filter }),
   view_delete: exampleOf({ id: VIEW }),
 }

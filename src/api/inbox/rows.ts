@@ -21,8 +21,11 @@ import {
 /** Bytes of stored matches that one page reads, which takes milliseconds. */
 const BYTES_MAX = 4_000_000
 
-/** Reads stored rows, each body once; `bytes` counts what was read. */
-function createBodies(db: Db) {
+/** Parsed bodies in memory. */
+const BODIES_MAX = 100
+
+/** Reads stored rows, each body once in a row; `bytes` counts what was read. */
+export function createBodies(db: Db) {
   const read = new Map<number, Map<string, StoredRow>>()
   let bytes = 0
   return {
@@ -33,6 +36,7 @@ function createBodies(db: Db) {
         const body = readMatchBody(db, match_row)
         bytes += body?.byteLength ?? 0
         rows = body === null ? new Map() : rowsOfBody(body)
+        if (read.size >= BODIES_MAX) read.clear()
         read.set(match_row, rows)
       }
       return rows.get(item_id) ?? null

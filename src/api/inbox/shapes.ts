@@ -189,6 +189,124 @@ export const inboxViewShape = () =>
 /** Answer of the list of views. */
 export const inboxViewsShape = () => z.object({ views: z.array(inboxViewShape()), limit: z.int() })
 
+/** Answer of a proposal. `filterSpec`: schema of a filter_spec. */
+export const inboxMuteShape = (filterSpec: () => z.ZodType) =>
+  z.object({
+    monitor_id: z.string(),
+    monitor_name: z.string().nullable(),
+    edit: z
+      .object({
+        field: z.string().meta({ description: 'List of the filter that changes.' }),
+        added: z
+          .string()
+          .nullable()
+          .meta({ description: 'New entry of an exclusion; null: an entry was removed.' }),
+        removed: z
+          .string()
+          .nullable()
+          .meta({ description: 'Entry that the filter watched by name; null: none was removed.' }),
+        before: z.array(z.string()),
+        after: z.array(z.string()),
+      })
+      .meta({ description: 'Change of the filter.' }),
+    filter_spec: filterSpec().meta({ description: 'The whole filter after the edit.' }),
+    apply: z
+      .object({
+        path: z.string().meta({ description: 'Path of the update of a monitor.' }),
+        body: z.looseObject({}).meta({ description: 'Body to send there.' }),
+      })
+      .meta({ description: 'Call that makes the edit.' }),
+    effect: z
+      .object({
+        days: z.int(),
+        examined: z.int().meta({ description: 'Matches of the monitor that were evaluated.' }),
+        complete: z.boolean().meta({ description: 'False: only the newest were evaluated.' }),
+        removed: z.int().meta({ description: 'Matches that there would not have been.' }),
+        kept: z.int(),
+        samples: z
+          .array(
+            z.object({
+              id: z.string(),
+              title: z.string().nullable(),
+              excerpt: z.string(),
+              place: z.string(),
+              author: z.string().nullable(),
+              matched_at: instant(),
+            }),
+          )
+          .meta({ description: 'The newest of the removed, at most 5.' }),
+      })
+      .meta({ description: 'Effect of the edit on past matches.' }),
+  })
+
+const monitorFields = () => ({
+  monitor_id: z.string(),
+  name: z.string().nullable(),
+  removed: z.boolean(),
+})
+
+/** Answer of the figures. */
+export const inboxStatsShape = () => {
+  const sentiments = <T extends z.ZodType>(value: () => T) =>
+    z.object({
+      positive: value(),
+      negative: value(),
+      mixed: value(),
+      neutral: value(),
+      unknown: value(),
+    })
+  const counts = () =>
+    z.array(z.int()).meta({ description: 'One number for each interval of mentions.at.' })
+  return z.object({
+    from: instant().meta({
+      description: 'Start of what was counted, which is later than requested unless complete.',
+    }),
+    to: instant(),
+    bucket: z.enum(['hour', 'day']),
+    examined: z.int().meta({ description: 'Items that were read.' }),
+    complete: z
+      .boolean()
+      .meta({ description: 'False: there were more items than one answer reads.' }),
+    mentions: z
+      .object({
+        at: z.array(z.string()).meta({ description: 'Begin of each interval, without holes.' }),
+        series: z
+          .array(
+            z.object({ ...monitorFields(), monitor_id: z.string().nullable(), counts: counts() }),
+          )
+          .meta({
+            description:
+              'The 20 monitors with most mentions; then, without an id, all others together.',
+          }),
+        total: counts().meta({ description: 'Items of each interval, each once.' }),
+      })
+      .meta({ description: 'Items over time, by monitor.' }),
+    share: z
+      .array(
+        z.object({
+          ...monitorFields(),
+          mentions: z.int(),
+          share: z.number().meta({ description: 'Share of all mentions, 0 to 1.' }),
+        }),
+      )
+      .meta({ description: 'Share of voice between the monitors.' }),
+    sentiment: sentiments(() => z.int()),
+    sentiment_over_time: sentiments(counts),
+    places: z
+      .array(z.object({ source: z.string(), place: z.string(), mentions: z.int() }))
+      .meta({ description: 'The 20 places with most items, in lower case.' }),
+    authors: z
+      .array(z.object({ source: z.string(), author: z.string(), mentions: z.int() }))
+      .meta({ description: 'The 20 authors with most items, in lower case.' }),
+    states: z.object({
+      unread: z.int(),
+      read: z.int(),
+      answered: z.int(),
+      dismissed: z.int(),
+    }),
+  })
+}
+
 /** Data of an event of the stream, for its document. */
 export const inboxEventText =
   'Each event is named inbox; its data has version, new and changed (count and ids of items, newest first, at most 100), gone (true: read the list again) and counts.'

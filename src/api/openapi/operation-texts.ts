@@ -364,6 +364,14 @@ const INBOX: Texts = {
     'InboxHistory',
     'Lists the changes with the key that made each. Use it to see who did what in a team.',
   ],
+  'POST /mute': [
+    'InboxMute',
+    'Shows how a monitor would be edited, and which past matches it would lose. Use it before you exclude an author, a place or a phrase.',
+  ],
+  'GET /stats': [
+    'InboxStats',
+    'Sums the matches by time, monitor, sentiment, place and author. Use it for charts and reports.',
+  ],
   'GET /views': ['InboxViews', 'Returns the saved filters. Use it to offer them for choice.'],
   'POST /views/save': [
     'InboxView',

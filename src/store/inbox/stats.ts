@@ -43,18 +43,18 @@ export const listMonitorNames = (
     )
     .all({ customer_id })
 
-/** A stored match of a monitor with the key of its item; its position is that of the item. */
-export type MonitorMatch = InboxPosition & { item_id: string; body: Uint8Array }
+/** A match of a monitor with the key of its item and the row of its body; its position is that of the item. */
+export type MonitorMatch = InboxPosition & { item_id: string; match_row: number }
 
 /** Matches of a monitor within a span, newest first. */
-export const listMonitorBodies = (
+export const listMonitorMatches = (
   db: Db,
   { customer_id, monitor_id, span, limit }: Slice & { monitor_id: string },
 ): MonitorMatch[] =>
   db
     .query<MonitorMatch, Record<string, string | number>>(
-      `SELECT i.item_id, m.matched_at, m.item AS row, b.body
-         FROM inbox_matches m CROSS JOIN inbox_items i ON i.row = m.item CROSS JOIN match_bodies b ON b.row = m.match_row
+      `SELECT i.item_id, m.matched_at, m.item AS row, m.match_row
+         FROM inbox_matches m CROSS JOIN inbox_items i ON i.row = m.item
         WHERE m.monitor_id = $monitor_id AND i.customer_id = $customer_id
           AND m.matched_at <= $below_at AND (m.matched_at, m.item) < ($below_at, $below_row)
           AND m.matched_at >= $least_at
