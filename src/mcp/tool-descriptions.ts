@@ -188,6 +188,9 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<string, ToolDescription>> = {
   inbox_mute: localRead(
     `Proposes the edit of a monitor that mutes the author or place of a match, or a phrase, with its effect on the matches of 30 days. Changes nothing: show the effect to the person, then send apply.body with monitor_update. ${FREE}`,
   ),
+  inbox_context: platformRead(
+    'The thread around a match of the inbox: its post, the comments above it and its replies. Costs one read.',
+  ),
   inbox_undo: localChange(
     `Undoes one change of the inbox by its action_id, within a day; matches that were changed since stay. ${FREE}`,
   ),

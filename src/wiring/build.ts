@@ -299,6 +299,7 @@ export function assemble({
     { config, clock, instance },
     {
       budget,
+      random,
       guard,
       platform,
       pool,

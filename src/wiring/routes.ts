@@ -7,6 +7,7 @@ import type { RouteContext } from '../api/context.ts'
 import { createDraftExecutor, type DraftExecutor } from '../api/drafts/executor.ts'
 import { drafts, operatorDrafts } from '../api/drafts/routes.ts'
 import { sourcePath } from '../api/http/routes.ts'
+import { inboxContext } from '../api/inbox/context.ts'
 import { inboxMute } from '../api/inbox/mute.ts'
 import { inbox } from '../api/inbox/routes.ts'
 import { inboxStats } from '../api/inbox/stats.ts'
@@ -56,8 +57,9 @@ import { createCheck, createProxyGuard, type Guard } from '../net/guard.ts'
 import type { PatternJudge } from '../patterns/judge.ts'
 import type { Forum } from '../platforms/reddit/adapter.ts'
 import { BROWSER_SCHEMES } from '../platforms/reddit/browser/browser.ts'
-import type { Clock } from '../runtime/runtime.ts'
+import type { Clock, Random } from '../runtime/runtime.ts'
 import { openSourceAccount } from '../store/accounts/sources.ts'
+import { changeInbox } from '../store/inbox/actions.ts'
 import type { Instance } from '../store/maintenance/instance.ts'
 import { endOf, sourceEnds } from './source-ends.ts'
 import { createSourceDesk, listSources, operatedSources, type ReadySource } from './sources.ts'
@@ -174,6 +176,7 @@ type Parts = Pick<WebhookDeps, 'sealSecret' | 'openSecret' | 'sealCredentials' |
   Pick<OperatorRouteDeps, 'storage' | 'requests' | 'failing_loops' | 'session_check'> & {
     /** Counts what is held in memory for calls. */
     budget: ByteBudget
+    random: Pick<Random, 'uuid'>
     guard: Guard
     platform: Forum
     pool: Pool
@@ -204,7 +207,20 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
     session_cookie: config.platform.session_cookie,
     guardProxy: createProxyGuard(guard),
   }
-  const write_options = { ...sessions, db, ring, browser_schemes: BROWSER_SCHEMES }
+  const write_options = {
+    ...sessions,
+    db,
+    ring,
+    browser_schemes: BROWSER_SCHEMES,
+    commented: (by: { customer_id: string; key_id: string }, item_id: string) =>
+      void changeInbox(
+        db,
+        { ...by, id: `act_${parts.random.uuid()}`, now: clock.now() },
+        { ids: [item_id] },
+        { state: 'answered' },
+        'answered',
+      ),
+  }
   const lookup = createWatch({
     platform,
     identities: pool,
@@ -304,6 +320,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
     ...inboxViews(route_context, db),
     ...inboxMute(route_context, db),
     ...inboxStats(route_context, db),
+    ...inboxContext(route_context, db),
     ...inboxStream(route_context, { db, ended: parts.ended }),
     ...sse(route_context, { db, ended: parts.ended }),
     ...atomFeed(route_context, { db, links, budget: parts.budget }),

@@ -165,6 +165,33 @@ export const INBOX_EXAMPLES = {
     authors: [{ source: 'main', author: 'example_user', mentions: 3 }],
     states: { unread: 20, read: 2, answered: 1, dismissed: 1 },
   },
+  context: {
+    id: item.id,
+    post: {
+      id: item.id,
+      kind: 'post',
+      author: item.author,
+      title: item.title,
+      text: item.excerpt,
+      score: item.score,
+      url: item.url,
+      created: item.created,
+    },
+    ancestors: [],
+    replies: [
+      {
+        id: 't1_n3k01ab',
+        kind: 'comment',
+        author: 'another_user',
+        title: null,
+        text: 'Get one with flat burrs, and a spare burr set.',
+        score: 7,
+        url: `${item.url}n3k01ab/`,
+        created: item.created,
+      },
+    ],
+    found: true,
+  },
   view_deleted: { deleted: true, id: VIEW },
 }
 

@@ -307,6 +307,30 @@ export const inboxStatsShape = () => {
   })
 }
 
+const threadRowShape = () =>
+  z.object({
+    id: z.string(),
+    kind: z.enum(['post', 'comment']),
+    author: z.string().nullable(),
+    title: z.string().nullable(),
+    text: z.string().meta({ description: 'Visible text, at most 2,000 characters.' }),
+    score: z.number().nullable(),
+    url: z.string().nullable(),
+    created: z.string().nullable(),
+  })
+
+/** Answer of the context. */
+export const inboxContextShape = () =>
+  z.object({
+    id: z.string(),
+    post: threadRowShape().nullable().meta({ description: 'The post; null: unreadable.' }),
+    ancestors: z
+      .array(threadRowShape())
+      .meta({ description: 'Comments above it, from the top; none: it answers the post.' }),
+    replies: z.array(threadRowShape()).meta({ description: 'Direct replies, at most 20.' }),
+    found: z.boolean().meta({ description: 'False: the comment was not among those read.' }),
+  })
+
 /** Data of an event of the stream, for its document. */
 export const inboxEventText =
   'Each event is named inbox; its data has version, new and changed (count and ids of items, newest first, at most 100), gone (true: read the list again) and counts.'

@@ -364,6 +364,10 @@ const INBOX: Texts = {
     'InboxHistory',
     'Lists the changes with the key that made each. Use it to see who did what in a team.',
   ],
+  'GET /context': [
+    'InboxContext',
+    'Reads the post and the comments around a match. Use it before you answer one whose excerpt is not enough.',
+  ],
   'POST /mute': [
     'InboxMute',
     'Shows how a monitor would be edited, and which past matches it would lose. Use it before you exclude an author, a place or a phrase.',

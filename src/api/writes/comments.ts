@@ -3,10 +3,12 @@ import * as z from 'zod'
 
 import { once } from '../../core/base/lazy.ts'
 import { type Naming, toWire } from '../../core/forum/naming.ts'
+import { fullnameOf, type PostLink } from '../../core/forum/permalink.ts'
 import { PROXY_SCHEMES } from '../../core/forum/proxy.ts'
 import type { PostedOrPending } from '../../core/forum/writes.ts'
 import type { LoginMethod } from '../../gateway/login.ts'
 import type { AccountWrites } from '../../gateway/writes.ts'
+import type { Holder } from '../http/auth.ts'
 import { bodySchema, lazySchema } from '../http/fields.ts'
 import { answers, exampleBody, refuses } from '../openapi/route-docs.ts'
 import { browserFields, readAs, sessionShape, textField, type WriteContext } from './context.ts'
@@ -29,6 +31,13 @@ export function commentWrites(context: WriteContext, acting: AccountWrites) {
   const pageFields = once(() => ({ ...commentFields(), ...browserFields() }))
   const example = exampleOf(words)
 
+  /** Notes the answered item: the parent as it was read back, else the one that the link names. */
+  function note(holder: Holder, link: PostLink, { comment }: PostedOrPending): void {
+    const linked = link.kind === 'place' ? fullnameOf(link.place) : null
+    const name = comment?.parent_id ?? linked
+    if (name !== null) context.commented(holder, name)
+  }
+
   return new Elysia({ name: 'writes.comments', prefix: words.api })
     .use(keyed)
     .post(
@@ -37,6 +46,7 @@ export function commentWrites(context: WriteContext, acting: AccountWrites) {
         context.perform({ request, holder, set, tier: 'write', act: 'comment' }, async (writer) => {
           const input = { link: post_url, text, locale, timezone }
           const posted = await writer.run(() => acting.commentInBrowser(input, writer.session))
+          note(holder, post_url, posted)
           return bodyOf(words, posted, acting.page_method)
         }),
       {
@@ -74,6 +84,7 @@ export function commentWrites(context: WriteContext, acting: AccountWrites) {
         context.perform({ request, holder, set, tier: 'write', act: 'comment' }, async (writer) => {
           const input = { link: post_url, text }
           const posted = await writer.run(() => acting.comment(input, writer.session))
+          note(holder, post_url, posted)
           return bodyOf(words, posted, 'http')
         }),
       {

@@ -12,6 +12,7 @@ import {
   type Schemes,
   type Sending,
 } from '../../core/forum/body-session.ts'
+import { itemKey } from '../../core/forum/items.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import type { Proxy } from '../../core/forum/proxy.ts'
 import {
@@ -43,6 +44,8 @@ export type WritesOptions = Pick<IdempotencyDeps, 'db' | 'ring'> & {
   browser_schemes: Schemes
   /** The further source that is acted on; null: `main`, which has every act. */
   source: { name: string; capabilities: ReadonlySet<string> } | null
+  /** Called after a comment was written, with the key of the item that it answers. */
+  commented?: (by: { customer_id: string; key_id: string }, item_id: string) => void
 }
 
 type Set = { status?: number | string; headers: HTTPHeaders }
@@ -81,6 +84,8 @@ export type WriteContext = Pick<RouteContext, 'words' | 'keyed' | 'log'> &
      * @throws {ApiError} NOT_SUPPORTED_BY_SOURCE (501)
      */
     require(capability: string): void
+    /** Notes that a call has answered an item, by its fullname. Never throws: the comment is written. */
+    commented(holder: Holder, name: string): void
     /**
      * Hook before validation: reads session and Idempotency-Key before the schema transforms the
      * body. `fields` are the call's own, by name.
@@ -119,6 +124,16 @@ export function createWriteContext(context: RouteContext, options: WritesOptions
 
   function require(capability: string): void {
     if (source !== null && !source.capabilities.has(capability)) throw notSupported(capability)
+  }
+
+  function commented({ customer, key }: Holder, name: string): void {
+    const item_id = itemKey({ name, source: source?.name })
+    try {
+      options.commented?.({ customer_id: customer.id, key_id: key.id }, item_id)
+    } catch (error) {
+      // The database has reported it. As an error of the call, it would invite a second comment.
+      if (!isStorageError(error)) throw error
+    }
   }
 
   async function guardProxy(proxy: Proxy | null): Promise<Proxy | null> {
@@ -171,6 +186,7 @@ export function createWriteContext(context: RouteContext, options: WritesOptions
     guardProxy,
     metered,
     require,
+    commented,
 
     reads: (fields, { capability, ...sending }) => {
       const whole = () => ({
