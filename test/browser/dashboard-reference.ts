@@ -2,7 +2,7 @@ import { expect } from 'bun:test'
 
 import type { DashboardClient } from './dashboard-client.ts'
 import type { Dashboard } from './dashboard-fixture.ts'
-import { findAxeFaults } from './dashboard-rendering.ts'
+import { BRIEF, findAxeFaults } from './dashboard-rendering.ts'
 import { createScenarios } from './dashboard-scenarios.ts'
 
 const loaded = ({ page }: DashboardClient) =>
@@ -55,6 +55,24 @@ export function referenceStories(fixture: () => Dashboard) {
     expect(await findAxeFaults(client, 'colours')).toEqual([])
 
     expect(await tryAccount(client)).toBe(401)
+    expect(client.strange).toEqual([])
+  })
+
+  scenario('the runbook is readable in both themes and widths, and leads back', async (it) => {
+    await using client = await it.openClient()
+    await client.page.goto(`${it.daemon.url()}/docs/operations#file-descriptors`)
+    await client.page.waitForSelector('table')
+    for (const [width, theme, rules] of BRIEF) {
+      await client.setViewport(width, theme)
+      expect(await findAxeFaults(client, rules)).toEqual([])
+      await client.picture(`runbook-${width}-${theme}`)
+      const over = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+      expect(await client.page.evaluate(over)).toBe(0)
+    }
+    const links = await client.page.$$eval('header a', (all) =>
+      all.map((one) => one.getAttribute('href')),
+    )
+    expect(links).toEqual(['/dashboard', '/docs'])
     expect(client.strange).toEqual([])
   })
 }

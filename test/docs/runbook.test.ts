@@ -47,7 +47,7 @@ test('every operator event links a section of the runbook that exists', () => {
     expect(runbookUrl(kind, 'https://api.example')).toBe(
       `https://api.example/docs/operations#${anchor}`,
     )
-    expect(operationsPage()).toContain(`<strong id="${anchor}">### `)
+    expect(operationsPage()).toContain(`<h3 id="${anchor}">`)
   }
 })
 

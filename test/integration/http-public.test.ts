@@ -164,7 +164,8 @@ test('the runbook is a page with an anchor for each section', async () => {
 
   expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
   expect(headers.get('content-security-policy')).toContain("default-src 'none'")
-  expect(text).toContain('<strong id="file-descriptors">### File descriptors</strong>')
+  expect(text).toContain('<h3 id="file-descriptors">File descriptors</h3>')
+  expect(text).not.toMatch(/href="[^"]*\.md/)
 })
 
 test('the API reference loads nothing from another host', async () => {

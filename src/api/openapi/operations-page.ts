@@ -1,21 +1,27 @@
 import text from '../../../docs/operations.md' with { type: 'text' }
+import { once } from '../../core/base/lazy.ts'
 
-const HEADING = /^(#{1,4}) (.+)$/
+/** A link to another file of the documentation, which the daemon does not serve. */
+const FILE_LINK = /<a href="(?!#|https?:)[^"]*">(.*?)<\/a>/g
 
-/** The anchor of a heading, as GitHub makes it, so that links to the file and to the page differ in their beginning only. */
-const anchorOf = (heading: string): string =>
-  heading
-    .toLowerCase()
-    .replaceAll(' ', '-')
-    .replace(/[^\w-]/g, '')
+const STYLE = `:root { color-scheme: light dark; --line: light-dark(#d5d9e2, #343a48); --sunk: light-dark(#f1f3f7, #1d2230); }
+body { margin: 0; background: light-dark(#fff, #11141c); color: light-dark(#1a1d29, #e6e8ef); font: 1rem/1.55 system-ui, sans-serif; }
+header { display: flex; gap: 1.25rem; padding: 0.6rem 1.25rem; border-bottom: 1px solid var(--line); font-size: 0.875rem; }
+main { max-width: 56rem; margin: 0 auto; padding: 0.5rem 1.25rem 4rem; overflow-wrap: anywhere; }
+h1, h2, h3, h4 { line-height: 1.25; margin: 2rem 0 0.5rem; scroll-margin-top: 1rem; }
+h2 { padding-top: 1rem; border-top: 1px solid var(--line); }
+:target { background: Mark; color: MarkText; }
+a { color: light-dark(#3446a8, #9fb0ff); }
+table { width: 100%; border-collapse: collapse; margin: 1rem 0; }
+th, td { padding: 0.4rem 0.6rem; border: 1px solid var(--line); text-align: left; vertical-align: top; }
+code, pre { font: 0.875em/1.5 ui-monospace, monospace; background: var(--sunk); border-radius: 4px; }
+code { padding: 0.1em 0.3em; }
+pre { padding: 0.75rem 1rem; white-space: pre-wrap; }
+pre code { padding: 0; font-size: 1em; }`
 
-/** The operations guide as a page: its text as it is, its headings as anchors. */
-export function operationsPage(): string {
-  const lines = text.split('\n').map((line) => {
-    const [, marks, heading] = HEADING.exec(line) ?? []
-    if (marks === undefined || heading === undefined) return Bun.escapeHTML(line)
-    return `<strong id="${anchorOf(heading)}">${Bun.escapeHTML(line)}</strong>`
-  })
+/** The operations guide as a page. The anchors of its headings are those of the file on GitHub. */
+export const operationsPage = once((): string => {
+  const body = Bun.markdown.html(text, { headings: { ids: true } }).replace(FILE_LINK, '$1')
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -23,9 +29,12 @@ export function operationsPage(): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Operations</title>
 <link rel="icon" href="data:,">
-<style>body{max-width:60rem;margin:0 auto;padding:1rem}pre{white-space:pre-wrap;overflow-wrap:anywhere;line-height:1.5}strong{scroll-margin:1rem}strong:target{background:Mark;color:MarkText}:root{color-scheme:light dark}</style>
+<style>${STYLE}</style>
 </head>
-<body><main><pre>${lines.join('\n')}</pre></main></body>
+<body>
+<header><a href="/dashboard">Dashboard</a> <a href="/docs">API reference</a></header>
+<main>${body}</main>
+</body>
 </html>
 `
-}
+})

@@ -47,18 +47,15 @@ function Charts({ hours }: { hours: readonly Hour[] }) {
     hours.reduce((total, hour) => total + figure(hour), 0)
   const delivered = sum((it) => it.delivered)
   const failed = sum((it) => it.failed)
+  const matches = sum((it) => it.matches)
+  if (matches + delivered + failed === 0)
+    return <p class="quiet">No matches and no deliveries: charts appear with the first.</p>
   return (
     <>
       <div class="charts">
         <figure>
           <figcaption>
-            <Link to={dashboardPath('monitors')}>
-              {many(
-                sum((it) => it.matches),
-                'match',
-                'matches',
-              )}
-            </Link>
+            <Link to={dashboardPath('monitors')}>{many(matches, 'match', 'matches')}</Link>
           </figcaption>
           <Chart
             label="Matches by hour; the table below has the figures"

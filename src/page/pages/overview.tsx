@@ -83,8 +83,8 @@ function FirstSteps({ hooks }: { hooks: number }) {
       <ol class="steps">
         <li class={hooks > 0 ? 'done' : ''}>
           <Link to={dashboardPath('webhooks')}>Create a webhook</Link>, which receives matches,
-          signed. Slack, Discord and email are supported. Without a webhook, read the matches from
-          each monitor's Atom feed.
+          signed. Slack, Discord, Telegram, Matrix, ntfy, Gotify, MQTT and email are supported.
+          Without a webhook, read the matches from each monitor's Atom feed.
         </li>
         <li>
           <Link to={dashboardPath('monitors', 'new')}>Create a monitor</Link>: describe the filter

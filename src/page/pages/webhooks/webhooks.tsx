@@ -161,8 +161,9 @@ export function Webhooks() {
       {webhooks?.length === 0 && (
         <EmptyState title="No webhooks yet">
           <p>
-            Use an https URL of your own, a Slack or Discord webhook URL, or <code>mailto:</code>{' '}
-            and an address. Without webhooks, read matches from each monitor's Atom feed.
+            Use an https URL of your own, that of a Slack, Discord, Telegram, Matrix, ntfy or Gotify
+            service, <code>mqtt:</code> and a broker, or <code>mailto:</code> and an address.
+            Without webhooks, read matches from each monitor's Atom feed.
           </p>
           <button type="button" class="main" onClick={() => setMaking(true)}>
             <Icon name="plus" /> Create a webhook{' '}
