@@ -17,7 +17,14 @@ th, td { padding: 0.4rem 0.6rem; border: 1px solid var(--line); text-align: left
 code, pre { font: 0.875em/1.5 ui-monospace, monospace; background: var(--sunk); border-radius: 4px; }
 code { padding: 0.1em 0.3em; }
 pre { padding: 0.75rem 1rem; white-space: pre-wrap; }
-pre code { padding: 0; font-size: 1em; }`
+pre code { padding: 0; font-size: 1em; }
+@media (max-width: 45rem) {
+  table, tbody, tr, td { display: block; }
+  thead { display: none; }
+  tr { padding: 0.5rem 0; border-top: 1px solid var(--line); }
+  td { border: 0; padding: 0.15rem 0; }
+  td:first-child { font-weight: 600; }
+}`
 
 /** The operations guide as a page. The anchors of its headings are those of the file on GitHub. */
 export const operationsPage = once((): string => {

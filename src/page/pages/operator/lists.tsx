@@ -2,7 +2,7 @@ import { useMemo } from 'preact/hooks'
 
 import { Badge, DeliveryBadge } from '../../components/base/badge.tsx'
 import { Choice, Field } from '../../components/base/field.tsx'
-import { EmptyState, ErrorNotice, sentence, Skeleton } from '../../components/base/notice.tsx'
+import { EmptyState, ErrorNotice, Skeleton } from '../../components/base/notice.tsx'
 import { DataTable } from '../../components/base/table.tsx'
 import { Time } from '../../components/base/time.tsx'
 import { PageLayout } from '../../components/layout.tsx'
@@ -198,25 +198,26 @@ export function InstanceDeliveriesPage() {
               cell: ({ webhook }) =>
                 webhook === null ? 'none' : (webhook.name ?? `${webhook.kind} ${webhook.host}`),
             },
-            { title: 'State', cell: (it) => <DeliveryBadge status={it.status} /> },
-            { title: 'Attempts', kind: 'figure', cell: (it) => count(it.attempts) },
             {
-              title: 'Reason',
+              title: 'State',
+              kind: 'state',
               cell: ({ status, reason, next_attempt_at }) => (
                 <>
-                  {reason === null
-                    ? next_attempt_at === null && '–'
-                    : sentence(
-                        status === 'suppressed' ? suppression(reason) : errorReason(reason),
-                      )}{' '}
+                  <DeliveryBadge status={status} />
+                  {reason !== null && (
+                    <span class="quiet small-text block">
+                      {status === 'suppressed' ? suppression(reason) : errorReason(reason)}
+                    </span>
+                  )}
                   {next_attempt_at !== null && (
-                    <>
-                      Next attempt <Time at={next_attempt_at} />.
-                    </>
+                    <span class="quiet small-text block">
+                      next attempt <Time at={next_attempt_at} close="now" />
+                    </span>
                   )}
                 </>
               ),
             },
+            { title: 'Attempts', kind: 'figure', cell: (it) => count(it.attempts) },
             { title: 'Created', cell: (it) => <Time at={it.created_at} /> },
           ]}
         />
