@@ -2371,7 +2371,7 @@ export interface operations {
               monitors: {
                 /** @description Identifier, unique among objects of this kind. */
                 id: string
-                /** @description Name. */
+                /** @description Label of the monitor; null: none. */
                 name: string | null
               }[]
               /** @description The item as delivered to a webhook. */
@@ -3086,7 +3086,7 @@ export interface operations {
               /** @description Source that it acts on; null: main. */
               source: string | null
               /**
-               * @description Current state.
+               * @description State of the draft; only waiting ones can be decided.
                * @enum {string}
                */
               status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
@@ -4769,7 +4769,7 @@ export interface operations {
                   upvotes: number
                   /** @description Path on the platform. */
                   permalink: string
-                  /** @description Address. */
+                  /** @description Permalink of the comment. */
                   url: string
                   /** @description Id of the post. */
                   post_id: string
@@ -5180,7 +5180,7 @@ export interface operations {
                   upvotes: number
                   /** @description Path on the platform. */
                   permalink: string
-                  /** @description Address. */
+                  /** @description Permalink of the comment. */
                   url: string
                   /** @description Id of the post. */
                   post_id: string
@@ -5833,7 +5833,7 @@ export interface operations {
                 /** @description Password for the proxy; null: none. */
                 password?: string | null
               }
-          /** @description Recipient. */
+          /** @description Name of the recipient, without prefix. */
           to: string
           /** @description In chat, which has no subject, it becomes the first line. */
           subject: string
@@ -6561,7 +6561,7 @@ export interface operations {
               thread_id: string
               /** @description Sender of the message; null: unknown. */
               from: string | null
-              /** @description Recipient. */
+              /** @description Name of the recipient, without prefix. */
               to: string | null
               /** @description Subject; null: none. */
               subject: string | null
@@ -8134,7 +8134,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title. */
+              /** @description Title of the post. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -8521,7 +8521,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title. */
+              /** @description Title of the post. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -9479,7 +9479,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title. */
+              /** @description Title of the post. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -9906,7 +9906,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title. */
+              /** @description Title of the post. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -10270,11 +10270,11 @@ export interface operations {
             communities: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string | null
-              /** @description Name. */
+              /** @description Name of the place, without prefix. */
               name: string
               /** @description Name with the prefix of the platform. */
               display_name_prefixed: string | null
-              /** @description Title. */
+              /** @description Title of the place, in its own words. */
               title: string | null
               /** @description Description in its own words. */
               description: string | null
@@ -10292,7 +10292,7 @@ export interface operations {
               over_18: boolean | null
               /** @description True if the platform warns before it is shown; null: unknown. */
               quarantined: boolean | null
-              /** @description Address. */
+              /** @description Address of the place. */
               url: string | null
               /** @description Address of the icon; null: none. */
               icon_url: string | null
@@ -10595,7 +10595,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title. */
+              /** @description Title of the post. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -11014,7 +11014,7 @@ export interface operations {
               author: string
               /** @description Path on the platform. */
               permalink: string
-              /** @description Address. */
+              /** @description Permalink of the comment. */
               url: string
               /**
                * Format: date-time
@@ -11029,7 +11029,7 @@ export interface operations {
                 id: string
                 /** @description t3_ and the id. */
                 name: string
-                /** @description Title. */
+                /** @description Title of the post. */
                 title: string
                 /** @description Name of the author. */
                 author: string
@@ -11147,7 +11147,7 @@ export interface operations {
                 author: string
                 /** @description Path on the platform. */
                 permalink: string
-                /** @description Address. */
+                /** @description Permalink of the comment. */
                 url: string
                 /**
                  * Format: date-time
@@ -11162,7 +11162,7 @@ export interface operations {
                   id: string
                   /** @description t3_ and the id. */
                   name: string
-                  /** @description Title. */
+                  /** @description Title of the post. */
                   title: string
                   /** @description Name of the author. */
                   author: string
@@ -11567,7 +11567,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title. */
+              /** @description Title of the post. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -11655,7 +11655,7 @@ export interface operations {
                  * @enum {string}
                  */
                 kind: 'image' | 'video' | 'gallery' | 'gif'
-                /** @description Address. */
+                /** @description Address of the picture or video. */
                 url: string | null
                 /** @description Width in pixels; null: unknown. */
                 width: number | null
@@ -11953,9 +11953,9 @@ export interface operations {
             users: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string | null
-              /** @description Name. */
+              /** @description Name of the user, without prefix. */
               name: string
-              /** @description Address. */
+              /** @description Address of the profile. */
               url: string
               /** @description Time of creation, ISO 8601, UTC; null: unknown. */
               created: string | null
@@ -12308,7 +12308,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title. */
+              /** @description Title of the post. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -12734,7 +12734,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title. */
+              /** @description Title of the post. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -13160,7 +13160,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title. */
+              /** @description Title of the post. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -14337,7 +14337,7 @@ export interface operations {
               upvotes: number
               /** @description Path on the platform. */
               permalink: string
-              /** @description Address. */
+              /** @description Permalink of the comment. */
               url: string
               /** @description Id of the post. */
               post_id: string
@@ -14662,7 +14662,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title. */
+              /** @description Title of the post. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -14995,13 +14995,13 @@ export interface operations {
             achievements: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string | null
-              /** @description Name. */
+              /** @description Name of the badge. */
               name: string
               /** @description Description in its own words. */
               description: string | null
               /** @description Address of the icon; null: none. */
               icon_url: string | null
-              /** @description Address. */
+              /** @description Address of the badge's page. */
               url: string | null
               /** @description Time at which it was earned; null: unknown. */
               granted: string | null
@@ -15586,7 +15586,7 @@ export interface operations {
               upvotes: number
               /** @description Path on the platform. */
               permalink: string
-              /** @description Address. */
+              /** @description Permalink of the comment. */
               url: string
               /** @description Id of the post. */
               post_id: string
@@ -15874,7 +15874,7 @@ export interface operations {
           'application/json': {
             /** @description Rules of the community. */
             rules: ({
-              /** @description Name. */
+              /** @description Short name of the rule. */
               name: string
               /** @description Description in its own words. */
               description: string
@@ -16397,11 +16397,11 @@ export interface operations {
             subforums: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string | null
-              /** @description Name. */
+              /** @description Name of the place, without prefix. */
               name: string
               /** @description Name with the prefix of the platform. */
               display_name_prefixed: string | null
-              /** @description Title. */
+              /** @description Title of the place, in its own words. */
               title: string | null
               /** @description Description in its own words. */
               description: string | null
@@ -16419,7 +16419,7 @@ export interface operations {
               over_18: boolean | null
               /** @description True if the platform warns before it is shown; null: unknown. */
               quarantined: boolean | null
-              /** @description Address. */
+              /** @description Address of the place. */
               url: string | null
               /** @description Address of the icon; null: none. */
               icon_url: string | null
@@ -16690,11 +16690,11 @@ export interface operations {
             subforums: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string | null
-              /** @description Name. */
+              /** @description Name of the place, without prefix. */
               name: string
               /** @description Name with the prefix of the platform. */
               display_name_prefixed: string | null
-              /** @description Title. */
+              /** @description Title of the place, in its own words. */
               title: string | null
               /** @description Description in its own words. */
               description: string | null
@@ -16712,7 +16712,7 @@ export interface operations {
               over_18: boolean | null
               /** @description True if the platform warns before it is shown; null: unknown. */
               quarantined: boolean | null
-              /** @description Address. */
+              /** @description Address of the place. */
               url: string | null
               /** @description Address of the icon; null: none. */
               icon_url: string | null
@@ -16983,11 +16983,11 @@ export interface operations {
             subforums: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string | null
-              /** @description Name. */
+              /** @description Name of the place, without prefix. */
               name: string
               /** @description Name with the prefix of the platform. */
               display_name_prefixed: string | null
-              /** @description Title. */
+              /** @description Title of the place, in its own words. */
               title: string | null
               /** @description Description in its own words. */
               description: string | null
@@ -17005,7 +17005,7 @@ export interface operations {
               over_18: boolean | null
               /** @description True if the platform warns before it is shown; null: unknown. */
               quarantined: boolean | null
-              /** @description Address. */
+              /** @description Address of the place. */
               url: string | null
               /** @description Address of the icon; null: none. */
               icon_url: string | null
@@ -17318,7 +17318,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title. */
+              /** @description Title of the post. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -17670,7 +17670,7 @@ export interface operations {
             moderators: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string
-              /** @description Name. */
+              /** @description Name of the moderator, without prefix. */
               name: string
               /** @description Permissions of the moderator. */
               mod_permissions: string[]
@@ -19785,7 +19785,7 @@ export interface operations {
               name: string
               /** @description Kind of the source. */
               kind: string
-              /** @description Address. */
+              /** @description Address of the site. */
               url: string
               /** @description Calls that the source supports. */
               capabilities: string[]
@@ -20146,7 +20146,7 @@ export interface operations {
            * @enum {string}
            */
           targets?: 'all' | 'listed' | 'none'
-          /** @description Name. */
+          /** @description Label for lists and messages; null: none. */
           name?: string | null
           /**
            * Format: int64
@@ -20769,7 +20769,7 @@ export interface operations {
             monitors: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string
-              /** @description Name. */
+              /** @description Label of the monitor; null: none. */
               name: string | null
               /** @description Conditions that an item has to meet. */
               filter_spec: {
@@ -21342,7 +21342,7 @@ export interface operations {
            * @enum {string}
            */
           targets?: 'all' | 'listed' | 'none'
-          /** @description Name. */
+          /** @description Label for lists and messages; null: none. */
           name?: string | null
           /**
            * Format: int64
@@ -22425,7 +22425,7 @@ export interface operations {
             /** @description Proof of what was read in the last 24 hours. */
             coverage_24h: {
               /**
-               * @description Current state.
+               * @description Coverage of the 24 hours: complete, degraded by gaps, partial or unknown; reasons say why.
                * @enum {string}
                */
               status: 'complete' | 'degraded' | 'partial' | 'unknown'
@@ -22662,7 +22662,7 @@ export interface operations {
             /** @description State of each stream of the monitor. */
             stream_liveness: {
               /**
-               * @description Current state.
+               * @description Polling now: live, degraded by late feeds, or unknown.
                * @enum {string}
                */
               status: 'live' | 'degraded' | 'unknown'
@@ -23078,7 +23078,7 @@ export interface operations {
           token?: string | null
           /** @description User of kind mqtt. */
           username?: string | null
-          /** @description Name. */
+          /** @description Label for lists and messages; null: none. */
           name?: string | null
           /** @description False while it is paused or disabled. */
           active?: boolean
@@ -23531,7 +23531,7 @@ export interface operations {
             | 'mqtt'
           /** @description Address. */
           url: string
-          /** @description Name. */
+          /** @description Label for lists and messages; null: none. */
           name?: string | null
           /** @description What it receives: match always; item.deleted and item.edited about items that it had received. */
           events?: ('match' | 'item.deleted' | 'item.edited')[]
@@ -27208,7 +27208,7 @@ export interface operations {
               /** @description Id of the target; null: none. */
               webhook_id: string | null
               /**
-               * @description Current state.
+               * @description State of the delivery; pending ones are waiting or tried again.
                * @enum {string}
                */
               status: 'pending' | 'delivered' | 'failed' | 'dead' | 'suppressed'
@@ -27317,7 +27317,7 @@ export interface operations {
                   repeat: number
                   /** @description Name of the monitor; null: it has none. */
                   monitor_name: string | null
-                  /** @description Title. */
+                  /** @description The alarm in one line. */
                   title: string
                   /** @description Explanation for a person. */
                   message: string
@@ -27728,7 +27728,7 @@ export interface operations {
                * @enum {string}
                */
               type: 'bug' | 'idea' | 'missing_capability'
-              /** @description Title. */
+              /** @description Title of the feedback. */
               title: string
               /** @description Text of the feedback. */
               details: string
@@ -27737,7 +27737,7 @@ export interface operations {
               /** @description Data that support the feedback; null: none. */
               evidence: string | null
               /**
-               * @description Current state.
+               * @description State that the operator gave the feedback.
                * @enum {string}
                */
               status: 'new' | 'triaged' | 'shipped' | 'declined'
@@ -29781,7 +29781,7 @@ export interface operations {
               /** @description Id of the target; null: none. */
               webhook_id: string | null
               /**
-               * @description Current state.
+               * @description State of the delivery; pending ones are waiting or tried again.
                * @enum {string}
                */
               status: 'pending' | 'delivered' | 'failed' | 'dead' | 'suppressed'

@@ -185,7 +185,17 @@ function DraftCard({ draft, at, again }: DraftCardProps) {
       <Facts
         rows={Object.entries(body).map(([name, value]) => [
           inWords(name),
-          <span class="written">{typeof value === 'string' ? value : JSON.stringify(value)}</span>,
+          <span class="written">
+            {typeof value !== 'string' ? (
+              JSON.stringify(value)
+            ) : name === 'post_url' ? (
+              <Outward url={value} own>
+                {value}
+              </Outward>
+            ) : (
+              value
+            )}
+          </span>,
         ])}
       />
       {answer !== null && <DraftAnswer answer={answer} />}

@@ -70,6 +70,9 @@ export function Overview() {
         <section aria-labelledby="recent">
           <h2 id="recent">Recent deliveries</h2>
           <Events recent={deliveries} />
+          <p>
+            <Link to={dashboardPath('deliveries')}>All deliveries</Link>
+          </p>
         </section>
       )}
     </PageLayout>

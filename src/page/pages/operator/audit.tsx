@@ -57,7 +57,7 @@ export function AuditPage() {
             { title: 'Details', cell: detailsOf },
             { title: 'By', cell: ({ key }) => key.name ?? `${key.prefix}…` },
             { title: 'From', cell: (it) => it.address },
-            { title: 'When', cell: (it) => <Time at={it.at} /> },
+            { title: 'When', cell: (it) => <Time at={it.at} full /> },
           ]}
         />
       )}
