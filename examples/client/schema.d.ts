@@ -24875,7 +24875,7 @@ export interface operations {
               monitors: {
                 /** @description Identifier, unique among objects of this kind. */
                 id: string
-                /** @description Name. */
+                /** @description Label of the monitor; null: none. */
                 name: string | null
                 /** @description True: the monitor exists no longer. */
                 removed: boolean
@@ -25268,7 +25268,7 @@ export interface operations {
             from?: string
             /**
              * Format: date-time
-             * @description Recipient.
+             * @description Name of the recipient, without prefix.
              */
             to?: string
           }
@@ -25947,7 +25947,7 @@ export interface operations {
                 from?: string
                 /**
                  * Format: date-time
-                 * @description Recipient.
+                 * @description Name of the recipient, without prefix.
                  */
                 to?: string
                 /** @description Text as Markdown; empty: none. */
@@ -26080,7 +26080,7 @@ export interface operations {
         'application/json': {
           /** @description View to change; absent: a new one. */
           id?: string
-          /** @description Name. */
+          /** @description Label for lists and messages; null: none. */
           name?: string
           /** @description Conditions on the items, all of which must be met. */
           filter?: {
@@ -26105,7 +26105,7 @@ export interface operations {
             from?: string
             /**
              * Format: date-time
-             * @description Recipient.
+             * @description Name of the recipient, without prefix.
              */
             to?: string
             /** @description Words that all occur in title or text, in any case. A page examines a bounded number of items. */
@@ -26169,7 +26169,7 @@ export interface operations {
               from?: string
               /**
                * Format: date-time
-               * @description Recipient.
+               * @description Name of the recipient, without prefix.
                */
               to?: string
               /** @description Text as Markdown; empty: none. */
