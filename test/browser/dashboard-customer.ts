@@ -100,6 +100,21 @@ export function customerStories(fixture: () => Dashboard) {
     await client.waitForText('would be sent')
     await client.page.keyboard.press('Escape')
     await client.misses('would be sent')
+
+    await client.go('/webhooks')
+    await client.press('send failed deliveries again')
+    await client.waitFor("document.querySelector('dialog[open]') !== null")
+    const chosen = "dialog select[id]:has(option[value^='wh_']:checked)"
+    await client.page.waitForSelector(chosen)
+    const sent = client.page.waitForRequest((it) => it.url().endsWith('/deliveries/redeliver'))
+    await client.press('Count')
+    expect(JSON.parse((await sent).postData() ?? '')).toMatchObject({
+      webhook_id: expect.stringMatching(/^wh_/),
+      dry_run: true,
+    })
+    await client.waitForText('1 delivery would be sent')
+    await client.press('Cancel')
+    await client.waitFor("!location.search.includes('resend')")
   })
 
   asCustomer('usage is shown as a chart and as a table', async (client) => {

@@ -13,7 +13,7 @@ import { useQuery } from '../hooks/use-query.ts'
 import { callApi, type Failure, postJson } from '../lib/api.ts'
 import { inShort } from '../lib/filter-spec.ts'
 import { count, many } from '../lib/format.ts'
-import { dashboardPath, go, useRoute } from '../lib/route.tsx'
+import { dashboardPath, go, useDialogOf, useRoute } from '../lib/route.tsx'
 import { now, runAfter } from '../lib/runtime.ts'
 import type { Delivery, MonitorList, Webhook } from '../lib/types.ts'
 import { webhookName } from '../lib/webhook-health.ts'
@@ -33,22 +33,49 @@ const WHICH = [
 
 type Queued = { queued: number; skipped: number }
 
-/** Redelivers failed deliveries of a period, after showing their count. */
-function Redrive({ again }: { again: () => void }) {
+type Named = readonly (readonly [string, string])[]
+
+type RedriveProps = {
+  webhooks: Named
+  /** The webhook that the list is filtered by; empty: none. */
+  webhook: string
+  again: () => void
+}
+
+/** Redelivers failed deliveries of a period, after showing their count. The URL may open it for one webhook. */
+function Redrive({ webhooks, webhook, again }: RedriveProps) {
+  const wanted = useDialogOf('resend')
   const [open, setOpen] = useState(false)
+  const close = () => {
+    setOpen(false)
+    wanted.close()
+  }
   return (
     <>
       <button type="button" onClick={() => setOpen(true)}>
         {' '}
         Send failed deliveries again{' '}
       </button>
-      {open && <RedriveDialog close={() => setOpen(false)} again={again} />}
+      {(open || wanted.of !== null) && (
+        <RedriveDialog
+          webhooks={webhooks}
+          webhook={wanted.of ?? webhook}
+          close={close}
+          again={again}
+        />
+      )}
     </>
   )
 }
 
-function RedriveDialog({ close, again }: { close: () => void; again: () => void }) {
+function RedriveDialog({
+  webhooks,
+  webhook: chosen_before,
+  close,
+  again,
+}: RedriveProps & { close: () => void }) {
   const { monitor_path } = useCurrentUser()
+  const [webhook, setWebhook] = useState(chosen_before)
   const [hours, setHours] = useState<string>('24')
   const [status, setStatus] = useState<string>('')
   const [counted, setCounted] = useState<Queued | null>(null)
@@ -58,6 +85,7 @@ function RedriveDialog({ close, again }: { close: () => void; again: () => void 
       postJson<Queued>(`${monitor_path}/deliveries/redeliver`, {
         since: new Date(now() - Number(hours) * HOUR_MS).toISOString(),
         ...(status !== '' && { status }),
+        ...(webhook !== '' && { webhook_id: webhook }),
         dry_run,
       }),
     )
@@ -86,6 +114,16 @@ function RedriveDialog({ close, again }: { close: () => void; again: () => void 
             value={hours}
             options={SPANS}
             change={(it) => chosen(() => setHours(it))}
+          />
+        )}
+      </Field>
+      <Field label="Webhook">
+        {(attributes) => (
+          <Choice<string>
+            {...attributes}
+            value={webhook}
+            options={optionsOf('all webhooks', webhooks, webhook, 'a deleted webhook')}
+            change={(it) => chosen(() => setWebhook(it))}
           />
         )}
       </Field>
@@ -237,7 +275,7 @@ export function Deliveries() {
     <PageLayout
       title="Deliveries"
       lead="Deliveries of all monitors to all webhooks, with payload, state and attempts."
-      beside={<Redrive again={pages.again} />}
+      beside={<Redrive webhooks={webhooks} webhook={filters.webhook} again={pages.again} />}
     >
       <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
         <SearchText text={filters.q} search={(q) => choose({ q })} />

@@ -124,7 +124,7 @@ export const ResponseBody = ({ text }: { text: string | null | undefined }) =>
 
 /** Reason, since when, and fix, while deliveries to a webhook do not arrive. */
 export function WebhookProblem({ webhook }: { webhook: Webhook }) {
-  const { health, paused_at } = webhook
+  const { id, health, paused_at } = webhook
   const problem = webhookProblem(webhook)
   if (problem === null) return null
   return (
@@ -138,9 +138,17 @@ export function WebhookProblem({ webhook }: { webhook: Webhook }) {
         <p>
           <strong>{sentence(problem)}</strong> First failed attempt{' '}
           <Time at={health.failing_since} />.{' '}
-          {health.state === 'retrying'
-            ? 'Attempts are repeated.'
-            : 'At least one delivery was given up: fix the receiver, then send failed deliveries again.'}
+          {health.state === 'retrying' ? (
+            'Attempts are repeated.'
+          ) : (
+            <>
+              At least one delivery was given up: fix the receiver, then{' '}
+              <Link to={`${dashboardPath('deliveries')}?webhook=${id}&resend=${id}`}>
+                send failed deliveries again
+              </Link>
+              .
+            </>
+          )}
         </p>
       )}
       <ResponseBody text={health.last_failure?.body_start} />
