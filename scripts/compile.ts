@@ -42,7 +42,7 @@ export async function compile(outfile: string, runtime?: Runtime): Promise<strin
     plugins: [page],
   })
   if (!success) throw new AggregateError(logs, 'build failed')
-  // The executable contains its source maps; the files beside it are not needed.
-  for (const { kind, path } of outputs) if (kind === 'sourcemap') rmSync(path)
+  // The executable contains its source maps; the files beside it are not needed. Those of two threads have one name.
+  for (const { kind, path } of outputs) if (kind === 'sourcemap') rmSync(path, { force: true })
   return [...inputs, ...Object.keys(metafile?.inputs ?? {})]
 }
