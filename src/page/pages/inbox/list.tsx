@@ -93,10 +93,11 @@ export function MatchListView({
     measure()
   }, [reveal])
 
-  const drawn = Array.from(
+  const positions = Array.from(
     { length: Math.max(0, Math.min(range.to, length) - range.from) },
     (_, n) => range.from + n,
   )
+  const fill = useFill(rows)
   const active = current !== null && rows.has(current) ? rowId(current) : undefined
   return (
     <div
@@ -112,10 +113,11 @@ export function MatchListView({
     >
       <div ref={probe} class="match-row probe" aria-hidden="true" />
       <div class="inbox-rows" role="presentation" style={{ height: `${length * row_px}px` }}>
-        {drawn.map((at) => {
+        {positions.map((at) => {
           const match = rows.at(at)
           const top = at * row_px
-          if (match === undefined) return <LoadingRow key={rows.idAt(at) ?? at} top={top} />
+          if (match === undefined || !fill.draws(match.id))
+            return <LoadingRow key={`loading ${at}`} top={top} />
           return (
             <MatchRow
               key={match.id}
@@ -135,6 +137,38 @@ export function MatchListView({
       </div>
     </div>
   )
+}
+
+/** Rows that one frame draws from nothing: a fast scroll shows placeholders and never stalls. */
+const NEW_PER_FRAME = 6
+
+/** Decides which rows a render draws in full, and renders again in the next frame while some are left. */
+function useFill(rows: MatchList['rows']) {
+  const [, setFrame] = useState(0)
+  const before = useRef(new Set<string>())
+  const drawn = new Set<string>()
+  let fresh = 0
+  let left = 0
+  useLayoutEffect(() => {
+    before.current = drawn
+    if (left === 0) return
+    const frame = requestAnimationFrame(() => setFrame((it) => it + 1))
+    return () => cancelAnimationFrame(frame)
+  })
+  const is_first = before.current.size === 0
+  return {
+    /** True if the row of this match is drawn in full now. */
+    draws(id: string): boolean {
+      const known = before.current.has(id) || is_first
+      if (!known && fresh >= NEW_PER_FRAME) {
+        left += 1
+        return false
+      }
+      if (!known) fresh += 1
+      drawn.add(id)
+      return rows.has(id)
+    },
+  }
 }
 
 const LoadingRow = ({ top }: { top: number }) => (

@@ -1,15 +1,24 @@
+import { useMemo } from 'preact/hooks'
+
 import { Marked, Outward } from '../../components/item.tsx'
 import { safeUrl } from '../../lib/format.ts'
 import { type Block, blocksOf, type Part } from './state/written.ts'
 
 /** A text of the platform in paragraphs, quotes and links, with its terms marked. Other markup stays as written. */
-export const Written = ({ text, terms }: { text: string; terms: RegExp | null }) => (
-  <div class="written-blocks">
-    {blocksOf(text).map((block, at) => (
-      <BlockView key={at} block={block} terms={terms} />
-    ))}
-  </div>
-)
+export function Written({ text, terms }: { text: string; terms: RegExp | null }) {
+  const pattern = terms?.source ?? ''
+  // The same elements are not compared again while the list around them changes.
+  return useMemo(
+    () => (
+      <div class="written-blocks">
+        {blocksOf(text).map((block, at) => (
+          <BlockView key={at} block={block} terms={terms} />
+        ))}
+      </div>
+    ),
+    [text, pattern],
+  )
+}
 
 function BlockView({ block, terms }: { block: Block; terms: RegExp | null }) {
   const parts = block.parts.map((part, at) => <PartView key={at} part={part} terms={terms} />)

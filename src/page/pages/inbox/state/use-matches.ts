@@ -73,8 +73,8 @@ export function useMatches(base: string, query: string): MatchList {
     busy.current = rows
     let empty = 0
     const short = () => rows.size() < wanted.current.to + AHEAD && !rows.next().ended
+    if (short()) setStatus({ loading: true, paused: null, failure: null })
     while (short()) {
-      setStatus({ loading: true, paused: null, failure: null })
       const { cursor } = rows.next()
       const after = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`
       const answer = await callApi<MatchPage>(`${base}?${query}&limit=${PAGE}${after}`, {
