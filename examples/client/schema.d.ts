@@ -1505,6 +1505,26 @@ export interface paths {
     patch?: never
     trace?: never
   }
+  '/forum/inbox/item': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * An item of the inbox with its whole text, as it was delivered
+     * @description Returns one match with its whole text. Use it to read what the excerpt of the list cuts off. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
+     */
+    get: operations['inboxItem']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
   '/forum/inbox/views': {
     parameters: {
       query?: never
@@ -25817,6 +25837,328 @@ export interface operations {
            * @example {
            *       "error": "Invalid token",
            *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
+  inboxItem: {
+    parameters: {
+      query: {
+        /** @description Id of an item of the inbox. */
+        id: string
+      }
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "id": "t3_1abcde",
+           *       "source": "main",
+           *       "kind": "post",
+           *       "title": "Which grinder would you buy?",
+           *       "excerpt": "Mine broke after ten years. I am looking for one for espresso.",
+           *       "highlights": [
+           *         {
+           *           "in": "title",
+           *           "start": 6,
+           *           "end": 13
+           *         }
+           *       ],
+           *       "matched_terms": [
+           *         "grinder"
+           *       ],
+           *       "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *       "place": "coffee",
+           *       "author": "example_user",
+           *       "score": 42,
+           *       "comments": 1,
+           *       "created": "2026-01-31T11:58:00.000Z",
+           *       "sentiment": "neutral",
+           *       "intent": "question",
+           *       "relevance": 0.5,
+           *       "enrichment": {
+           *         "relevance": {
+           *           "score": 0.5,
+           *           "matched_terms": [
+           *             "grinder"
+           *           ],
+           *           "considered_terms": 2,
+           *           "method": "keyword_match_heuristic"
+           *         },
+           *         "sentiment": {
+           *           "label": "neutral",
+           *           "score": 0,
+           *           "method": "lexicon_heuristic"
+           *         },
+           *         "intent": {
+           *           "tag": "question",
+           *           "method": "rule_based_heuristic"
+           *         }
+           *       },
+           *       "erased": false,
+           *       "matched_at": "2026-01-31T11:58:38.000Z",
+           *       "monitors": [
+           *         {
+           *           "id": "mon_0199a000-0000-7000-8000-000000000001",
+           *           "name": "grinders",
+           *           "removed": false,
+           *           "matched_at": "2026-01-31T11:58:38.000Z",
+           *           "matched_terms": [
+           *             "grinder"
+           *           ]
+           *         }
+           *       ],
+           *       "state": "unread",
+           *       "starred": true,
+           *       "label": "ann",
+           *       "changed": {
+           *         "at": "2026-01-31T12:04:00.000Z",
+           *         "by": {
+           *           "key_id": "key_0199a000-0000-7000-8000-000000000007",
+           *           "name": "laptop"
+           *         }
+           *       },
+           *       "text": "Mine broke after ten years. I am looking for one for espresso."
+           *     }
+           */
+          'application/json': {
+            /** @description Fullname of the item, after the name of its source and a slash unless it is of main. */
+            id: string
+            /** @description Name of the source. */
+            source: string
+            /**
+             * @description Kind of the object.
+             * @enum {string}
+             */
+            kind: 'post' | 'comment'
+            /** @description Title of the post, or of the thread of a comment; null: unknown or erased. */
+            title: string | null
+            /** @description At most 300 characters around the first matched term, in one line. */
+            excerpt: string
+            /** @description Matched terms within the texts. */
+            highlights: {
+              /**
+               * @description Text that the range is in.
+               * @enum {string}
+               */
+              in: 'title' | 'excerpt'
+              /**
+               * Format: int64
+               * @description First UTF-16 unit of the term.
+               */
+              start: number
+              /**
+               * Format: int64
+               * @description UTF-16 unit after the term.
+               */
+              end: number
+            }[]
+            /** @description Terms of the monitors that the item contains. */
+            matched_terms: string[]
+            /** @description Address. */
+            url: string | null
+            /** @description Place of the item, such as its community. */
+            place: string
+            /** @description Name of the author. */
+            author: string | null
+            /** @description Points of the comment. */
+            score: number | null
+            /** @description Number of comments, or the comments themselves. */
+            comments: number | null
+            /** @description Time of creation, ISO 8601, UTC; null: unknown. */
+            created: string | null
+            /** @description Sentiments of the text that match, one or several. */
+            sentiment: string | null
+            /** @description Intents of the text that match, one or several. */
+            intent: string | null
+            /** @description Share of the terms that the item contains, 0 to 1; null: unknown. */
+            relevance: number | null
+            /** @description As it was delivered: relevance, sentiment, intent, and a verdict if there is one. */
+            enrichment: {
+              [key: string]: unknown
+            }
+            /** @description True: its content was deleted at its source, or is past its retention. */
+            erased: boolean
+            /**
+             * Format: date-time
+             * @description First match, which is the order of the list.
+             */
+            matched_at: string
+            /** @description Monitors that matched it, the first first; at most 20. */
+            monitors: {
+              /** @description Identifier, unique among objects of this kind. */
+              id: string
+              /** @description Name. */
+              name: string | null
+              /** @description True: the monitor exists no longer. */
+              removed: boolean
+              /**
+               * Format: date-time
+               * @description Time of the match; null: none.
+               */
+              matched_at: string
+              /** @description Terms of the monitors that the item contains. */
+              matched_terms: string[]
+            }[]
+            /**
+             * @description State of the item: unread, read, answered or dismissed.
+             * @enum {string}
+             */
+            state: 'unread' | 'read' | 'answered' | 'dismissed'
+            /** @description True if it has a star. */
+            starred: boolean
+            /** @description Label of the item; null: none. */
+            label: string | null
+            /** @description Last change of state, star or label; null: none. */
+            changed: {
+              /**
+               * Format: date-time
+               * @description Time of the event.
+               */
+              at: string
+              /** @description Key that made it; null: none. */
+              by: {
+                /** @description Thumbprint of the public key (RFC 7638). */
+                key_id: string
+                /** @description Name of the key; null: it has none. */
+                name: string | null
+              } | null
+            } | null
+            /** @description Whole text as it was last delivered, in the markdown of its author, at most 40,000 characters; null: erased. */
+            text: string | null
+          }
+        }
+      }
+      /** @description INVALID_REQUEST */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "q is required",
+           *       "code": "INVALID_REQUEST"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description NOT_FOUND */
+      404: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_FOUND",
+           *       "code": "NOT_FOUND"
            *     }
            */
           'application/json': components['schemas']['Error']

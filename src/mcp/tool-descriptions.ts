@@ -176,6 +176,7 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<string, ToolDescription>> = {
   inbox_list: localRead(
     `Matches of all monitors, newest first, each item once: excerpt, matched terms, author, state (unread, read, answered, dismissed), star and label. Filter by monitor, state, place, author, time or text; pass next_cursor as cursor for more, also after a short page. ${FREE}`,
   ),
+  inbox_item: localRead(`One match of the inbox with its whole text, by its id. ${FREE}`),
   inbox_counts: localRead(
     `Numbers of matches by state, of starred ones and by label, of all or of a filter. ${FREE}`,
   ),

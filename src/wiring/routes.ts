@@ -9,6 +9,7 @@ import { drafts, operatorDrafts } from '../api/drafts/routes.ts'
 import { sourcePath } from '../api/http/routes.ts'
 import { inboxContext } from '../api/inbox/context.ts'
 import { inboxMute } from '../api/inbox/mute.ts'
+import { inboxItem } from '../api/inbox/item.ts'
 import { inbox } from '../api/inbox/routes.ts'
 import { inboxStats } from '../api/inbox/stats.ts'
 import { inboxStream } from '../api/inbox/stream.ts'
@@ -317,6 +318,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
     }),
     ...items(route_context, db),
     ...inbox(route_context, db),
+    ...inboxItem(route_context, db),
     ...inboxViews(route_context, db),
     ...inboxMute(route_context, db),
     ...inboxStats(route_context, db),

@@ -63,6 +63,25 @@ test('an item is listed with its text, its terms and its state', async () => {
   expect(enrichment.relevance.matched_terms).toEqual(['kitten', 'whiskers'])
 })
 
+test('one item has its whole text, and none once it is erased', async () => {
+  await using it = startInbox()
+  const text = `Long whiskers.\n\n> quoted\n\n${'More of them. '.repeat(4000)}`
+  it.match(kitten(1, { text }))
+  it.match(kitten(2, { text: 'Short.' }))
+
+  const long = (await it.call('/item?id=t3_k1')).body
+  const [row] = (await it.call('?ids=t3_k1')).body.items
+  expect(long).toEqual({ ...row, text: `${text.slice(0, 39_999)}…` })
+  expect((await it.call('/item?id=t3_k2')).body.text).toBe('Short.')
+
+  const deps = { db: it.db, instance_id: 'ins_1', community: 'subforum', clock_offset_ms: () => 0 }
+  eraseItems(deps, [{ item_id: 't3_k2', reason: 'author' }], NOON)
+  expect((await it.call('/item?id=t3_k2')).body).toMatchObject({ text: null, erased: true })
+  const unknown = await it.call('/item?id=t3_none')
+  expect([unknown.status, unknown.body.message]).toEqual([404, 'the inbox has no such item'])
+  expect((await it.call('/item')).body).toMatchObject({ field: 'id', error: 'id is required' })
+})
+
 test('an item that several monitors matched is listed once, where it was first matched', async () => {
   await using it = startInbox()
   it.match(kitten(1))

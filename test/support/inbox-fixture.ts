@@ -1,5 +1,6 @@
 import { createApp } from '../../src/api/app.ts'
 import { inboxMute } from '../../src/api/inbox/mute.ts'
+import { inboxItem } from '../../src/api/inbox/item.ts'
 import { inbox } from '../../src/api/inbox/routes.ts'
 import { inboxStats } from '../../src/api/inbox/stats.ts'
 import { inboxStream } from '../../src/api/inbox/stream.ts'
@@ -122,6 +123,7 @@ export function startInbox() {
     limits: NO_LIMITS,
     routes: (context) => [
       ...inbox(context, db),
+      ...inboxItem(context, db),
       ...inboxViews(context, db),
       ...inboxMute(context, db),
       ...inboxStats(context, db),

@@ -64,6 +64,10 @@ const view = {
 /** Example answers of the inbox. */
 export const INBOX_EXAMPLES = {
   page: { items: [item], next_cursor: null, examined_until: null },
+  item: {
+    ...item,
+    text: 'Mine broke after ten years. I am looking for one for espresso.',
+  },
   counts: {
     unread: 40,
     read: 10,

@@ -9,6 +9,7 @@ import {
   type StoredRow,
   termsOfRow,
   toInboxText,
+  wholeText,
 } from '../../core/inbox/row.ts'
 import type { Db } from '../../store/db/connection.ts'
 import {
@@ -84,6 +85,18 @@ export function readPage(
       return { rows, stopped_at: { matched_at: item.matched_at, row: item.row } }
   }
   return { rows, stopped_at: null }
+}
+
+/** An item with its whole text. */
+export function readItem(db: Db, entry: InboxEntry, community: string) {
+  const bodies = createBodies(db)
+  const matches = listInboxMatches(db, [entry.row])
+  const found = matches.map(({ match_row }) => bodies.rowOf(match_row, entry.item_id))
+  const newest = found.findLast((it) => it !== null) ?? null
+  return {
+    ...toInboxItem(entry, matches, newest, found, community),
+    text: newest === null ? null : wholeText(newest),
+  }
 }
 
 /** An item as the API shows it. `found`: the stored row of each match. */

@@ -77,6 +77,15 @@ const inboxItemShape = () =>
       .meta({ description: 'Last change of state, star or label; null: none.' }),
   })
 
+/** Answer of one item. */
+export const inboxWholeShape = () =>
+  inboxItemShape().extend({
+    text: z.string().nullable().meta({
+      description:
+        'Whole text as it was last delivered, in the markdown of its author, at most 40,000 characters; null: erased.',
+    }),
+  })
+
 /** Answer of the list. */
 export const inboxPageShape = () =>
   z.object({

@@ -348,6 +348,10 @@ const INBOX: Texts = {
     'InboxPage',
     'Returns matches with excerpt, terms and state. Use it to read, search and triage what the monitors found.',
   ],
+  'GET /item': [
+    'InboxItem',
+    'Returns one match with its whole text. Use it to read what the excerpt of the list cuts off.',
+  ],
   'GET /counts': [
     'InboxCounts',
     'Counts the matches of each state. Use it for a badge, or to see if something is left.',
