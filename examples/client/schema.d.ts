@@ -1505,6 +1505,26 @@ export interface paths {
     patch?: never
     trace?: never
   }
+  '/forum/inbox/ids': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * Ids of the matches of a filter, newest first, for a list that shows a part of them
+     * @description Returns the ids of matches alone, thousands a call. Use it to show any part of a long list without reading all of it. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
+     */
+    get: operations['inboxIds']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
   '/forum/inbox/item': {
     parameters: {
       query?: never
@@ -25786,6 +25806,168 @@ export interface operations {
               /** @description True if it can be undone now. */
               can_undo: boolean
             }[]
+            /** @description Cursor of the next page; null at the end. */
+            next_cursor: string | null
+          }
+        }
+      }
+      /** @description INVALID_REQUEST */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "q is required",
+           *       "code": "INVALID_REQUEST"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
+  inboxIds: {
+    parameters: {
+      query?: {
+        /** @description Id of a monitor that matched it. */
+        monitor?: string
+        /** @description Label of the items. */
+        label?: string
+        /** @description Name of the source of the items. */
+        source?: string
+        /** @description Place of the items, such as a community; case is ignored. */
+        place?: string
+        /** @description Author of the items; case is ignored. */
+        author?: string
+        /** @description States of the items: one or several of unread, read, answered, dismissed, separated by commas. Default: all. */
+        state?: string
+        /** @description true: only starred items; false: only those without a star. */
+        starred?: boolean
+        /** @description Only items first matched at this time or later. */
+        from?: string
+        /** @description Only items first matched before this time. */
+        to?: string
+        /** @description The next_cursor of the last answer; absent: from the newest. */
+        cursor?: string
+        /** @description Maximum number of rows. */
+        limit?: number
+      }
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "ids": [
+           *         "t3_1abcde"
+           *       ],
+           *       "next_cursor": null
+           *     }
+           */
+          'application/json': {
+            /** @description Ids to check, with or without prefix. */
+            ids: string[]
             /** @description Cursor of the next page; null at the end. */
             next_cursor: string | null
           }

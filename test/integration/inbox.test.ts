@@ -82,6 +82,29 @@ test('one item has its whole text, and none once it is erased', async () => {
   expect((await it.call('/item')).body).toMatchObject({ field: 'id', error: 'id is required' })
 })
 
+test('ids alone are in the order of the list, page by page, by the same filters', async () => {
+  await using it = startInbox()
+  for (let n = 1; n <= 7; n++) it.match(kitten(n, { author: n % 2 === 0 ? 'Jane' : 'Kim' }))
+  await it.set(['t3_k6'], { state: 'dismissed' })
+
+  const pages: string[][] = []
+  let cursor: string | null = ''
+  while (cursor !== null) {
+    const { body }: { body: { ids: string[]; next_cursor: string | null } } = await it.call(
+      `/ids?limit=3${cursor && `&cursor=${cursor}`}`,
+    )
+    pages.push(body.ids)
+    cursor = body.next_cursor
+  }
+
+  expect(pages.flat()).toEqual(await it.ids(''))
+  expect(pages.map((it) => it.length)).toEqual([3, 3, 1])
+  expect((await it.call('/ids?author=jane&state=unread')).body).toEqual({
+    ids: ['t3_k4', 't3_k2'],
+    next_cursor: null,
+  })
+})
+
 test('an item that several monitors matched is listed once, where it was first matched', async () => {
   await using it = startInbox()
   it.match(kitten(1))

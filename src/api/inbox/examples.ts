@@ -64,6 +64,7 @@ const view = {
 /** Example answers of the inbox. */
 export const INBOX_EXAMPLES = {
   page: { items: [item], next_cursor: null, examined_until: null },
+  ids: { ids: [item.id], next_cursor: null },
   item: {
     ...item,
     text: 'Mine broke after ten years. I am looking for one for espresso.',

@@ -86,6 +86,16 @@ export const inboxWholeShape = () =>
     }),
   })
 
+/** Answer of the ids of a list. */
+export const inboxIdsShape = () =>
+  z.object({
+    ids: z.array(z.string()),
+    next_cursor: z
+      .string()
+      .nullable()
+      .meta({ description: 'Cursor of the next page; null at the end.' }),
+  })
+
 /** Answer of the list. */
 export const inboxPageShape = () =>
   z.object({

@@ -348,6 +348,10 @@ const INBOX: Texts = {
     'InboxPage',
     'Returns matches with excerpt, terms and state. Use it to read, search and triage what the monitors found.',
   ],
+  'GET /ids': [
+    'InboxIds',
+    'Returns the ids of matches alone, thousands a call. Use it to show any part of a long list without reading all of it.',
+  ],
   'GET /item': [
     'InboxItem',
     'Returns one match with its whole text. Use it to read what the excerpt of the list cuts off.',

@@ -72,6 +72,13 @@ export type InboxQuery = {
 export const listInbox = (db: Db, query: InboxQuery): InboxPage<InboxEntry> =>
   selectRows(db, COLUMNS, query)
 
+/** Ids of items of a filter, newest first. */
+export const listInboxIds = (
+  db: Db,
+  query: InboxQuery,
+): InboxPage<Pick<InboxEntry, 'item_id' | 'matched_at' | 'row'>> =>
+  selectRows(db, 'i.item_id, i.matched_at, i.row', query)
+
 /** An item as an update sees it. */
 export type InboxStateRow = Pick<InboxEntry, 'row' | 'item_id' | 'state' | 'starred' | 'label'> &
   Pick<InboxPosition, 'matched_at'>

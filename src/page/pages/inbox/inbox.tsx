@@ -50,7 +50,7 @@ export function Inbox() {
   const search = query.toString()
   const filter = useMemo(() => readFilter(new URLSearchParams(search)), [without(search)])
   const body = useMemo(() => toBody(filter, now()), [filter])
-  const list = useMatches(base, toQuery(body))
+  const list = useMatches(base, toQuery(body), filter.q !== '')
   const taken = useRef(new Set<string>()).current
   const live = useLiveInbox({
     base,

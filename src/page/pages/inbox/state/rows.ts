@@ -31,6 +31,14 @@ export function createRows(kept_max = KEPT_MAX) {
       cursor = next_cursor
       ended = next_cursor === null
     },
+    /** Adds the next older ids alone; their matches are loaded when they come into view. */
+    appendIds({ ids: older, next_cursor }: { ids: readonly string[]; next_cursor: string | null }) {
+      const fresh = older.filter((id) => !known.has(id))
+      for (const id of fresh) known.add(id)
+      ids.push(...fresh)
+      cursor = next_cursor
+      ended = next_cursor === null
+    },
     /** Adds matches before the first; those that are in the list already are replaced in place. */
     prepend: (items: readonly Match[]) => insert(0, items),
     /** Replaces matches that are in the list. */

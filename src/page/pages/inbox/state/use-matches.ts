@@ -7,9 +7,14 @@ import type { Match, MatchPage } from './types.ts'
 
 /** Matches of a page, and the most that one call returns by id. */
 const PAGE = 100
-const BY_ID_MAX = 100
-/** Rows beyond the view that are loaded ahead. */
-const AHEAD = 60
+/** Ids of a page. */
+const IDS_PAGE = 5000
+/** Rows around the view that are loaded with it. */
+const AHEAD = 40
+const BEHIND = 20
+/** Scrolling pauses for this time before matches are loaded: those that fly by are not. */
+const SETTLE_MS = 60
+const RETRY_MS = 2000
 /** Pages without a row after which the page waits for its reader; a rare text examines much and finds little. */
 const EMPTY_PAGES_MAX = 20
 
@@ -33,39 +38,45 @@ export type MatchList = {
   byId: (ids: readonly string[]) => Promise<Match[]>
 }
 
-/** Loads the matches of a query as they come into view. `base`: path of the inbox. */
-export function useMatches(base: string, query: string): MatchList {
+type Status = { loading: boolean; paused: string | null; failure: Failure | null }
+
+const LOADING: Status = { loading: true, paused: null, failure: null }
+const IDLE: Status = { loading: false, paused: null, failure: null }
+
+/**
+ * Loads the matches of a query as they come into view: the first page with its matches, then ids far ahead, and the
+ * matches of those in view. A search has pages of matches alone. `base`: path of the inbox.
+ */
+export function useMatches(base: string, query: string, is_search: boolean): MatchList {
   const [generation, setGeneration] = useState(0)
   const [version, setVersion] = useState(0)
-  const [status, setStatus] = useState<{
-    loading: boolean
-    paused: string | null
-    failure: Failure | null
-  }>({ loading: true, paused: null, failure: null })
+  const [status, setStatus] = useState(LOADING)
   const rows = useMemo(() => createRows(), [base, query, generation])
   const wanted = useRef({ from: 0, to: PAGE })
-  const filling = useRef(new Set<string>())
   const busy = useRef<Rows | null>(null)
   const cancelRetry = useRef(() => {})
   const changed = useCallback(() => setVersion((it) => it + 1), [])
+  const { byId, fill } = useFilling(base, rows, wanted, changed)
 
-  const byId = useCallback(
-    async (ids: readonly string[]): Promise<Match[]> => {
-      const found: Match[] = []
-      for (let at = 0; at < ids.length; at += BY_ID_MAX) {
-        const some = ids
-          .slice(at, at + BY_ID_MAX)
-          .map(encodeURIComponent)
-          .join(',')
-        const answer = await callApi<MatchPage>(`${base}?ids=${some}&limit=${BY_ID_MAX}`, {
-          cached: false,
-        })
-        if (answer.ok) found.push(...answer.value.items)
-      }
-      return found
-    },
-    [base],
-  )
+  /** Loads the next page into the rows: matches, or ids alone. */
+  const loadPage = useCallback(async () => {
+    const { cursor } = rows.next()
+    const after = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`
+    if (cursor === null || is_search) {
+      const path = `${base}?${query}&limit=${PAGE}${after}`
+      const answer = await callApi<MatchPage>(path, { cached: false })
+      if (!answer.ok) return answer
+      const { value } = answer
+      return { ...answer, add: () => rows.append(value) }
+    }
+    const path = `${base}/ids?${query}&limit=${IDS_PAGE}${after}`
+    const answer = await callApi<{ ids: string[]; next_cursor: string | null }>(path, {
+      cached: false,
+    })
+    if (!answer.ok) return answer
+    const { value } = answer
+    return { ...answer, add: () => rows.appendIds(value) }
+  }, [base, query, is_search, rows])
 
   /** Loads pages until the view is covered or the list ends. */
   const load = useCallback(async () => {
@@ -73,53 +84,37 @@ export function useMatches(base: string, query: string): MatchList {
     busy.current = rows
     let empty = 0
     const short = () => rows.size() < wanted.current.to + AHEAD && !rows.next().ended
-    if (short()) setStatus({ loading: true, paused: null, failure: null })
+    if (short()) setStatus(LOADING)
     while (short()) {
-      const { cursor } = rows.next()
-      const after = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`
-      const answer = await callApi<MatchPage>(`${base}?${query}&limit=${PAGE}${after}`, {
-        cached: false,
-      })
+      const size = rows.size()
+      const answer = await loadPage()
+      // The list of another query has taken its place.
       if (busy.current !== rows) return
       if (!answer.ok) {
         busy.current = null
-        setStatus({ loading: false, paused: null, failure: answer.failure })
+        setStatus({ ...IDLE, failure: answer.failure })
         const wait_ms = autoRetryDelay(answer.failure)
         if (wait_ms !== null) cancelRetry.current = runAfter(wait_ms, () => void load())
         return
       }
-      rows.append(answer.value)
+      answer.add()
       rows.trim(wanted.current.from, wanted.current.to)
       changed()
-      empty = answer.value.items.length === 0 ? empty + 1 : 0
+      empty = rows.size() === size ? empty + 1 : 0
       if (empty < EMPTY_PAGES_MAX) continue
       busy.current = null
-      setStatus({ loading: false, paused: answer.value.examined_until, failure: null })
+      const until = 'examined_until' in answer.value ? answer.value.examined_until : null
+      setStatus({ ...IDLE, paused: until })
       return
     }
     busy.current = null
-    setStatus({ loading: false, paused: null, failure: null })
-  }, [base, query, rows, changed])
-
-  /** Loads dropped matches again that came back into view. */
-  const fill = useCallback(
-    async (from: number, to: number) => {
-      const ids = rows
-        .missing(Math.max(0, from - AHEAD / 2), to + AHEAD / 2)
-        .filter((id) => !filling.current.has(id))
-      if (ids.length === 0) return
-      for (const id of ids) filling.current.add(id)
-      rows.replace(await byId(ids))
-      for (const id of ids) filling.current.delete(id)
-      rows.trim(wanted.current.from, wanted.current.to)
-      changed()
-    },
-    [rows, byId, changed],
-  )
+    setStatus((it) => (it === LOADING || it.failure !== null ? IDLE : it))
+    fill()
+  }, [loadPage, rows, changed, fill])
 
   useEffect(() => {
     wanted.current = { from: 0, to: PAGE - AHEAD }
-    setStatus({ loading: true, paused: null, failure: null })
+    setStatus(LOADING)
     void load()
     return () => {
       busy.current = null
@@ -131,7 +126,7 @@ export function useMatches(base: string, query: string): MatchList {
     (from: number, to: number) => {
       wanted.current = { from, to }
       void load()
-      void fill(from, to)
+      fill()
     },
     [load, fill],
   )
@@ -146,4 +141,66 @@ export function useMatches(base: string, query: string): MatchList {
     view,
     byId,
   }
+}
+
+type View = { readonly current: { from: number; to: number } }
+
+/** Loads matches by id: those in view whose ids alone are known, in blocks. */
+function useFilling(base: string, rows: Rows, wanted: View, changed: () => void) {
+  const asked = useRef(new Set<string>())
+  const cancel = useRef(() => {})
+
+  const ask = useCallback(
+    async (ids: readonly string[]): Promise<Match[] | null> => {
+      const found: Match[] = []
+      for (let at = 0; at < ids.length; at += PAGE) {
+        const some = ids
+          .slice(at, at + PAGE)
+          .map(encodeURIComponent)
+          .join(',')
+        let after: string | null = ''
+        // A page of large matches ends early.
+        while (after !== null) {
+          const path: string = `${base}?ids=${some}&limit=${PAGE}${after}`
+          const answer = await callApi<MatchPage>(path, { cached: false })
+          if (!answer.ok) return null
+          found.push(...answer.value.items)
+          const { next_cursor } = answer.value
+          after = next_cursor === null ? null : `&cursor=${encodeURIComponent(next_cursor)}`
+        }
+      }
+      return found
+    },
+    [base],
+  )
+
+  const fillNow = useCallback(async () => {
+    const { from, to } = wanted.current
+    const first = Math.max(0, Math.floor((from - BEHIND) / PAGE) * PAGE)
+    const last = Math.ceil((to + AHEAD) / PAGE) * PAGE
+    const ids = rows.missing(first, last).filter((id) => !asked.current.has(id))
+    if (ids.length === 0) return
+    for (const id of ids) asked.current.add(id)
+    const found = await ask(ids)
+    for (const id of ids) asked.current.delete(id)
+    if (found === null) {
+      cancel.current = runAfter(RETRY_MS, () => void fillNow())
+      return
+    }
+    const there = new Set(found.map(({ id }) => id))
+    rows.replace(found)
+    // What is not answered is past its retention.
+    rows.remove(new Set(ids.filter((id) => !there.has(id))))
+    rows.trim(wanted.current.from, wanted.current.to)
+    changed()
+  }, [rows, ask, changed])
+
+  const fill = useCallback(() => {
+    cancel.current()
+    cancel.current = runAfter(SETTLE_MS, () => void fillNow())
+  }, [fillNow])
+  useEffect(() => () => cancel.current(), [fillNow])
+
+  const byId = useCallback(async (ids: readonly string[]) => (await ask(ids)) ?? [], [ask])
+  return { byId, fill }
 }
