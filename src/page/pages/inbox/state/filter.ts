@@ -1,4 +1,3 @@
-import { dashboardPath } from '../../../lib/route.tsx'
 import type { Counts, FilterBody, Match, MatchState } from './types.ts'
 
 /** The filters of the page as the URL has them; empty: not set. `item` is the open match. */
@@ -17,6 +16,9 @@ const NAMES = [
   'from',
   'to',
 ] as const
+
+/** Path of the page. */
+const INBOX = '/dashboard/inbox'
 
 /** All states but dismissed: what is still in the inbox. */
 const KEPT = 'unread,read,answered'
@@ -69,7 +71,7 @@ export function inboxPath(filter: Partial<InboxFilter> = {}, item: string | null
   const query = new URLSearchParams(given.map((name) => [name, full[name]]))
   if (item !== null) query.set('item', item)
   const text = query.toString()
-  return dashboardPath('inbox') + (text === '' ? '' : `?${text}`)
+  return INBOX + (text === '' ? '' : `?${text}`)
 }
 
 /** Names of the filters that narrow a tab. */
