@@ -1,11 +1,11 @@
 import { renameSync, writeFileSync } from 'node:fs'
 
-/** Paths at which Debian, Ubuntu and others install libfaketime. */
+/** Paths of libfaketime for programs with threads: the other one reads its file without a lock, and then shows the real time. */
 const LIBRARIES = [
-  '/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1',
-  '/usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1',
-  '/usr/lib/faketime/libfaketime.so.1',
-  '/usr/local/lib/faketime/libfaketime.so.1',
+  '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1',
+  '/usr/lib/aarch64-linux-gnu/faketime/libfaketimeMT.so.1',
+  '/usr/lib/faketime/libfaketimeMT.so.1',
+  '/usr/local/lib/faketime/libfaketimeMT.so.1',
 ]
 
 /** The path of libfaketime, or null if it is not installed. */

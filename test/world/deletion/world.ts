@@ -70,6 +70,8 @@ session_requests_per_minute = 120
 slots = 20
 cadence_s = 60
 daily_deliveries = 100000
+[monitor]
+freshness_s = 7200
 [guard]
 allow_targets = ["127.0.0.1"]
 allow_http = true
@@ -176,6 +178,7 @@ export class DeletionWorld {
     this.platform.fault = 'none'
     for (let step = 0; step < 3; step += 1) await this.#step(0)
     const health = await fetch(`${this.daemon.base}/metrics`).then((each) => each.text())
+    writeFileSync(join(this.folder, 'fates.json'), JSON.stringify(this.life.fates))
     const running = this.look()
     const verdict = judge(this, running, 'running')
     await this.daemon.kill()
