@@ -24,6 +24,7 @@ import { type Archiving, monitorScope, queueItem } from '../store/archive/queue.
 import { type Db, transact } from '../store/db/connection.ts'
 import { insertDelivery, nextDeliveryAt } from '../store/delivery/deliveries.ts'
 import { deletedTarget, type DeliveryTarget, listTargets } from '../store/delivery/targets.ts'
+import { withoutErased } from '../store/erasure/erase.ts'
 import { keepItem } from '../store/erasure/kept-items.ts'
 import { insertInbox } from '../store/inbox/items.ts'
 import {
@@ -180,7 +181,8 @@ export function deliver(
   hits: readonly Hit[],
 ): { matched: number; pending: number } {
   const total = { matched: 0, pending: 0 }
-  const by_monitor = Map.groupBy(hits, ({ watcher }) => watcher.id)
+  const shown = hits.map((hit) => ({ ...hit, item: withoutErased(deps.db, hit.item) }))
+  const by_monitor = Map.groupBy(shown, ({ watcher }) => watcher.id)
   for (const mine of by_monitor.values()) {
     const found = mine.filter((hit) => isMatch(deps, hit))
     const [first] = found

@@ -1,4 +1,4 @@
-import { itemKey, MAIN } from './items.ts'
+import { type Comment, itemKey, MAIN } from './items.ts'
 
 /** Author or item to erase. An item has its id without prefix, and its kind if the id had one. */
 export type Purged =
@@ -91,9 +91,38 @@ function withoutAuthor(row: Row, community: string): Row {
 }
 
 function withoutTitle(row: Row): Row {
-  // A comment's addresses contain its thread's title.
-  const titled = ['link_title', 'link_url', 'permalink', 'url'].filter((name) => name in row)
-  return { ...row, ...Object.fromEntries(titled.map((name) => [name, ''])) }
+  const titled = ['link_title', 'link_url'].filter((name) => name in row)
+  const addresses = ['permalink', 'url'].filter((name) => name in row)
+  return {
+    ...row,
+    ...Object.fromEntries(titled.map((name) => [name, ''])),
+    ...Object.fromEntries(addresses.map((name) => [name, withoutSlug(row[name])])),
+  }
+}
+
+/** Segments of addresses that are made from a title, with what the platforms take in their place. */
+const SLUGS: readonly (readonly [RegExp, string])[] = [
+  [/(\/comments\/[a-z0-9]+\/)[^/?#]+/i, '$1_'],
+  [/(\/t\/)[^/?#]+(\/\d+\/)/, '$1-$2'],
+]
+
+/** A comment's address without its thread's title, which still leads to it; empty if it is of another form. */
+function withoutSlug(address: unknown): string {
+  if (typeof address !== 'string') return ''
+  const slug = SLUGS.find(([pattern]) => pattern.test(address))
+  return slug === undefined ? '' : address.replace(...slug)
+}
+
+/** A comment without the title of its thread, as it is delivered after that was erased. */
+export function untitledComment(item: Comment): Comment {
+  const { permalink, url } = item
+  return {
+    ...item,
+    link_title: null,
+    link_url: null,
+    permalink: withoutSlug(permalink),
+    url: withoutSlug(url),
+  }
 }
 
 function isUnder(post_id: unknown, purged: Purged): boolean {

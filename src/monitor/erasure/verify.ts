@@ -25,6 +25,7 @@ import {
   type ErasedItem,
   eraseItems,
   listEditReceivers,
+  withoutErased,
 } from '../../store/erasure/erase.ts'
 import {
   clampKept,
@@ -258,7 +259,7 @@ export function createVerifier(deps: VerifyDeps): Verifier {
         .get({ monitor_id })
       const spec = monitor && deps.filters({ id: monitor_id, ...monitor })
       if (spec === null) return false
-      const { row } = rowOf(deps.words, spec, item)
+      const { row } = rowOf(deps.words, spec, withoutErased(db, item))
       const id = deliveryId(deps.instance_id, monitor_id, webhook_id, [
         'item.edited',
         item_id,

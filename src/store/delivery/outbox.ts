@@ -241,7 +241,7 @@ export function releaseHeld(db: Db, monitor_id: string, now: number): void {
 export type EndedAttempt = {
   delivery: Pick<
     ClaimedDelivery,
-    'row' | 'kind' | 'webhook_id' | 'attempts' | 'retry_index' | 'round'
+    'row' | 'kind' | 'webhook_id' | 'attempts' | 'retry_index' | 'round' | 'body_sha256'
   >
   verdict: DeliveryVerdict
   started_at: number
@@ -282,6 +282,8 @@ export function recordAttempt(db: Db, run_id: string, ended: EndedAttempt, now: 
       delivered_at: verdict.status === 'delivered' ? ended.ended_at : null,
     })
   if (changes === 0) return false
+  // A response may echo the request, whose content was erased during the attempt.
+  const excerpt = hasBody(db, delivery.row, delivery.body_sha256) ? ended.excerpt : null
   db.query(
     `INSERT INTO attempts (delivery_row, n, round, run_id, started_at, ended_at, http_status, error, headers, body_start)
      VALUES ($row, $n, $round, $run_id, $started_at, $ended_at, $http_status, $error, $headers, $body_start)`,
@@ -294,8 +296,8 @@ export function recordAttempt(db: Db, run_id: string, ended: EndedAttempt, now: 
     ended_at: ended.ended_at,
     http_status: ended.http_status,
     error,
-    headers: ended.excerpt && JSON.stringify(ended.excerpt.headers),
-    body_start: ended.excerpt?.body_start ?? null,
+    headers: excerpt && JSON.stringify(excerpt.headers),
+    body_start: excerpt?.body_start ?? null,
   })
   tallyAttempt(db, {
     webhook_id: delivery.webhook_id,
@@ -310,6 +312,14 @@ export function recordAttempt(db: Db, run_id: string, ended: EndedAttempt, now: 
     recordFailure(db, delivery.webhook_id, now)
   return verdict.status === 'failed' && verdict.gone && retireWebhook(db, delivery.webhook_id, now)
 }
+
+/** True if the stored body is still the one with this digest. */
+const hasBody = (db: Db, row: number, body_sha256: Uint8Array): boolean =>
+  db
+    .query<{ one: 1 }, [{ row: number; body_sha256: Uint8Array }]>(
+      'SELECT 1 AS one FROM delivery_bodies WHERE delivery_row = $row AND body_sha256 = $body_sha256',
+    )
+    .get({ row, body_sha256 }) !== null
 
 /** Fails a delivery without an attempt, for an internal reason. */
 export function abandon(

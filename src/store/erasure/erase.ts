@@ -6,8 +6,14 @@ import {
   envelope,
   type ErasureReason,
 } from '../../core/delivery/envelope.ts'
-import { ofItemKey } from '../../core/forum/items.ts'
-import { eraseRow, type Erasure, isErasedRow, keyOfRow } from '../../core/forum/purge.ts'
+import { type Item, itemKey, ofItemKey } from '../../core/forum/items.ts'
+import {
+  eraseRow,
+  type Erasure,
+  isErasedRow,
+  keyOfRow,
+  untitledComment,
+} from '../../core/forum/purge.ts'
 import { type Db, transact } from '../db/connection.ts'
 import { insertDelivery, nextDeliveryAt, unpackBody } from '../delivery/deliveries.ts'
 import { eraseInbox } from '../inbox/items.ts'
@@ -149,6 +155,21 @@ export function buryRequested(db: Db, item_ids: readonly string[], now: number):
     db,
     known.map(({ item_id }) => item_id),
   )
+}
+
+/**
+ * The item as it may be stored: a comment under an erased thread without the title of it, which the platform may still
+ * show there.
+ */
+export function withoutErased(db: Db, item: Item): Item {
+  if (item.kind !== 'comment' || item.post_id === '') return item
+  const thread = itemKey({ name: `t3_${item.post_id}`, source: item.source })
+  const is_erased = db
+    .query<{ one: 1 }, [{ thread: string }]>(
+      "SELECT 1 AS one FROM item_tombstones WHERE item_id = $thread AND reason <> 'author_gone'",
+    )
+    .get({ thread })
+  return is_erased === null ? item : { ...item, ...untitledComment(item) }
 }
 
 /** Deletes old tombstones; the newest stays, because it holds the sequence. */

@@ -34,7 +34,9 @@ export function judge(world: DeletionWorld, found: Sightings, when: string): Ver
     const current = fate.edit === null ? fate.words.at(-2) : null
     if (!deliveries.all.has(fullname(fate.item))) continue
     const kept = (word: string | undefined): boolean =>
-      (found.get(word ?? '') ?? []).some(({ how, file }) => how === 'value' && file === 'forumd.sqlite')
+      (found.get(word ?? '') ?? []).some(
+        ({ how, file }) => how === 'value' && file === 'forumd.sqlite',
+      )
     if (current !== null && !kept(current)) {
       lost += 1
       faults.push(`${when}: ${describe(fate)}: its text is lost`)
@@ -88,7 +90,8 @@ function judgeEvents(
         ids.set(id, (ids.get(id) ?? new Set()).add(delivery_id))
         if (ok) taken.add(id)
         const fate = fates.get(id)
-        if (JSON.stringify(body).includes('qzxj')) faults.push(`${target.name}: text in item.deleted of ${id}`)
+        if (JSON.stringify(body).includes('qzxj'))
+          faults.push(`${target.name}: text in item.deleted of ${id}`)
         if (fate === undefined || !ERASING.has(fate.end_as)) {
           faults.push(`${target.name}: item.deleted of ${id}, which is not deleted`)
           continue
@@ -97,10 +100,13 @@ function judgeEvents(
         if (body['reason'] !== reason)
           faults.push(`${target.name}: reason ${String(body['reason'])} of ${describe(fate)}`)
         const at = Date.parse(String(body['detected_at']))
-        if (at < (fate.end ?? 0) - 2000) faults.push(`${target.name}: ${describe(fate)} detected before`)
+        if (at < (fate.end ?? 0) - 2000)
+          faults.push(`${target.name}: ${describe(fate)} detected before`)
         if (target.name === 'all') late.push((at - (fate.end ?? 0)) / 1000)
         if (at - (fate.end ?? 0) > 7 * DAY + 2 * HOUR)
-          faults.push(`${target.name}: ${describe(fate)} detected after ${(at - (fate.end ?? 0)) / HOUR} h`)
+          faults.push(
+            `${target.name}: ${describe(fate)} detected after ${(at - (fate.end ?? 0)) / HOUR} h`,
+          )
       } else if (body['type'] === undefined) {
         if (items.length === 0) faults.push(`${target.name}: a delivery without items`)
         for (const item of items) {
@@ -112,10 +118,13 @@ function judgeEvents(
       }
     }
     events += ids.size
-    if (!target.events && ids.size > 0) faults.push(`${target.name}: item.deleted without asking for it`)
+    if (!target.events && ids.size > 0)
+      faults.push(`${target.name}: item.deleted without asking for it`)
     for (const [id, deliveries] of ids) {
-      if (deliveries.size > 1) faults.push(`${target.name}: ${deliveries.size} ids of item.deleted for ${id}`)
-      if (!arrived.has(id)) faults.push(`${target.name}: item.deleted for ${id}, which it never got`)
+      if (deliveries.size > 1)
+        faults.push(`${target.name}: ${deliveries.size} ids of item.deleted for ${id}`)
+      if (!arrived.has(id))
+        faults.push(`${target.name}: item.deleted for ${id}, which it never got`)
     }
     if (target.events)
       for (const name of accepted) {

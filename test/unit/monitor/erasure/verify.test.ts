@@ -150,6 +150,26 @@ test('a delivery that waits is not sent any more, and one in flight is not repea
   expect(fixture.deliveries().filter(({ status }) => status === 'pending')).toEqual([])
 })
 
+test('the answer to an attempt that was in flight during an erasure is not kept', async () => {
+  const fixture = await watching()
+  const now = fixture.clock.now()
+  const all = { slots: 9, of: () => 9 }
+  const sent = claimDue(fixture.db, { run_id: 'run', now, free: all, served_last: '' })
+  fixture.feed.shown.set('t3_2', { state: 'removed' })
+
+  await advance(fixture, 2 * HOUR)
+  for (const delivery of sent) {
+    const verdict = { status: 'delivered' } as const
+    const excerpt = { headers: { 'x-echo': WORDS }, body_start: `got ${WORDS}` }
+    const ended = { started_at: now, ended_at: now, http_status: 200, excerpt }
+    recordAttempt(fixture.db, 'run', { delivery, verdict, ...ended }, now)
+  }
+
+  expect(sent).toHaveLength(2)
+  expect(fixture.one('SELECT count(*) AS n FROM attempts')).toEqual({ n: 2 } as never)
+  expect(filesWith(fixture, WORDS)).toEqual([])
+})
+
 test('a target that cannot have received the match receives no event', async () => {
   const fixture = await watching()
   fixture.feed.shown.set('t3_2', { state: 'deleted' })
@@ -294,6 +314,42 @@ test('a deleted post takes its title from the comments under it', async () => {
 
   expect(filesWith(fixture, WORDS)).toEqual([])
   expect(filesWith(fixture, 'bobs words')).not.toEqual([])
+})
+
+test('the title of a deleted post does not come back with a comment under it', async () => {
+  const fixture = await watching()
+  fixture.monitor('mon_votes', { subforum: ['cats'], kind: 'comment', min_score: 1000 })
+  await fixture.check()
+  const title = `${WORDS} two`
+  const at = (ms: number) => ({
+    subforum: 'cats',
+    body: 'bobs words',
+    post_id: '2',
+    link_title: title,
+    link_url: `https://forum.test/r/cats/comments/2/${title.replaceAll(' ', '_')}/`,
+    created: new Date(START + ms).toISOString(),
+    created_utc: (START + ms) / 1000,
+  })
+  const early = commentOf({ id: 'c1', name: 't1_c1', author: 'bob', ...at(70_000) })
+  fixture.feed.put('cats', early)
+  await fixture.check()
+  deliverAll(fixture)
+  fixture.feed.remove('cats', 't3_2')
+  fixture.feed.shown.set('t3_2', { state: 'removed' })
+  await advance(fixture, 2 * HOUR)
+  expect(filesWith(fixture, WORDS)).toEqual([])
+
+  const edited = { ...early, body: 'bobs new words', edited: new Date(START + DAY).toISOString() }
+  fixture.feed.shown.set('t1_c1', { state: 'live', item: edited, author_gone: false })
+  await advance(fixture, 2 * DAY, 6 * HOUR)
+  const late = fixture.clock.now() - START
+  fixture.feed.put('cats', commentOf({ id: 'c2', name: 't1_c2', author: 'eve', ...at(late) }))
+  await fixture.check()
+
+  expect(filesWith(fixture, 'bobs new words')).not.toEqual([])
+  expect(filesWith(fixture, '"eve"')).not.toEqual([])
+  expect(filesWith(fixture, WORDS)).toEqual([])
+  expect(filesWith(fixture, WORDS.replaceAll(' ', '_'))).toEqual([])
 })
 
 test('an edit is sent once to those who ask for it, in its new form', async () => {
