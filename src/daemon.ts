@@ -5,12 +5,19 @@ import { withSources } from './config/added-sources.ts'
 import { type Change, changesBetween, takeLive } from './config/reload.ts'
 import type { Config } from './config/schema.ts'
 import { createRing } from './core/base/secrets.ts'
+import { Fenced } from './core/standby/fence.ts'
 import { type Iteration, type Loop, LOOPS, startLoop } from './runtime/loop.ts'
 import { createRuntime, type Runtime } from './runtime/runtime.ts'
 import { createProgress, type Stuck } from './runtime/systemd.ts'
 import { listStoredSources } from './store/accounts/sources.ts'
 import { releaseAll } from './store/customers/ledger.ts'
-import { connect, isStorageError, migrate, reportStorageError } from './store/db/connection.ts'
+import {
+  connect,
+  guardCommits,
+  isStorageError,
+  migrate,
+  reportStorageError,
+} from './store/db/connection.ts'
 import { recordConfig } from './store/maintenance/audit.ts'
 import { countActive } from './store/maintenance/counts.ts'
 import {
@@ -21,9 +28,11 @@ import {
 } from './store/maintenance/disk.ts'
 import { openInstance } from './store/maintenance/instance.ts'
 import { diskTroubleOf } from './store/startup/disk-trouble.ts'
+import type { StartTerm } from './store/startup/epoch.ts'
 import { assemble } from './wiring/build.ts'
+import type { HeldLease } from './wiring/lease.ts'
+import { listeningUrl, serveOutage, waitForDisk } from './wiring/outage.ts'
 import { removeBrowserFiles } from './wiring/platform.ts'
-import { listeningUrl, serveOutage, waitForDisk } from './wiring/standby.ts'
 
 /** A daemon that serves; disposing of it stops it in order. */
 export type Daemon = AsyncDisposable & {
@@ -33,6 +42,8 @@ export type Daemon = AsyncDisposable & {
   readonly failed: Promise<string>
   /** There while health alone is served: settles when a start is worth another try. */
   readonly recovered?: Promise<void>
+  /** There on a standby: ends it and starts what it waited for. Called after `recovered`. */
+  proceed?(): Promise<Daemon>
   /** The poll or delivery loop that is overdue by more than `slack_ms`; null when both advance. */
   stuck(slack_ms: number): Stuck | null
   /** Picks up changes that another process made to the database. The caller runs it periodically. */
@@ -52,16 +63,27 @@ export type Daemon = AsyncDisposable & {
  * that, the returned daemon serves health alone and waits for the disk.
  */
 export async function startDaemon(config: Config, runtime: Runtime): Promise<Daemon> {
+  if (config.standby.lease === '') return startOnDisk(config, runtime, null)
+  const { startUnderLease } = await import('./wiring/lease.ts')
+  return startUnderLease(config, runtime, (fenced, lease) => startOnDisk(config, fenced, lease))
+}
+
+async function startOnDisk(
+  config: Config,
+  runtime: Runtime,
+  lease: HeldLease | null,
+): Promise<Daemon> {
   const { clock, log } = runtime
   if (restartsUseless(config.storage.dir, clock.now())) {
     log('error', 'storage.start_refused', { why: 'storage_error' })
+    await lease?.release()
     return serveOutage(config, {
       outage: () => ({ reason: 'storage_error', retry_after_s: 60 }),
       status: 'not serving: the storage has failed again and again, see the log',
     })
   }
   try {
-    return await start(config, runtime)
+    return await start(config, runtime, lease)
   } catch (error) {
     const trouble = diskTroubleOf(error, config.storage.dir)
     if (trouble === null) throw error
@@ -69,12 +91,17 @@ export async function startDaemon(config: Config, runtime: Runtime): Promise<Dae
   }
 }
 
-async function start(of_file: Config, runtime: Runtime): Promise<Daemon> {
-  const { clock } = runtime
+async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null): Promise<Daemon> {
+  const { clock, fence } = runtime
   await using stack = new AsyncDisposableStack()
+  // Given up last: until then no other node may act.
+  if (lease !== null) stack.defer(lease.release)
 
-  const { instance, full } = open(of_file, runtime)
+  const { instance, full } = open(of_file, runtime, lease?.term)
   stack.defer(() => instance.close())
+  if (fence !== undefined) guardCommits(instance.db, fence.mayCommit)
+  // Before the first act: from here on, a database of an older epoch lacks something.
+  if (lease !== null && !(await lease.enter())) throw new Fenced()
   const stored = listStoredSources(instance.db)
   const { config, left_out } = withSources(of_file, stored)
   for (const source of left_out) runtime.log('warn', 'source.left_out', { source })
@@ -89,6 +116,7 @@ async function start(of_file: Config, runtime: Runtime): Promise<Daemon> {
   const { signal } = stopping
   const loops = new Map<string, Loop>()
   const progress = createProgress(clock)
+  void lease?.ended.then((why) => failure.resolve(`lease_${why}`))
   const failingLoops = () => [...loops.values()].flatMap((loop) => loop.failure() ?? [])
   let url = ''
   const {
@@ -162,12 +190,20 @@ async function start(of_file: Config, runtime: Runtime): Promise<Daemon> {
     storage: storage.turn,
     archive: archive.turn,
   }
+  /** The same iteration, put off while this node may not act. */
+  const permitted =
+    (iterate: Iteration): Iteration =>
+    () =>
+      fence?.mayAct() === false ? Promise.resolve(clock.now() + NOT_PERMITTED_MS) : iterate()
   for (const name of LOOPS) {
     const options = {
       failed: onFailedIteration,
       ...(name === 'monitor' && { progressing: monitoring.progressing }),
     }
-    loops.set(name, startLoop({ ...runtime, log }, name, signal, iterations[name], options))
+    loops.set(
+      name,
+      startLoop({ ...runtime, log }, name, signal, permitted(iterations[name]), options),
+    )
     // Yields, so that waiting requests need not wait for the whole backlog.
     await new Promise(setImmediate)
   }
@@ -201,8 +237,8 @@ async function start(of_file: Config, runtime: Runtime): Promise<Daemon> {
 }
 
 /** Opens the instance. `full` is the error of a start that had to release the reserve file on a full disk. */
-function open({ storage }: Config, { clock, random }: Runtime) {
-  const attempt = () => openInstance({ ...storage, clock, random }, { mode: 'serve' })
+function open({ storage }: Config, { clock, random }: Runtime, term?: StartTerm) {
+  const attempt = () => openInstance({ ...storage, clock, random }, { mode: 'serve', term })
   try {
     return { instance: attempt(), full: null }
   } catch (error) {
@@ -216,6 +252,8 @@ function open({ storage }: Config, { clock, random }: Runtime) {
   }
 }
 
+/** Delay before a loop looks again whether this node may act. */
+const NOT_PERMITTED_MS = 250
 /** Loops whose progress the service manager's watchdog checks. */
 const WATCHED_LOOPS: ReadonlySet<string> = new Set(['monitor', 'sender'])
 /** Errors that pass when there is space, or when another process releases the database. */
@@ -240,6 +278,7 @@ export async function createOpenApiDocument(config: Config): Promise<unknown> {
       run_id: '',
       instance_id: '',
       ring: createRing(random.bytes(32), random.bytes),
+      epoch: null,
     },
     signal: AbortSignal.abort(),
     wake: () => {},

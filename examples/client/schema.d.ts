@@ -1903,6 +1903,7 @@ export interface components {
         | 'upstream_timeout'
         | 'upstream_unavailable'
         | 'storage_unavailable'
+        | 'not_primary'
         | 'UPSTREAM_ERROR'
         | 'UPSTREAM_BLOCKED'
         | 'PROXY_ERROR'
@@ -2036,6 +2037,16 @@ export interface operations {
               /** @description Time at which the source ends; null: no end is planned. */
               ends_at: string
             }[]
+            /**
+             * @description Role of this node; absent without a standby.
+             * @enum {string}
+             */
+            role?: 'primary' | 'standby'
+            /**
+             * Format: int64
+             * @description Grows each time another node becomes the primary; absent without a standby.
+             */
+            epoch?: number
           }
         }
       }

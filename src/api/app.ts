@@ -25,7 +25,7 @@ import {
   createOperators,
 } from './http/auth.ts'
 import { bodyMax, createReadJson, takesNoBody } from './http/body.ts'
-import { errors } from './http/errors.ts'
+import { errors, notPrimary } from './http/errors.ts'
 import { createInternalClient } from './http/internal.ts'
 import { createPacers, type Limits } from './http/pacers.ts'
 import { createPeerOf, createSite } from './http/request-origin.ts'
@@ -87,6 +87,10 @@ export type AppDeps = {
   storage_failing?: () => string | null
   /** Sources whose way in ends soon or has ended. */
   ends?: () => SourceEnd[]
+  /** Epoch of this primary; null or absent: there is no standby. */
+  epoch?: number | null
+  /** False while this node may not act; absent: always true. */
+  mayAct?: () => boolean
   /** Monitors of a customer, including paused ones, and the limit of its plan. */
   monitors: (customer: { id: string; plan: string }) => {
     used: number
@@ -196,6 +200,7 @@ export function createApp(deps: AppDeps) {
       // Admitted as the request that named the source.
       if (holders.find(request)) return undefined
       started.set(request, clock.mono())
+      if (deps.mayAct?.() === false && !isAlwaysServed(requestPath(request.url))) throw notPrimary()
       const answer = await admit({ request, headers: set.headers, server })
       return answer ?? answerForSource(request)
     })
@@ -312,6 +317,10 @@ export function createApp(deps: AppDeps) {
   }
   return app
 }
+
+/** Health and metrics say what is wrong. */
+const isAlwaysServed = (path: string): boolean =>
+  path === '/metrics' || path === '/health' || path === '/health/ready'
 
 /**
  * Listens for the app. Once lazy modules are loaded, Elysia composes the app again, passes Bun its

@@ -8,6 +8,8 @@ export type StorageOutage = {
   reason: string
   /** Whole seconds until the next attempt to open the storage; without one, until a caller may retry. */
   retry_after_s: number
+  /** Name of the node that is the primary, empty: not known yet; absent: this node waits for its disk. */
+  primary?: string
 }
 
 /** Serves the maintenance server: health only, 503 otherwise. It reads and writes no storage. */
@@ -21,15 +23,23 @@ export function serveMaintenance(
     port,
     fetch(request) {
       const { pathname } = new URL(request.url)
-      const { reason, retry_after_s } = outage()
+      const { reason, retry_after_s, primary } = outage()
       const retry = { 'retry-after': String(retry_after_s) }
+      if (pathname === '/health' && primary !== undefined)
+        return answer({ ok: false, reads: 'unknown', role: 'standby', primary }, 200)
       if (pathname === '/health')
         return answer({ ok: false, reads: 'unknown', storage: reason }, 200)
       if (pathname === '/health/ready') return answer({ ready: false, reason }, 503, retry)
-      const error = new ApiError('storage_unavailable', {
-        message: `storage failure (${reason}); the operator must repair it`,
-        retry_after_s,
-      })
+      const error =
+        primary === undefined
+          ? new ApiError('storage_unavailable', {
+              message: `storage failure (${reason}); the operator must repair it`,
+              retry_after_s,
+            })
+          : new ApiError('not_primary', {
+              message: 'this node is the standby: call the primary',
+              retry_after_s,
+            })
       const { status, body, headers } = render(error, words)
       return answer(body, status, headers)
     },

@@ -30,9 +30,18 @@ type HealthDeps = {
   storage_failing?: (() => string | null) | undefined
   /** Sources whose way in ends soon or has ended. */
   ends?: (() => SourceEnd[]) | undefined
+  /** Epoch of this primary; null or absent: there is no standby. */
+  epoch?: number | null
 }
 
-type Health = { ok: boolean; reads: ReadsState; storage?: string; ends?: SourceEnd[] }
+type Health = {
+  ok: boolean
+  reads: ReadsState
+  storage?: string
+  ends?: SourceEnd[]
+  role?: 'primary'
+  epoch?: number
+}
 
 const health_shape = () =>
   z.object({
@@ -50,6 +59,12 @@ const health_shape = () =>
       .meta({
         description: 'Sources whose access ends within 30 days, or has ended; absent if none does.',
       }),
+    role: z.enum(['primary', 'standby']).optional().meta({
+      description: 'Role of this node; absent without a standby.',
+    }),
+    epoch: z.int().optional().meta({
+      description: 'Grows each time another node becomes the primary; absent without a standby.',
+    }),
   })
 
 const ready_shape = () => z.object({ ready: z.boolean() })
@@ -64,6 +79,7 @@ export function health({
   failing_loops = () => [],
   storage_failing,
   ends = () => [],
+  epoch = null,
 }: HealthDeps) {
   let cached: { at: number; health: Health } | null = null
 
@@ -82,6 +98,7 @@ export function health({
       reads: reads_health.state(),
       ...(storage !== null && { storage }),
       ...(ending.length > 0 && { ends: ending }),
+      ...(epoch !== null && { role: 'primary', epoch }),
     }
   }
 

@@ -10,8 +10,10 @@ export type RunningDaemon = AsyncDisposable & {
   readonly url: string
   /** Resolves with the reason when the daemon cannot go on and wants to be started again. */
   readonly failed?: Promise<string>
-  /** Set while it only answers health and waits for its disk; resolves when another start is worth a try. */
+  /** Set while it only answers health and waits, for its disk or for the lease; resolves when another start is worth a try. */
   readonly recovered?: Promise<void>
+  /** Set on a standby: ends it and starts what it waited for. Called after `recovered`. */
+  proceed?(): Promise<RunningDaemon>
   /** The first loop overdue by more than the given time; null if none is. */
   stuck(slack_ms: number): Stuck | null
   /** Picks up changes that another process made to the database. */

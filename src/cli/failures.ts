@@ -12,7 +12,10 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
   NewerDatabase: EXIT.broken,
   WrongInstance: EXIT.broken,
   OtherSchema: EXIT.broken,
+  WrongEpoch: EXIT.broken,
+  ForeignRecord: EXIT.broken,
   DatabaseExists: EXIT.usage,
+  Fenced: EXIT.restart,
 }
 
 const SYSTEM: Readonly<Record<string, string>> = {

@@ -19,7 +19,9 @@ import {
   host,
   hosts,
   integer,
+  leaseAddress,
   mailAddress,
+  nodeName,
   planName,
   platformAddress,
   ranges,
@@ -220,6 +222,12 @@ export const schema = table({
     time_zone: timeZone('UTC'),
     keep_hourly: integer(24, 0, 10_000),
     keep_daily: integer(7, 0, 10_000),
+  }),
+  standby: table({
+    lease: leaseAddress(),
+    name: nodeName(),
+    ttl_s: decimal(30, 1, 3600, 'seconds'),
+    skew_s: decimal(2, 0, 600, 'seconds'),
   }),
   limits,
   log: table({

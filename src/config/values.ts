@@ -162,6 +162,35 @@ export const mailAddress = () =>
     '',
   )
 
+/** Parts that an address of each scheme must have. */
+const LEASES: Readonly<Record<string, (url: URL) => boolean>> = {
+  'postgres:': (url) => url.hostname !== '' && url.pathname.length > 1,
+  'postgresql:': (url) => url.hostname !== '' && url.pathname.length > 1,
+  'etcd:': (url) => url.hostname !== '',
+  'etcds:': (url) => url.hostname !== '',
+  's3:': (url) => url.hostname !== '' && url.pathname.length > 1,
+}
+
+/** The address of a lease, `manual`, or "" for none. */
+export const leaseAddress = () =>
+  text(
+    'postgres://user:password@host/database, etcd://host:2379/key, etcds:// over TLS, s3://bucket/key?endpoint=https://host, "manual", or "" for none',
+    (value) => {
+      if (value === '' || value === 'manual') return true
+      const url = value.length <= 1024 && !/\s/.test(value) ? URL.parse(value) : null
+      return url !== null && LEASES[url.protocol]?.(url) === true
+    },
+    '',
+  )
+
+/** The name of a node, or "" for none. */
+export const nodeName = () =>
+  text(
+    'a name of letters, digits, ., _ and -, at most 63 characters, or "" for none',
+    (value) => value === '' || /^[A-Za-z0-9][\w.-]{0,62}$/.test(value),
+    '',
+  )
+
 /** The sender of email, or "" for none. */
 export const sender = () =>
   text(

@@ -110,6 +110,8 @@ export type SendDeps = {
   publish: PublishMqtt
   display: DisplayOptions
   user_agent: string
+  /** Epoch of the lease, for receivers that want to refuse an older one; null or absent: there is no lease. */
+  epoch?: number | null
   /** Absent when no mail server is named. */
   email?: EmailSender | undefined
 }
@@ -120,7 +122,11 @@ export function createSend(deps: SendDeps): Send {
   const trueNow = () => clock.now() + deps.clock_offset_ms()
 
   function buildRequest(kind: Posted, to: Addressee, id: string, body: Uint8Array) {
-    const headers = { ...JSON_HEADERS, 'user-agent': deps.user_agent }
+    const headers = {
+      ...JSON_HEADERS,
+      'user-agent': deps.user_agent,
+      ...(deps.epoch != null && { 'x-service-epoch': String(deps.epoch) }),
+    }
     switch (kind) {
       case 'slack':
         return { headers, body: encode(slackBody(readMessage(body, display))) }

@@ -10,7 +10,13 @@ import {
 import { createTargetPace } from '../core/delivery/target.ts'
 import { createFileShortage, type FileShortage } from '../runtime/file-shortage.ts'
 import { createOutages } from '../runtime/outages.ts'
-import { type Clock, createJumpWatch, type Log, type Random } from '../runtime/runtime.ts'
+import {
+  type Clock,
+  createJumpWatch,
+  type Fence,
+  type Log,
+  type Random,
+} from '../runtime/runtime.ts'
 import { type Db, transact } from '../store/db/connection.ts'
 import { createGroupCommit } from '../store/db/group-commit.ts'
 import {
@@ -37,6 +43,8 @@ const IDLE_MS = 60_000
 const BROKEN = /^SQLITE_(IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN)/
 /** Delay after a failure of this process, ms, so that the loop does not spin. */
 const REQUEUE_MS = 5000
+/** Delay while the lease is too short for an attempt, ms. */
+const FENCED_MS = 1000
 /** The subject of outcomes that could not be stored. */
 const OWN_DISK = 'disk'
 
@@ -58,6 +66,8 @@ export type SenderDeps = {
   on_attempt?: (event: AttemptEvent) => void
   /** Shared with the requests to the platform; default: a record of its own. */
   files?: FileShortage
+  /** Permission to act; absent: always. */
+  fence?: Fence | undefined
 }
 
 /** Sends due deliveries, driven by a loop. */
@@ -182,7 +192,13 @@ export function createSender(deps: SenderDeps): Sender {
       log('error', 'delivery.body_damaged', { delivery_id: id })
       return () => abandon(db, run_id, delivery, 'body_damaged')
     }
+    const { fence } = deps
+    const later: Write = (at) => postpone(db, run_id, id, at + FENCED_MS)
+    if (fence?.mayAct() === false) return later
     const { attempt: outcome, ...times } = await deps.send(delivery, delivery)
+    // Refused at the socket, where the receiver is not to blame. One that was sent may have failed at this moment too: it is
+    // repeated under the same id.
+    if (outcome.kind === 'failed' && fence?.mayAct() === false) return later
     if (outcome.kind === 'failed' && outcome.error === 'out_of_files') {
       files.lacking()
       // Nothing was sent, and nothing was learned about the receiver: the retry schedule must not advance.
@@ -262,6 +278,7 @@ export function createSender(deps: SenderDeps): Sender {
     async turn() {
       // The disk is not full but failing: the loop has to see the error.
       if (broken !== null) throw broken
+      if (deps.fence?.mayAct() === false) return clock.now() + FENCED_MS
       const at = now()
       retryWrites()
       pauseFailingTargets(at)

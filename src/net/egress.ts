@@ -2,7 +2,7 @@ import { ADDRESSES_MAX } from '../core/base/address.ts'
 import { errorCode } from '../core/base/errors.ts'
 import type { ProxyTrouble } from '../core/base/result.ts'
 import type { Proxy } from '../core/forum/proxy.ts'
-import type { Clock, Fetch, Resolve } from '../runtime/runtime.ts'
+import type { Clock, Fence, Fetch, Resolve } from '../runtime/runtime.ts'
 import type { Guard } from './guard.ts'
 import { hasNoFiles } from './out-of-files.ts'
 import type { EgressRequest, EgressResult } from './proxy-agents.ts'
@@ -28,6 +28,8 @@ type EgressDeps = {
   guard: Guard
   /** The platform's certificate authorities in PEM, instead of the system's. */
   ca?: string | undefined
+  /** Permission to act, of `fetch` too; absent: always. */
+  fence?: Fence | undefined
 }
 
 /**
@@ -35,14 +37,14 @@ type EgressDeps = {
  * agents. fetch has no SOCKS, and checks an https proxy's certificate against the dialled address,
  * which is an IP address for a caller's proxy.
  */
-export function createEgress({ fetch, clock, resolve, guard, ca }: EgressDeps): Egress {
+export function createEgress({ fetch, clock, resolve, guard, ca, fence }: EgressDeps): Egress {
   let loading: ReturnType<typeof loadAgents> | null = null
 
   // Loaded with the first proxy that needs one: most daemons have none, and the libraries are
   // large.
   async function loadAgents() {
     const { createAgents, overAgent } = await import('./proxy-agents.ts')
-    return { ...createAgents({ clock, resolve, ca }), overAgent }
+    return { ...createAgents({ clock, resolve, ca, fence }), overAgent }
   }
 
   /** The checked addresses of a proxy; empty if the guard refuses it. */

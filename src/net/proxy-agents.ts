@@ -9,7 +9,8 @@ import { SocksProxyAgent } from 'socks-proxy-agent'
 import { errorCode } from '../core/base/errors.ts'
 import type { ProxyTrouble } from '../core/base/result.ts'
 import type { Proxy } from '../core/forum/proxy.ts'
-import type { Clock, Resolve } from '../runtime/runtime.ts'
+import type { Clock, Fence, Resolve } from '../runtime/runtime.ts'
+import { fenceAgent } from './fenced-fetch.ts'
 import { hasNoFiles } from './out-of-files.ts'
 import { ENCODINGS, readBody } from './read-body.ts'
 import { mayHaveBeenSent } from './sent.ts'
@@ -71,8 +72,13 @@ const SOCKETS = { keepAlive: true, maxSockets: 16, maxFreeSockets: 2 }
  * Creates agents by proxy, dialled address and credentials. Connections are shared only between
  * requests with the same route.
  */
-export function createAgents(deps: { clock: Clock; resolve: Resolve; ca?: string | undefined }) {
-  const { clock, resolve, ca } = deps
+export function createAgents(deps: {
+  clock: Clock
+  resolve: Resolve
+  ca?: string | undefined
+  fence?: Fence | undefined
+}) {
+  const { clock, resolve, ca, fence } = deps
   // A proxy's certificate may be signed by a public authority or by one of the operator's own.
   const proxy_ca = ca === undefined ? [...rootCertificates] : [...rootCertificates, ca]
   const agents = new Map<string, CachedAgent>()
@@ -80,6 +86,7 @@ export function createAgents(deps: { clock: Clock; resolve: Resolve; ca?: string
   function make(proxy: Proxy, address: string): ProxyAgent {
     const agent =
       proxy.scheme === 'https' ? overTls(proxy, address, proxy_ca) : overSocks(proxy, address)
+    if (fence !== undefined) fenceAgent(agent, fence)
     return { agent, lookup: lookupFor(resolve, proxy.scheme === 'socks4') }
   }
 
@@ -130,7 +137,7 @@ export function createAgents(deps: { clock: Clock; resolve: Resolve; ca?: string
 
 const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host)
 
-function overTls(proxy: Proxy, address: string, ca: string[]): Agent {
+function overTls(proxy: Proxy, address: string, ca: string[]): HttpsProxyAgent<string> {
   const { host, port, username, password } = proxy
   const who = Buffer.from(`${username ?? ''}:${password ?? ''}`).toString('base64')
   return new HttpsProxyAgent(`https://${bracketed(address)}:${port}`, {
@@ -143,7 +150,7 @@ function overTls(proxy: Proxy, address: string, ca: string[]): Agent {
   })
 }
 
-function overSocks({ scheme, port, username, password }: Proxy, address: string): Agent {
+function overSocks({ scheme, port, username, password }: Proxy, address: string): SocksProxyAgent {
   const agent = new SocksProxyAgent(`${scheme}://${bracketed(address)}:${port}`, SOCKETS)
   const proxy = { host: address, port, type: scheme === 'socks4' ? 4 : 5 }
   // Hidden from code that prints objects.

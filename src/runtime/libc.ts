@@ -22,6 +22,8 @@ export type Libc = {
   openDatagram(path: string): { send(text: string): boolean } | null
   /** CLOCK_MONOTONIC in microseconds. */
   monotonicMicros(): bigint
+  /** CLOCK_BOOTTIME in microseconds: it goes on while the machine is suspended. */
+  bootMicros(): bigint
 }
 
 const SYMBOLS = {
@@ -43,6 +45,7 @@ const SOCK_DGRAM_CLOEXEC = 2 | 0o2000000
  */
 const NOSIGNAL_DONTWAIT = 0x4000 | 0x40
 const CLOCK_MONOTONIC = 1
+const CLOCK_BOOTTIME = 7
 /** Offsets within struct passwd and struct group; glibc and musl agree on 64-bit machines. */
 const PW_UID_AT = 16
 const PW_GID_AT = 20
@@ -104,12 +107,15 @@ function wrap({ socket, sendto, clock_gettime, getpwuid, getgrgid }: Symbols): L
         },
       }
     },
-    monotonicMicros() {
-      const time = new BigInt64Array(2)
-      clock_gettime(CLOCK_MONOTONIC, ptr(time))
-      const [seconds = 0n, nanos = 0n] = time
-      return seconds * 1_000_000n + nanos / 1000n
-    },
+    monotonicMicros: () => micros(CLOCK_MONOTONIC),
+    bootMicros: () => micros(CLOCK_BOOTTIME),
+  }
+
+  function micros(clock: number): bigint {
+    const time = new BigInt64Array(2)
+    clock_gettime(clock, ptr(time))
+    const [seconds = 0n, nanos = 0n] = time
+    return seconds * 1_000_000n + nanos / 1000n
   }
 }
 

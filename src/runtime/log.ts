@@ -21,7 +21,7 @@ export type LogSettings = {
  */
 export const LOG_FIELDS: ReadonlySet<string> = new Set(
   `account act address addresses area at attempt attempts billed bytes call calls code config count customer cut_reason days
-  delay_ms delivery delivery_id dir due duration_ms ends_at error errors event_id fault feed feeds field file freed from gap host
+  delay_ms delivery delivery_id dir due duration_ms ends_at epoch error errors event_id fault feed feeds field file freed from gap holder host
   http_status id identity idle_ms instance instance_id interval_s item item_id items jump_ms key key_id kind last_error late_ms
   limit loop matched matches message method missed missed_estimate monitor monitor_id monitors name new_items next_at
   offset_ms page pages path path_kind pending pid place plan platform port purpose queued rate reason refused released

@@ -9,6 +9,28 @@ export type Runtime = {
   log: Log
   /** Measures the event loop's lateness; absent: not measured. */
   lateness?: Lateness
+  /** Absent without a standby: every act is permitted. */
+  fence?: Fence
+}
+
+/** Permission of this process to act toward the outside: it has it alone while it holds the lease. */
+export type Fence = {
+  /** Grows with every holder of the lease. */
+  readonly epoch: number
+  /**
+   * True if an act of the usual longest duration would end in time. Asked after every wait, and
+   * before every write to a socket.
+   */
+  mayAct(): boolean
+  /**
+   * True until the lease must be taken for lost: a transaction, which is short, may still record
+   * what an act has led to.
+   */
+  mayCommit(): boolean
+  /** Remaining ms; Infinity without an end. */
+  remainingMs(): number
+  /** Aborts once the lease is lost. */
+  readonly lost: AbortSignal
 }
 
 /** Reports repeatedly how late the event loop reached a timer, in ms, until `signal` aborts. */

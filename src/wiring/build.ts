@@ -62,7 +62,7 @@ const MIB = 1024 * 1024
 type AssemblyInput = {
   config: Config
   runtime: Runtime
-  instance: Pick<Instance, 'db' | 'path' | 'run_id' | 'instance_id' | 'ring'>
+  instance: Pick<Instance, 'db' | 'path' | 'run_id' | 'instance_id' | 'ring' | 'epoch'>
   /** Aborts when the daemon stops. */
   signal: AbortSignal
   /** Wakes a loop. */
@@ -89,8 +89,8 @@ export function assemble({
   lost,
   failing_loops,
 }: AssemblyInput) {
-  const { clock, random } = runtime
-  const { db, run_id, instance_id, ring } = instance
+  const { clock, random, fence } = runtime
+  const { db, run_id, instance_id, ring, epoch } = instance
   const receivers = receiversOf(config)
   const { timeout_ms } = receivers
   const shared = { config, runtime, db, receivers }
@@ -167,7 +167,7 @@ export function assemble({
   const links = createLinks({ ring, words, public_url })
   const { email, send, sealSecret, openSecret, sealCredentials } = createDelivery(
     { ...shared, ring, words },
-    { guard, links, public_url, clock_offset_ms: platform.clock_offset_ms },
+    { guard, links, public_url, clock_offset_ms: platform.clock_offset_ms, epoch },
   )
   const nudgeSender = () => wake('sender')
   const item_clock = createItemClock(clock, platform.clock_measured_ms)
@@ -193,6 +193,7 @@ export function assemble({
     nudge: nudgeSender,
     on_attempt: (event) => countAttempt(metrics, event),
     files,
+    fence,
   })
 
   const storage = createStorage({
@@ -353,11 +354,14 @@ export function assemble({
     access_log: () => config.log.access,
     trouble() {
       if (signal.aborted) return 'stopping'
+      if (fence?.mayAct() === false) return 'not_primary'
       return files.isLacking() ? 'out_of_files' : null
     },
     failing_loops: failing,
     storage_failing: storage.trouble,
     ends: () => endingSoon(source_ends, clock.now()),
+    epoch,
+    ...(fence !== undefined && { mayAct: fence.mayAct }),
     monitors: ({ id, plan }) => ({
       used: countSlots(db, id).used,
       total: plan_of(plan).slots,

@@ -32,7 +32,7 @@ const secretPlace = (webhook_id: string) => `webhooks.secret:${webhook_id}`
 
 /** Loads the library with the first message to a broker: most daemons send none. */
 function createLazyPublisher(
-  deps: { clock: Runtime['clock']; guard: Guard } & Receivers,
+  deps: Pick<Runtime, 'clock' | 'fence'> & { guard: Guard } & Receivers,
 ): SendDeps['publish'] {
   let loading: Promise<SendDeps['publish']> | null = null
   const load = async () => (await import('../net/mqtt.ts')).createMqttPublisher(deps)
@@ -56,21 +56,23 @@ type Needs = {
   public_url: () => string
   /** Milliseconds by which true time is ahead of the local clock. */
   clock_offset_ms: () => number
+  /** Epoch of the lease; null without one. */
+  epoch: number | null
 }
 
 /** Creates the senders of deliveries: mail where a server is named, all else over a guarded transport. */
 export function createDelivery(
   { config, runtime, ring, words, receivers }: DeliveryContext,
-  { guard, links, public_url, clock_offset_ms }: Needs,
+  { guard, links, public_url, clock_offset_ms, epoch }: Needs,
 ) {
-  const { clock } = runtime
+  const { clock, fence } = runtime
   const { timeout_ms, ca } = receivers
   const display = { community: words.community, media_hosts: config.platform.media_hosts }
   const email =
     config.smtp.url === ''
       ? undefined
       : createEmailSender({
-          mailer: createMailer({ ...config.smtp, timeout_ms, ca, clock }),
+          mailer: createMailer({ ...config.smtp, timeout_ms, ca, clock, fence }),
           links,
           display,
           public_url,
@@ -85,7 +87,8 @@ export function createDelivery(
       clock_offset_ms,
       openSecret,
       openCredentials: (id, sealed) => openCredentials(ring, id, sealed),
-      publish: createLazyPublisher({ clock, guard, ...receivers }),
+      publish: createLazyPublisher({ ...runtime, guard, ...receivers }),
+      epoch,
       display,
       email,
       user_agent: config.platform.user_agent,

@@ -51,6 +51,7 @@ function assembled() {
       run_id: '',
       instance_id: '',
       ring: createRing(random.bytes(32), random.bytes),
+      epoch: null,
     },
     signal: AbortSignal.abort(),
     wake: () => {},

@@ -10,6 +10,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   archive: ['core', 'store', 'runtime'],
   monitor: ['core', 'store', 'gateway', 'patterns', 'runtime'],
   delivery: ['core', 'store', 'net', 'runtime'],
+  standby: ['core', 'runtime'],
   api: ['core', 'store', 'gateway', 'patterns', 'archive', 'runtime'],
   mcp: ['core', 'runtime'],
   page: [],

@@ -113,12 +113,16 @@ export const serveCommand = command({
       void reportStatus(manager, daemon, { sleep, log, signal: ending.signal })
       const signal = await Promise.race([stop, daemon.recovered])
       ending.abort()
-      await daemon[Symbol.asyncDispose]()
       if (typeof signal === 'string') {
+        await daemon[Symbol.asyncDispose]()
         log('info', 'serve.stopping', { code: EXIT.done, signal })
         return EXIT.done
       }
-      daemon = await factories.startDaemon(config, runtime)
+      if (daemon.proceed !== undefined) daemon = await daemon.proceed()
+      else {
+        await daemon[Symbol.asyncDispose]()
+        daemon = await factories.startDaemon(config, runtime)
+      }
     }
     using _address = writeAddress(config.storage.dir, daemon.url)
     // On a terminal only: the log of a service is read by others and kept.

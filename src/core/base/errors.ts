@@ -26,6 +26,7 @@ export const CODES = {
   upstream_timeout: { status: 408, error: 'upstream_timeout', billed: false },
   upstream_unavailable: { status: 503, error: 'upstream_unavailable', billed: false },
   storage_unavailable: { status: 503, error: 'storage_unavailable', billed: false },
+  not_primary: { status: 503, error: 'not_primary', billed: false },
   UPSTREAM_ERROR: { status: 502, error: 'UPSTREAM_ERROR', billed: false },
   UPSTREAM_BLOCKED: { status: 502, error: 'UPSTREAM_BLOCKED', billed: false },
   PROXY_ERROR: { status: 502, error: 'PROXY_ERROR', billed: true },

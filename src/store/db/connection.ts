@@ -1,6 +1,7 @@
 import { Database, SQLiteError } from 'bun:sqlite'
 import { openSync, statSync } from 'node:fs'
 
+import { Fenced } from '../../core/standby/fence.ts'
 import { migrations } from './migrations.ts'
 
 /** An open database. */
@@ -94,6 +95,13 @@ export function onCommit(db: Db, timer: CommitTimer): void {
   commit_timers.set(db, timer)
 }
 
+const commit_guards = new WeakMap<Db, () => boolean>()
+
+/** Refuses every write transaction of this database with `Fenced` while `may` is false; inner ones join their outer one. */
+export function guardCommits(db: Db, may: () => boolean): void {
+  commit_guards.set(db, may)
+}
+
 const after_commits = new WeakMap<Db, (() => void)[]>()
 
 /**
@@ -107,10 +115,15 @@ export function afterCommit(db: Db, work: () => void): void {
   else waiting.push(work)
 }
 
-/** Runs `work` as one write transaction. `work` cannot await, so nothing interleaves. */
+/**
+ * Runs `work` as one write transaction. `work` cannot await, so nothing interleaves.
+ *
+ * @throws {Fenced} the lease of this process has ended
+ */
 export function transact<T>(db: Db, work: () => T extends PromiseLike<unknown> ? never : T): T {
   // A nested call joins the outer transaction and commits with it.
   const is_outer = !db.inTransaction
+  if (is_outer && commit_guards.get(db)?.() === false) throw new Fenced()
   const timer = is_outer ? commit_timers.get(db) : undefined
   let done_at = 0
   const timed = () => {

@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { createRing, type Ring } from '../../core/base/secrets.ts'
 import { connect, type Db, migrate, schemaVersion, transact } from '../db/connection.ts'
 import { migrations } from '../db/migrations.ts'
+import { enterEpoch, requireEpoch, type StartTerm } from '../startup/epoch.ts'
 import { keepRecord, requireDatabase, requireRecorded } from '../startup/record.ts'
 import { removePartialSnapshots, removeTempFiles } from './disk.ts'
 import { openFolder } from './folder.ts'
@@ -32,6 +33,8 @@ export type Instance = {
   run_id: string
   /** Seals and opens the secrets of this instance. */
   ring: Ring
+  /** Epoch of the lease that the database has entered; null without one. */
+  epoch: number | null
   /** Reason for which the record outside of the folder could not be written; null when it exists, or none is kept. */
   unrecorded: string | null
   /** Closes the database and releases the folder. */
@@ -41,15 +44,15 @@ export type Instance = {
 const KEY_BYTES = 32
 /**
  * Opens the instance of a data folder, creating it when the folder is new. `serve` locks the folder; `beside` writes
- * next to a running daemon. Never replaces a lost file.
+ * next to a running daemon. `term`: the lease under which it serves. Never replaces a lost file.
  *
  * @throws {InstanceLocked} in mode `serve`, when another daemon holds the folder
- * @throws {DatabaseMissing | DatabaseDamaged | WrongInstance | KeyMissing | NewerDatabase | OtherSchema}
+ * @throws {DatabaseMissing | DatabaseDamaged | WrongInstance | KeyMissing | NewerDatabase | OtherSchema | WrongEpoch}
  * when the files of the folder cannot be used
  */
 export function openInstance(
   location: InstancePaths,
-  { mode }: { mode: 'serve' | 'beside' },
+  { mode, term }: { mode: 'serve' | 'beside'; term?: StartTerm | undefined },
 ): Instance {
   const { dir, clock, random } = location
   const paths = pathsOf(location)
@@ -68,6 +71,7 @@ export function openInstance(
     const own = instanceOf(db, paths)
     requireRecorded(paths, own.id)
     bringUpToDate(db, mode, lock_path)
+    const epoch = term === undefined ? null : requireEpoch(db, paths.db, term)
     identify(db, own, paths, ring, random)
     const instance_id = own.id
     const unrecorded = keepRecord(paths, instance_id)
@@ -75,6 +79,7 @@ export function openInstance(
     if (mode === 'serve') {
       transact(db, () => {
         db.query('UPDATE instance SET run_count = run_count + 1, last_seen_at = ?').run(clock.now())
+        if (epoch !== null) enterEpoch(db, epoch)
       })
       // Safe only now, when all files exist: temporary files beside them were left by a process that died while
       // creating them.
@@ -82,7 +87,7 @@ export function openInstance(
       removePartialSnapshots(join(dir, 'snapshots'))
     }
     const close = () => undo.forEach((it) => it.release())
-    return { db, path: paths.db, instance_id, run_id, ring, unrecorded, close }
+    return { db, path: paths.db, instance_id, run_id, ring, epoch, unrecorded, close }
   } catch (error) {
     for (const it of undo) it.release()
     throw error

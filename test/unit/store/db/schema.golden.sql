@@ -532,7 +532,9 @@ CREATE TABLE instance (
   -- The newest tombstone at the last complete scrub of the file; -1: content was erased without one since.
   scrubbed_to     INTEGER NOT NULL DEFAULT 0,
   -- Time of the last backup of this database; null before the first.
-  backup_at       INTEGER
+  backup_at       INTEGER,
+  -- Epoch of the lease under which this database was last the primary's; 0: never under a lease.
+  epoch           INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE TABLE item_copies (

@@ -1,0 +1,122 @@
+import {
+  claimed,
+  claimWait,
+  type Instant,
+  type LeaseRecord,
+  type LeaseTerm,
+  readRecord,
+  type Sighting,
+} from '../core/standby/lease.ts'
+import type { Register } from './register.ts'
+
+/** Outcome of one attempt to take the lease. */
+type Acquired =
+  | { held: true; epoch: number; data_epoch: number }
+  /** `wait_ms`: until another attempt may succeed, if the holder does not renew meanwhile. */
+  | { held: false; holder: string; wait_ms: number }
+
+/** Exclusive permission to be the primary, with an end and an epoch that grows with every holder. */
+export type Lease = {
+  /**
+   * Makes one attempt. A holder that is gone without a release is noticed by attempts that go on for its whole term.
+   * @throws {LeaseUnreachable | ForeignRecord}
+   */
+  acquire(): Promise<Acquired>
+  /**
+   * Extends the lease, and with `acting` records that the database has entered its epoch. False: another process has it.
+   * @throws {LeaseUnreachable} it is not known; the old term goes on
+   */
+  renew(acting?: boolean): Promise<boolean>
+  /** Gives it up, so that the next process need not wait. Does nothing if it is not held. */
+  release(): Promise<void>
+  /** The term in hand; null: none. */
+  term(): LeaseTerm | null
+  close(): Promise<void>
+}
+
+type LeaseDeps = {
+  register: Register
+  /** Name of this node, for people. */
+  node: string
+  /** Random id of this process. */
+  token: string
+  ttl_ms: number
+  skew_ms: number
+  instant: () => Instant
+}
+
+/** The own record as the register has it. */
+type Own = { version: string; record: LeaseRecord; term: LeaseTerm }
+
+const nameOf = ({ epoch, beat }: LeaseRecord) => `${epoch}.${beat}`
+
+/** Creates the lease of one register. */
+export function createLease({ register, node, token, ttl_ms, skew_ms, instant }: LeaseDeps): Lease {
+  let sighting: Sighting | null = null
+  let own: Own | null = null
+  /** Instants of own requests by epoch and beat: the answer to one may have been lost. */
+  const asked = new Map<string, Instant>()
+
+  function adopt(version: string, record: LeaseRecord): boolean {
+    const at = asked.get(nameOf(record))
+    if (record.token !== token || record.holder === null || at === undefined) return false
+    own = { version, record, term: { epoch: record.epoch, asked: at, ttl_ms: record.ttl_ms } }
+    asked.clear()
+    asked.set(nameOf(record), at)
+    return true
+  }
+
+  /** Stores an own record; false if another change came first. */
+  async function store(expected: string | null, record: LeaseRecord): Promise<boolean> {
+    asked.set(nameOf(record), instant())
+    const version = await register.swap(expected, JSON.stringify(record))
+    return version !== null && adopt(version, record)
+  }
+
+  const acquired = ({ record: { epoch, data_epoch } }: Own): Acquired => ({
+    held: true,
+    epoch,
+    data_epoch,
+  })
+
+  return {
+    async acquire() {
+      const found = await register.read()
+      const { mono } = instant()
+      const record = found === null ? null : readRecord(found.text)
+      if (found !== null && record !== null) {
+        // An earlier attempt succeeded, and its answer was lost.
+        if (adopt(found.version, record) && own !== null) return acquired(own)
+        if (sighting?.version !== found.version) sighting = { version: found.version, since: mono }
+        const wait_ms = claimWait(record, sighting, { mono, skew_ms })
+        if (wait_ms > 0) return { held: false, holder: record.holder ?? '', wait_ms }
+      }
+      const next = claimed(record, { holder: node, token, ttl_ms })
+      if ((await store(found?.version ?? null, next)) && own !== null) return acquired(own)
+      return { held: false, holder: '', wait_ms: 0 }
+    },
+
+    async renew(acting = false) {
+      if (own === null) return false
+      const { version, record } = own
+      // Never a beat that was used: the answer to an earlier request may still be on its way.
+      const beat = record.beat + asked.size
+      const data_epoch = acting ? record.epoch : record.data_epoch
+      if (await store(version, { ...record, beat, data_epoch })) return true
+      const found = await register.read()
+      if (found !== null && adopt(found.version, readRecord(found.text))) return true
+      own = null
+      return false
+    },
+
+    async release() {
+      if (own === null) return
+      const { version, record } = own
+      own = null
+      await register.swap(version, JSON.stringify({ ...record, holder: null }))
+    },
+
+    term: () => own?.term ?? null,
+    close: () => register.close(),
+  }
+}

@@ -1,0 +1,126 @@
+import { hostname } from 'node:os'
+
+import { longestActS } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
+import type { Instant } from '../core/standby/lease.ts'
+import { createFencedFetch } from '../net/fenced-fetch.ts'
+import { type Clock, realClock, type Runtime } from '../runtime/runtime.ts'
+import { type Keeper, keepLease, takeLease } from '../standby/keeper.ts'
+import { createLease } from '../standby/lease.ts'
+import { openRegister } from '../standby/open.ts'
+import { LeaseUnreachable } from '../standby/register.ts'
+import type { StartTerm } from '../store/startup/epoch.ts'
+import { serveOutage } from './outage.ts'
+
+/** Calls to the system of the lease in one term. */
+const CALLS = 6
+const RETRY_AFTER_S = 5
+
+/** The lease of a daemon that starts. */
+export type HeldLease = Pick<Keeper, 'ended' | 'enter' | 'release'> & { term: StartTerm }
+
+type Start<D> = (runtime: Runtime, lease: HeldLease) => Promise<D>
+
+/** A node that serves health alone. `recovered` settles when it has the lease; `proceed` starts the daemon that acts. */
+type Standby<D> = ReturnType<typeof serveOutage> & {
+  recovered: Promise<void>
+  proceed(): Promise<D>
+}
+
+const MANUAL: HeldLease = {
+  term: 'manual',
+  ended: new Promise(() => {}),
+  enter: () => Promise.resolve(true),
+  release: () => Promise.resolve(),
+}
+
+/** Instants by every clock of the machine. Only the real one can tell suspension apart. */
+async function createInstant(clock: Clock): Promise<() => Instant> {
+  const libc = clock === realClock ? (await import('../runtime/libc.ts')).openLibc() : null
+  const boot = libc === null ? clock.mono : () => Number(libc.bootMicros()) / 1000
+  return () => ({ mono: clock.mono(), boot: boot(), wall: clock.now() })
+}
+
+async function openLease({ standby, delivery, platform }: Config, runtime: Runtime) {
+  const { clock, log, random } = runtime
+  const ttl_ms = standby.ttl_s * 1000
+  const skew_ms = standby.skew_s * 1000
+  const instant = await createInstant(clock)
+  const timeout_ms = ttl_ms / CALLS
+  const register = await openRegister(standby.lease, {
+    timeout_ms,
+    env: process.env,
+    fetch: runtime.fetch,
+    sleep: clock.sleep,
+  })
+  const node = standby.name || hostname()
+  const token = random.uuid()
+  const lease = createLease({ register, node, token, ttl_ms, skew_ms, instant })
+  const longest_ms = longestActS(delivery.timeout_s, platform.timeout_s) * 1000
+  return { lease, clock, instant, log, ttl_ms, skew_ms, longest_ms }
+}
+
+/**
+ * Starts the daemon once this node has the lease. While another node has it, the returned daemon serves health alone; its
+ * `recovered` settles when the lease was taken, and `proceed` starts the one that acts.
+ *
+ * @throws {ForeignRecord} the register holds something else
+ */
+export async function startUnderLease<D>(
+  config: Config,
+  runtime: Runtime,
+  start: Start<D>,
+): Promise<D | Standby<D>> {
+  if (config.standby.lease === 'manual') return start(runtime, MANUAL)
+  const { log } = runtime
+  const deps = await openLease(config, runtime)
+
+  function held(term: { epoch: number; data_epoch: number }): { begin(): Promise<D> } & Keeper {
+    log('info', 'lease.acquired', { epoch: term.epoch })
+    const keeper = keepLease(deps, term)
+    const { fence } = keeper
+    const fenced = { ...runtime, fence, fetch: createFencedFetch(fence) }
+    return { ...keeper, begin: () => start(fenced, { ...keeper, term }) }
+  }
+
+  const first = await deps.lease.acquire().catch((error: unknown) => {
+    if (error instanceof LeaseUnreachable) return null
+    throw error
+  })
+  if (first?.held === true) return held(first).begin()
+
+  const ending = new AbortController()
+  let primary = first?.holder ?? ''
+  log('info', 'lease.waiting', { holder: primary })
+  const serving = serveOutage(config, {
+    outage: () => ({ reason: 'standby', retry_after_s: RETRY_AFTER_S, primary }),
+    status: 'standby',
+  })
+  const taken = takeLease(deps, {
+    signal: ending.signal,
+    waiting(holder) {
+      if (holder !== '' && holder !== primary) log('info', 'lease.waiting', { holder })
+      if (holder !== '') primary = holder
+    },
+  }).then((term) => (term === null ? null : held(term)))
+  let is_handed_on = false
+  return {
+    ...serving,
+    recovered: taken.then(() => {}),
+    statusLine: () => `standby; the primary is ${primary === '' ? 'not known' : primary}`,
+    async proceed() {
+      const it = await taken
+      if (it === null) throw new Error('the standby was stopped')
+      is_handed_on = true
+      await serving[Symbol.asyncDispose]()
+      return it.begin()
+    },
+    async [Symbol.asyncDispose]() {
+      ending.abort()
+      await serving[Symbol.asyncDispose]()
+      const it = await taken
+      if (!is_handed_on && it !== null) await it.release()
+      else if (it === null) await deps.lease.close()
+    },
+  }
+}

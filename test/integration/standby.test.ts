@@ -1,0 +1,113 @@
+import { afterAll, expect, test } from 'bun:test'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { startSandbox } from '../../sandbox/server/sandbox.ts'
+import { parseConfig } from '../../src/config/load.ts'
+import { type Daemon, startDaemon } from '../../src/daemon.ts'
+import { createRuntime } from '../../src/runtime/runtime.ts'
+import { startObjectStore } from '../support/lease-servers.ts'
+
+// Two nodes of one instance in this process, in real time, at an object store.
+
+const dir = mkdtempSync(join(tmpdir(), 'forumd-nodes-'))
+const store = startObjectStore()
+const sandbox = await startSandbox({ port: 0, seed: 1, speed: 0, world: 'empty', now: Date.now })
+afterAll(async () => {
+  await store[Symbol.asyncDispose]()
+  await sandbox[Symbol.asyncDispose]()
+  rmSync(dir, { recursive: true, force: true })
+})
+
+const folderOf = (name: string) => join(dir, name)
+
+function start(name: string, lease = store.url): Promise<Daemon> {
+  const config = parseConfig(`
+[server]
+port = 0
+[storage]
+dir = "${folderOf(name)}"
+[platform]
+base_url = "${sandbox.url}"
+session_cookie = "${sandbox.session_cookie}"
+timeout_s = 0.2
+[delivery]
+timeout_s = 0.2
+[standby]
+lease = "${lease}"
+name = "${name}"
+ttl_s = 1.5
+skew_s = 0.2`)
+  return startDaemon(
+    config,
+    createRuntime(() => {}),
+  )
+}
+
+async function get(daemon: Daemon, path: string) {
+  const response = await fetch(daemon.url + path)
+  return { status: response.status, body: await response.json() }
+}
+
+test('one node is the primary, the other serves health and refuses calls until the first one ends', async () => {
+  const a = await start('a')
+  expect(await get(a, '/health')).toMatchObject({ body: { ok: true, role: 'primary', epoch: 1 } })
+  expect(await get(a, '/health/ready')).toMatchObject({ status: 200 })
+
+  const b = await start('b')
+  expect(await get(b, '/health')).toEqual({
+    status: 200,
+    body: { ok: false, reads: 'unknown', role: 'standby', primary: 'a' },
+  })
+  expect(await get(b, '/health/ready')).toMatchObject({ status: 503, body: { reason: 'standby' } })
+  expect(await get(b, '/forum/posts?subforum=cats')).toMatchObject({
+    status: 503,
+    body: { code: 'not_primary', retry_after: 5 },
+  })
+
+  await a[Symbol.asyncDispose]()
+  cpSync(folderOf('a'), folderOf('b'), { recursive: true })
+  await b.recovered
+  const second = await b.proceed?.()
+  if (second === undefined) throw new Error('b did not wait')
+  expect(await get(second, '/health')).toMatchObject({ body: { role: 'primary', epoch: 2 } })
+  await second[Symbol.asyncDispose]()
+
+  // The folder of a lacks the acts of b.
+  expect(start('a')).rejects.toThrow('another node has been primary in epoch 2 since')
+  expect(start('new')).rejects.toThrow('another node has been primary')
+}, 20_000)
+
+test('a database of a later epoch than the lease is refused', async () => {
+  await using other = startObjectStore()
+
+  expect(start('b', other.url)).rejects.toThrow('the lease is only at epoch 1')
+  // The refusal gives the lease back, so the next node need not wait.
+  const began = performance.now()
+  expect(start('b', other.url)).rejects.toThrow('epoch')
+  expect(performance.now() - began).toBeLessThan(1000)
+}, 20_000)
+
+test('manual: the node acts at once, in the epoch of its database', async () => {
+  await using daemon = await start('b', 'manual')
+
+  expect(await get(daemon, '/health')).toMatchObject({ body: { role: 'primary', epoch: 2 } })
+})
+
+test('a primary that loses its lease asks for a restart and answers no call', async () => {
+  const other = startObjectStore()
+  const daemon = await start('fresh', other.url)
+  await other[Symbol.asyncDispose]()
+
+  expect(await daemon.failed).toBe('lease_not_renewed')
+  expect(await get(daemon, '/forum/posts?subforum=cats')).toMatchObject({
+    status: 503,
+    body: { code: 'not_primary' },
+  })
+  expect(await get(daemon, '/health/ready')).toMatchObject({
+    status: 503,
+    body: { reason: 'not_primary' },
+  })
+  await daemon[Symbol.asyncDispose]()
+}, 20_000)
