@@ -1605,6 +1605,66 @@ export interface paths {
     patch?: never
     trace?: never
   }
+  '/forum/inbox/mute': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    get?: never
+    put?: never
+    /**
+     * Propose the edit of a monitor that mutes an author, a place or a phrase
+     * @description Shows how a monitor would be edited, and which past matches it would lose. Use it before you exclude an author, a place or a phrase. Changes nothing: send apply.body to apply.path. effect counts the matches of the last 30 days that the edited filter would not have matched, among the newest 5000. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
+     */
+    post: operations['inboxMute']
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
+  '/forum/inbox/stats': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * Mentions over time, share of voice, sentiment, places and authors
+     * @description Sums the matches by time, monitor, sentiment, place and author. Use it for charts and reports. Over at most 90 days, and as far as matches are stored ([retention]); by hour at most 7 days. Up to 30 seconds old. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
+     */
+    get: operations['inboxStats']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
+  '/forum/inbox/context': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * The thread around an item: post, comments above it, and replies
+     * @description Reads the post and the comments around a match. Use it before you answer one whose excerpt is not enough. Reads the platform, and is billed as one read; the key needs the scope read too. A comment beyond the first 500 of its thread is not found. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
+     */
+    get: operations['inboxContext']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
   '/forum/inbox/stream': {
     parameters: {
       query?: never
@@ -26248,7 +26308,7 @@ export interface operations {
             monitors: {
               /** @description Identifier, unique among objects of this kind. */
               id: string
-              /** @description Name. */
+              /** @description Label of the monitor; null: none. */
               name: string | null
               /** @description True: the monitor exists no longer. */
               removed: boolean
@@ -27041,6 +27101,1162 @@ export interface operations {
            * @example {
            *       "error": "storage_unavailable",
            *       "code": "storage_unavailable"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
+  inboxMute: {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody: {
+      content: {
+        'application/json': {
+          /** @description Identifier, unique among objects of this kind. */
+          id: string
+          /** @enum {string} */
+          mute: 'author' | 'place' | 'phrase'
+          /** @description Words to exclude, with mute phrase only. */
+          phrase?: string
+          /** @description Monitor to edit; required if several matched the item. */
+          monitor_id?: string
+        }
+      }
+    }
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "monitor_id": "mon_0199a000-0000-7000-8000-000000000001",
+           *       "monitor_name": "grinders",
+           *       "edit": {
+           *         "field": "exclude_authors",
+           *         "added": "example_user",
+           *         "removed": null,
+           *         "before": [],
+           *         "after": [
+           *           "example_user"
+           *         ]
+           *       },
+           *       "filter_spec": {
+           *         "kind": "post",
+           *         "include_any": [
+           *           "grinder"
+           *         ],
+           *         "exclude_authors": [
+           *           "example_user"
+           *         ]
+           *       },
+           *       "apply": {
+           *         "path": "/forum/monitor/update",
+           *         "body": {
+           *           "id": "mon_0199a000-0000-7000-8000-000000000001",
+           *           "filter_spec": {
+           *             "kind": "post",
+           *             "include_any": [
+           *               "grinder"
+           *             ],
+           *             "exclude_authors": [
+           *               "example_user"
+           *             ]
+           *           }
+           *         }
+           *       },
+           *       "effect": {
+           *         "days": 30,
+           *         "examined": 1200,
+           *         "complete": true,
+           *         "removed": 31,
+           *         "kept": 1169,
+           *         "samples": [
+           *           {
+           *             "id": "t3_1abcde",
+           *             "title": "Which grinder would you buy?",
+           *             "excerpt": "Mine broke after ten years. I am looking for one for espresso.",
+           *             "place": "coffee",
+           *             "author": "example_user",
+           *             "matched_at": "2026-01-31T11:58:38.000Z"
+           *           }
+           *         ]
+           *       }
+           *     }
+           */
+          'application/json': {
+            /** @description Id of the monitor. */
+            monitor_id: string
+            /** @description Name of the monitor; null: it has none. */
+            monitor_name: string | null
+            /** @description Change of the filter. */
+            edit: {
+              /** @description List of the filter that changes. */
+              field: string
+              /** @description New entry of an exclusion; null: an entry was removed. */
+              added: string | null
+              /** @description Entry that the filter watched by name; null: none was removed. */
+              removed: string | null
+              before: string[]
+              /** @description Cursor of the next page; null: no further page. */
+              after: string[]
+            }
+            /** @description The whole filter after the edit. */
+            filter_spec: {
+              /** @description Names of sources, as /api/forum/sources lists them, or all. Default: main. */
+              source?: string | string[]
+              /** @description Names, prefix and case ignored. Without it, author and thread: the whole platform, posts only, with a keyword. */
+              subforum?: string | string[]
+              /** @description Not in these; the whole platform only. */
+              exclude_subforums?: string | string[]
+              /**
+               * @description Items to watch. Default: post; with thread: comment.
+               * @default post
+               * @enum {string}
+               */
+              kind: 'post' | 'comment' | 'both'
+              /** @description A phrase, or a boolean query: ("rate limit" OR throttl*) AND -hiring title:bun */
+              q?: string
+              /** @description At least one of these occurs. */
+              include_any?: string[]
+              /** @description Every one of these occurs. */
+              include_all?: string[]
+              /** @description None of these occurs. Exclusions win. */
+              exclude_terms?: string[]
+              /**
+               * @description Where terms and patterns are looked for; on a comment, title is its thread's title.
+               * @default [
+               *       "title",
+               *       "body",
+               *       "url"
+               *     ]
+               */
+              search_in:
+                | ('title' | 'body' | 'url' | 'permalink' | 'flair' | 'author')
+                | ('title' | 'body' | 'url' | 'permalink' | 'flair' | 'author')[]
+              /**
+               * @description Whole words, or parts of them too.
+               * @default word
+               * @enum {string}
+               */
+              match: 'word' | 'substring'
+              /**
+               * @description Ignores accents: cafe equals café.
+               * @default false
+               */
+              fold_accents: boolean
+              /**
+               * @description True: keywords match only in this case.
+               * @default false
+               */
+              case_sensitive: boolean
+              /** @description Any of these patterns matches; RE2's syntax. */
+              regex?: string[]
+              /** @description By one of these. */
+              author?: string | string[]
+              /** @description By none of these. */
+              exclude_authors?: string | string[]
+              /** @description Comments under these posts, by id. */
+              thread?: string | string[]
+              /** @description Leads to one of these hosts, or to a host below it. */
+              domain?: string | string[]
+              /** @description Leads to none of these. */
+              exclude_domains?: string | string[]
+              /** @description One of these is the post's flair, whole; case ignored. */
+              flair?: string | string[]
+              /** @description None of these is the post's flair. */
+              exclude_flair?: string | string[]
+              /** @description True: only posts with a label; false: only those without. */
+              has_flair?: boolean
+              /** @description Types of post that match, one or several. */
+              post_type?:
+                | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')
+                | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')[]
+              /** @description True: adult content only. False: none of it, as far as the feed tells. */
+              nsfw?: boolean
+              /**
+               * Format: int64
+               * @description Reached while the item is fresh.
+               */
+              min_score?: number
+              /**
+               * Format: int64
+               * @description Reached while the post is fresh.
+               */
+              min_comments?: number
+              /**
+               * Format: int64
+               * @description Minimum of relevance.score × 100. Matches below it are listed as suppressed.
+               */
+              min_relevance?: number
+              /** @description Intents of the text that match, one or several. */
+              intent?:
+                | (
+                    | 'question'
+                    | 'recommendation_request'
+                    | 'complaint'
+                    | 'promotion'
+                    | 'praise'
+                    | 'discussion'
+                  )
+                | (
+                    | 'question'
+                    | 'recommendation_request'
+                    | 'complaint'
+                    | 'promotion'
+                    | 'praise'
+                    | 'discussion'
+                  )[]
+              /** @description Sentiments of the text that match, one or several. */
+              sentiment?:
+                | ('positive' | 'negative' | 'mixed' | 'neutral')
+                | ('positive' | 'negative' | 'mixed' | 'neutral')[]
+              /** @description ISO 639-1. An item whose language is unknown does not match. */
+              language?:
+                | (
+                    | 'af'
+                    | 'ar'
+                    | 'az'
+                    | 'be'
+                    | 'bg'
+                    | 'bn'
+                    | 'ca'
+                    | 'cs'
+                    | 'da'
+                    | 'de'
+                    | 'el'
+                    | 'en'
+                    | 'es'
+                    | 'et'
+                    | 'eu'
+                    | 'fa'
+                    | 'fi'
+                    | 'fr'
+                    | 'ha'
+                    | 'he'
+                    | 'hi'
+                    | 'hr'
+                    | 'hu'
+                    | 'hy'
+                    | 'id'
+                    | 'is'
+                    | 'it'
+                    | 'ja'
+                    | 'ka'
+                    | 'kk'
+                    | 'ko'
+                    | 'ku'
+                    | 'lt'
+                    | 'mk'
+                    | 'mr'
+                    | 'nl'
+                    | 'no'
+                    | 'pl'
+                    | 'pt'
+                    | 'rn'
+                    | 'ro'
+                    | 'ru'
+                    | 'sk'
+                    | 'sr'
+                    | 'sv'
+                    | 'tl'
+                    | 'tr'
+                    | 'uk'
+                    | 'vi'
+                    | 'zh'
+                  )
+                | (
+                    | 'af'
+                    | 'ar'
+                    | 'az'
+                    | 'be'
+                    | 'bg'
+                    | 'bn'
+                    | 'ca'
+                    | 'cs'
+                    | 'da'
+                    | 'de'
+                    | 'el'
+                    | 'en'
+                    | 'es'
+                    | 'et'
+                    | 'eu'
+                    | 'fa'
+                    | 'fi'
+                    | 'fr'
+                    | 'ha'
+                    | 'he'
+                    | 'hi'
+                    | 'hr'
+                    | 'hu'
+                    | 'hy'
+                    | 'id'
+                    | 'is'
+                    | 'it'
+                    | 'ja'
+                    | 'ka'
+                    | 'kk'
+                    | 'ko'
+                    | 'ku'
+                    | 'lt'
+                    | 'mk'
+                    | 'mr'
+                    | 'nl'
+                    | 'no'
+                    | 'pl'
+                    | 'pt'
+                    | 'rn'
+                    | 'ro'
+                    | 'ru'
+                    | 'sk'
+                    | 'sr'
+                    | 'sv'
+                    | 'tl'
+                    | 'tr'
+                    | 'uk'
+                    | 'vi'
+                    | 'zh'
+                  )[]
+              /** @description Matches of one check travel together; a label names the bundle. */
+              group?: boolean | string
+              /**
+               * Format: int64
+               * @description Collects for longer than one check.
+               */
+              group_window_s?: number
+            }
+            /** @description Call that makes the edit. */
+            apply: {
+              /** @description Path of the update of a monitor. */
+              path: string
+              /** @description Body to send there. */
+              body: {
+                [key: string]: unknown
+              }
+            }
+            /** @description Effect of the edit on past matches. */
+            effect: {
+              /** Format: int64 */
+              days: number
+              /**
+               * Format: int64
+               * @description Matches of the monitor that were evaluated.
+               */
+              examined: number
+              /** @description False: only the newest were evaluated. */
+              complete: boolean
+              /**
+               * Format: int64
+               * @description Matches that there would not have been.
+               */
+              removed: number
+              /**
+               * Format: int64
+               * @description Number of posts that passed the filters.
+               */
+              kept: number
+              /** @description The newest of the removed, at most 5. */
+              samples: {
+                /** @description Identifier, unique among objects of this kind. */
+                id: string
+                /** @description Title. */
+                title: string | null
+                excerpt: string
+                place: string
+                /** @description Name of the author. */
+                author: string | null
+                /**
+                 * Format: date-time
+                 * @description Time of the match; null: none.
+                 */
+                matched_at: string
+              }[]
+            }
+          }
+        }
+      }
+      /** @description INVALID_REQUEST */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "q is required",
+           *       "code": "INVALID_REQUEST"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description NOT_FOUND */
+      404: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_FOUND",
+           *       "code": "NOT_FOUND"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description BODY_TOO_LARGE */
+      413: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "BODY_TOO_LARGE",
+           *       "code": "BODY_TOO_LARGE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description storage_unavailable, overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "storage_unavailable",
+           *       "code": "storage_unavailable"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
+  inboxStats: {
+    parameters: {
+      query?: {
+        /** @description Start of the window; absent: 30 days before its end. */
+        from?: string
+        /** @description End of the window; absent: now. */
+        to?: string
+        /** @description Width of the intervals, which begin with the days or hours of UTC. */
+        bucket?: 'day' | 'hour'
+        /** @description Only items that this monitor matched. */
+        monitor?: string
+      }
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "from": "2026-01-30T00:00:00.000Z",
+           *       "to": "2026-02-01T00:00:00.000Z",
+           *       "bucket": "day",
+           *       "examined": 24,
+           *       "complete": true,
+           *       "mentions": {
+           *         "at": [
+           *           "2026-01-30T00:00:00.000Z",
+           *           "2026-01-31T00:00:00.000Z"
+           *         ],
+           *         "series": [
+           *           {
+           *             "monitor_id": "mon_0199a000-0000-7000-8000-000000000001",
+           *             "name": "grinders",
+           *             "removed": false,
+           *             "counts": [
+           *               12,
+           *               12
+           *             ]
+           *           }
+           *         ],
+           *         "total": [
+           *           12,
+           *           12
+           *         ]
+           *       },
+           *       "share": [
+           *         {
+           *           "monitor_id": "mon_0199a000-0000-7000-8000-000000000001",
+           *           "name": "grinders",
+           *           "removed": false,
+           *           "mentions": 24,
+           *           "share": 1
+           *         }
+           *       ],
+           *       "sentiment": {
+           *         "positive": 6,
+           *         "negative": 4,
+           *         "mixed": 1,
+           *         "neutral": 13,
+           *         "unknown": 0
+           *       },
+           *       "sentiment_over_time": {
+           *         "positive": [
+           *           2,
+           *           4
+           *         ],
+           *         "negative": [
+           *           2,
+           *           2
+           *         ],
+           *         "mixed": [
+           *           1,
+           *           0
+           *         ],
+           *         "neutral": [
+           *           7,
+           *           6
+           *         ],
+           *         "unknown": [
+           *           0,
+           *           0
+           *         ]
+           *       },
+           *       "places": [
+           *         {
+           *           "source": "main",
+           *           "place": "coffee",
+           *           "mentions": 24
+           *         }
+           *       ],
+           *       "authors": [
+           *         {
+           *           "source": "main",
+           *           "author": "example_user",
+           *           "mentions": 3
+           *         }
+           *       ],
+           *       "states": {
+           *         "unread": 20,
+           *         "read": 2,
+           *         "answered": 1,
+           *         "dismissed": 1
+           *       }
+           *     }
+           */
+          'application/json': {
+            /**
+             * Format: date-time
+             * @description Start of what was counted, which is later than requested unless complete.
+             */
+            from: string
+            /**
+             * Format: date-time
+             * @description Name of the recipient, without prefix.
+             */
+            to: string
+            /** @enum {string} */
+            bucket: 'hour' | 'day'
+            /**
+             * Format: int64
+             * @description Items that were read.
+             */
+            examined: number
+            /** @description False: there were more items than one answer reads. */
+            complete: boolean
+            /** @description Items over time, by monitor. */
+            mentions: {
+              /** @description Begin of each interval, without holes. */
+              at: string[]
+              /** @description The 20 monitors with most mentions; then, without an id, all others together. */
+              series: {
+                /** @description Id of the monitor. */
+                monitor_id: string | null
+                /** @description Name. */
+                name: string | null
+                /** @description True: the monitor is gone. */
+                removed: boolean
+                /** @description One number for each interval of mentions.at. */
+                counts: number[]
+              }[]
+              /** @description Items of each interval, each once. */
+              total: number[]
+            }
+            /** @description Share of voice between the monitors. */
+            share: {
+              /** @description Id of the monitor. */
+              monitor_id: string
+              /** @description Name. */
+              name: string | null
+              /** @description True: the monitor is gone. */
+              removed: boolean
+              /** Format: int64 */
+              mentions: number
+              /** @description Share of all mentions, 0 to 1. */
+              share: number
+            }[]
+            /** @description Sentiments of the text that match, one or several. */
+            sentiment: {
+              /** Format: int64 */
+              positive: number
+              /** Format: int64 */
+              negative: number
+              /** Format: int64 */
+              mixed: number
+              /** Format: int64 */
+              neutral: number
+              /**
+               * Format: int64
+               * @description Suppressed matches without a known cause.
+               */
+              unknown: number
+            }
+            sentiment_over_time: {
+              /** @description One number for each interval of mentions.at. */
+              positive: number[]
+              /** @description One number for each interval of mentions.at. */
+              negative: number[]
+              /** @description One number for each interval of mentions.at. */
+              mixed: number[]
+              /** @description One number for each interval of mentions.at. */
+              neutral: number[]
+              /** @description One number for each interval of mentions.at. */
+              unknown: number[]
+            }
+            /** @description The 20 places with most items, in lower case. */
+            places: {
+              /** @description Name of the source. */
+              source: string
+              place: string
+              /** Format: int64 */
+              mentions: number
+            }[]
+            /** @description The 20 authors with most items, in lower case. */
+            authors: {
+              /** @description Name of the source. */
+              source: string
+              /** @description Name of the author. */
+              author: string
+              /** Format: int64 */
+              mentions: number
+            }[]
+            states: {
+              /**
+               * Format: int64
+               * @description True if it was not read yet.
+               */
+              unread: number
+              /**
+               * Format: int64
+               * @description Items that were read.
+               */
+              read: number
+              /**
+               * Format: int64
+               * @description Items that were answered.
+               */
+              answered: number
+              /**
+               * Format: int64
+               * @description Items that were dismissed.
+               */
+              dismissed: number
+            }
+          }
+        }
+      }
+      /** @description INVALID_REQUEST */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "q is required",
+           *       "code": "INVALID_REQUEST"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
+  inboxContext: {
+    parameters: {
+      query: {
+        /** @description Id of an item of the inbox. */
+        id: string
+      }
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "id": "t3_1abcde",
+           *       "post": {
+           *         "id": "t3_1abcde",
+           *         "kind": "post",
+           *         "author": "example_user",
+           *         "title": "Which grinder would you buy?",
+           *         "text": "Mine broke after ten years. I am looking for one for espresso.",
+           *         "score": 42,
+           *         "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *         "created": "2026-01-31T11:58:00.000Z"
+           *       },
+           *       "ancestors": [],
+           *       "replies": [
+           *         {
+           *           "id": "t1_n3k01ab",
+           *           "kind": "comment",
+           *           "author": "another_user",
+           *           "title": null,
+           *           "text": "Get one with flat burrs, and a spare burr set.",
+           *           "score": 7,
+           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/n3k01ab/",
+           *           "created": "2026-01-31T11:58:00.000Z"
+           *         }
+           *       ],
+           *       "found": true
+           *     }
+           */
+          'application/json': {
+            /** @description Identifier, unique among objects of this kind. */
+            id: string
+            /** @description The post; null: unreadable. */
+            post: {
+              /** @description Identifier, unique among objects of this kind. */
+              id: string
+              /**
+               * @description Kind of the object.
+               * @enum {string}
+               */
+              kind: 'post' | 'comment'
+              /** @description Name of the author. */
+              author: string | null
+              /** @description Title of the post. */
+              title: string | null
+              /** @description Visible text, at most 2,000 characters. */
+              text: string
+              /** @description Points of the comment. */
+              score: number | null
+              /** @description Address. */
+              url: string | null
+              /** @description Time of creation, ISO 8601, UTC; null: unknown. */
+              created: string | null
+            } | null
+            /** @description Comments above it, from the top; none: it answers the post. */
+            ancestors: {
+              /** @description Identifier, unique among objects of this kind. */
+              id: string
+              /**
+               * @description Kind of the object.
+               * @enum {string}
+               */
+              kind: 'post' | 'comment'
+              /** @description Name of the author. */
+              author: string | null
+              /** @description Title. */
+              title: string | null
+              /** @description Visible text, at most 2,000 characters. */
+              text: string
+              /** @description Points of the comment. */
+              score: number | null
+              /** @description Address. */
+              url: string | null
+              /** @description Time of creation, ISO 8601, UTC; null: unknown. */
+              created: string | null
+            }[]
+            /** @description Direct replies, at most 20. */
+            replies: {
+              /** @description Identifier, unique among objects of this kind. */
+              id: string
+              /**
+               * @description Kind of the object.
+               * @enum {string}
+               */
+              kind: 'post' | 'comment'
+              /** @description Name of the author. */
+              author: string | null
+              /** @description Title. */
+              title: string | null
+              /** @description Visible text, at most 2,000 characters. */
+              text: string
+              /** @description Points of the comment. */
+              score: number | null
+              /** @description Address. */
+              url: string | null
+              /** @description Time of creation, ISO 8601, UTC; null: unknown. */
+              created: string | null
+            }[]
+            /** @description False: the comment was not among those read. */
+            found: boolean
+          }
+        }
+      }
+      /** @description INVALID_REQUEST */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "q is required",
+           *       "code": "INVALID_REQUEST"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Insufficient credits */
+      402: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Insufficient credits",
+           *       "code": "insufficient_credits"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description NOT_FOUND */
+      404: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_FOUND",
+           *       "code": "NOT_FOUND"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description upstream_timeout */
+      408: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "upstream_timeout",
+           *       "code": "upstream_timeout"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description NOT_SUPPORTED_BY_SOURCE */
+      501: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_SUPPORTED_BY_SOURCE",
+           *       "code": "NOT_SUPPORTED_BY_SOURCE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description upstream_unavailable, overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "upstream_unavailable",
+           *       "code": "upstream_unavailable"
            *     }
            */
           'application/json': components['schemas']['Error']

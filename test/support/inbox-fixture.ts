@@ -1,6 +1,6 @@
 import { createApp } from '../../src/api/app.ts'
-import { inboxMute } from '../../src/api/inbox/mute.ts'
 import { inboxItem } from '../../src/api/inbox/item.ts'
+import { inboxMute } from '../../src/api/inbox/mute.ts'
 import { inbox } from '../../src/api/inbox/routes.ts'
 import { inboxStats } from '../../src/api/inbox/stats.ts'
 import { inboxStream } from '../../src/api/inbox/stream.ts'
