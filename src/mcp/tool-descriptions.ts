@@ -141,7 +141,7 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<string, ToolDescription>> = {
     `What the archive keeps, for how long, and how many items it has. ${FREE}`,
   ),
   monitor_preview: localRead(
-    `Tries a filter_spec on its current feeds: matches, counts per term, estimated matches a day. With item_id it explains why that item does or does not match. Creates and delivers nothing. ${FREE}`,
+    `Tries a filter_spec on its current feeds: matches, counts per term, estimated matches a day. With item_id it explains why that item does or does not match. With window (such as 30d) it tries the filter on past days instead: matches by day, expected deliveries, and with compare the difference to a second filter. Creates and delivers nothing. ${FREE}`,
   ),
   monitor_why: localRead(
     `Explains why an item was delivered, withheld or not matched by a monitor. ${FREE}`,

@@ -240,6 +240,12 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
     streams: parts.streams,
     pace: createPreviewPace(clock),
     ahead_ms: () => lookup.item_clock.ms(),
+    backtest: {
+      db,
+      archive: parts.archive,
+      plan_of: parts.plan_of,
+      sources: [...parts.streams.keys()],
+    },
   }
   const freshness_ms = config.monitor.freshness_s * 1000
   let draft_executor: DraftExecutor | null = null

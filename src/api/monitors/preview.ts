@@ -20,11 +20,19 @@ import { type PreviewBatch, previewBatches, type PreviewSource } from '../../gat
 import type { StreamSources } from '../../gateway/streams.ts'
 import type { PatternJudge } from '../../patterns/judge.ts'
 import type { Clock } from '../../runtime/runtime.ts'
+import type { Customer } from '../../store/customers/customers.ts'
 import type { RouteContext } from '../context.ts'
 import { toApiError } from '../http/errors.ts'
 import { bodySchema } from '../http/fields.ts'
 import { atBothPaths } from '../http/routes.ts'
 import { answers, documentAs, refuses } from '../openapi/route-docs.ts'
+import {
+  type BacktestDeps,
+  backtestShape,
+  checkPreviewFields,
+  runBacktest,
+  windowField,
+} from './backtest.ts'
 import { checkPatternCost, withPatterns } from './patterns.ts'
 import { previewShape } from './shapes.ts'
 
@@ -36,6 +44,7 @@ export type PreviewDeps = {
   pace: PreviewPace
   patterns: PatternJudge
   ahead_ms: () => number
+  backtest: BacktestDeps
 }
 
 const REQUESTS_MAX = 4
@@ -70,12 +79,34 @@ export const filterField = (words: Naming) =>
     .unknown()
     .superRefine((value, context) => {
       if (value === undefined) return context.addIssue('filter_spec is required')
-      for (const { field, message } of filterErrors(value, words)) {
-        const part = field.slice('filter_spec.'.length)
-        context.addIssue({ code: 'custom', path: part === '' ? [] : [part], message })
-      }
+      addFilterIssues(value, words, (issue) => context.addIssue(issue))
     })
     .meta(documentAs(() => filterSchema(words)))
+
+/** A second filter, or none. */
+const compareField = (words: Naming) =>
+  z
+    .unknown()
+    .superRefine((value, context) => {
+      if (value === undefined) return
+      addFilterIssues(value, words, ({ message, ...issue }) =>
+        context.addIssue({ ...issue, message: message.replaceAll('filter_spec', 'compare') }),
+      )
+    })
+    .optional()
+    .meta({
+      ...documentAs(() => filterSchema(words)),
+      description: 'A second filter to compare with, tried on the same window.',
+    })
+
+type FilterIssue = { code: 'custom'; path: string[]; message: string }
+
+function addFilterIssues(value: unknown, words: Naming, add: (issue: FilterIssue) => void): void {
+  for (const { field, message } of filterErrors(value, words)) {
+    const part = field.slice('filter_spec.'.length)
+    add({ code: 'custom', path: part === '' ? [] : [part], message })
+  }
+}
 
 function filterErrors(value: unknown, words: Naming): readonly FieldError[] {
   try {
@@ -113,28 +144,77 @@ function group(prefix: string, context: RouteContext, deps: PreviewDeps) {
       .max(MATCHES_MAX, limitSentence)
       .default(MATCHES),
     item_id: itemId(),
+    window: windowField(),
+    compare: compareField(words),
   }))
   return new Elysia({ name: `preview ${prefix}`, prefix })
     .use(context.keyed)
     .post(
       '/preview',
       ({ customer, body: input, request }) =>
-        runPreview(context, deps, { customer_id: customer.id, request }, input),
+        answerPreview(context, deps, { customer, request }, input),
       {
         body,
         detail: {
-          summary: 'Preview the matches of a filter in its current feeds',
+          summary: 'Preview the matches of a filter in its current feeds, or in past days',
           description:
-            'Matches with their enrichment, counts of items by keyword and by condition, and an estimate of matches a day. With item_id: why that item does or does not match. Free; nothing is delivered.',
+            'Matches with their enrichment, counts of items by keyword and by condition, and an estimate of matches a day. With item_id: why that item does or does not match. With window: matches by day in the archive, expected deliveries, and the difference to a second filter; criteria and feeds are empty then. Free; nothing is delivered.',
           tags: ['Monitoring'],
           ...refuses('subforum_not_found', 'subforum_reserved', 'upstream_unavailable'),
-          ...answers(() => previewShape(words)),
+          ...answers(() => previewShape(words).extend(backtestShape())),
         },
       },
     )
 }
 
-type PreviewInput = { filter_spec?: unknown; limit: number; item_id?: string | undefined }
+type PreviewInput = {
+  filter_spec?: unknown
+  limit: number
+  item_id?: string | undefined
+  window?: string | undefined
+  compare?: unknown
+}
+
+/** A preview of the present feeds, or of past days. */
+async function answerPreview(
+  context: RouteContext,
+  deps: PreviewDeps,
+  { customer, request }: { customer: Customer; request: Request },
+  input: PreviewInput,
+) {
+  checkPreviewFields(input)
+  const { window } = input
+  return window === undefined
+    ? await runPreview(context, deps, { customer_id: customer.id, request }, input)
+    : await tryOnArchive(context, deps, customer, { ...input, window })
+}
+
+/** Milliseconds of work in the archive that count as one request of a preview. */
+const WORK_PER_REQUEST_MS = 100
+
+async function tryOnArchive(
+  { words, clock }: RouteContext,
+  { streams, pace, patterns, ahead_ms, backtest }: PreviewDeps,
+  customer: Customer,
+  input: PreviewInput & { window: string },
+) {
+  const spec = parseFilterSpec(input.filter_spec, words)
+  const compare = input.compare === undefined ? null : parseFilterSpec(input.compare, words)
+  for (const it of [spec, ...(compare === null ? [] : [compare])]) {
+    checkSources(it, streams, words)
+    await checkPatternCost(patterns, it, customer.id)
+  }
+  pace.before(customer.id)
+  const { answer, work_ms } = await runBacktest(words, backtest, customer, {
+    spec,
+    compare,
+    window: input.window,
+    limit: input.limit,
+    now: clock.now() + ahead_ms(),
+  })
+  pace.after(customer.id, Math.ceil(work_ms / WORK_PER_REQUEST_MS))
+  return answer
+}
 type FetchedBatch = { batch: PreviewBatch; page: Page<Item> | null; fault: Fault | null }
 
 async function runPreview(

@@ -40,6 +40,8 @@ export type BacktestResult = {
   /** Creation of the oldest archived item of the part, epoch ms; null: there is none. */
   oldest_at: number | null
   compare: Comparison | null
+  /** Time of work, ms. */
+  work_ms: number
 }
 
 /** The second filter beside the first. */
@@ -118,6 +120,7 @@ export function* backtest(
     rows,
     scanned_until,
     oldest_at: oldestIn(db, part),
+    work_ms: Math.round(budget.spent()),
     compare: second && { ...second.result(), ...shared, samples },
   }
 }

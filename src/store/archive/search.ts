@@ -37,6 +37,8 @@ export type WorkBudget = {
   isOver(): boolean
   /** True when all time is used up. */
   isSpent(): boolean
+  /** Used time, ms. */
+  spent(): number
   pause(): void
   resume(): void
 }
@@ -52,6 +54,7 @@ export function createWorkBudget(
   return {
     isOver: () => mono() - from >= slice_ms,
     isSpent: () => spent_ms + mono() - from >= total_ms,
+    spent: () => spent_ms + mono() - from,
     pause: () => void (spent_ms += mono() - from),
     resume: () => void (from = mono()),
   }
