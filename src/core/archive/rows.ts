@@ -13,7 +13,7 @@ export const firstRowOf = (at: number): number =>
 export const createdAtOf = (row: number): number => Math.floor(row / ROWS_PER_SECOND) * 1000
 
 /** Number of the span of creation time that a row is in. */
-export const spanOf = (row: number): number => Math.floor(row / (SPAN_S * ROWS_PER_SECOND))
+export const indexSpanOf = (row: number): number => Math.floor(row / (SPAN_S * ROWS_PER_SECOND))
 
 /** First row of a span. */
 export const firstRowOfSpan = (span: number): number => span * SPAN_S * ROWS_PER_SECOND

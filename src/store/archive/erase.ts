@@ -5,7 +5,7 @@ import {
   decodeItem,
   firstRowOf,
   firstRowOfSpan,
-  spanOf,
+  indexSpanOf,
 } from '../../core/archive/rows.ts'
 import { factWord } from '../../core/archive/words.ts'
 import { type Item, ofItemKey } from '../../core/forum/items.ts'
@@ -113,7 +113,7 @@ function listUnder(db: Db, key: string): ArchivedItem[] {
 }
 
 function removeItem(db: Db, { row, item }: Pick<ArchivedItem, 'row' | 'item'>): number {
-  if (listSpans(db).includes(spanOf(row))) unindexItem(db, row, decodeItem(item))
+  if (listSpans(db).includes(indexSpanOf(row))) unindexItem(db, row, decodeItem(item))
   for (const table of ['versions', 'sightings', 'items'])
     db.query(`DELETE FROM ${table} WHERE row = $row`).run({ row })
   return 1

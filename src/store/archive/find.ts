@@ -1,4 +1,9 @@
-import { firstRowOf, firstRowOfSpan, ROWS_PER_SECOND, spanOf } from '../../core/archive/rows.ts'
+import {
+  firstRowOf,
+  firstRowOfSpan,
+  indexSpanOf,
+  ROWS_PER_SECOND,
+} from '../../core/archive/rows.ts'
 import type { Db } from '../db/connection.ts'
 import { indexOf, listSpans } from './file.ts'
 import { rowLatenessOf } from './ingest.ts'
@@ -112,7 +117,7 @@ function byScopes(db: Db, ids: readonly number[]): List {
 function byWords(db: Db, words: string): List {
   const spans = listSpans(db)
   return (from, until, limit) => {
-    const span = spans.find((it) => firstRowOfSpan(it) < until && it >= spanOf(from))
+    const span = spans.find((it) => firstRowOfSpan(it) < until && it >= indexSpanOf(from))
     if (span === undefined) return { rows: [], down_to: null }
     const name = indexOf(span)
     const rows = db

@@ -2,8 +2,8 @@ import {
   decodeItem,
   encodeItem,
   firstRowOf,
+  indexSpanOf,
   ROWS_PER_SECOND,
-  spanOf,
 } from '../../core/archive/rows.ts'
 import { indexText } from '../../core/archive/words.ts'
 import { type Item, itemKey, placesOfItem } from '../../core/forum/items.ts'
@@ -47,7 +47,7 @@ const digestOf = (item: Item): string => `${contentDigest(item)} ${placesOfItem(
 
 /** Adds the words of an item to the index. */
 export function indexItem(db: Db, row: number, item: Item): void {
-  const span = spanOf(row)
+  const span = indexSpanOf(row)
   createIndexOf(db, span)
   db.query(`INSERT INTO ${indexOf(span)} (rowid, words) VALUES ($row, $words)`).run({
     row,
@@ -57,7 +57,7 @@ export function indexItem(db: Db, row: number, item: Item): void {
 
 /** Deletes the words of an item from the index. FTS5 needs the same words again. */
 export function unindexItem(db: Db, row: number, item: Item): void {
-  const name = indexOf(spanOf(row))
+  const name = indexOf(indexSpanOf(row))
   db.query(`INSERT INTO ${name} (${name}, rowid, words) VALUES ('delete', $row, $words)`).run({
     row,
     words: indexText(item),
