@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import type { Config } from '../../src/config/schema.ts'
@@ -66,3 +66,44 @@ test('with nothing there is no archive', async () => {
 
   expect(existsSync(join(house.dir, 'archive.sqlite'))).toBe(false)
 })
+
+test('an item that its author deletes leaves the archive, and every file of the folder', async () => {
+  await using house = await startTestDaemon({ change: keep('matches') })
+  await watchCats(house)
+  await archivedOnce(house.dir, 1)
+  const { body } = await house.call('/forum/archive/search?q=whiskers')
+  const [{ name }] = body.items
+  house.sandbox.remove({ name, by: 'author' })
+  const bytes = () =>
+    readdirSync(house.dir)
+      .filter((file) => file.endsWith('.sqlite') || file.endsWith('-wal'))
+      .filter((file) => readFileSync(join(house.dir, file)).includes('whiskers are long'))
+  expect(bytes()).toContain('archive.sqlite-wal')
+
+  // The checks after an hour and a day, and the scrub after each erasure.
+  for (let hour = 0; hour < 30 && bytes().length > 0; hour++) {
+    await house.clock.advance(3_600_000)
+    await Bun.sleep(100)
+  }
+
+  expect(bytes()).toEqual([])
+  expect((await house.call('/forum/archive/search?q=whiskers')).body.items).toEqual([])
+  expect((await house.call('/forum/archive')).body.items).toBe(0)
+}, 60_000)
+
+test('an edited item keeps its former text, and is found by the new one', async () => {
+  await using house = await startTestDaemon({ change: keep('matches') })
+  await watchCats(house)
+  await archivedOnce(house.dir, 1)
+  const { body } = await house.call('/forum/archive/search?q=whiskers')
+  const [{ name }] = body.items
+  house.sandbox.edit({ name, text: 'edited remarkably' })
+  let found: { archived?: unknown }[] = []
+  for (let hour = 0; hour < 30 && found.length === 0; hour++) {
+    await house.clock.advance(3_600_000)
+    await Bun.sleep(50)
+    found = (await house.call('/forum/archive/search?q=remarkably')).body.items
+  }
+
+  expect(found).toMatchObject([{ name, archived: { versions: 1 } }])
+}, 60_000)
