@@ -1505,46 +1505,6 @@ export interface paths {
     patch?: never
     trace?: never
   }
-  '/forum/inbox/ids': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    /**
-     * Ids of the matches of a filter, newest first, for a list that shows a part of them
-     * @description Returns the ids of matches alone, thousands a call. Use it to show any part of a long list without reading all of it. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
-     */
-    get: operations['inboxIds']
-    put?: never
-    post?: never
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
-  }
-  '/forum/inbox/item': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    /**
-     * An item of the inbox with its whole text, as it was delivered
-     * @description Returns one match with its whole text. Use it to read what the excerpt of the list cuts off. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
-     */
-    get: operations['inboxItem']
-    put?: never
-    post?: never
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
-  }
   '/forum/inbox/views': {
     parameters: {
       query?: never
@@ -1829,66 +1789,6 @@ export interface paths {
     patch?: never
     trace?: never
   }
-  '/forum/archive/search': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    /**
-     * Search past items, newest first
-     * @description Finds past items by the grammar of monitors. Use it to look back, and to try words before you watch them. The grammar of monitors, and the same matches: those of your monitors, or with [archive] keep = "feeds" all items of their feeds. Deleted items are not found. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
-     */
-    get: operations['searchArchive']
-    put?: never
-    post?: never
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
-  }
-  '/forum/archive/export': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    /**
-     * Export past items as NDJSON or CSV
-     * @description Sends all past items that match as a file. Use it for analyses elsewhere, and before items expire. All items that the search would find, newest first, as fast as the client reads. One export of a customer at a time. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
-     */
-    get: operations['exportArchive']
-    put?: never
-    post?: never
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
-  }
-  '/forum/archive': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    /**
-     * State of the archive
-     * @description Reports the age and the size of the archive. Use it to know how far back a search can reach. Settings, size, and the age of its oldest and newest items, of all customers. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
-     */
-    get: operations['archiveState']
-    put?: never
-    post?: never
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
-  }
   '/forum/monitor/preview': {
     parameters: {
       query?: never
@@ -1899,8 +1799,8 @@ export interface paths {
     get?: never
     put?: never
     /**
-     * Preview the matches of a filter in its current feeds, or in past days
-     * @description Applies a filter to the items that its places show now. Use it while you write a filter, before you create the monitor. Matches with their enrichment, counts of items by keyword and by condition, and an estimate of matches a day. With item_id: why that item does or does not match. With window: matches by day in the archive, expected deliveries, and the difference to a second filter; criteria and feeds are empty then. Free; nothing is delivered. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * Preview the matches of a filter in its current feeds
+     * @description Applies a filter to the items that its places show now. Use it while you write a filter, before you create the monitor. Matches with their enrichment, counts of items by keyword and by condition, and an estimate of matches a day. With item_id: why that item does or does not match. Free; nothing is delivered. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorPreview']
     delete?: never
@@ -1963,7 +1863,6 @@ export interface components {
         | 'upstream_timeout'
         | 'upstream_unavailable'
         | 'storage_unavailable'
-        | 'not_primary'
         | 'UPSTREAM_ERROR'
         | 'UPSTREAM_BLOCKED'
         | 'PROXY_ERROR'
@@ -2097,16 +1996,6 @@ export interface operations {
               /** @description Time at which the source ends; null: no end is planned. */
               ends_at: string
             }[]
-            /**
-             * @description Role of this node; absent without a standby.
-             * @enum {string}
-             */
-            role?: 'primary' | 'standby'
-            /**
-             * Format: int64
-             * @description Grows each time another node becomes the primary; absent without a standby.
-             */
-            epoch?: number
           }
         }
       }
@@ -2482,7 +2371,7 @@ export interface operations {
               monitors: {
                 /** @description Identifier, unique among objects of this kind. */
                 id: string
-                /** @description Label of the monitor; null: none. */
+                /** @description Name. */
                 name: string | null
               }[]
               /** @description The item as delivered to a webhook. */
@@ -3197,7 +3086,7 @@ export interface operations {
               /** @description Source that it acts on; null: main. */
               source: string | null
               /**
-               * @description State of the draft; only waiting ones can be decided.
+               * @description Current state.
                * @enum {string}
                */
               status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
@@ -4880,7 +4769,7 @@ export interface operations {
                   upvotes: number
                   /** @description Path on the platform. */
                   permalink: string
-                  /** @description Permalink of the comment. */
+                  /** @description Address. */
                   url: string
                   /** @description Id of the post. */
                   post_id: string
@@ -5291,7 +5180,7 @@ export interface operations {
                   upvotes: number
                   /** @description Path on the platform. */
                   permalink: string
-                  /** @description Permalink of the comment. */
+                  /** @description Address. */
                   url: string
                   /** @description Id of the post. */
                   post_id: string
@@ -5944,7 +5833,7 @@ export interface operations {
                 /** @description Password for the proxy; null: none. */
                 password?: string | null
               }
-          /** @description Name of the recipient, without prefix. */
+          /** @description Recipient. */
           to: string
           /** @description In chat, which has no subject, it becomes the first line. */
           subject: string
@@ -6672,7 +6561,7 @@ export interface operations {
               thread_id: string
               /** @description Sender of the message; null: unknown. */
               from: string | null
-              /** @description Name of the recipient, without prefix. */
+              /** @description Recipient. */
               to: string | null
               /** @description Subject; null: none. */
               subject: string | null
@@ -8245,7 +8134,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title of the post. */
+              /** @description Title. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -8632,7 +8521,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title of the post. */
+              /** @description Title. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -9590,7 +9479,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title of the post. */
+              /** @description Title. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -10017,7 +9906,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title of the post. */
+              /** @description Title. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -10381,11 +10270,11 @@ export interface operations {
             communities: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string | null
-              /** @description Name of the place, without prefix. */
+              /** @description Name. */
               name: string
               /** @description Name with the prefix of the platform. */
               display_name_prefixed: string | null
-              /** @description Title of the place, in its own words. */
+              /** @description Title. */
               title: string | null
               /** @description Description in its own words. */
               description: string | null
@@ -10403,7 +10292,7 @@ export interface operations {
               over_18: boolean | null
               /** @description True if the platform warns before it is shown; null: unknown. */
               quarantined: boolean | null
-              /** @description Address of the place. */
+              /** @description Address. */
               url: string | null
               /** @description Address of the icon; null: none. */
               icon_url: string | null
@@ -10706,7 +10595,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title of the post. */
+              /** @description Title. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -11125,7 +11014,7 @@ export interface operations {
               author: string
               /** @description Path on the platform. */
               permalink: string
-              /** @description Permalink of the comment. */
+              /** @description Address. */
               url: string
               /**
                * Format: date-time
@@ -11140,7 +11029,7 @@ export interface operations {
                 id: string
                 /** @description t3_ and the id. */
                 name: string
-                /** @description Title of the post. */
+                /** @description Title. */
                 title: string
                 /** @description Name of the author. */
                 author: string
@@ -11258,7 +11147,7 @@ export interface operations {
                 author: string
                 /** @description Path on the platform. */
                 permalink: string
-                /** @description Permalink of the comment. */
+                /** @description Address. */
                 url: string
                 /**
                  * Format: date-time
@@ -11273,7 +11162,7 @@ export interface operations {
                   id: string
                   /** @description t3_ and the id. */
                   name: string
-                  /** @description Title of the post. */
+                  /** @description Title. */
                   title: string
                   /** @description Name of the author. */
                   author: string
@@ -11678,7 +11567,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title of the post. */
+              /** @description Title. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -11766,7 +11655,7 @@ export interface operations {
                  * @enum {string}
                  */
                 kind: 'image' | 'video' | 'gallery' | 'gif'
-                /** @description Address of the picture or video. */
+                /** @description Address. */
                 url: string | null
                 /** @description Width in pixels; null: unknown. */
                 width: number | null
@@ -12064,9 +11953,9 @@ export interface operations {
             users: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string | null
-              /** @description Name of the user, without prefix. */
+              /** @description Name. */
               name: string
-              /** @description Address of the profile. */
+              /** @description Address. */
               url: string
               /** @description Time of creation, ISO 8601, UTC; null: unknown. */
               created: string | null
@@ -12419,7 +12308,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title of the post. */
+              /** @description Title. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -12845,7 +12734,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title of the post. */
+              /** @description Title. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -13271,7 +13160,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title of the post. */
+              /** @description Title. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -14448,7 +14337,7 @@ export interface operations {
               upvotes: number
               /** @description Path on the platform. */
               permalink: string
-              /** @description Permalink of the comment. */
+              /** @description Address. */
               url: string
               /** @description Id of the post. */
               post_id: string
@@ -14773,7 +14662,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title of the post. */
+              /** @description Title. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -15106,13 +14995,13 @@ export interface operations {
             achievements: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string | null
-              /** @description Name of the badge. */
+              /** @description Name. */
               name: string
               /** @description Description in its own words. */
               description: string | null
               /** @description Address of the icon; null: none. */
               icon_url: string | null
-              /** @description Address of the badge's page. */
+              /** @description Address. */
               url: string | null
               /** @description Time at which it was earned; null: unknown. */
               granted: string | null
@@ -15697,7 +15586,7 @@ export interface operations {
               upvotes: number
               /** @description Path on the platform. */
               permalink: string
-              /** @description Permalink of the comment. */
+              /** @description Address. */
               url: string
               /** @description Id of the post. */
               post_id: string
@@ -15985,7 +15874,7 @@ export interface operations {
           'application/json': {
             /** @description Rules of the community. */
             rules: ({
-              /** @description Short name of the rule. */
+              /** @description Name. */
               name: string
               /** @description Description in its own words. */
               description: string
@@ -16508,11 +16397,11 @@ export interface operations {
             subforums: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string | null
-              /** @description Name of the place, without prefix. */
+              /** @description Name. */
               name: string
               /** @description Name with the prefix of the platform. */
               display_name_prefixed: string | null
-              /** @description Title of the place, in its own words. */
+              /** @description Title. */
               title: string | null
               /** @description Description in its own words. */
               description: string | null
@@ -16530,7 +16419,7 @@ export interface operations {
               over_18: boolean | null
               /** @description True if the platform warns before it is shown; null: unknown. */
               quarantined: boolean | null
-              /** @description Address of the place. */
+              /** @description Address. */
               url: string | null
               /** @description Address of the icon; null: none. */
               icon_url: string | null
@@ -16801,11 +16690,11 @@ export interface operations {
             subforums: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string | null
-              /** @description Name of the place, without prefix. */
+              /** @description Name. */
               name: string
               /** @description Name with the prefix of the platform. */
               display_name_prefixed: string | null
-              /** @description Title of the place, in its own words. */
+              /** @description Title. */
               title: string | null
               /** @description Description in its own words. */
               description: string | null
@@ -16823,7 +16712,7 @@ export interface operations {
               over_18: boolean | null
               /** @description True if the platform warns before it is shown; null: unknown. */
               quarantined: boolean | null
-              /** @description Address of the place. */
+              /** @description Address. */
               url: string | null
               /** @description Address of the icon; null: none. */
               icon_url: string | null
@@ -17094,11 +16983,11 @@ export interface operations {
             subforums: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string | null
-              /** @description Name of the place, without prefix. */
+              /** @description Name. */
               name: string
               /** @description Name with the prefix of the platform. */
               display_name_prefixed: string | null
-              /** @description Title of the place, in its own words. */
+              /** @description Title. */
               title: string | null
               /** @description Description in its own words. */
               description: string | null
@@ -17116,7 +17005,7 @@ export interface operations {
               over_18: boolean | null
               /** @description True if the platform warns before it is shown; null: unknown. */
               quarantined: boolean | null
-              /** @description Address of the place. */
+              /** @description Address. */
               url: string | null
               /** @description Address of the icon; null: none. */
               icon_url: string | null
@@ -17429,7 +17318,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title of the post. */
+              /** @description Title. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -17781,7 +17670,7 @@ export interface operations {
             moderators: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string
-              /** @description Name of the moderator, without prefix. */
+              /** @description Name. */
               name: string
               /** @description Permissions of the moderator. */
               mod_permissions: string[]
@@ -19896,7 +19785,7 @@ export interface operations {
               name: string
               /** @description Kind of the source. */
               kind: string
-              /** @description Address of the site. */
+              /** @description Address. */
               url: string
               /** @description Calls that the source supports. */
               capabilities: string[]
@@ -20257,7 +20146,7 @@ export interface operations {
            * @enum {string}
            */
           targets?: 'all' | 'listed' | 'none'
-          /** @description Label for lists and messages; null: none. */
+          /** @description Name. */
           name?: string | null
           /**
            * Format: int64
@@ -20880,7 +20769,7 @@ export interface operations {
             monitors: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string
-              /** @description Label of the monitor; null: none. */
+              /** @description Name. */
               name: string | null
               /** @description Conditions that an item has to meet. */
               filter_spec: {
@@ -21453,7 +21342,7 @@ export interface operations {
            * @enum {string}
            */
           targets?: 'all' | 'listed' | 'none'
-          /** @description Label for lists and messages; null: none. */
+          /** @description Name. */
           name?: string | null
           /**
            * Format: int64
@@ -22536,7 +22425,7 @@ export interface operations {
             /** @description Proof of what was read in the last 24 hours. */
             coverage_24h: {
               /**
-               * @description Coverage of the 24 hours: complete, degraded by gaps, partial or unknown; reasons say why.
+               * @description Current state.
                * @enum {string}
                */
               status: 'complete' | 'degraded' | 'partial' | 'unknown'
@@ -22773,7 +22662,7 @@ export interface operations {
             /** @description State of each stream of the monitor. */
             stream_liveness: {
               /**
-               * @description Polling now: live, degraded by late feeds, or unknown.
+               * @description Current state.
                * @enum {string}
                */
               status: 'live' | 'degraded' | 'unknown'
@@ -23189,7 +23078,7 @@ export interface operations {
           token?: string | null
           /** @description User of kind mqtt. */
           username?: string | null
-          /** @description Label for lists and messages; null: none. */
+          /** @description Name. */
           name?: string | null
           /** @description False while it is paused or disabled. */
           active?: boolean
@@ -23642,7 +23531,7 @@ export interface operations {
             | 'mqtt'
           /** @description Address. */
           url: string
-          /** @description Label for lists and messages; null: none. */
+          /** @description Name. */
           name?: string | null
           /** @description What it receives: match always; item.deleted and item.edited about items that it had received. */
           events?: ('match' | 'item.deleted' | 'item.edited')[]
@@ -24986,7 +24875,7 @@ export interface operations {
               monitors: {
                 /** @description Identifier, unique among objects of this kind. */
                 id: string
-                /** @description Label of the monitor; null: none. */
+                /** @description Name. */
                 name: string | null
                 /** @description True: the monitor exists no longer. */
                 removed: boolean
@@ -25379,7 +25268,7 @@ export interface operations {
             from?: string
             /**
              * Format: date-time
-             * @description Name of the recipient, without prefix.
+             * @description Recipient.
              */
             to?: string
           }
@@ -25988,490 +25877,6 @@ export interface operations {
       }
     }
   }
-  inboxIds: {
-    parameters: {
-      query?: {
-        /** @description Id of a monitor that matched it. */
-        monitor?: string
-        /** @description Label of the items. */
-        label?: string
-        /** @description Name of the source of the items. */
-        source?: string
-        /** @description Place of the items, such as a community; case is ignored. */
-        place?: string
-        /** @description Author of the items; case is ignored. */
-        author?: string
-        /** @description States of the items: one or several of unread, read, answered, dismissed, separated by commas. Default: all. */
-        state?: string
-        /** @description true: only starred items; false: only those without a star. */
-        starred?: boolean
-        /** @description Only items first matched at this time or later. */
-        from?: string
-        /** @description Only items first matched before this time. */
-        to?: string
-        /** @description The next_cursor of the last answer; absent: from the newest. */
-        cursor?: string
-        /** @description Maximum number of rows. */
-        limit?: number
-      }
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    requestBody?: never
-    responses: {
-      /** @description Done. */
-      200: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "ids": [
-           *         "t3_1abcde"
-           *       ],
-           *       "next_cursor": null
-           *     }
-           */
-          'application/json': {
-            /** @description Ids to check, with or without prefix. */
-            ids: string[]
-            /** @description Cursor of the next page; null at the end. */
-            next_cursor: string | null
-          }
-        }
-      }
-      /** @description INVALID_REQUEST */
-      400: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "q is required",
-           *       "code": "INVALID_REQUEST"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description Missing Bearer token */
-      401: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "Missing Bearer token",
-           *       "code": "missing_token"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description Invalid token */
-      403: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "Invalid token",
-           *       "code": "invalid_token"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description rate_limited */
-      429: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "rate_limited",
-           *       "code": "rate_limited"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description internal_error */
-      500: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "internal_error",
-           *       "code": "internal_error"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description overloaded */
-      503: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "overloaded",
-           *       "code": "overloaded"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-    }
-  }
-  inboxItem: {
-    parameters: {
-      query: {
-        /** @description Id of an item of the inbox. */
-        id: string
-      }
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    requestBody?: never
-    responses: {
-      /** @description Done. */
-      200: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "id": "t3_1abcde",
-           *       "source": "main",
-           *       "kind": "post",
-           *       "title": "Which grinder would you buy?",
-           *       "excerpt": "Mine broke after ten years. I am looking for one for espresso.",
-           *       "highlights": [
-           *         {
-           *           "in": "title",
-           *           "start": 6,
-           *           "end": 13
-           *         }
-           *       ],
-           *       "matched_terms": [
-           *         "grinder"
-           *       ],
-           *       "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
-           *       "place": "coffee",
-           *       "author": "example_user",
-           *       "score": 42,
-           *       "comments": 1,
-           *       "created": "2026-01-31T11:58:00.000Z",
-           *       "sentiment": "neutral",
-           *       "intent": "question",
-           *       "relevance": 0.5,
-           *       "enrichment": {
-           *         "relevance": {
-           *           "score": 0.5,
-           *           "matched_terms": [
-           *             "grinder"
-           *           ],
-           *           "considered_terms": 2,
-           *           "method": "keyword_match_heuristic"
-           *         },
-           *         "sentiment": {
-           *           "label": "neutral",
-           *           "score": 0,
-           *           "method": "lexicon_heuristic"
-           *         },
-           *         "intent": {
-           *           "tag": "question",
-           *           "method": "rule_based_heuristic"
-           *         }
-           *       },
-           *       "erased": false,
-           *       "matched_at": "2026-01-31T11:58:38.000Z",
-           *       "monitors": [
-           *         {
-           *           "id": "mon_0199a000-0000-7000-8000-000000000001",
-           *           "name": "grinders",
-           *           "removed": false,
-           *           "matched_at": "2026-01-31T11:58:38.000Z",
-           *           "matched_terms": [
-           *             "grinder"
-           *           ]
-           *         }
-           *       ],
-           *       "state": "unread",
-           *       "starred": true,
-           *       "label": "ann",
-           *       "changed": {
-           *         "at": "2026-01-31T12:04:00.000Z",
-           *         "by": {
-           *           "key_id": "key_0199a000-0000-7000-8000-000000000007",
-           *           "name": "laptop"
-           *         }
-           *       },
-           *       "text": "Mine broke after ten years. I am looking for one for espresso."
-           *     }
-           */
-          'application/json': {
-            /** @description Fullname of the item, after the name of its source and a slash unless it is of main. */
-            id: string
-            /** @description Name of the source. */
-            source: string
-            /**
-             * @description Kind of the object.
-             * @enum {string}
-             */
-            kind: 'post' | 'comment'
-            /** @description Title of the post, or of the thread of a comment; null: unknown or erased. */
-            title: string | null
-            /** @description At most 300 characters around the first matched term, in one line. */
-            excerpt: string
-            /** @description Matched terms within the texts. */
-            highlights: {
-              /**
-               * @description Text that the range is in.
-               * @enum {string}
-               */
-              in: 'title' | 'excerpt'
-              /**
-               * Format: int64
-               * @description First UTF-16 unit of the term.
-               */
-              start: number
-              /**
-               * Format: int64
-               * @description UTF-16 unit after the term.
-               */
-              end: number
-            }[]
-            /** @description Terms of the monitors that the item contains. */
-            matched_terms: string[]
-            /** @description Address. */
-            url: string | null
-            /** @description Place of the item, such as its community. */
-            place: string
-            /** @description Name of the author. */
-            author: string | null
-            /** @description Points of the comment. */
-            score: number | null
-            /** @description Number of comments, or the comments themselves. */
-            comments: number | null
-            /** @description Time of creation, ISO 8601, UTC; null: unknown. */
-            created: string | null
-            /** @description Sentiments of the text that match, one or several. */
-            sentiment: string | null
-            /** @description Intents of the text that match, one or several. */
-            intent: string | null
-            /** @description Share of the terms that the item contains, 0 to 1; null: unknown. */
-            relevance: number | null
-            /** @description As it was delivered: relevance, sentiment, intent, and a verdict if there is one. */
-            enrichment: {
-              [key: string]: unknown
-            }
-            /** @description True: its content was deleted at its source, or is past its retention. */
-            erased: boolean
-            /**
-             * Format: date-time
-             * @description First match, which is the order of the list.
-             */
-            matched_at: string
-            /** @description Monitors that matched it, the first first; at most 20. */
-            monitors: {
-              /** @description Identifier, unique among objects of this kind. */
-              id: string
-              /** @description Label of the monitor; null: none. */
-              name: string | null
-              /** @description True: the monitor exists no longer. */
-              removed: boolean
-              /**
-               * Format: date-time
-               * @description Time of the match; null: none.
-               */
-              matched_at: string
-              /** @description Terms of the monitors that the item contains. */
-              matched_terms: string[]
-            }[]
-            /**
-             * @description State of the item: unread, read, answered or dismissed.
-             * @enum {string}
-             */
-            state: 'unread' | 'read' | 'answered' | 'dismissed'
-            /** @description True if it has a star. */
-            starred: boolean
-            /** @description Label of the item; null: none. */
-            label: string | null
-            /** @description Last change of state, star or label; null: none. */
-            changed: {
-              /**
-               * Format: date-time
-               * @description Time of the event.
-               */
-              at: string
-              /** @description Key that made it; null: none. */
-              by: {
-                /** @description Thumbprint of the public key (RFC 7638). */
-                key_id: string
-                /** @description Name of the key; null: it has none. */
-                name: string | null
-              } | null
-            } | null
-            /** @description Whole text as it was last delivered, in the markdown of its author, at most 40,000 characters; null: erased. */
-            text: string | null
-          }
-        }
-      }
-      /** @description INVALID_REQUEST */
-      400: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "q is required",
-           *       "code": "INVALID_REQUEST"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description Missing Bearer token */
-      401: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "Missing Bearer token",
-           *       "code": "missing_token"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description Invalid token */
-      403: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "Invalid token",
-           *       "code": "invalid_token"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description NOT_FOUND */
-      404: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "NOT_FOUND",
-           *       "code": "NOT_FOUND"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description rate_limited */
-      429: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "rate_limited",
-           *       "code": "rate_limited"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description internal_error */
-      500: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "internal_error",
-           *       "code": "internal_error"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description overloaded */
-      503: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "overloaded",
-           *       "code": "overloaded"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-    }
-  }
   inboxViews: {
     parameters: {
       query?: never
@@ -26542,7 +25947,7 @@ export interface operations {
                 from?: string
                 /**
                  * Format: date-time
-                 * @description Name of the recipient, without prefix.
+                 * @description Recipient.
                  */
                 to?: string
                 /** @description Text as Markdown; empty: none. */
@@ -26675,7 +26080,7 @@ export interface operations {
         'application/json': {
           /** @description View to change; absent: a new one. */
           id?: string
-          /** @description Label for lists and messages; null: none. */
+          /** @description Name. */
           name?: string
           /** @description Conditions on the items, all of which must be met. */
           filter?: {
@@ -26700,7 +26105,7 @@ export interface operations {
             from?: string
             /**
              * Format: date-time
-             * @description Name of the recipient, without prefix.
+             * @description Recipient.
              */
             to?: string
             /** @description Words that all occur in title or text, in any case. A page examines a bounded number of items. */
@@ -26764,7 +26169,7 @@ export interface operations {
               from?: string
               /**
                * Format: date-time
-               * @description Name of the recipient, without prefix.
+               * @description Recipient.
                */
               to?: string
               /** @description Text as Markdown; empty: none. */
@@ -27120,7 +26525,10 @@ export interface operations {
         'application/json': {
           /** @description Identifier, unique among objects of this kind. */
           id: string
-          /** @enum {string} */
+          /**
+           * @description author, place or phrase: what to exclude.
+           * @enum {string}
+           */
           mute: 'author' | 'place' | 'phrase'
           /** @description Words to exclude, with mute phrase only. */
           phrase?: string
@@ -27207,233 +26615,14 @@ export interface operations {
               added: string | null
               /** @description Entry that the filter watched by name; null: none was removed. */
               removed: string | null
+              /** @description Entries before the edit. */
               before: string[]
               /** @description Cursor of the next page; null: no further page. */
               after: string[]
             }
             /** @description The whole filter after the edit. */
             filter_spec: {
-              /** @description Names of sources, as /api/forum/sources lists them, or all. Default: main. */
-              source?: string | string[]
-              /** @description Names, prefix and case ignored. Without it, author and thread: the whole platform, posts only, with a keyword. */
-              subforum?: string | string[]
-              /** @description Not in these; the whole platform only. */
-              exclude_subforums?: string | string[]
-              /**
-               * @description Items to watch. Default: post; with thread: comment.
-               * @default post
-               * @enum {string}
-               */
-              kind: 'post' | 'comment' | 'both'
-              /** @description A phrase, or a boolean query: ("rate limit" OR throttl*) AND -hiring title:bun */
-              q?: string
-              /** @description At least one of these occurs. */
-              include_any?: string[]
-              /** @description Every one of these occurs. */
-              include_all?: string[]
-              /** @description None of these occurs. Exclusions win. */
-              exclude_terms?: string[]
-              /**
-               * @description Where terms and patterns are looked for; on a comment, title is its thread's title.
-               * @default [
-               *       "title",
-               *       "body",
-               *       "url"
-               *     ]
-               */
-              search_in:
-                | ('title' | 'body' | 'url' | 'permalink' | 'flair' | 'author')
-                | ('title' | 'body' | 'url' | 'permalink' | 'flair' | 'author')[]
-              /**
-               * @description Whole words, or parts of them too.
-               * @default word
-               * @enum {string}
-               */
-              match: 'word' | 'substring'
-              /**
-               * @description Ignores accents: cafe equals café.
-               * @default false
-               */
-              fold_accents: boolean
-              /**
-               * @description True: keywords match only in this case.
-               * @default false
-               */
-              case_sensitive: boolean
-              /** @description Any of these patterns matches; RE2's syntax. */
-              regex?: string[]
-              /** @description By one of these. */
-              author?: string | string[]
-              /** @description By none of these. */
-              exclude_authors?: string | string[]
-              /** @description Comments under these posts, by id. */
-              thread?: string | string[]
-              /** @description Leads to one of these hosts, or to a host below it. */
-              domain?: string | string[]
-              /** @description Leads to none of these. */
-              exclude_domains?: string | string[]
-              /** @description One of these is the post's flair, whole; case ignored. */
-              flair?: string | string[]
-              /** @description None of these is the post's flair. */
-              exclude_flair?: string | string[]
-              /** @description True: only posts with a label; false: only those without. */
-              has_flair?: boolean
-              /** @description Types of post that match, one or several. */
-              post_type?:
-                | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')
-                | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')[]
-              /** @description True: adult content only. False: none of it, as far as the feed tells. */
-              nsfw?: boolean
-              /**
-               * Format: int64
-               * @description Reached while the item is fresh.
-               */
-              min_score?: number
-              /**
-               * Format: int64
-               * @description Reached while the post is fresh.
-               */
-              min_comments?: number
-              /**
-               * Format: int64
-               * @description Minimum of relevance.score × 100. Matches below it are listed as suppressed.
-               */
-              min_relevance?: number
-              /** @description Intents of the text that match, one or several. */
-              intent?:
-                | (
-                    | 'question'
-                    | 'recommendation_request'
-                    | 'complaint'
-                    | 'promotion'
-                    | 'praise'
-                    | 'discussion'
-                  )
-                | (
-                    | 'question'
-                    | 'recommendation_request'
-                    | 'complaint'
-                    | 'promotion'
-                    | 'praise'
-                    | 'discussion'
-                  )[]
-              /** @description Sentiments of the text that match, one or several. */
-              sentiment?:
-                | ('positive' | 'negative' | 'mixed' | 'neutral')
-                | ('positive' | 'negative' | 'mixed' | 'neutral')[]
-              /** @description ISO 639-1. An item whose language is unknown does not match. */
-              language?:
-                | (
-                    | 'af'
-                    | 'ar'
-                    | 'az'
-                    | 'be'
-                    | 'bg'
-                    | 'bn'
-                    | 'ca'
-                    | 'cs'
-                    | 'da'
-                    | 'de'
-                    | 'el'
-                    | 'en'
-                    | 'es'
-                    | 'et'
-                    | 'eu'
-                    | 'fa'
-                    | 'fi'
-                    | 'fr'
-                    | 'ha'
-                    | 'he'
-                    | 'hi'
-                    | 'hr'
-                    | 'hu'
-                    | 'hy'
-                    | 'id'
-                    | 'is'
-                    | 'it'
-                    | 'ja'
-                    | 'ka'
-                    | 'kk'
-                    | 'ko'
-                    | 'ku'
-                    | 'lt'
-                    | 'mk'
-                    | 'mr'
-                    | 'nl'
-                    | 'no'
-                    | 'pl'
-                    | 'pt'
-                    | 'rn'
-                    | 'ro'
-                    | 'ru'
-                    | 'sk'
-                    | 'sr'
-                    | 'sv'
-                    | 'tl'
-                    | 'tr'
-                    | 'uk'
-                    | 'vi'
-                    | 'zh'
-                  )
-                | (
-                    | 'af'
-                    | 'ar'
-                    | 'az'
-                    | 'be'
-                    | 'bg'
-                    | 'bn'
-                    | 'ca'
-                    | 'cs'
-                    | 'da'
-                    | 'de'
-                    | 'el'
-                    | 'en'
-                    | 'es'
-                    | 'et'
-                    | 'eu'
-                    | 'fa'
-                    | 'fi'
-                    | 'fr'
-                    | 'ha'
-                    | 'he'
-                    | 'hi'
-                    | 'hr'
-                    | 'hu'
-                    | 'hy'
-                    | 'id'
-                    | 'is'
-                    | 'it'
-                    | 'ja'
-                    | 'ka'
-                    | 'kk'
-                    | 'ko'
-                    | 'ku'
-                    | 'lt'
-                    | 'mk'
-                    | 'mr'
-                    | 'nl'
-                    | 'no'
-                    | 'pl'
-                    | 'pt'
-                    | 'rn'
-                    | 'ro'
-                    | 'ru'
-                    | 'sk'
-                    | 'sr'
-                    | 'sv'
-                    | 'tl'
-                    | 'tr'
-                    | 'uk'
-                    | 'vi'
-                    | 'zh'
-                  )[]
-              /** @description Matches of one check travel together; a label names the bundle. */
-              group?: boolean | string
-              /**
-               * Format: int64
-               * @description Collects for longer than one check.
-               */
-              group_window_s?: number
+              [key: string]: unknown
             }
             /** @description Call that makes the edit. */
             apply: {
@@ -27446,7 +26635,10 @@ export interface operations {
             }
             /** @description Effect of the edit on past matches. */
             effect: {
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Days that were looked back.
+               */
               days: number
               /**
                * Format: int64
@@ -27471,7 +26663,9 @@ export interface operations {
                 id: string
                 /** @description Title. */
                 title: string | null
+                /** @description Beginning of the text. */
                 excerpt: string
+                /** @description Name of the place. */
                 place: string
                 /** @description Name of the author. */
                 author: string | null
@@ -27747,10 +26941,13 @@ export interface operations {
             from: string
             /**
              * Format: date-time
-             * @description Name of the recipient, without prefix.
+             * @description Recipient.
              */
             to: string
-            /** @enum {string} */
+            /**
+             * @description Width of the intervals: hour or day.
+             * @enum {string}
+             */
             bucket: 'hour' | 'day'
             /**
              * Format: int64
@@ -27785,20 +26982,35 @@ export interface operations {
               name: string | null
               /** @description True: the monitor is gone. */
               removed: boolean
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of items.
+               */
               mentions: number
               /** @description Share of all mentions, 0 to 1. */
               share: number
             }[]
             /** @description Sentiments of the text that match, one or several. */
             sentiment: {
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Items that praise.
+               */
               positive: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Items that complain.
+               */
               negative: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Items with praise and complaint.
+               */
               mixed: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Items without a sentiment.
+               */
               neutral: number
               /**
                * Format: int64
@@ -27806,6 +27018,7 @@ export interface operations {
                */
               unknown: number
             }
+            /** @description The same by interval. */
             sentiment_over_time: {
               /** @description One number for each interval of mentions.at. */
               positive: number[]
@@ -27822,8 +27035,12 @@ export interface operations {
             places: {
               /** @description Name of the source. */
               source: string
+              /** @description Name of the place, in lower case. */
               place: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of items.
+               */
               mentions: number
             }[]
             /** @description The 20 authors with most items, in lower case. */
@@ -27832,9 +27049,13 @@ export interface operations {
               source: string
               /** @description Name of the author. */
               author: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of items.
+               */
               mentions: number
             }[]
+            /** @description Items of each state. */
             states: {
               /**
                * Format: int64
@@ -28029,7 +27250,7 @@ export interface operations {
               kind: 'post' | 'comment'
               /** @description Name of the author. */
               author: string | null
-              /** @description Title of the post. */
+              /** @description Title. */
               title: string | null
               /** @description Visible text, at most 2,000 characters. */
               text: string
@@ -28959,7 +28180,7 @@ export interface operations {
               /** @description Id of the target; null: none. */
               webhook_id: string | null
               /**
-               * @description State of the delivery; pending ones are waiting or tried again.
+               * @description Current state.
                * @enum {string}
                */
               status: 'pending' | 'delivered' | 'failed' | 'dead' | 'suppressed'
@@ -29068,7 +28289,7 @@ export interface operations {
                   repeat: number
                   /** @description Name of the monitor; null: it has none. */
                   monitor_name: string | null
-                  /** @description The alarm in one line. */
+                  /** @description Title. */
                   title: string
                   /** @description Explanation for a person. */
                   message: string
@@ -29479,7 +28700,7 @@ export interface operations {
                * @enum {string}
                */
               type: 'bug' | 'idea' | 'missing_capability'
-              /** @description Title of the feedback. */
+              /** @description Title. */
               title: string
               /** @description Text of the feedback. */
               details: string
@@ -29488,7 +28709,7 @@ export interface operations {
               /** @description Data that support the feedback; null: none. */
               evidence: string | null
               /**
-               * @description State that the operator gave the feedback.
+               * @description Current state.
                * @enum {string}
                */
               status: 'new' | 'triaged' | 'shipped' | 'declined'
@@ -30031,606 +29252,6 @@ export interface operations {
       }
     }
   }
-  searchArchive: {
-    parameters: {
-      query?: {
-        /** @description A phrase, or a boolean query as in a filter_spec: ("rate limit" OR throttl*) AND -hiring. */
-        q?: string
-        /** @description A filter_spec of a monitor as JSON text. Without source and kind it covers all of them; a field of the query must not be in it too. */
-        filter_spec?: string
-        /** @description Only items created at this time or later. */
-        from?: string
-        /** @description Only items created before this time. */
-        to?: string
-        /** @description Names of sources, separated by commas; absent: all. */
-        source?: string
-        /** @description Names, separated by commas. */
-        subforum?: string
-        /** @description Names, separated by commas. */
-        author?: string
-        /** @description Kind of items; absent: both. */
-        kind?: 'post' | 'comment' | 'both'
-        /** @description Minimum score when the item was last read. */
-        min_score?: number
-        /** @description The order of the rows. */
-        sort?: 'newest'
-        /** @description The after of the last answer, unchanged; absent: the first page. */
-        after?: string
-        /** @description Maximum number of rows. */
-        limit?: number
-      }
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    requestBody?: never
-    responses: {
-      /** @description Done. */
-      200: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "items": [
-           *         {
-           *           "id": "1abcde",
-           *           "name": "t3_1abcde",
-           *           "title": "Which grinder would you buy?",
-           *           "author": "example_user",
-           *           "subforum": "coffee",
-           *           "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
-           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
-           *           "upvotes": 42,
-           *           "comments": 1,
-           *           "created": "2026-01-31T11:58:00.000Z",
-           *           "created_utc": 1769860680,
-           *           "text": "Mine broke after ten years. I am looking for one for espresso.",
-           *           "link_url": null,
-           *           "upvote_ratio": 0.97,
-           *           "over_18": false,
-           *           "spoiler": false,
-           *           "contest_mode": false,
-           *           "locked": false,
-           *           "stickied": false,
-           *           "is_self": true,
-           *           "is_video": false,
-           *           "is_crosspost": false,
-           *           "crosspost_origin": null,
-           *           "flair": "Gear",
-           *           "domain": "self.coffee",
-           *           "media_kind": null,
-           *           "thumbnail_url": null,
-           *           "edited": false,
-           *           "author_info": {
-           *             "fullname": "t2_1abcd",
-           *             "flair": null,
-           *             "premium": false
-           *           },
-           *           "kind": "post",
-           *           "enrichment": {
-           *             "relevance": {
-           *               "score": 0.5,
-           *               "matched_terms": [
-           *                 "grinder"
-           *               ],
-           *               "considered_terms": 2,
-           *               "method": "keyword_match_heuristic"
-           *             },
-           *             "sentiment": {
-           *               "polarity": -0.47,
-           *               "label": "negative",
-           *               "positive_terms": [],
-           *               "negative_terms": [
-           *                 "broke after"
-           *               ],
-           *               "method": "lexicon_heuristic"
-           *             },
-           *             "intent": {
-           *               "tag": "recommendation_request",
-           *               "method": "rule_based_heuristic"
-           *             }
-           *           },
-           *           "archived": {
-           *             "first_seen": "2026-01-31T11:58:38.000Z",
-           *             "last_seen": "2026-01-31T11:58:43.000Z",
-           *             "versions": 0,
-           *             "monitor_ids": [
-           *               "mon_0199a000-0000-7000-8000-000000000001"
-           *             ]
-           *           }
-           *         }
-           *       ],
-           *       "after": "7258118400",
-           *       "scanned": 3,
-           *       "scanned_until": null
-           *     }
-           */
-          'application/json': {
-            /** @description Newest first, each as delivered to a webhook. */
-            items: ({
-              /** @description Facts of the archive about the item. */
-              archived: {
-                /**
-                 * Format: date-time
-                 * @description Time at which it was first seen.
-                 */
-                first_seen: string
-                /**
-                 * Format: date-time
-                 * @description Time of its last reading, which score and text are of.
-                 */
-                last_seen: string
-                /**
-                 * Format: int64
-                 * @description Former texts that are kept.
-                 */
-                versions: number
-                /** @description Your monitors that matched it. */
-                monitor_ids: string[]
-              }
-            } & {
-              [key: string]: unknown
-            })[]
-            /** @description Cursor of the next page; null at the end. */
-            after: string | null
-            /**
-             * Format: int64
-             * @description Items that were tested.
-             */
-            scanned: number
-            /** @description Time ran out: everything created after this was tested, and after goes on. Null: the page is full, or the end. */
-            scanned_until: string | null
-          }
-        }
-      }
-      /** @description INVALID_REQUEST */
-      400: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "q is required",
-           *       "code": "INVALID_REQUEST"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description Missing Bearer token */
-      401: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "Missing Bearer token",
-           *       "code": "missing_token"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description Invalid token */
-      403: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "Invalid token",
-           *       "code": "invalid_token"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description NOT_FOUND */
-      404: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "NOT_FOUND",
-           *       "code": "NOT_FOUND"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description rate_limited */
-      429: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "rate_limited",
-           *       "code": "rate_limited"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description internal_error */
-      500: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "internal_error",
-           *       "code": "internal_error"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description storage_unavailable, overloaded */
-      503: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "storage_unavailable",
-           *       "code": "storage_unavailable"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-    }
-  }
-  exportArchive: {
-    parameters: {
-      query?: {
-        /** @description A phrase, or a boolean query as in a filter_spec: ("rate limit" OR throttl*) AND -hiring. */
-        q?: string
-        /** @description A filter_spec of a monitor as JSON text. Without source and kind it covers all of them; a field of the query must not be in it too. */
-        filter_spec?: string
-        /** @description Only items created at this time or later. */
-        from?: string
-        /** @description Only items created before this time. */
-        to?: string
-        /** @description Names of sources, separated by commas; absent: all. */
-        source?: string
-        /** @description Names, separated by commas. */
-        subforum?: string
-        /** @description Names, separated by commas. */
-        author?: string
-        /** @description Kind of items; absent: both. */
-        kind?: 'post' | 'comment' | 'both'
-        /** @description Minimum score when the item was last read. */
-        min_score?: number
-        /** @description NDJSON or CSV (RFC 4180). */
-        format?: 'ndjson' | 'csv'
-      }
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    requestBody?: never
-    responses: {
-      /** @description The items. */
-      200: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          'application/x-ndjson': string
-          'text/csv': string
-        }
-      }
-      /** @description INVALID_REQUEST */
-      400: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "q is required",
-           *       "code": "INVALID_REQUEST"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description Missing Bearer token */
-      401: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "Missing Bearer token",
-           *       "code": "missing_token"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description Invalid token */
-      403: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "Invalid token",
-           *       "code": "invalid_token"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description NOT_FOUND */
-      404: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "NOT_FOUND",
-           *       "code": "NOT_FOUND"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description rate_limited */
-      429: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "rate_limited",
-           *       "code": "rate_limited"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description internal_error */
-      500: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "internal_error",
-           *       "code": "internal_error"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description storage_unavailable, overloaded */
-      503: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "storage_unavailable",
-           *       "code": "storage_unavailable"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-    }
-  }
-  archiveState: {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    requestBody?: never
-    responses: {
-      /** @description Done. */
-      200: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "keep": "matches",
-           *       "days": 90,
-           *       "max_size_mb": 2048,
-           *       "items": 18240,
-           *       "bytes": 36700160,
-           *       "oldest": "2025-11-02T11:56:00.000Z",
-           *       "newest": "2026-01-31T11:56:00.000Z",
-           *       "queued": 0
-           *     }
-           */
-          'application/json': {
-            /**
-             * @description Items that are kept: matches, all of watched feeds, or no new ones.
-             * @enum {string}
-             */
-            keep: 'matches' | 'feeds' | 'nothing'
-            /**
-             * Format: int64
-             * @description Days after its creation for which an item is kept.
-             */
-            days: number
-            /**
-             * Format: int64
-             * @description Size in MiB above which the oldest items leave.
-             */
-            max_size_mb: number
-            /**
-             * Format: int64
-             * @description Number of archived items.
-             */
-            items: number
-            /**
-             * Format: int64
-             * @description Their size with the index.
-             */
-            bytes: number
-            /** @description Creation of the oldest item. */
-            oldest: string | null
-            /** @description Creation of the newest item. */
-            newest: string | null
-            /**
-             * Format: int64
-             * @description Items that are not searchable yet.
-             */
-            queued: number
-          }
-        }
-      }
-      /** @description Missing Bearer token */
-      401: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "Missing Bearer token",
-           *       "code": "missing_token"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description Invalid token */
-      403: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "Invalid token",
-           *       "code": "invalid_token"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description rate_limited */
-      429: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "rate_limited",
-           *       "code": "rate_limited"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description internal_error */
-      500: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "internal_error",
-           *       "code": "internal_error"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description storage_unavailable, overloaded */
-      503: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "storage_unavailable",
-           *       "code": "storage_unavailable"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-    }
-  }
   postForumMonitorPreview: {
     parameters: {
       query?: never
@@ -30884,232 +29505,6 @@ export interface operations {
           limit?: number
           /** @description Id of the item. */
           item_id?: string
-          /** @description Days of the past, 1d to 90d: tries the filter on the archive instead of the present feeds. */
-          window?: string
-          /** @description The filter of a monitor. All given fields must match; at least one place or keyword is required. */
-          compare?: {
-            /** @description Names of sources, as /api/forum/sources lists them, or all. Default: main. */
-            source?: string | string[]
-            /** @description Names, prefix and case ignored. Without it, author and thread: the whole platform, posts only, with a keyword. */
-            subforum?: string | string[]
-            /** @description Not in these; the whole platform only. */
-            exclude_subforums?: string | string[]
-            /**
-             * @description Items to watch. Default: post; with thread: comment.
-             * @default post
-             * @enum {string}
-             */
-            kind?: 'post' | 'comment' | 'both'
-            /** @description A phrase, or a boolean query: ("rate limit" OR throttl*) AND -hiring title:bun */
-            q?: string
-            /** @description At least one of these occurs. */
-            include_any?: string[]
-            /** @description Every one of these occurs. */
-            include_all?: string[]
-            /** @description None of these occurs. Exclusions win. */
-            exclude_terms?: string[]
-            /**
-             * @description Where terms and patterns are looked for; on a comment, title is its thread's title.
-             * @default [
-             *       "title",
-             *       "body",
-             *       "url"
-             *     ]
-             */
-            search_in?:
-              | ('title' | 'body' | 'url' | 'permalink' | 'flair' | 'author')
-              | ('title' | 'body' | 'url' | 'permalink' | 'flair' | 'author')[]
-            /**
-             * @description Whole words, or parts of them too.
-             * @default word
-             * @enum {string}
-             */
-            match?: 'word' | 'substring'
-            /**
-             * @description Ignores accents: cafe equals café.
-             * @default false
-             */
-            fold_accents?: boolean
-            /**
-             * @description True: keywords match only in this case.
-             * @default false
-             */
-            case_sensitive?: boolean
-            /** @description Any of these patterns matches; RE2's syntax. */
-            regex?: string[]
-            /** @description By one of these. */
-            author?: string | string[]
-            /** @description By none of these. */
-            exclude_authors?: string | string[]
-            /** @description Comments under these posts, by id. */
-            thread?: string | string[]
-            /** @description Leads to one of these hosts, or to a host below it. */
-            domain?: string | string[]
-            /** @description Leads to none of these. */
-            exclude_domains?: string | string[]
-            /** @description One of these is the post's flair, whole; case ignored. */
-            flair?: string | string[]
-            /** @description None of these is the post's flair. */
-            exclude_flair?: string | string[]
-            /** @description True: only posts with a label; false: only those without. */
-            has_flair?: boolean
-            /** @description Types of post that match, one or several. */
-            post_type?:
-              | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')
-              | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')[]
-            /** @description True: adult content only. False: none of it, as far as the feed tells. */
-            nsfw?: boolean
-            /**
-             * Format: int64
-             * @description Reached while the item is fresh.
-             */
-            min_score?: number
-            /**
-             * Format: int64
-             * @description Reached while the post is fresh.
-             */
-            min_comments?: number
-            /**
-             * Format: int64
-             * @description Minimum of relevance.score × 100. Matches below it are listed as suppressed.
-             */
-            min_relevance?: number
-            /** @description Intents of the text that match, one or several. */
-            intent?:
-              | (
-                  | 'question'
-                  | 'recommendation_request'
-                  | 'complaint'
-                  | 'promotion'
-                  | 'praise'
-                  | 'discussion'
-                )
-              | (
-                  | 'question'
-                  | 'recommendation_request'
-                  | 'complaint'
-                  | 'promotion'
-                  | 'praise'
-                  | 'discussion'
-                )[]
-            /** @description Sentiments of the text that match, one or several. */
-            sentiment?:
-              | ('positive' | 'negative' | 'mixed' | 'neutral')
-              | ('positive' | 'negative' | 'mixed' | 'neutral')[]
-            /** @description ISO 639-1. An item whose language is unknown does not match. */
-            language?:
-              | (
-                  | 'af'
-                  | 'ar'
-                  | 'az'
-                  | 'be'
-                  | 'bg'
-                  | 'bn'
-                  | 'ca'
-                  | 'cs'
-                  | 'da'
-                  | 'de'
-                  | 'el'
-                  | 'en'
-                  | 'es'
-                  | 'et'
-                  | 'eu'
-                  | 'fa'
-                  | 'fi'
-                  | 'fr'
-                  | 'ha'
-                  | 'he'
-                  | 'hi'
-                  | 'hr'
-                  | 'hu'
-                  | 'hy'
-                  | 'id'
-                  | 'is'
-                  | 'it'
-                  | 'ja'
-                  | 'ka'
-                  | 'kk'
-                  | 'ko'
-                  | 'ku'
-                  | 'lt'
-                  | 'mk'
-                  | 'mr'
-                  | 'nl'
-                  | 'no'
-                  | 'pl'
-                  | 'pt'
-                  | 'rn'
-                  | 'ro'
-                  | 'ru'
-                  | 'sk'
-                  | 'sr'
-                  | 'sv'
-                  | 'tl'
-                  | 'tr'
-                  | 'uk'
-                  | 'vi'
-                  | 'zh'
-                )
-              | (
-                  | 'af'
-                  | 'ar'
-                  | 'az'
-                  | 'be'
-                  | 'bg'
-                  | 'bn'
-                  | 'ca'
-                  | 'cs'
-                  | 'da'
-                  | 'de'
-                  | 'el'
-                  | 'en'
-                  | 'es'
-                  | 'et'
-                  | 'eu'
-                  | 'fa'
-                  | 'fi'
-                  | 'fr'
-                  | 'ha'
-                  | 'he'
-                  | 'hi'
-                  | 'hr'
-                  | 'hu'
-                  | 'hy'
-                  | 'id'
-                  | 'is'
-                  | 'it'
-                  | 'ja'
-                  | 'ka'
-                  | 'kk'
-                  | 'ko'
-                  | 'ku'
-                  | 'lt'
-                  | 'mk'
-                  | 'mr'
-                  | 'nl'
-                  | 'no'
-                  | 'pl'
-                  | 'pt'
-                  | 'rn'
-                  | 'ro'
-                  | 'ru'
-                  | 'sk'
-                  | 'sr'
-                  | 'sv'
-                  | 'tl'
-                  | 'tr'
-                  | 'uk'
-                  | 'vi'
-                  | 'zh'
-                )[]
-            /** @description Matches of one check travel together; a label names the bundle. */
-            group?: boolean | string
-            /**
-             * Format: int64
-             * @description Collects for longer than one check.
-             */
-            group_window_s?: number
-          }
         }
       }
     }
@@ -31374,122 +29769,6 @@ export interface operations {
               row: {
                 [key: string]: unknown
               }
-            } | null
-            /** @description With window: the time that was tested. */
-            window?: {
-              /**
-               * Format: date-time
-               * @description Start of the window.
-               */
-              from: string
-              /**
-               * Format: date-time
-               * @description End of the window.
-               */
-              to: string
-              /**
-               * @description Items that the archive keeps: with matches, only what your monitors matched.
-               * @enum {string}
-               */
-              basis: 'matches' | 'feeds' | 'nothing'
-              /** @description Creation of the oldest archived item of the window; null: there is none. */
-              oldest: string | null
-              /** @description Time ran out: only what was created after this was tested. */
-              scanned_until: string | null
-            }
-            /** @description Every day of the window, oldest first. */
-            days?: {
-              /**
-               * Format: date
-               * @description Day of UTC.
-               */
-              date: string
-              /**
-               * Format: int64
-               * @description Matches created on it.
-               */
-              matched: number
-            }[]
-            /** @description With window: expected deliveries. They cost no credits. */
-            deliveries?: {
-              /** @description To all targets; null: no data. */
-              per_day: number | null
-              /**
-               * Format: int64
-               * @description Your active webhooks.
-               */
-              targets: number
-              /**
-               * Format: int64
-               * @description Deliveries a day that the plan allows.
-               */
-              daily_ceiling: number
-              /**
-               * Format: int64
-               * @description Days on which that is exceeded.
-               */
-              days_over_ceiling: number
-              /**
-               * Format: int64
-               * @description Deliveries that would have been withheld.
-               */
-              over_ceiling: number
-              /**
-               * Format: int64
-               * @description Requests for the feeds of the filter, unless other monitors share them.
-               */
-              polls_per_day: number
-            }
-            /** @description With compare: the second filter beside the first. */
-            compare?: {
-              /** @description The second filter. */
-              filter_spec: {
-                [key: string]: unknown
-              }
-              /**
-               * Format: int64
-               * @description Its matches.
-               */
-              matched: number
-              /**
-               * Format: int64
-               * @description Items that both filters match.
-               */
-              both: number
-              /**
-               * Format: int64
-               * @description Items that only the first filter matches.
-               */
-              only_first: number
-              /**
-               * Format: int64
-               * @description Items that only the second filter matches.
-               */
-              only_second: number
-              /** @description Items that one filter matches and the other does not. */
-              samples: {
-                /** @description The newest of them. */
-                only_first: {
-                  [key: string]: unknown
-                }[]
-                /** @description The newest of them. */
-                only_second: {
-                  [key: string]: unknown
-                }[]
-              }
-              /** @description Every day of the window, oldest first. */
-              days: {
-                /**
-                 * Format: date
-                 * @description Day of UTC.
-                 */
-                date: string
-                /**
-                 * Format: int64
-                 * @description Matches created on it.
-                 */
-                matched: number
-              }[]
             } | null
           }
         }
@@ -31874,7 +30153,7 @@ export interface operations {
               /** @description Id of the target; null: none. */
               webhook_id: string | null
               /**
-               * @description State of the delivery; pending ones are waiting or tried again.
+               * @description Current state.
                * @enum {string}
                */
               status: 'pending' | 'delivered' | 'failed' | 'dead' | 'suppressed'

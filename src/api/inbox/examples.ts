@@ -1,3 +1,4 @@
+import type { Naming } from '../../core/forum/naming.ts'
 import { IDS } from '../openapi/example-rows.ts'
 
 const MATCHED_AT = '2026-01-31T11:58:38.000Z'
@@ -110,42 +111,6 @@ export const INBOX_EXAMPLES = {
   },
   views: { views: [view], limit: 50 },
   view,
-  mute: {
-    monitor_id: IDS.monitor,
-    monitor_name: 'grinders',
-    edit: {
-      field: 'exclude_authors',
-      added: 'example_user',
-      removed: null,
-      before: [],
-      after: ['example_user'],
-    },
-    filter_spec: { kind: 'post', include_any: TERMS, exclude_authors: ['example_user'] },
-    apply: {
-      path: '/forum/monitor/update',
-      body: {
-        id: IDS.monitor,
-        filter_spec: { kind: 'post', include_any: TERMS, exclude_authors: ['example_user'] },
-      },
-    },
-    effect: {
-      days: 30,
-      examined: 1200,
-      complete: true,
-      removed: 31,
-      kept: 1169,
-      samples: [
-        {
-          id: item.id,
-          title: item.title,
-          excerpt: item.excerpt,
-          place: item.place,
-          author: item.author,
-          matched_at: MATCHED_AT,
-        },
-      ],
-    },
-  },
   stats: {
     from: '2026-01-30T00:00:00.000Z',
     to: '2026-02-01T00:00:00.000Z',
@@ -199,6 +164,44 @@ export const INBOX_EXAMPLES = {
   },
   view_deleted: { deleted: true, id: VIEW },
 }
+
+/** Example of a proposal. */
+export const muteExample = (words: Pick<Naming, 'monitor'>) => ({
+  monitor_id: IDS.monitor,
+  monitor_name: 'grinders',
+  edit: {
+    field: 'exclude_authors',
+    added: 'example_user',
+    removed: null,
+    before: [],
+    after: ['example_user'],
+  },
+  filter_spec: { kind: 'post', include_any: TERMS, exclude_authors: ['example_user'] },
+  apply: {
+    path: `${words.monitor}/update`,
+    body: {
+      id: IDS.monitor,
+      filter_spec: { kind: 'post', include_any: TERMS, exclude_authors: ['example_user'] },
+    },
+  },
+  effect: {
+    days: 30,
+    examined: 1200,
+    complete: true,
+    removed: 31,
+    kept: 1169,
+    samples: [
+      {
+        id: item.id,
+        title: item.title,
+        excerpt: item.excerpt,
+        place: item.place,
+        author: item.author,
+        matched_at: MATCHED_AT,
+      },
+    ],
+  },
+})
 
 const exampleOf = (body: object) => ({ examples: [body] })
 

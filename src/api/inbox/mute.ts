@@ -4,12 +4,7 @@ import * as z from 'zod'
 import { ApiError, invalid } from '../../core/base/errors.ts'
 import { iso } from '../../core/base/time.ts'
 import { TERM_LENGTH_MAX } from '../../core/filter/fields.ts'
-import {
-  decodeFilterSpec,
-  filterSchema,
-  parseFilterSpec,
-  renderFilterSpec,
-} from '../../core/filter/parse.ts'
+import { decodeFilterSpec, parseFilterSpec, renderFilterSpec } from '../../core/filter/parse.ts'
 import { type FilterSpec, wireName } from '../../core/filter/spec.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import { type InboxPosition, NO_FILTER, spanOf } from '../../core/inbox/filter.ts'
@@ -31,7 +26,7 @@ import type { RouteContext } from '../context.ts'
 import { bodySchema, type SchemaOutput } from '../http/fields.ts'
 import { atInboxPaths } from '../http/routes.ts'
 import { answers, refuses } from '../openapi/route-docs.ts'
-import { INBOX_BODIES, INBOX_EXAMPLES } from './examples.ts'
+import { INBOX_BODIES, muteExample } from './examples.ts'
 import { itemIdBody } from './fields.ts'
 import { createBodies } from './rows.ts'
 import { inboxMuteShape } from './shapes.ts'
@@ -79,7 +74,7 @@ export const inboxMute = (context: RouteContext, db: Db) =>
           description: `Changes nothing: send apply.body to apply.path. effect counts the matches of the last ${DAYS} days that the edited filter would not have matched, among the newest ${EXAMINED_MAX}.`,
           tags: ['Inbox'],
           operationId: 'inboxMute',
-          ...answers(() => inboxMuteShape(() => filterSchema(context.words)), INBOX_EXAMPLES.mute),
+          ...answers(inboxMuteShape, muteExample(context.words)),
           ...refuses('NOT_FOUND'),
         },
       }),
