@@ -1505,6 +1505,46 @@ export interface paths {
     patch?: never
     trace?: never
   }
+  '/forum/inbox/ids': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * Ids of the matches of a filter, newest first, for a list that shows a part of them
+     * @description Returns the ids of matches alone, thousands a call. Use it to show any part of a long list without reading all of it. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
+     */
+    get: operations['inboxIds']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
+  '/forum/inbox/item': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * An item of the inbox with its whole text, as it was delivered
+     * @description Returns one match with its whole text. Use it to read what the excerpt of the list cuts off. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
+     */
+    get: operations['inboxItem']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
   '/forum/inbox/views': {
     parameters: {
       query?: never
@@ -25877,6 +25917,490 @@ export interface operations {
       }
     }
   }
+  inboxIds: {
+    parameters: {
+      query?: {
+        /** @description Id of a monitor that matched it. */
+        monitor?: string
+        /** @description Label of the items. */
+        label?: string
+        /** @description Name of the source of the items. */
+        source?: string
+        /** @description Place of the items, such as a community; case is ignored. */
+        place?: string
+        /** @description Author of the items; case is ignored. */
+        author?: string
+        /** @description States of the items: one or several of unread, read, answered, dismissed, separated by commas. Default: all. */
+        state?: string
+        /** @description true: only starred items; false: only those without a star. */
+        starred?: boolean
+        /** @description Only items first matched at this time or later. */
+        from?: string
+        /** @description Only items first matched before this time. */
+        to?: string
+        /** @description The next_cursor of the last answer; absent: from the newest. */
+        cursor?: string
+        /** @description Maximum number of rows. */
+        limit?: number
+      }
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "ids": [
+           *         "t3_1abcde"
+           *       ],
+           *       "next_cursor": null
+           *     }
+           */
+          'application/json': {
+            /** @description Ids to check, with or without prefix. */
+            ids: string[]
+            /** @description Cursor of the next page; null at the end. */
+            next_cursor: string | null
+          }
+        }
+      }
+      /** @description INVALID_REQUEST */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "q is required",
+           *       "code": "INVALID_REQUEST"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
+  inboxItem: {
+    parameters: {
+      query: {
+        /** @description Id of an item of the inbox. */
+        id: string
+      }
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "id": "t3_1abcde",
+           *       "source": "main",
+           *       "kind": "post",
+           *       "title": "Which grinder would you buy?",
+           *       "excerpt": "Mine broke after ten years. I am looking for one for espresso.",
+           *       "highlights": [
+           *         {
+           *           "in": "title",
+           *           "start": 6,
+           *           "end": 13
+           *         }
+           *       ],
+           *       "matched_terms": [
+           *         "grinder"
+           *       ],
+           *       "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *       "place": "coffee",
+           *       "author": "example_user",
+           *       "score": 42,
+           *       "comments": 1,
+           *       "created": "2026-01-31T11:58:00.000Z",
+           *       "sentiment": "neutral",
+           *       "intent": "question",
+           *       "relevance": 0.5,
+           *       "enrichment": {
+           *         "relevance": {
+           *           "score": 0.5,
+           *           "matched_terms": [
+           *             "grinder"
+           *           ],
+           *           "considered_terms": 2,
+           *           "method": "keyword_match_heuristic"
+           *         },
+           *         "sentiment": {
+           *           "label": "neutral",
+           *           "score": 0,
+           *           "method": "lexicon_heuristic"
+           *         },
+           *         "intent": {
+           *           "tag": "question",
+           *           "method": "rule_based_heuristic"
+           *         }
+           *       },
+           *       "erased": false,
+           *       "matched_at": "2026-01-31T11:58:38.000Z",
+           *       "monitors": [
+           *         {
+           *           "id": "mon_0199a000-0000-7000-8000-000000000001",
+           *           "name": "grinders",
+           *           "removed": false,
+           *           "matched_at": "2026-01-31T11:58:38.000Z",
+           *           "matched_terms": [
+           *             "grinder"
+           *           ]
+           *         }
+           *       ],
+           *       "state": "unread",
+           *       "starred": true,
+           *       "label": "ann",
+           *       "changed": {
+           *         "at": "2026-01-31T12:04:00.000Z",
+           *         "by": {
+           *           "key_id": "key_0199a000-0000-7000-8000-000000000007",
+           *           "name": "laptop"
+           *         }
+           *       },
+           *       "text": "Mine broke after ten years. I am looking for one for espresso."
+           *     }
+           */
+          'application/json': {
+            /** @description Fullname of the item, after the name of its source and a slash unless it is of main. */
+            id: string
+            /** @description Name of the source. */
+            source: string
+            /**
+             * @description Kind of the object.
+             * @enum {string}
+             */
+            kind: 'post' | 'comment'
+            /** @description Title of the post, or of the thread of a comment; null: unknown or erased. */
+            title: string | null
+            /** @description At most 300 characters around the first matched term, in one line. */
+            excerpt: string
+            /** @description Matched terms within the texts. */
+            highlights: {
+              /**
+               * @description Text that the range is in.
+               * @enum {string}
+               */
+              in: 'title' | 'excerpt'
+              /**
+               * Format: int64
+               * @description First UTF-16 unit of the term.
+               */
+              start: number
+              /**
+               * Format: int64
+               * @description UTF-16 unit after the term.
+               */
+              end: number
+            }[]
+            /** @description Terms of the monitors that the item contains. */
+            matched_terms: string[]
+            /** @description Address. */
+            url: string | null
+            /** @description Place of the item, such as its community. */
+            place: string
+            /** @description Name of the author. */
+            author: string | null
+            /** @description Points of the comment. */
+            score: number | null
+            /** @description Number of comments, or the comments themselves. */
+            comments: number | null
+            /** @description Time of creation, ISO 8601, UTC; null: unknown. */
+            created: string | null
+            /** @description Sentiments of the text that match, one or several. */
+            sentiment: string | null
+            /** @description Intents of the text that match, one or several. */
+            intent: string | null
+            /** @description Share of the terms that the item contains, 0 to 1; null: unknown. */
+            relevance: number | null
+            /** @description As it was delivered: relevance, sentiment, intent, and a verdict if there is one. */
+            enrichment: {
+              [key: string]: unknown
+            }
+            /** @description True: its content was deleted at its source, or is past its retention. */
+            erased: boolean
+            /**
+             * Format: date-time
+             * @description First match, which is the order of the list.
+             */
+            matched_at: string
+            /** @description Monitors that matched it, the first first; at most 20. */
+            monitors: {
+              /** @description Identifier, unique among objects of this kind. */
+              id: string
+              /** @description Name. */
+              name: string | null
+              /** @description True: the monitor exists no longer. */
+              removed: boolean
+              /**
+               * Format: date-time
+               * @description Time of the match; null: none.
+               */
+              matched_at: string
+              /** @description Terms of the monitors that the item contains. */
+              matched_terms: string[]
+            }[]
+            /**
+             * @description State of the item: unread, read, answered or dismissed.
+             * @enum {string}
+             */
+            state: 'unread' | 'read' | 'answered' | 'dismissed'
+            /** @description True if it has a star. */
+            starred: boolean
+            /** @description Label of the item; null: none. */
+            label: string | null
+            /** @description Last change of state, star or label; null: none. */
+            changed: {
+              /**
+               * Format: date-time
+               * @description Time of the event.
+               */
+              at: string
+              /** @description Key that made it; null: none. */
+              by: {
+                /** @description Thumbprint of the public key (RFC 7638). */
+                key_id: string
+                /** @description Name of the key; null: it has none. */
+                name: string | null
+              } | null
+            } | null
+            /** @description Whole text as it was last delivered, in the markdown of its author, at most 40,000 characters; null: erased. */
+            text: string | null
+          }
+        }
+      }
+      /** @description INVALID_REQUEST */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "q is required",
+           *       "code": "INVALID_REQUEST"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description NOT_FOUND */
+      404: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_FOUND",
+           *       "code": "NOT_FOUND"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
   inboxViews: {
     parameters: {
       query?: never
@@ -26525,10 +27049,7 @@ export interface operations {
         'application/json': {
           /** @description Identifier, unique among objects of this kind. */
           id: string
-          /**
-           * @description author, place or phrase: what to exclude.
-           * @enum {string}
-           */
+          /** @enum {string} */
           mute: 'author' | 'place' | 'phrase'
           /** @description Words to exclude, with mute phrase only. */
           phrase?: string
@@ -26615,14 +27136,233 @@ export interface operations {
               added: string | null
               /** @description Entry that the filter watched by name; null: none was removed. */
               removed: string | null
-              /** @description Entries before the edit. */
               before: string[]
               /** @description Cursor of the next page; null: no further page. */
               after: string[]
             }
             /** @description The whole filter after the edit. */
             filter_spec: {
-              [key: string]: unknown
+              /** @description Names of sources, as /api/forum/sources lists them, or all. Default: main. */
+              source?: string | string[]
+              /** @description Names, prefix and case ignored. Without it, author and thread: the whole platform, posts only, with a keyword. */
+              subforum?: string | string[]
+              /** @description Not in these; the whole platform only. */
+              exclude_subforums?: string | string[]
+              /**
+               * @description Items to watch. Default: post; with thread: comment.
+               * @default post
+               * @enum {string}
+               */
+              kind: 'post' | 'comment' | 'both'
+              /** @description A phrase, or a boolean query: ("rate limit" OR throttl*) AND -hiring title:bun */
+              q?: string
+              /** @description At least one of these occurs. */
+              include_any?: string[]
+              /** @description Every one of these occurs. */
+              include_all?: string[]
+              /** @description None of these occurs. Exclusions win. */
+              exclude_terms?: string[]
+              /**
+               * @description Where terms and patterns are looked for; on a comment, title is its thread's title.
+               * @default [
+               *       "title",
+               *       "body",
+               *       "url"
+               *     ]
+               */
+              search_in:
+                | ('title' | 'body' | 'url' | 'permalink' | 'flair' | 'author')
+                | ('title' | 'body' | 'url' | 'permalink' | 'flair' | 'author')[]
+              /**
+               * @description Whole words, or parts of them too.
+               * @default word
+               * @enum {string}
+               */
+              match: 'word' | 'substring'
+              /**
+               * @description Ignores accents: cafe equals café.
+               * @default false
+               */
+              fold_accents: boolean
+              /**
+               * @description True: keywords match only in this case.
+               * @default false
+               */
+              case_sensitive: boolean
+              /** @description Any of these patterns matches; RE2's syntax. */
+              regex?: string[]
+              /** @description By one of these. */
+              author?: string | string[]
+              /** @description By none of these. */
+              exclude_authors?: string | string[]
+              /** @description Comments under these posts, by id. */
+              thread?: string | string[]
+              /** @description Leads to one of these hosts, or to a host below it. */
+              domain?: string | string[]
+              /** @description Leads to none of these. */
+              exclude_domains?: string | string[]
+              /** @description One of these is the post's flair, whole; case ignored. */
+              flair?: string | string[]
+              /** @description None of these is the post's flair. */
+              exclude_flair?: string | string[]
+              /** @description True: only posts with a label; false: only those without. */
+              has_flair?: boolean
+              /** @description Types of post that match, one or several. */
+              post_type?:
+                | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')
+                | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')[]
+              /** @description True: adult content only. False: none of it, as far as the feed tells. */
+              nsfw?: boolean
+              /**
+               * Format: int64
+               * @description Reached while the item is fresh.
+               */
+              min_score?: number
+              /**
+               * Format: int64
+               * @description Reached while the post is fresh.
+               */
+              min_comments?: number
+              /**
+               * Format: int64
+               * @description Minimum of relevance.score × 100. Matches below it are listed as suppressed.
+               */
+              min_relevance?: number
+              /** @description Intents of the text that match, one or several. */
+              intent?:
+                | (
+                    | 'question'
+                    | 'recommendation_request'
+                    | 'complaint'
+                    | 'promotion'
+                    | 'praise'
+                    | 'discussion'
+                  )
+                | (
+                    | 'question'
+                    | 'recommendation_request'
+                    | 'complaint'
+                    | 'promotion'
+                    | 'praise'
+                    | 'discussion'
+                  )[]
+              /** @description Sentiments of the text that match, one or several. */
+              sentiment?:
+                | ('positive' | 'negative' | 'mixed' | 'neutral')
+                | ('positive' | 'negative' | 'mixed' | 'neutral')[]
+              /** @description ISO 639-1. An item whose language is unknown does not match. */
+              language?:
+                | (
+                    | 'af'
+                    | 'ar'
+                    | 'az'
+                    | 'be'
+                    | 'bg'
+                    | 'bn'
+                    | 'ca'
+                    | 'cs'
+                    | 'da'
+                    | 'de'
+                    | 'el'
+                    | 'en'
+                    | 'es'
+                    | 'et'
+                    | 'eu'
+                    | 'fa'
+                    | 'fi'
+                    | 'fr'
+                    | 'ha'
+                    | 'he'
+                    | 'hi'
+                    | 'hr'
+                    | 'hu'
+                    | 'hy'
+                    | 'id'
+                    | 'is'
+                    | 'it'
+                    | 'ja'
+                    | 'ka'
+                    | 'kk'
+                    | 'ko'
+                    | 'ku'
+                    | 'lt'
+                    | 'mk'
+                    | 'mr'
+                    | 'nl'
+                    | 'no'
+                    | 'pl'
+                    | 'pt'
+                    | 'rn'
+                    | 'ro'
+                    | 'ru'
+                    | 'sk'
+                    | 'sr'
+                    | 'sv'
+                    | 'tl'
+                    | 'tr'
+                    | 'uk'
+                    | 'vi'
+                    | 'zh'
+                  )
+                | (
+                    | 'af'
+                    | 'ar'
+                    | 'az'
+                    | 'be'
+                    | 'bg'
+                    | 'bn'
+                    | 'ca'
+                    | 'cs'
+                    | 'da'
+                    | 'de'
+                    | 'el'
+                    | 'en'
+                    | 'es'
+                    | 'et'
+                    | 'eu'
+                    | 'fa'
+                    | 'fi'
+                    | 'fr'
+                    | 'ha'
+                    | 'he'
+                    | 'hi'
+                    | 'hr'
+                    | 'hu'
+                    | 'hy'
+                    | 'id'
+                    | 'is'
+                    | 'it'
+                    | 'ja'
+                    | 'ka'
+                    | 'kk'
+                    | 'ko'
+                    | 'ku'
+                    | 'lt'
+                    | 'mk'
+                    | 'mr'
+                    | 'nl'
+                    | 'no'
+                    | 'pl'
+                    | 'pt'
+                    | 'rn'
+                    | 'ro'
+                    | 'ru'
+                    | 'sk'
+                    | 'sr'
+                    | 'sv'
+                    | 'tl'
+                    | 'tr'
+                    | 'uk'
+                    | 'vi'
+                    | 'zh'
+                  )[]
+              /** @description Matches of one check travel together; a label names the bundle. */
+              group?: boolean | string
+              /**
+               * Format: int64
+               * @description Collects for longer than one check.
+               */
+              group_window_s?: number
             }
             /** @description Call that makes the edit. */
             apply: {
@@ -26635,10 +27375,7 @@ export interface operations {
             }
             /** @description Effect of the edit on past matches. */
             effect: {
-              /**
-               * Format: int64
-               * @description Days that were looked back.
-               */
+              /** Format: int64 */
               days: number
               /**
                * Format: int64
@@ -26663,9 +27400,7 @@ export interface operations {
                 id: string
                 /** @description Title. */
                 title: string | null
-                /** @description Beginning of the text. */
                 excerpt: string
-                /** @description Name of the place. */
                 place: string
                 /** @description Name of the author. */
                 author: string | null
@@ -26944,10 +27679,7 @@ export interface operations {
              * @description Recipient.
              */
             to: string
-            /**
-             * @description Width of the intervals: hour or day.
-             * @enum {string}
-             */
+            /** @enum {string} */
             bucket: 'hour' | 'day'
             /**
              * Format: int64
@@ -26982,35 +27714,20 @@ export interface operations {
               name: string | null
               /** @description True: the monitor is gone. */
               removed: boolean
-              /**
-               * Format: int64
-               * @description Number of items.
-               */
+              /** Format: int64 */
               mentions: number
               /** @description Share of all mentions, 0 to 1. */
               share: number
             }[]
             /** @description Sentiments of the text that match, one or several. */
             sentiment: {
-              /**
-               * Format: int64
-               * @description Items that praise.
-               */
+              /** Format: int64 */
               positive: number
-              /**
-               * Format: int64
-               * @description Items that complain.
-               */
+              /** Format: int64 */
               negative: number
-              /**
-               * Format: int64
-               * @description Items with praise and complaint.
-               */
+              /** Format: int64 */
               mixed: number
-              /**
-               * Format: int64
-               * @description Items without a sentiment.
-               */
+              /** Format: int64 */
               neutral: number
               /**
                * Format: int64
@@ -27018,7 +27735,6 @@ export interface operations {
                */
               unknown: number
             }
-            /** @description The same by interval. */
             sentiment_over_time: {
               /** @description One number for each interval of mentions.at. */
               positive: number[]
@@ -27035,12 +27751,8 @@ export interface operations {
             places: {
               /** @description Name of the source. */
               source: string
-              /** @description Name of the place, in lower case. */
               place: string
-              /**
-               * Format: int64
-               * @description Number of items.
-               */
+              /** Format: int64 */
               mentions: number
             }[]
             /** @description The 20 authors with most items, in lower case. */
@@ -27049,13 +27761,9 @@ export interface operations {
               source: string
               /** @description Name of the author. */
               author: string
-              /**
-               * Format: int64
-               * @description Number of items.
-               */
+              /** Format: int64 */
               mentions: number
             }[]
-            /** @description Items of each state. */
             states: {
               /**
                * Format: int64

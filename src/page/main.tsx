@@ -12,7 +12,7 @@ import { Deliveries } from './pages/deliveries.tsx'
 import { DeliveryPage } from './pages/delivery.tsx'
 import { Drafts } from './pages/drafts.tsx'
 import { FeedbackPage } from './pages/feedback.tsx'
-import { InboxCharts } from './pages/inbox/charts.tsx'
+import { MentionsPage } from './pages/inbox/charts.tsx'
 import { Inbox } from './pages/inbox/inbox.tsx'
 import { CertificatePage } from './pages/monitors/certificate.tsx'
 import { MonitorEdit, MonitorNew } from './pages/monitors/form.tsx'
@@ -138,7 +138,7 @@ function CustomerPages() {
   const { parts } = useRoute()
   const [first = '', second, third] = parts
   if (first === '') return <Overview />
-  if (first === 'inbox') return second === 'charts' ? <InboxCharts /> : <Inbox />
+  if (first === 'inbox') return second === 'charts' ? <MentionsPage /> : <Inbox />
   if (first === 'monitors' && second === undefined) return <Monitors />
   if (first === 'monitors' && second === 'new') return <MonitorNew />
   if (first === 'monitors' && second !== undefined && third === 'certificate')

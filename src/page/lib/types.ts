@@ -6,7 +6,7 @@ import type { paths } from '../../../examples/client/schema.d.ts'
 type Method = 'get' | 'post'
 
 /** The body of a 200 response. */
-type ResponseBody<P extends keyof paths, M extends Method = 'get'> = paths[P][M] extends {
+export type ResponseBody<P extends keyof paths, M extends Method = 'get'> = paths[P][M] extends {
   responses: { 200: { content: { 'application/json': infer A } } }
 }
   ? A

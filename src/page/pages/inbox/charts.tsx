@@ -15,25 +15,7 @@ import { count, inFull, many } from '../../lib/format.ts'
 import { Link } from '../../lib/route.tsx'
 import type { MonitorList } from '../../lib/types.ts'
 import { inboxPath } from './state/filter.ts'
-
-/** Figures of matches over a period. */
-type Stats = {
-  from: string
-  to: string
-  bucket: 'hour' | 'day'
-  examined: number
-  complete: boolean
-  mentions: {
-    at: string[]
-    series: { monitor_id: string | null; name: string | null; counts: number[] }[]
-    total: number[]
-  }
-  share: { monitor_id: string | null; name: string | null; mentions: number; share: number }[]
-  sentiment: Record<string, number>
-  sentiment_over_time: Record<string, number[]>
-  places: { source: string; place: string; mentions: number }[]
-  authors: { source: string; author: string; mentions: number }[]
-}
+import type { MentionStats } from './state/types.ts'
 
 const HOUR_MS = 3_600_000
 const SPANS = [
@@ -53,7 +35,7 @@ const MOODS = [
 ] as const satisfies readonly (readonly [string, string, ChartTone])[]
 
 /** Mentions over time, share of voice, sentiment, and the most frequent places and authors. */
-export function InboxCharts() {
+export function MentionsPage() {
   const { words, monitor_path } = useCurrentUser()
   const [days, setDays] = useState<string>('30')
   const [monitor, setMonitor] = useState('')
@@ -65,7 +47,7 @@ export function InboxCharts() {
     (it) => [it.id, it.name ?? inShort(it.filter_spec, words)] as const,
   )
   const one = monitor === '' ? '' : `&monitor=${encodeURIComponent(monitor)}`
-  const stats = useQuery<Stats>(
+  const stats = useQuery<MentionStats>(
     `/${words.platform}/inbox/stats?from=${encodeURIComponent(from)}&bucket=${bucket}${one}`,
   )
   const shown = useLast(stats.value)
@@ -110,7 +92,13 @@ export function InboxCharts() {
 
 type Named = { monitor_id: string | null; name: string | null }
 
-function Figures({ stats, nameOf }: { stats: Stats; nameOf: (id: string) => string | null }) {
+function Figures({
+  stats,
+  nameOf,
+}: {
+  stats: MentionStats
+  nameOf: (id: string) => string | null
+}) {
   const { mentions, share, places, authors, bucket, complete, examined } = stats
   if (examined === 0)
     return (

@@ -10,7 +10,7 @@ import { postJson } from '../../lib/api.ts'
 import { many, words as inWords } from '../../lib/format.ts'
 import { actorName } from './reader.tsx'
 import { GENERAL_KEYS, KEYS } from './state/keys.ts'
-import type { HistoryAction, Match } from './state/types.ts'
+import type { HistoryAction, HistoryPage, Match } from './state/types.ts'
 
 type LabelProps = {
   /** The present label; empty: none, or several. */
@@ -130,8 +130,6 @@ export const HelpDialog = ({ letters, setLetters, close }: HelpProps) => (
     <Checkbox label="Single letters are keys" checked={letters} change={setLetters} />
   </Dialog>
 )
-
-type HistoryPage = { actions: HistoryAction[]; next_cursor: string | null }
 
 type HistoryProps = { base: string; own_key: string; undone: () => void; close: () => void }
 

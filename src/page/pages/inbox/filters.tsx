@@ -7,13 +7,13 @@ import { SearchBox } from '../../components/base/table.tsx'
 import { useDebounced } from '../../hooks/use-query.ts'
 import { compact, inFull } from '../../lib/format.ts'
 import { Link } from '../../lib/route.tsx'
-import { type InboxFilter, inboxPath, isNarrowed, NARROWING, tabOf, TABS } from './state/filter.ts'
-import type { Counts } from './state/types.ts'
+import { inboxPath, isNarrowed, NARROWING, type PageFilter, tabOf, TABS } from './state/filter.ts'
+import type { TabCounts } from './state/types.ts'
 
 /** Typing pauses after which the server searches. */
 const PAUSE_MS = 300
 
-export const PERIODS = [
+const PERIODS = [
   ['', 'any time'],
   ['1', 'the last day'],
   ['7', 'the last week'],
@@ -23,9 +23,9 @@ export const PERIODS = [
 type Options = readonly (readonly [string, string])[]
 
 /** Changes some filters and keeps the others. */
-export type ChangeFilter = (change: Partial<InboxFilter>) => void
+export type ChangeFilter = (change: Partial<PageFilter>) => void
 
-type TabsProps = { filter: InboxFilter; counts: Counts | undefined }
+type TabsProps = { filter: PageFilter; counts: TabCounts | undefined }
 
 /** The states of matches as tabs with their numbers; the other filters stay. */
 export function Tabs({ filter, counts }: TabsProps) {
@@ -63,7 +63,7 @@ export function InboxSearch({ text, search }: { text: string; search: (text: str
 }
 
 type FilterMenuProps = {
-  filter: InboxFilter
+  filter: PageFilter
   change: ChangeFilter
   monitors: Options
   sources: Options
@@ -170,7 +170,7 @@ function Typed({ label, value, change }: Pick<SelectProps, 'label' | 'value' | '
 }
 
 type ChipsProps = {
-  filter: InboxFilter
+  filter: PageFilter
   change: ChangeFilter
   monitorName: (id: string) => string
 }

@@ -15,13 +15,13 @@ import { HelpDialog, HistoryDialog, LabelDialog, ReplyDialog } from './dialogs.t
 import { Chips, FilterMenu, InboxSearch, Tabs } from './filters.tsx'
 import { MatchListView } from './list.tsx'
 import { MuteDialog } from './mute.tsx'
-import { Reader } from './reader.tsx'
+import { ReaderPane } from './reader.tsx'
 import { SelectionBar } from './selection.tsx'
 import {
   expectedOf,
-  type InboxFilter,
   inboxPath,
   isNarrowed,
+  type PageFilter,
   readFilter,
   tabOf,
   toBody,
@@ -29,7 +29,7 @@ import {
   toQuery,
 } from './state/filter.ts'
 import type { KeyAct } from './state/keys.ts'
-import type { Change, Match } from './state/types.ts'
+import type { Match, TriageChange } from './state/types.ts'
 import { useCursor } from './state/use-cursor.ts'
 import { useInboxKeys } from './state/use-keys.ts'
 import { FRESH_MAX, useLiveInbox } from './state/use-live.ts'
@@ -79,7 +79,7 @@ export function Inbox() {
   const targets = (): string[] =>
     selected.size > 0 ? [...selected] : match === undefined ? [] : [match.id]
 
-  async function change(set: Change) {
+  async function change(set: TriageChange) {
     if (whole) {
       cursor.clear()
       return triage.actOnAll(set)
@@ -90,12 +90,12 @@ export function Inbox() {
     await triage.act(ids, set)
   }
 
-  function show(next: Partial<InboxFilter>) {
+  function show(next: Partial<PageFilter>) {
     go(inboxPath({ ...filter, ...next }), { replace: true })
   }
 
   /** Toggles by the current match: the selection follows it. */
-  const toggled: { [act in KeyAct]?: () => Change } = {
+  const toggled: { [act in KeyAct]?: () => TriageChange } = {
     dismiss: () => ({
       state: match?.state === 'dismissed' && selected.size === 0 ? 'read' : 'dismissed',
     }),
@@ -258,7 +258,7 @@ export function Inbox() {
               </p>
             </div>
           ) : (
-            <Reader
+            <ReaderPane
               base={base}
               match={match}
               actions={acts}
@@ -341,7 +341,7 @@ const EMPTY: { [tab: string]: readonly [string, string] } = {
   Dismissed: ['Nothing dismissed', 'Press e on a match that needs nothing.'],
 }
 
-function NothingHere({ filter }: { filter: InboxFilter }) {
+function NothingHere({ filter }: { filter: PageFilter }) {
   const [title, text] = EMPTY[tabOf(filter)?.name ?? ''] ?? ['No matches', '']
   if (isNarrowed(filter))
     return (

@@ -9,38 +9,9 @@ import { useDebounced } from '../../hooks/use-query.ts'
 import { type Failure, postJson } from '../../lib/api.ts'
 import { conditionName, count, many } from '../../lib/format.ts'
 import { placeOf } from './state/filter.ts'
-import type { Match } from './state/types.ts'
+import type { Match, MuteProposal } from './state/types.ts'
 
 type Kind = 'author' | 'place' | 'phrase'
-
-/** A proposed edit of a filter, and its effect on the matches of the last days. */
-type Proposal = {
-  monitor_id: string
-  monitor_name: string | null
-  edit: {
-    field: string
-    added: string | null
-    removed_value?: string
-    before: unknown[]
-    after: unknown[]
-    note: string | null
-  }
-  apply: { path: string; body: object }
-  effect: {
-    days: number
-    examined: number
-    complete: boolean
-    removed: number
-    kept: number
-    samples: {
-      id: string
-      title: string | null
-      excerpt: string
-      place: string | null
-      author: string | null
-    }[]
-  }
-}
 
 const PAUSE_MS = 400
 
@@ -51,7 +22,7 @@ export function MuteDialog({ base, match, close, done }: MuteProps) {
   const monitors = match.monitors.filter((it) => it.removed !== true)
   const kinds: (readonly [Kind, string])[] = [
     ...(match.author === null ? [] : [['author', `Author ${match.author}`] as const]),
-    ...(match.place === null ? [] : [['place', `Place ${placeOf(match)}`] as const]),
+    ...(match.place === '' ? [] : [['place', `Place ${placeOf(match)}`] as const]),
     ['phrase', 'Phrase …'],
   ]
   const [kind, setKind] = useState<Kind>(kinds[0]?.[0] ?? 'phrase')
@@ -66,7 +37,7 @@ export function MuteDialog({ base, match, close, done }: MuteProps) {
   })
   const action = useAction()
   const ready = kind !== 'phrase' || (settled !== '' && settled === phrase.trim())
-  async function apply({ apply: { path, body }, monitor_name }: Proposal) {
+  async function apply({ apply: { path, body }, monitor_name }: MuteProposal) {
     const answer = await action.run(() => postJson(path, body))
     if (!answer.ok) return
     notify(`The filter of ${monitor_name ?? 'the monitor'} is changed. Later matches obey it.`)
@@ -141,7 +112,7 @@ type Asked = { id: string; mute: Kind; monitor_id: string; phrase?: string }
 /** Asks for the proposal after each change; without a phrase there is none. */
 function useProposal(base: string, asked: Asked) {
   const [state, setState] = useState<{
-    proposal: Proposal | null
+    proposal: MuteProposal | null
     failure: Failure | null
     busy: boolean
   }>({ proposal: null, failure: null, busy: false })
@@ -153,7 +124,7 @@ function useProposal(base: string, asked: Asked) {
     }
     let gone = false
     setState({ proposal: null, failure: null, busy: true })
-    void postJson<Proposal>(`${base}/mute`, asked).then((answer) => {
+    void postJson<MuteProposal>(`${base}/mute`, asked).then((answer) => {
       if (gone) return
       setState(
         answer.ok
@@ -168,7 +139,7 @@ function useProposal(base: string, asked: Asked) {
   return state
 }
 
-function ProposalView({ proposal: { monitor_name, edit, effect } }: { proposal: Proposal }) {
+function ProposalView({ proposal: { monitor_name, edit, effect } }: { proposal: MuteProposal }) {
   const { removed, examined, days, complete, samples } = effect
   return (
     <>
@@ -176,12 +147,11 @@ function ProposalView({ proposal: { monitor_name, edit, effect } }: { proposal: 
       <p class="diff">
         <code>{edit.field}</code>
         {edit.added !== null && <ins>+ {edit.added}</ins>}
-        {edit.removed_value !== undefined && <del>− {edit.removed_value}</del>}
+        {edit.removed !== null && <del>− {edit.removed}</del>}
         <span class="quiet">
           {conditionName(edit.field)}: {many(edit.after.length, 'entry', 'entries')} in all
         </span>
       </p>
-      {edit.note !== null && <p class="quiet">{edit.note}</p>}
       <h3>Effect on the last {many(days, 'day')}</h3>
       <p>
         <strong>{count(removed)}</strong> of {complete ? '' : 'the newest '}

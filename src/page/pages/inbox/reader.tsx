@@ -12,9 +12,9 @@ import { dashboardPath, Link } from '../../lib/route.tsx'
 import { runAfter } from '../../lib/runtime.ts'
 import { titleText } from './list.tsx'
 import { inboxPath, placeOf } from './state/filter.ts'
-import type { Actor, Match } from './state/types.ts'
-import { type Thread, type ThreadState, ThreadView } from './thread.tsx'
-import { Written } from './written.tsx'
+import type { ActingKey, Match, Thread, WholeMatch } from './state/types.ts'
+import { type ThreadState, ThreadView } from './thread.tsx'
+import { WrittenText } from './written.tsx'
 
 /** Typing through the list quickly asks for no text. */
 const PAUSE_MS = 150
@@ -44,7 +44,7 @@ type ReaderProps = {
 }
 
 /** The open match: its whole text, its facts, and its actions. */
-export function Reader({ base, match, actions, thread_request, own_key }: ReaderProps) {
+export function ReaderPane({ base, match, actions, thread_request, own_key }: ReaderProps) {
   const { id } = match
   const scroller = useRef<HTMLDivElement>(null)
   const [settled, setSettled] = useState<string | null>(null)
@@ -53,7 +53,7 @@ export function Reader({ base, match, actions, thread_request, own_key }: Reader
     if (scroller.current !== null) scroller.current.scrollTop = 0
   }, [id])
   const encoded = encodeURIComponent(id)
-  const full = useQuery<Match & { text: string | null }>(
+  const full = useQuery<WholeMatch>(
     settled === id && !match.erased ? `${base}/item?id=${encoded}` : null,
   )
   const [threads, setThreads] = useState<{ [id: string]: ThreadState }>({})
@@ -84,7 +84,7 @@ export function Reader({ base, match, actions, thread_request, own_key }: Reader
             Its author or the platform removed it, so its text is no longer kept here.
           </p>
         ) : text !== null ? (
-          <Written text={text} terms={terms} />
+          <WrittenText text={text} terms={terms} />
         ) : full.failure === null ? (
           <Skeleton rows={2} label="Loading the text" />
         ) : (
@@ -175,7 +175,7 @@ function FactsOf({ match }: { match: Match }) {
           {author}
         </Link>
       )}
-      {place !== null && (
+      {place !== '' && (
         <Filtered to={inboxPath({ state: 'any', place, source })}>{placeOf(match)}</Filtered>
       )}
       <span class="quiet">{source}</span>
@@ -260,7 +260,7 @@ function verdictOf(judgement: unknown): string | null {
 }
 
 /** The name of the key that acted. */
-export const actorName = (by: Actor, own_key: string): string =>
+export const actorName = (by: ActingKey, own_key: string): string =>
   by === null ? 'forumd' : by.key_id === own_key ? 'you' : (by.name ?? 'an unnamed key')
 
 function Changed({ match: { changed, state }, own_key }: { match: Match; own_key: string }) {

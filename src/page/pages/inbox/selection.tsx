@@ -1,6 +1,6 @@
 import { Icon, type IconName } from '../../components/base/icon.tsx'
 import { compact, count } from '../../lib/format.ts'
-import type { Change } from './state/types.ts'
+import type { TriageChange } from './state/types.ts'
 
 type SelectionProps = {
   size: number
@@ -9,7 +9,7 @@ type SelectionProps = {
   /** The whole filter is chosen. */
   whole: boolean
   choose_all: () => void
-  act: (set: Change) => void
+  act: (set: TriageChange) => void
   label: () => void
   clear: () => void
 }

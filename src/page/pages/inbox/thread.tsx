@@ -3,34 +3,15 @@ import { Time } from '../../components/base/time.tsx'
 import { Outward } from '../../components/item.tsx'
 import type { Failure } from '../../lib/api.ts'
 import { many } from '../../lib/format.ts'
-import { Written } from './written.tsx'
-
-/** A post or comment of a thread. */
-export type ThreadItem = {
-  id: string
-  author: string | null
-  title: string | null
-  text: string
-  score: number | null
-  url: string | null
-  created: string | null
-}
-
-/** The thread around a match: its post, the comments above it and its direct replies. */
-export type Thread = {
-  id: string
-  post: ThreadItem | null
-  ancestors: ThreadItem[]
-  replies: ThreadItem[]
-  found: boolean
-}
+import type { Thread, ThreadItem } from './state/types.ts'
+import { WrittenText } from './written.tsx'
 
 /** The state of the thread of the open match; null: it was not asked for. */
 export type ThreadState = { value: Thread | null; failure: Failure | null; busy: boolean } | null
 
 type ThreadProps = { thread: ThreadState; load: () => void; terms: RegExp | null }
 
-/** The thread of a match, read from the platform when it is asked for. */
+/** The thread of a match, read from the platform on request. */
 export function ThreadView({ thread, load, terms }: ThreadProps) {
   if (thread === null)
     return (
@@ -87,6 +68,6 @@ const ThreadItemView = ({ item, terms }: { item: ThreadItem; terms: RegExp | nul
       {item.score !== null && <span>{many(item.score, 'point')}</span>}
     </p>
     {item.title !== null && item.title !== '' && <p class="thread-title">{item.title}</p>}
-    <Written text={item.text} terms={terms} />
+    <WrittenText text={item.text} terms={terms} />
   </li>
 )

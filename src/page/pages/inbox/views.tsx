@@ -8,18 +8,18 @@ import { useQuery } from '../../hooks/use-query.ts'
 import { postJson } from '../../lib/api.ts'
 import { Link } from '../../lib/route.tsx'
 import { Menu } from './filters.tsx'
-import { fromBody, type InboxFilter, inboxPath, toBody } from './state/filter.ts'
-import type { View } from './state/types.ts'
+import { fromBody, inboxPath, type PageFilter, toBody } from './state/filter.ts'
+import type { SavedView, Views } from './state/types.ts'
 
-type ViewsProps = { base: string; filter: InboxFilter; now: () => number }
+type ViewsProps = { base: string; filter: PageFilter; now: () => number }
 
 /** A menu of the saved views, which every key of the customer shares, and of saving the present one. */
 export function ViewsMenu({ base, filter, now }: ViewsProps) {
-  const views = useQuery<{ views: View[] }>(`${base}/views`)
+  const views = useQuery<Views>(`${base}/views`)
   const [saving, setSaving] = useState(false)
   const all = views.value?.views ?? []
   const here = inboxPath(filter)
-  async function remove({ id, name }: View) {
+  async function remove({ id, name }: SavedView) {
     const answer = await postJson(`${base}/views/delete`, { id })
     if (!answer.ok) return notify(answer.failure.message)
     notify(`Deleted the view ${name}.`)
@@ -86,13 +86,13 @@ type SaveProps = { base: string; body: object; close: () => void; saved: () => v
 function SaveDialog({ base, body, close, saved }: SaveProps) {
   const [name, setName] = useState('')
   return (
-    <CallDialog<View>
+    <CallDialog<SavedView>
       title="Save this view"
       does="Save"
       doing="Saving …"
       fields={['name']}
       close={close}
-      call={() => postJson<View>(`${base}/views/save`, { name: name.trim(), filter: body })}
+      call={() => postJson<SavedView>(`${base}/views/save`, { name: name.trim(), filter: body })}
       done={(view) => {
         notify(`Saved the view ${view.name}.`)
         saved()

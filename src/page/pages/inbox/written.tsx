@@ -5,7 +5,7 @@ import { safeUrl } from '../../lib/format.ts'
 import { type Block, blocksOf, type Part } from './state/written.ts'
 
 /** A text of the platform in paragraphs, quotes and links, with its terms marked. Other markup stays as written. */
-export function Written({ text, terms }: { text: string; terms: RegExp | null }) {
+export function WrittenText({ text, terms }: { text: string; terms: RegExp | null }) {
   const pattern = terms?.source ?? ''
   // The same elements are not compared again while the list around them changes.
   return useMemo(

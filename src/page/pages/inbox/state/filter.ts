@@ -1,7 +1,7 @@
-import type { Counts, FilterBody, Match, MatchState } from './types.ts'
+import type { FilterBody, Match, MatchState, TabCounts } from './types.ts'
 
 /** The filters of the page as the URL has them; empty: not set. `item` is the open match. */
-export type InboxFilter = Record<(typeof NAMES)[number], string>
+export type PageFilter = Record<(typeof NAMES)[number], string>
 
 const NAMES = [
   'state',
@@ -27,25 +27,25 @@ const ANY = 'any'
 
 /** The tabs above the list, and the number of each. */
 export const TABS = [
-  { name: 'Unread', state: 'unread', starred: '', of: (it: Counts) => it.unread },
-  { name: 'All', state: KEPT, starred: '', of: (it: Counts) => it.total - it.dismissed },
-  { name: 'Starred', state: ANY, starred: 'true', of: (it: Counts) => it.starred },
-  { name: 'Answered', state: 'answered', starred: '', of: (it: Counts) => it.answered },
-  { name: 'Dismissed', state: 'dismissed', starred: '', of: (it: Counts) => it.dismissed },
+  { name: 'Unread', state: 'unread', starred: '', of: (it: TabCounts) => it.unread },
+  { name: 'All', state: KEPT, starred: '', of: (it: TabCounts) => it.total - it.dismissed },
+  { name: 'Starred', state: ANY, starred: 'true', of: (it: TabCounts) => it.starred },
+  { name: 'Answered', state: 'answered', starred: '', of: (it: TabCounts) => it.answered },
+  { name: 'Dismissed', state: 'dismissed', starred: '', of: (it: TabCounts) => it.dismissed },
 ] as const
 
 /** A tab of the list. */
-export type Tab = (typeof TABS)[number]
+export type InboxTab = (typeof TABS)[number]
 
 /** The tab that a filter belongs to; undefined: a saved view with states of its own. */
-export const tabOf = ({ state, starred }: InboxFilter): Tab | undefined =>
+export const tabOf = ({ state, starred }: PageFilter): InboxTab | undefined =>
   TABS.find((it) => it.state === state && it.starred === starred)
 
 /** Reads the filters of a URL. Without a state the unread matches are meant. */
-export function readFilter(query: URLSearchParams): InboxFilter {
+export function readFilter(query: URLSearchParams): PageFilter {
   const value = (name: string) => query.get(name) ?? ''
   const starred = value('starred') === 'true' ? 'true' : ''
-  const filter: InboxFilter = {
+  const filter: PageFilter = {
     state: value('state') || (starred === '' ? 'unread' : ANY),
     starred,
     q: value('q'),
@@ -62,7 +62,7 @@ export function readFilter(query: URLSearchParams): InboxFilter {
 }
 
 /** The path of the page with a filter; `item` opens a match. */
-export function inboxPath(filter: Partial<InboxFilter> = {}, item: string | null = null): string {
+export function inboxPath(filter: Partial<PageFilter> = {}, item: string | null = null): string {
   const full = { ...readFilter(new URLSearchParams()), ...filter }
   const plain = full.starred === '' ? 'unread' : ANY
   const given = NAMES.filter(
@@ -88,13 +88,13 @@ export const NARROWING = [
 ] as const
 
 /** True if a filter narrows its tab. */
-export const isNarrowed = (filter: InboxFilter): boolean =>
+export const isNarrowed = (filter: PageFilter): boolean =>
   NARROWING.some((name) => filter[name] !== '')
 
 const HOUR_MS = 3_600_000
 
 /** The filter as a body. `now`: epoch ms, from which a period in days counts back to a full hour. */
-export function toBody(filter: InboxFilter, now: number): FilterBody {
+export function toBody(filter: PageFilter, now: number): FilterBody {
   const { state, starred, q, monitor, label, source, place, author, within, to } = filter
   const days = Number(within)
   const from =
@@ -116,7 +116,7 @@ export function toBody(filter: InboxFilter, now: number): FilterBody {
 }
 
 /** The filter of a saved view's body. */
-export const fromBody = (body: FilterBody): InboxFilter => ({
+export const fromBody = (body: FilterBody): PageFilter => ({
   state: body.state === undefined ? ANY : body.state.join(','),
   starred: body.starred === true ? 'true' : '',
   q: body.text ?? '',
@@ -148,7 +148,7 @@ export const toCountQuery = ({ state: _, starred: __, text: ___, ...rest }: Filt
  * star stays until the list is loaded again, so that nothing moves under the reader.
  */
 export function leavesList(
-  { state: states }: InboxFilter,
+  { state: states }: PageFilter,
   before: MatchState,
   state: MatchState,
 ): boolean {
@@ -157,11 +157,11 @@ export function leavesList(
 }
 
 /** The number of matches of a list from the counts of its filter; null: unknown. */
-export function expectedOf(filter: InboxFilter, counts: Counts | undefined): number | null {
+export function expectedOf(filter: PageFilter, counts: TabCounts | undefined): number | null {
   if (counts === undefined || !counts.complete || filter.q !== '') return null
   return tabOf(filter)?.of(counts) ?? null
 }
 
 /** The place of a match as people read it. */
 export const placeOf = ({ place, source }: Pick<Match, 'place' | 'source'>): string =>
-  place ?? source
+  place === '' ? source : place

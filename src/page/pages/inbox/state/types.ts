@@ -1,56 +1,30 @@
-// Bodies of the inbox API, as far as the page reads them. Instants are ISO 8601.
+import type { ResponseBody } from '../../../lib/types.ts'
 
-/** The triage state of a match. */
-export type MatchState = 'unread' | 'read' | 'answered' | 'dismissed'
-
-/** A part of a title or an excerpt that matched, in UTF-16 units. */
-export type Highlight = { in: 'title' | 'excerpt'; start: number; end: number }
-
-/** The key that acted; null: forumd by itself. */
-export type Actor = { key_id: string; name: string | null } | null
-
-/** A match of one or more monitors, as the list has it. */
-export type Match = {
-  id: string
-  source: string
-  kind: 'post' | 'comment'
-  title: string | null
-  excerpt: string
-  highlights: Highlight[]
-  matched_terms: string[]
-  url: string | null
-  place: string | null
-  author: string | null
-  score: number | null
-  comments: number | null
-  created: string | null
-  matched_at: string
-  sentiment: string | null
-  intent: string | null
-  relevance: number | null
-  enrichment: { judgement?: unknown; [part: string]: unknown } | null
-  monitors: {
-    id: string
-    name: string | null
-    matched_terms: string[]
-    removed?: boolean
-  }[]
-  state: MatchState
-  starred: boolean
-  label: string | null
-  changed: { at: string; by: Actor } | null
-  erased: boolean
-}
+// Bodies of the inbox API, derived from its document. Instants are ISO 8601.
 
 /** A page of the list. */
-export type MatchPage = {
-  items: Match[]
-  next_cursor: string | null
-  examined_until: string | null
-}
+export type MatchPage = ResponseBody<'/forum/inbox'>
+
+/** A match of one or more monitors, as the list has it. */
+export type Match = MatchPage['items'][number]
+
+/** A match with its whole text. */
+export type WholeMatch = ResponseBody<'/forum/inbox/item'>
+
+/** The triage state of a match. */
+export type MatchState = Match['state']
+
+/** The key that acted; null: forumd by itself. */
+export type ActingKey = NonNullable<Match['changed']>['by']
+
+/** The thread around a match: its post, the comments above it and its direct replies. */
+export type Thread = ResponseBody<'/forum/inbox/context'>
+
+/** A post or comment of a thread. */
+export type ThreadItem = Thread['replies'][number]
 
 /** The fields that an update sets. */
-export type Change = { state?: MatchState; starred?: boolean; label?: string | null }
+export type TriageChange = { state?: MatchState; starred?: boolean; label?: string | null }
 
 /** A filter as the bodies of update and views have it. */
 export type FilterBody = {
@@ -66,21 +40,13 @@ export type FilterBody = {
   text?: string
 }
 
-/** Numbers of matches by state; `complete` false: minimums. */
-export type Counts = Record<MatchState | 'starred' | 'total', number> & {
-  complete: boolean
-  labels?: { label: string; items: number }[]
-  version?: string
-}
+type AllCounts = ResponseBody<'/forum/inbox/counts'>
+
+/** Numbers of matches by state; `complete` false: minimums. An event of the stream has no labels. */
+export type TabCounts = Omit<AllCounts, 'labels' | 'version'> & Partial<Pick<AllCounts, 'labels'>>
 
 /** The result of an update. */
-export type Updated = {
-  action_id: string | null
-  changed: number
-  unknown_ids: string[]
-  has_more: boolean
-  next_cursor: string | null
-}
+export type Updated = ResponseBody<'/forum/inbox/update', 'post'>
 
 /** An event of the inbox's stream. */
 export type InboxEvent = {
@@ -88,22 +54,25 @@ export type InboxEvent = {
   new: { count: number; ids: string[] }
   changed: { count: number; ids: string[] }
   gone: boolean
-  counts: Counts
+  counts: TabCounts
 }
+
+/** The saved views. */
+export type Views = Omit<ResponseBody<'/forum/inbox/views'>, 'views'> & { views: SavedView[] }
 
 /** A saved view. */
-export type View = { id: string; name: string; filter: FilterBody; by: Actor }
+export type SavedView = Omit<ResponseBody<'/forum/inbox/views'>['views'][number], 'filter'> & {
+  filter: FilterBody
+}
+
+/** A page of the history. */
+export type HistoryPage = ResponseBody<'/forum/inbox/history'>
 
 /** An action of the history. */
-export type HistoryAction = {
-  action_id: string
-  at: string
-  by: Actor
-  kind: 'update' | 'undo' | 'answered'
-  set: Change | null
-  items: number
-  ids: string[]
-  undone_by: string | null
-  undoes?: string
-  can_undo: boolean
-}
+export type HistoryAction = HistoryPage['actions'][number]
+
+/** A proposed edit of a filter, and its effect on the matches of the last days. */
+export type MuteProposal = ResponseBody<'/forum/inbox/mute', 'post'>
+
+/** Figures of matches over a period. */
+export type MentionStats = ResponseBody<'/forum/inbox/stats'>

@@ -2,9 +2,9 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 
 import { go } from '../../../lib/route.tsx'
 import { runAfter } from '../../../lib/runtime.ts'
-import { type InboxFilter, inboxPath, leavesList } from './filter.ts'
+import { inboxPath, leavesList, type PageFilter } from './filter.ts'
 import type { KeyAct } from './keys.ts'
-import type { Change, Match } from './types.ts'
+import type { Match, TriageChange } from './types.ts'
 import type { MatchList } from './use-matches.ts'
 import type { Triage } from './use-triage.ts'
 
@@ -17,7 +17,7 @@ const BESIDE = '(min-width: 64rem)'
 
 type Options = {
   list: MatchList
-  filter: InboxFilter
+  filter: PageFilter
   /** Id of the match that the URL opens; null: none. */
   item: string | null
   triage: Triage
@@ -145,7 +145,7 @@ export function useCursor({ list, filter, item, triage }: Options) {
       setCurrent(rows.idAt(0) ?? null)
     },
     /** Moves off matches that an action takes out of the list, to the next one that stays. */
-    leaving(ids: readonly string[], { state }: Change) {
+    leaving(ids: readonly string[], { state }: TriageChange) {
       const going = new Set(
         ids.filter((id) => {
           const before = rows.get(id)?.state

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 
 import { callApi } from '../../../lib/api.ts'
 import { addListener, runAfter } from '../../../lib/runtime.ts'
-import type { Counts, InboxEvent, Match, MatchPage } from './types.ts'
+import type { InboxEvent, Match, MatchPage, TabCounts } from './types.ts'
 import type { MatchList } from './use-matches.ts'
 
 /** New matches that are counted; more are shown as this number and a plus. */
@@ -13,7 +13,7 @@ const SETTLE_MS = 300
 
 /** Numbers of the tabs, and new matches that wait above the list. */
 export type LiveInbox = {
-  counts: Counts | undefined
+  counts: TabCounts | undefined
   /** Matches that arrived since the list was loaded, newest first. */
   fresh: readonly Match[]
   /** Puts them above the list. */
@@ -34,7 +34,7 @@ type Options = {
 
 /** Follows the inbox: counts, changed rows in place, and new matches without moving the list. */
 export function useLiveInbox({ base, query, count_query, list, taken }: Options): LiveInbox {
-  const [counts, setCounts] = useState<Counts>()
+  const [counts, setCounts] = useState<TabCounts>()
   const [fresh, setFresh] = useState<readonly Match[]>([])
   const arrived = useRef(new Set<string>())
   const cancelRecount = useRef(() => {})
@@ -46,7 +46,7 @@ export function useLiveInbox({ base, query, count_query, list, taken }: Options)
     cancelRecount.current()
     cancelRecount.current = runAfter(SETTLE_MS, () => {
       const asked = latest.current.count_query
-      void callApi<Counts>(`${base}/counts?${asked}`, { cached: false }).then((answer) => {
+      void callApi<TabCounts>(`${base}/counts?${asked}`, { cached: false }).then((answer) => {
         if (answer.ok && asked === latest.current.count_query) setCounts(answer.value)
       })
     })

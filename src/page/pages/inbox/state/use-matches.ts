@@ -143,10 +143,10 @@ export function useMatches(base: string, query: string, is_search: boolean): Mat
   }
 }
 
-type View = { readonly current: { from: number; to: number } }
+type SavedView = { readonly current: { from: number; to: number } }
 
 /** Loads matches by id: those in view whose ids alone are known, in blocks. */
-function useFilling(base: string, rows: Rows, wanted: View, changed: () => void) {
+function useFilling(base: string, rows: Rows, wanted: SavedView, changed: () => void) {
   const asked = useRef(new Set<string>())
   const cancel = useRef(() => {})
 
@@ -189,7 +189,7 @@ function useFilling(base: string, rows: Rows, wanted: View, changed: () => void)
     }
     const there = new Set(found.map(({ id }) => id))
     rows.replace(found)
-    // What is not answered is past its retention.
+    // An id without an answer is past its retention.
     rows.remove(new Set(ids.filter((id) => !there.has(id))))
     rows.trim(wanted.current.from, wanted.current.to)
     changed()

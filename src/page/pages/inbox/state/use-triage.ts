@@ -3,9 +3,9 @@ import { useRef } from 'preact/hooks'
 import { notify } from '../../../components/base/toast.tsx'
 import { type Failure, postJson } from '../../../lib/api.ts'
 import { many } from '../../../lib/format.ts'
-import { type InboxFilter, leavesList, toBody } from './filter.ts'
+import { leavesList, type PageFilter, toBody } from './filter.ts'
 import type { Removed } from './rows.ts'
-import type { Change, FilterBody, Match, Updated } from './types.ts'
+import type { FilterBody, Match, TriageChange, Updated } from './types.ts'
 import type { MatchList } from './use-matches.ts'
 
 const IDS_MAX = 500
@@ -19,16 +19,16 @@ type Done = { action_ids: string[]; ids: string[]; removed: Removed[] }
 /** Actions on matches, each of which can be undone. */
 export type Triage = {
   /** Changes matches, at once on the page. `quiet`: without a confirmation and an undo. */
-  act: (ids: readonly string[], set: Change, quiet?: boolean) => Promise<void>
+  act: (ids: readonly string[], set: TriageChange, quiet?: boolean) => Promise<void>
   /** Changes every match of the filter. */
-  actOnAll: (set: Change) => Promise<void>
+  actOnAll: (set: TriageChange) => Promise<void>
   /** Takes the last action back. */
   undo: () => Promise<void>
 }
 
 type Options = {
   base: string
-  filter: InboxFilter
+  filter: PageFilter
   list: MatchList
   /** Receives ids that leave the list, or come back. */
   taken: Set<string>
@@ -37,7 +37,7 @@ type Options = {
 }
 
 /** Confirmation of an action on `n` matches. */
-function confirmation(set: Change, n: number): string {
+function confirmation(set: TriageChange, n: number): string {
   const matches = many(n, 'match', 'matches')
   if (set.state === 'dismissed') return `Dismissed ${matches}.`
   if (set.state === 'answered') return `Marked ${matches} as answered.`
@@ -61,7 +61,7 @@ export function useTriage({ base, filter, list, taken, now, recount }: Options):
     notify(text, { label: 'Undo', key: 'z', run: () => void undo() })
   }
 
-  async function act(ids: readonly string[], set: Change, quiet = false) {
+  async function act(ids: readonly string[], set: TriageChange, quiet = false) {
     const before = ids.flatMap((id) => rows.get(id) ?? [])
     const { state } = set
     const leaving = before.filter(
@@ -93,7 +93,7 @@ export function useTriage({ base, filter, list, taken, now, recount }: Options):
     if (!quiet) record({ action_ids, ids: [...ids], removed }, confirmation(set, changed))
   }
 
-  async function actOnAll(set: Change) {
+  async function actOnAll(set: TriageChange) {
     const { text: _, ...body }: FilterBody = toBody(filter, now())
     const action_ids: string[] = []
     let changed = 0

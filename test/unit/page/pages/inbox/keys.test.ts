@@ -11,7 +11,7 @@ const press = (key: string, place: FocusPlace, more: object = {}, letters = true
   actOf({ key, ctrlKey: false, metaKey: false, altKey: false, ...more }, place, letters)
 
 test('no key has two acts', () => {
-  const keys = KEYS.flatMap((it) => [...it.keys])
+  const keys: string[] = KEYS.flatMap((it) => [...it.keys])
   const others = GENERAL_KEYS.map((it) => it.shown[0])
 
   expect(new Set(keys).size).toBe(keys.length)
