@@ -4,7 +4,7 @@ import { launch } from 'puppeteer-core'
 
 import { apiKey } from '../../src/core/base/ids.ts'
 import { findChromium } from '../../src/platforms/reddit/browser/launch.ts'
-import { insertKey } from '../../src/store/customers/keys.ts'
+import { DEFAULT_SCOPES, insertKey } from '../../src/store/customers/keys.ts'
 import { openInstance } from '../../src/store/maintenance/instance.ts'
 import { addAccounts } from '../support/accounts.ts'
 import { startDenseSite } from '../support/dense-site.ts'
@@ -81,6 +81,32 @@ export async function startDashboard() {
 
 export type Dashboard = Awaited<ReturnType<typeof startDashboard>>
 type TestDaemon = Dashboard['daemon']
+
+/** A further key of the customer who owns this one, with a name. */
+export async function mintSecondKey(
+  { daemon: { call, config, clock } }: Dashboard,
+  key: string,
+  name: string,
+): Promise<string> {
+  const { id } = (await call('/account/me', {}, key)).body
+  const random = {
+    uuid: () => Bun.randomUUIDv7(),
+    bytes: (size: number) => crypto.getRandomValues(new Uint8Array(size)),
+  }
+  const { db, close } = openInstance({ ...config.storage, clock, random }, { mode: 'beside' })
+  const token = apiKey('customer', random.bytes(32))
+  insertKey(db, {
+    id: `key_${random.uuid()}`,
+    customer_id: id,
+    token,
+    name,
+    scopes: DEFAULT_SCOPES,
+    created_at: clock.now(),
+    expires_at: null,
+  })
+  close()
+  return token
+}
 
 /** Creates an operator key like the command line. */
 function mintOperator({ config, clock }: TestDaemon): string {

@@ -6,6 +6,7 @@ import { draftStories } from './dashboard-drafts.ts'
 import { type Dashboard, startDashboard } from './dashboard-fixture.ts'
 import { formStories } from './dashboard-forms.ts'
 import { hostileStories } from './dashboard-hostile.ts'
+import { inboxStories } from './dashboard-inbox.ts'
 import { monitorStories } from './dashboard-monitors.ts'
 import { operatorActionStories } from './dashboard-operator-actions.ts'
 import { operatorStories } from './dashboard-operator.ts'
@@ -30,6 +31,7 @@ inBrowser('the dashboard', () => {
 
   pageTests(fixture)
   customerStories(fixture)
+  inboxStories(fixture)
   formStories(fixture)
   problemStories(fixture)
   monitorStories(fixture)

@@ -7,7 +7,7 @@ import { SearchBox } from '../../components/base/table.tsx'
 import { useDebounced } from '../../hooks/use-query.ts'
 import { compact, inFull } from '../../lib/format.ts'
 import { Link } from '../../lib/route.tsx'
-import { inboxPath, isNarrowed, NARROWING, type PageFilter, tabOf, TABS } from './state/filter.ts'
+import { inboxPath, isNarrowed, type ListFilter, NARROWING, tabOf, TABS } from './state/filter.ts'
 import type { TabCounts } from './state/types.ts'
 
 /** Typing pauses after which the server searches. */
@@ -23,9 +23,9 @@ const PERIODS = [
 type Options = readonly (readonly [string, string])[]
 
 /** Changes some filters and keeps the others. */
-export type ChangeFilter = (change: Partial<PageFilter>) => void
+export type ChangeFilter = (change: Partial<ListFilter>) => void
 
-type TabsProps = { filter: PageFilter; counts: TabCounts | undefined }
+type TabsProps = { filter: ListFilter; counts: TabCounts | undefined }
 
 /** The states of matches as tabs with their numbers; the other filters stay. */
 export function Tabs({ filter, counts }: TabsProps) {
@@ -63,7 +63,7 @@ export function InboxSearch({ text, search }: { text: string; search: (text: str
 }
 
 type FilterMenuProps = {
-  filter: PageFilter
+  filter: ListFilter
   change: ChangeFilter
   monitors: Options
   sources: Options
@@ -170,7 +170,7 @@ function Typed({ label, value, change }: Pick<SelectProps, 'label' | 'value' | '
 }
 
 type ChipsProps = {
-  filter: PageFilter
+  filter: ListFilter
   change: ChangeFilter
   monitorName: (id: string) => string
 }

@@ -21,7 +21,7 @@ import {
   expectedOf,
   inboxPath,
   isNarrowed,
-  type PageFilter,
+  type ListFilter,
   readFilter,
   tabOf,
   toBody,
@@ -90,7 +90,7 @@ export function Inbox() {
     await triage.act(ids, set)
   }
 
-  function show(next: Partial<PageFilter>) {
+  function show(next: Partial<ListFilter>) {
     go(inboxPath({ ...filter, ...next }), { replace: true })
   }
 
@@ -341,7 +341,7 @@ const EMPTY: { [tab: string]: readonly [string, string] } = {
   Dismissed: ['Nothing dismissed', 'Press e on a match that needs nothing.'],
 }
 
-function NothingHere({ filter }: { filter: PageFilter }) {
+function NothingHere({ filter }: { filter: ListFilter }) {
   const [title, text] = EMPTY[tabOf(filter)?.name ?? ''] ?? ['No matches', '']
   if (isNarrowed(filter))
     return (

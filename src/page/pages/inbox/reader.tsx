@@ -12,7 +12,7 @@ import { dashboardPath, Link } from '../../lib/route.tsx'
 import { runAfter } from '../../lib/runtime.ts'
 import { titleText } from './list.tsx'
 import { inboxPath, placeOf } from './state/filter.ts'
-import type { ActingKey, Match, Thread, WholeMatch } from './state/types.ts'
+import type { ActingKey, Match, ThreadAround, WholeMatch } from './state/types.ts'
 import { type ThreadState, ThreadView } from './thread.tsx'
 import { WrittenText } from './written.tsx'
 
@@ -59,7 +59,7 @@ export function ReaderPane({ base, match, actions, thread_request, own_key }: Re
   const [threads, setThreads] = useState<{ [id: string]: ThreadState }>({})
   async function loadThread() {
     setThreads({ [id]: { value: null, failure: null, busy: true } })
-    const answer = await callApi<Thread>(`${base}/context?id=${encoded}`, { cached: false })
+    const answer = await callApi<ThreadAround>(`${base}/context?id=${encoded}`, { cached: false })
     setThreads({
       [id]: answer.ok
         ? { value: answer.value, failure: null, busy: false }

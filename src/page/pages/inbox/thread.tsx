@@ -3,11 +3,15 @@ import { Time } from '../../components/base/time.tsx'
 import { Outward } from '../../components/item.tsx'
 import type { Failure } from '../../lib/api.ts'
 import { many } from '../../lib/format.ts'
-import type { Thread, ThreadItem } from './state/types.ts'
+import type { ThreadAround, ThreadItem } from './state/types.ts'
 import { WrittenText } from './written.tsx'
 
 /** The state of the thread of the open match; null: it was not asked for. */
-export type ThreadState = { value: Thread | null; failure: Failure | null; busy: boolean } | null
+export type ThreadState = {
+  value: ThreadAround | null
+  failure: Failure | null
+  busy: boolean
+} | null
 
 type ThreadProps = { thread: ThreadState; load: () => void; terms: RegExp | null }
 

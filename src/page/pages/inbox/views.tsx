@@ -8,10 +8,10 @@ import { useQuery } from '../../hooks/use-query.ts'
 import { postJson } from '../../lib/api.ts'
 import { Link } from '../../lib/route.tsx'
 import { Menu } from './filters.tsx'
-import { fromBody, inboxPath, type PageFilter, toBody } from './state/filter.ts'
-import type { SavedView, Views } from './state/types.ts'
+import { fromBody, inboxPath, type ListFilter, toBody } from './state/filter.ts'
+import type { NamedView, Views } from './state/types.ts'
 
-type ViewsProps = { base: string; filter: PageFilter; now: () => number }
+type ViewsProps = { base: string; filter: ListFilter; now: () => number }
 
 /** A menu of the saved views, which every key of the customer shares, and of saving the present one. */
 export function ViewsMenu({ base, filter, now }: ViewsProps) {
@@ -19,7 +19,7 @@ export function ViewsMenu({ base, filter, now }: ViewsProps) {
   const [saving, setSaving] = useState(false)
   const all = views.value?.views ?? []
   const here = inboxPath(filter)
-  async function remove({ id, name }: SavedView) {
+  async function remove({ id, name }: NamedView) {
     const answer = await postJson(`${base}/views/delete`, { id })
     if (!answer.ok) return notify(answer.failure.message)
     notify(`Deleted the view ${name}.`)
@@ -86,13 +86,13 @@ type SaveProps = { base: string; body: object; close: () => void; saved: () => v
 function SaveDialog({ base, body, close, saved }: SaveProps) {
   const [name, setName] = useState('')
   return (
-    <CallDialog<SavedView>
+    <CallDialog<NamedView>
       title="Save this view"
       does="Save"
       doing="Saving …"
       fields={['name']}
       close={close}
-      call={() => postJson<SavedView>(`${base}/views/save`, { name: name.trim(), filter: body })}
+      call={() => postJson<NamedView>(`${base}/views/save`, { name: name.trim(), filter: body })}
       done={(view) => {
         notify(`Saved the view ${view.name}.`)
         saved()

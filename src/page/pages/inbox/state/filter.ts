@@ -1,7 +1,7 @@
 import type { FilterBody, Match, MatchState, TabCounts } from './types.ts'
 
 /** The filters of the page as the URL has them; empty: not set. `item` is the open match. */
-export type PageFilter = Record<(typeof NAMES)[number], string>
+export type ListFilter = Record<(typeof NAMES)[number], string>
 
 const NAMES = [
   'state',
@@ -38,14 +38,14 @@ export const TABS = [
 export type InboxTab = (typeof TABS)[number]
 
 /** The tab that a filter belongs to; undefined: a saved view with states of its own. */
-export const tabOf = ({ state, starred }: PageFilter): InboxTab | undefined =>
+export const tabOf = ({ state, starred }: ListFilter): InboxTab | undefined =>
   TABS.find((it) => it.state === state && it.starred === starred)
 
 /** Reads the filters of a URL. Without a state the unread matches are meant. */
-export function readFilter(query: URLSearchParams): PageFilter {
+export function readFilter(query: URLSearchParams): ListFilter {
   const value = (name: string) => query.get(name) ?? ''
   const starred = value('starred') === 'true' ? 'true' : ''
-  const filter: PageFilter = {
+  const filter: ListFilter = {
     state: value('state') || (starred === '' ? 'unread' : ANY),
     starred,
     q: value('q'),
@@ -62,7 +62,7 @@ export function readFilter(query: URLSearchParams): PageFilter {
 }
 
 /** The path of the page with a filter; `item` opens a match. */
-export function inboxPath(filter: Partial<PageFilter> = {}, item: string | null = null): string {
+export function inboxPath(filter: Partial<ListFilter> = {}, item: string | null = null): string {
   const full = { ...readFilter(new URLSearchParams()), ...filter }
   const plain = full.starred === '' ? 'unread' : ANY
   const given = NAMES.filter(
@@ -88,13 +88,13 @@ export const NARROWING = [
 ] as const
 
 /** True if a filter narrows its tab. */
-export const isNarrowed = (filter: PageFilter): boolean =>
+export const isNarrowed = (filter: ListFilter): boolean =>
   NARROWING.some((name) => filter[name] !== '')
 
 const HOUR_MS = 3_600_000
 
 /** The filter as a body. `now`: epoch ms, from which a period in days counts back to a full hour. */
-export function toBody(filter: PageFilter, now: number): FilterBody {
+export function toBody(filter: ListFilter, now: number): FilterBody {
   const { state, starred, q, monitor, label, source, place, author, within, to } = filter
   const days = Number(within)
   const from =
@@ -116,7 +116,7 @@ export function toBody(filter: PageFilter, now: number): FilterBody {
 }
 
 /** The filter of a saved view's body. */
-export const fromBody = (body: FilterBody): PageFilter => ({
+export const fromBody = (body: FilterBody): ListFilter => ({
   state: body.state === undefined ? ANY : body.state.join(','),
   starred: body.starred === true ? 'true' : '',
   q: body.text ?? '',
@@ -148,7 +148,7 @@ export const toCountQuery = ({ state: _, starred: __, text: ___, ...rest }: Filt
  * star stays until the list is loaded again, so that nothing moves under the reader.
  */
 export function leavesList(
-  { state: states }: PageFilter,
+  { state: states }: ListFilter,
   before: MatchState,
   state: MatchState,
 ): boolean {
@@ -157,7 +157,7 @@ export function leavesList(
 }
 
 /** The number of matches of a list from the counts of its filter; null: unknown. */
-export function expectedOf(filter: PageFilter, counts: TabCounts | undefined): number | null {
+export function expectedOf(filter: ListFilter, counts: TabCounts | undefined): number | null {
   if (counts === undefined || !counts.complete || filter.q !== '') return null
   return tabOf(filter)?.of(counts) ?? null
 }

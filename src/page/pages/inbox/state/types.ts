@@ -18,10 +18,10 @@ export type MatchState = Match['state']
 export type ActingKey = NonNullable<Match['changed']>['by']
 
 /** The thread around a match: its post, the comments above it and its direct replies. */
-export type Thread = ResponseBody<'/forum/inbox/context'>
+export type ThreadAround = ResponseBody<'/forum/inbox/context'>
 
 /** A post or comment of a thread. */
-export type ThreadItem = Thread['replies'][number]
+export type ThreadItem = ThreadAround['replies'][number]
 
 /** The fields that an update sets. */
 export type TriageChange = { state?: MatchState; starred?: boolean; label?: string | null }
@@ -58,10 +58,10 @@ export type InboxEvent = {
 }
 
 /** The saved views. */
-export type Views = Omit<ResponseBody<'/forum/inbox/views'>, 'views'> & { views: SavedView[] }
+export type Views = Omit<ResponseBody<'/forum/inbox/views'>, 'views'> & { views: NamedView[] }
 
 /** A saved view. */
-export type SavedView = Omit<ResponseBody<'/forum/inbox/views'>['views'][number], 'filter'> & {
+export type NamedView = Omit<ResponseBody<'/forum/inbox/views'>['views'][number], 'filter'> & {
   filter: FilterBody
 }
 

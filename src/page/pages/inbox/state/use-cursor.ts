@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 
 import { go } from '../../../lib/route.tsx'
 import { runAfter } from '../../../lib/runtime.ts'
-import { inboxPath, leavesList, type PageFilter } from './filter.ts'
+import { inboxPath, leavesList, type ListFilter } from './filter.ts'
 import type { KeyAct } from './keys.ts'
 import type { Match, TriageChange } from './types.ts'
 import type { MatchList } from './use-matches.ts'
@@ -17,7 +17,7 @@ const BESIDE = '(min-width: 64rem)'
 
 type Options = {
   list: MatchList
-  filter: PageFilter
+  filter: ListFilter
   /** Id of the match that the URL opens; null: none. */
   item: string | null
   triage: Triage

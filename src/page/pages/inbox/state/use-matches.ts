@@ -143,10 +143,10 @@ export function useMatches(base: string, query: string, is_search: boolean): Mat
   }
 }
 
-type SavedView = { readonly current: { from: number; to: number } }
+type NamedView = { readonly current: { from: number; to: number } }
 
 /** Loads matches by id: those in view whose ids alone are known, in blocks. */
-function useFilling(base: string, rows: Rows, wanted: SavedView, changed: () => void) {
+function useFilling(base: string, rows: Rows, wanted: NamedView, changed: () => void) {
   const asked = useRef(new Set<string>())
   const cancel = useRef(() => {})
 

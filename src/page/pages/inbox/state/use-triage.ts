@@ -3,7 +3,7 @@ import { useRef } from 'preact/hooks'
 import { notify } from '../../../components/base/toast.tsx'
 import { type Failure, postJson } from '../../../lib/api.ts'
 import { many } from '../../../lib/format.ts'
-import { leavesList, type PageFilter, toBody } from './filter.ts'
+import { leavesList, type ListFilter, toBody } from './filter.ts'
 import type { Removed } from './rows.ts'
 import type { FilterBody, Match, TriageChange, Updated } from './types.ts'
 import type { MatchList } from './use-matches.ts'
@@ -28,7 +28,7 @@ export type Triage = {
 
 type Options = {
   base: string
-  filter: PageFilter
+  filter: ListFilter
   list: MatchList
   /** Receives ids that leave the list, or come back. */
   taken: Set<string>
@@ -45,7 +45,7 @@ function confirmation(set: TriageChange, n: number): string {
   if (set.starred !== undefined) return `${set.starred ? 'Starred' : 'Unstarred'} ${matches}.`
   return set.label === null
     ? `Removed the label of ${matches}.`
-    : `Labelled ${matches} ${set.label ?? ''}.`
+    : `Labelled ${matches} “${set.label ?? ''}”.`
 }
 
 const refusal = ({ message }: Failure): string => `Not changed: ${message}`

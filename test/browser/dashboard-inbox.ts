@@ -1,0 +1,274 @@
+import { expect } from 'bun:test'
+
+import type { DashboardClient } from './dashboard-client.ts'
+import { type Dashboard, mintSecondKey, MINUTE } from './dashboard-fixture.ts'
+import { BRIEF, faultsOf } from './dashboard-rendering.ts'
+import { createScenarios } from './dashboard-scenarios.ts'
+
+// The pages of the inbox, against a daemon whose monitors match posts of the sandbox.
+
+/** Titles of the rows in view, from the top. */
+const TITLES = `[...document.querySelectorAll('.match-row .row-title')]
+  .map((it) => [it.getBoundingClientRect().top, it.innerText]).toSorted(([a], [b]) => a - b).map(([, text]) => text)`
+const CURRENT = "document.querySelector('.match-row.current .row-title')?.innerText"
+
+/** A customer whose monitor has matched posts with these titles, the last one first; and their browser. */
+async function startInbox(it: Dashboard, name: string, titles: readonly string[]) {
+  const { mint, sandbox, clock, call } = it.daemon
+  const key = mint(name)
+  const place = `inbox_${name}`
+  sandbox.post({ subforum: place, title: 'It begins' })
+  await clock.advance(MINUTE)
+  const monitor = await call(
+    '/forum/monitor/add',
+    {
+      method: 'POST',
+      body: JSON.stringify({
+        name: `Loaves of ${name}`,
+        filter_spec: { subforum: place, include_any: ['loaf'] },
+      }),
+    },
+    key,
+  )
+  await clock.advance(2 * MINUTE)
+  const arrive = async (more: readonly string[]) => {
+    for (const title of more)
+      sandbox.post({
+        subforum: place,
+        title,
+        author: title.includes('spam') ? 'spammer' : 'baker_one',
+        text: `About a loaf.\n\n> Somebody wrote this.\n\nThe last line of ${title}.`,
+      })
+    await clock.advance(2 * MINUTE)
+  }
+  await arrive(titles)
+  const client = await it.openClient()
+  await client.setViewport('wide', 'light')
+  await client.signIn(key)
+  return { client, key, monitor_id: String(monitor.body.id), arrive }
+}
+
+const press = async ({ page }: DashboardClient, ...keys: string[]) => {
+  for (const key of keys) await page.keyboard.press(key as 'j')
+}
+
+const shows = (client: DashboardClient, titles: readonly string[]) =>
+  client.waitFor(`JSON.stringify(${TITLES}) === ${JSON.stringify(JSON.stringify(titles))}`)
+
+const isAt = (client: DashboardClient, title: string) =>
+  client.waitFor(`${CURRENT} === ${JSON.stringify(title)}`)
+
+/** Scenarios of the inbox. */
+export function inboxStories(fixture: () => Dashboard) {
+  const { scenario } = createScenarios(fixture)
+
+  scenario('matches are read, dismissed, starred and undone by keyboard alone', async (it) => {
+    const { client, key } = await startInbox(it, 'keys', [
+      'Loaf one',
+      'Loaf two',
+      'Loaf three',
+      'Loaf four',
+    ])
+    await using _ = client
+    const states = async () => {
+      const { body } = await it.daemon.call('/forum/inbox', {}, key)
+      return body.items.map(
+        (one: any) => `${one.title.slice(5)} ${one.state}${one.starred ? ' *' : ''}`,
+      )
+    }
+    await client.waitForText('Overview')
+    await press(client, 'g', 'i')
+    await shows(client, ['Loaf four', 'Loaf three', 'Loaf two', 'Loaf one'])
+
+    await press(client, 'j', 'j')
+    await isAt(client, 'Loaf three')
+    await client.waitForText('The last line of Loaf three.')
+    await press(client, 'k')
+    await isAt(client, 'Loaf four')
+    await press(client, 'e')
+    await shows(client, ['Loaf three', 'Loaf two', 'Loaf one'])
+    await isAt(client, 'Loaf three')
+    await client.waitForText('Dismissed 1 match.')
+    await press(client, 'z')
+    await client.waitForText('Undone for 1 match.')
+    await shows(client, ['Loaf four', 'Loaf three', 'Loaf two', 'Loaf one'])
+
+    await press(client, 's', 'j', 'Enter')
+    await client.waitFor("document.activeElement.classList.contains('reader-scroll')")
+    await press(client, 'Escape')
+    await client.waitFor("document.activeElement.classList.contains('inbox-list')")
+    await press(client, 'j', 'x', 'j', 'x')
+    await client.waitForText('2 selected')
+    await press(client, 'e')
+    await shows(client, ['Loaf four', 'Loaf three'])
+    await client.waitForText('Dismissed 2 matches.')
+    expect(await states()).toEqual([
+      'four unread *',
+      'three read',
+      'two dismissed',
+      'one dismissed',
+    ])
+
+    await press(client, 'z')
+    await shows(client, ['Loaf four', 'Loaf three', 'Loaf two', 'Loaf one'])
+    await client.waitForText('Undone for 2 matches.')
+    await press(client, 'a')
+    await client.misses('Undone for 2 matches.')
+    await press(client, '/')
+    await client.page.keyboard.sendCharacter('three')
+    await shows(
+      client,
+      ['Loaf three'].filter(() => false),
+    )
+    await client.waitForText('No matches for these filters')
+    await client.press('Clear the filters')
+    await client.waitFor(`${TITLES}.includes('Loaf four')`)
+    await press(client, '?')
+    await client.waitForText('Mute author, place or phrase')
+    expect(await faultsOf(client, 'inbox-keys', BRIEF)).toEqual([])
+    await press(client, 'Escape')
+    expect(client.strange).toEqual([])
+  })
+
+  scenario('an author is muted after the effect on the filter is shown', async (it) => {
+    const { client, key, monitor_id } = await startInbox(it, 'mutes', [
+      'Loaf',
+      'Loaf spam',
+      'More loaf spam',
+    ])
+    await using _ = client
+    const spec = async () => {
+      const { body } = await it.daemon.call('/forum/monitor/list', {}, key)
+      return body.monitors.find((one: any) => one.id === monitor_id).filter_spec
+    }
+    const before = await spec()
+    await client.go('/inbox')
+    await shows(client, ['More loaf spam', 'Loaf spam', 'Loaf'])
+    await press(client, 'j', 'm')
+    await client.waitForText('exclude_authors')
+    await client.waitForText('2 of 3 matches would not have matched (67 %).')
+    expect(await faultsOf(client, 'inbox-mute', BRIEF)).toEqual([])
+    await client.setViewport('wide', 'light')
+    // Nothing is changed until it is asked for.
+    expect(await spec()).toEqual(before)
+    await client.press('Change the filter')
+    await client.waitForText('is changed')
+
+    expect(await spec()).toEqual({ ...before, exclude_authors: ['spammer'] })
+    await press(client, 'm')
+    await client.choose('Exclude', 'phrase')
+    await client.type('Phrase', 'more loaf')
+    await client.waitForText('1 of 3 matches would not have matched (33 %).')
+    await press(client, 'Escape')
+    expect(await spec()).toEqual({ ...before, exclude_authors: ['spammer'] })
+    expect(client.strange).toEqual([])
+  })
+
+  scenario('new matches wait above the list, which does not move', async (it) => {
+    const { client, arrive } = await startInbox(it, 'live', ['Loaf one', 'Loaf two'])
+    await using _ = client
+    await client.go('/inbox')
+    await shows(client, ['Loaf two', 'Loaf one'])
+    await press(client, 'j')
+    await isAt(client, 'Loaf two')
+
+    await arrive(['Loaf three', 'Loaf four', 'Nothing to see'])
+    await client.waitForText('2 new')
+    await shows(client, ['Loaf two', 'Loaf one'])
+    await isAt(client, 'Loaf two')
+    await press(client, '.')
+    await shows(client, ['Loaf four', 'Loaf three', 'Loaf two', 'Loaf one'])
+    await client.misses('2 new')
+    await isAt(client, 'Loaf four')
+    expect(client.strange).toEqual([])
+  })
+
+  scenario('two keys of a customer see each other’s actions and who did them', async (it) => {
+    const { client, key } = await startInbox(it, 'team', ['Loaf one', 'Loaf two'])
+    await using _ = client
+    const second = await mintSecondKey(it, key, 'Bea')
+    await using other = await it.openClient()
+    await other.setViewport('wide', 'light')
+    await other.signIn(second)
+    await client.go('/inbox')
+    await shows(client, ['Loaf two', 'Loaf one'])
+    await press(client, 'j')
+    await client.waitForText('The last line of Loaf two.')
+
+    await other.go('/inbox')
+    await shows(other, ['Loaf two', 'Loaf one'])
+    await press(other, 'j', 'l')
+    await other.type('Label', 'Ann')
+    await other.press('Set label')
+    await other.waitForText('Labelled 1 match “Ann”.')
+    await press(other, 'e')
+    await other.waitForText('Dismissed 1 match.')
+    await it.daemon.clock.advance(2000)
+    // The row stays in place, and says who has decided.
+    await client.waitForText('Dismissed, last changed by Bea')
+    await shows(client, ['Loaf two', 'Loaf one'])
+
+    await client.press('History')
+    await client.waitForText('Bea dismissed 1 match')
+    await client.waitForText('Bea labelled Ann: 1 match')
+    expect(await faultsOf(client, 'inbox-history', BRIEF)).toEqual([])
+    await client.setViewport('wide', 'light')
+    await client.press('Undo this action')
+    await client.waitForText('Undone for 1 match.')
+    await press(client, 'Escape')
+    const { body } = await it.daemon.call('/forum/inbox', {}, key)
+    expect(body.items.map((one: any) => [one.title, one.state, one.label])).toEqual([
+      ['Loaf two', 'read', 'Ann'],
+      ['Loaf one', 'unread', null],
+    ])
+    expect([...client.strange, ...other.strange]).toEqual([])
+  })
+
+  scenario('a view with filters is saved, opened and deleted', async (it) => {
+    const { client } = await startInbox(it, 'views', ['Loaf', 'Loaf spam'])
+    await using _ = client
+    await client.go('/inbox')
+    await shows(client, ['Loaf spam', 'Loaf'])
+    await client.press('Filter')
+    await client.type('Author', 'spammer')
+    await press(client, 'Enter')
+    await shows(client, ['Loaf spam'])
+    expect(await faultsOf(client, 'inbox-filter', BRIEF)).toEqual([])
+    await client.setViewport('wide', 'light')
+    await press(client, 'Escape')
+    await client.press('Views')
+    await client.press('Save this view')
+    await client.type('Name', 'By the spammer')
+    await client.press('Save')
+    await client.waitForText('Saved the view By the spammer.')
+    await client.go('/inbox')
+    await shows(client, ['Loaf spam', 'Loaf'])
+    await client.press('Views')
+    await client.press('By the spammer')
+    await shows(client, ['Loaf spam'])
+    await client.waitFor("location.search === '?author=spammer'")
+    await client.press('Views')
+    await client.press('Delete the view By the spammer')
+    await client.waitForText('Deleted the view By the spammer.')
+    expect(client.strange).toEqual([])
+  })
+
+  scenario('on a phone a match covers the list, and Back returns to it', async (it) => {
+    const { client } = await startInbox(it, 'phone', ['Loaf one', 'Loaf two'])
+    await using _ = client
+    await client.setViewport('phone', 'light')
+    await client.go('/inbox')
+    await shows(client, ['Loaf two', 'Loaf one'])
+    await client.page.click('.match-row .row-title')
+    await client.waitForText('The last line of Loaf two.')
+    await client.waitFor("!document.querySelector('.inbox-list').checkVisibility()")
+    await client.page.goBack()
+    await client.waitFor("document.querySelector('.inbox-list').checkVisibility()")
+    await client.page.click('.match-row .row-title')
+    await client.press('Dismiss')
+    await client.waitForText('The last line of Loaf one.')
+    await client.press('Back to the list')
+    await shows(client, ['Loaf one'])
+    expect(client.strange).toEqual([])
+  })
+}
