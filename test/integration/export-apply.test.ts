@@ -477,16 +477,73 @@ test('one problem prevents all changes, and all problems are reported at once', 
   ])
 })
 
-test('the address of a webhook never changes', async () => {
+test('a new address takes the place of the former one; id and secret stay', async () => {
   using it = await setUp()
   await it.apply(hook('https://a.example.com/'))
+  const stored = () => {
+    using db = new Database(it.database, { readonly: true })
+    return db
+      .query<{ id: string; url: string; secret: Uint8Array }, []>(
+        'SELECT id, url, secret FROM webhooks',
+      )
+      .all()
+  }
+  const [before] = stored()
 
-  const refused = await it.apply(hook('https://b.example.com/'))
+  const planned = await it.apply(hook('https://b.example.com/'), '--dry-run')
+  expect(planned.out).toContain('url: "https://a.example.com/" → "https://b.example.com/"')
+  expect(stored()).toEqual([before!])
+  const changed = await it.steps(hook('https://b.example.com/'))
+  expect(changed.summary).toEqual(['change webhook x url'])
+  expect(stored()).toEqual([{ ...before!, url: 'https://b.example.com/' }])
+  expect((await it.steps(hook('https://b.example.com/'))).summary).toEqual(['keep webhook x'])
+
+  const inner = await it.apply(hook('http://10.0.0.1/'))
+  expect([inner.code, inner.err]).toEqual([2, expect.stringContaining('allow_targets')])
+  const chat = await it.apply(hook(SLACK))
+  expect([chat.code, chat.err]).toEqual([
+    2,
+    expect.stringContaining('url: found an address of another kind than webhook'),
+  ])
+  expect(stored()).toEqual([{ ...before!, url: 'https://b.example.com/' }])
+})
+
+test('another secret address of the same host is shown as another, and not itself', async () => {
+  using it = await setUp()
+  await it.apply(hook(SLACK))
+
+  const { out } = await it.apply(hook(SLACK.replace('very', 'other')), '--dry-run')
+  expect(out).toContain('"https://hooks.slack.com/…" → "https://hooks.slack.com/… (another)"')
+  expect(out).not.toContain('secret')
+})
+
+test('credentials do not go to a new address unless the file has them', async () => {
+  using it = await setUp()
+  const of = (url: string, more = '') => hook(url, `kind = "ntfy"\n${more}`)
+  const sealed = () => {
+    using db = new Database(it.database, { readonly: true })
+    return db.query<{ it: Uint8Array | null }, []>('SELECT credentials AS it FROM webhooks').get()
+      ?.it
+  }
+  await it.apply(of('https://a.example.com/alerts', 'token = "tk_first"\n'))
+  const first = sealed()
+  expect(first).toBeInstanceOf(Uint8Array)
+
+  await it.apply(of('https://b.example.com/alerts', 'token = "tk_second"\n'))
+  expect(sealed()).toBeInstanceOf(Uint8Array)
+  expect(sealed()).not.toEqual(first!)
+  expect((await it.apply(of('https://c.example.com/alerts'))).code).toBe(0)
+  expect(sealed()).toBe(null)
+})
+
+test('the address of a mail target never changes, because its owner has agreed', async () => {
+  using it = await setUp('[smtp]\nurl = "smtp://127.0.0.1:1"\nfrom = "a@example.com"\n')
+  await it.apply(hook('mailto:ann@example.com'))
+
+  const refused = await it.apply(hook('mailto:bob@example.com'))
 
   expect(refused.code).toBe(2)
-  expect(refused.err).toContain(
-    'found an address that differs from its current one; allowed: its current value',
-  )
+  expect(refused.err).toContain('found an address that differs from its current one')
 })
 
 test('a mail target waits for its confirmation, and the output says so', async () => {

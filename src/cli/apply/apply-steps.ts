@@ -65,6 +65,11 @@ function writeWebhook({ db, ring, now, random }: OpenInstance, step: WebhookStep
     case 'change':
       updateWebhook(db, customer_id, id, {
         ...step.edit,
+        ...(step.address && {
+          url: step.address.url,
+          credentials:
+            step.address.credentials && sealCredentials(ring, id, step.address.credentials),
+        }),
         ...(step.fields.includes('signatures') && {
           signing: {
             reseal(sealed: Uint8Array) {

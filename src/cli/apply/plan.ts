@@ -25,6 +25,7 @@ import {
   type FieldChange,
   type MonitorSet,
   monitorValues,
+  webhookChanges,
   webhookValues,
 } from './values.ts'
 
@@ -54,21 +55,24 @@ export function urlFrom(
 /** The settings of a declared webhook; `signatures` are a key to be made or deleted. */
 type WebhookEdit = WebhookChange & { signatures: readonly Signature[] }
 
+/** An address, with the credentials that go to it. */
+type WebhookAddress = { url: string; credentials: Credentials | null }
+
 /** Step for one webhook. */
 export type WebhookStep = { what: 'webhook' } & (
   | Untouched
   | (About & {
       action: 'create'
       kind: WebhookKind
-      url: string
-      credentials: Credentials | null
       edit: WebhookEdit
       changes: FieldChange[]
-    })
+    } & WebhookAddress)
   | (About & {
       action: 'change'
       fields: string[]
       edit: WebhookEdit
+      /** Null: the address stays, and so do the credentials. */
+      address: WebhookAddress | null
       changes: FieldChange[]
     })
 )
@@ -365,7 +369,10 @@ export function planWebhooks(
       steps.push({ ...about, what: 'webhook', action: 'create', ...url, edit, changes })
       continue
     }
-    const fields = Object.entries(edit).flatMap(([field, value]) =>
+    const { url: wanted, credentials } = url
+    const address = wanted === before.url ? null : { url: wanted, credentials }
+    const has_credentials = address === null ? before.has_credentials : credentials !== null
+    const fields = Object.entries({ ...edit, url: wanted }).flatMap(([field, value]) =>
       JSON.stringify(Reflect.get(before, field)) === JSON.stringify(value) ? [] : [field],
     )
     steps.push(
@@ -377,10 +384,8 @@ export function planWebhooks(
             action: 'change',
             fields,
             edit,
-            changes: changesOf(
-              webhookValues(before),
-              webhookValues({ ...edit, ...url, has_credentials: before.has_credentials }),
-            ),
+            address,
+            changes: webhookChanges(before, { ...edit, ...url, has_credentials }),
           },
     )
   }

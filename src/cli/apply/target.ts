@@ -41,7 +41,8 @@ type Settled = { url: string; kind: WebhookKind; credentials: Credentials | null
 
 /**
  * The address, kind and credentials of a declared webhook; null when one of them is invalid. An existing webhook keeps
- * its credentials, which cannot be compared with a file that names them by reference.
+ * its credentials while its address stays: they cannot be compared with a file that names them by reference. Another
+ * address has those of the file, as it is not to receive the former ones.
  */
 export function settleTarget(
   { url: text, kind, ...given }: DeclaredWebhook,
@@ -71,11 +72,23 @@ export function settleTarget(
   }
   if (before !== null) {
     if (before.url === url || before.url === canonical(url, before.kind)) return kept(before)
-    refuse('url', 'found an address that differs from its current one', ANOTHER)
-    return null
+    if (before.kind === 'email') {
+      refuse(
+        'url',
+        'found an address that differs from its current one, whose owner has agreed',
+        ANOTHER,
+      )
+      return null
+    }
   }
   const credentials = readCredentials(given, readUrl, refuse)
-  return credentials && settleNew(url, kind, credentials, { allowed, mails }, refuse)
+  if (credentials === null) return null
+  if (before === null) return settleNew(url, kind, credentials, { allowed, mails }, refuse)
+  return settleNew(url, before.kind, credentials, { allowed, mails }, (field, why, form) =>
+    field === 'kind'
+      ? refuse('url', `found an address of another kind than ${before.kind}`, ANOTHER)
+      : refuse(field, why, form),
+  )
 }
 
 const kept = ({ url, kind }: SetWebhook): Settled => ({ url, kind, credentials: null })

@@ -50,6 +50,14 @@ export const webhookValues = (it: WebhookSet): Values => ({
   signatures: it.signatures.length > 1 ? it.signatures : null,
 })
 
+/** The fields of a webhook that differ. A cut address that looks the same says that it is another. */
+export function webhookChanges(before: WebhookSet, after: WebhookSet): FieldChange[] {
+  const changes = changesOf(webhookValues(before), webhookValues(after))
+  if (before.url === after.url || changes.some(({ field }) => field === 'url')) return changes
+  const { url } = webhookValues(before)
+  return [...changes, { field: 'url', from: url, to: `${String(url)} (another)` }]
+}
+
 /** The fields that differ; `before` null: those of a new object that are set, without its name, which a list shows anyway. */
 export function changesOf(before: Values | null, after: Values): FieldChange[] {
   const { name: _, ...rest } = after
