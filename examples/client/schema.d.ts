@@ -1829,6 +1829,66 @@ export interface paths {
     patch?: never
     trace?: never
   }
+  '/forum/archive/search': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * Search past items, newest first
+     * @description Finds past items by the grammar of monitors. Use it to look back, and to try words before you watch them. The grammar of monitors, and the same matches: those of your monitors, or with [archive] keep = "feeds" all items of their feeds. Deleted items are not found. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     */
+    get: operations['searchArchive']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
+  '/forum/archive/export': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * Export past items as NDJSON or CSV
+     * @description Sends all past items that match as a file. Use it for analyses elsewhere, and before items expire. All items that the search would find, newest first, as fast as the client reads. One export of a customer at a time. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     */
+    get: operations['exportArchive']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
+  '/forum/archive': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * State of the archive
+     * @description Reports the age and the size of the archive. Use it to know how far back a search can reach. Settings, size, and the age of its oldest and newest items, of all customers. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     */
+    get: operations['archiveState']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
   '/forum/monitor/preview': {
     parameters: {
       query?: never
@@ -1903,6 +1963,7 @@ export interface components {
         | 'upstream_timeout'
         | 'upstream_unavailable'
         | 'storage_unavailable'
+        | 'not_primary'
         | 'UPSTREAM_ERROR'
         | 'UPSTREAM_BLOCKED'
         | 'PROXY_ERROR'
@@ -2036,6 +2097,16 @@ export interface operations {
               /** @description Time at which the source ends; null: no end is planned. */
               ends_at: string
             }[]
+            /**
+             * @description Role of this node; absent without a standby.
+             * @enum {string}
+             */
+            role?: 'primary' | 'standby'
+            /**
+             * Format: int64
+             * @description Grows each time another node becomes the primary; absent without a standby.
+             */
+            epoch?: number
           }
         }
       }
@@ -2411,7 +2482,7 @@ export interface operations {
               monitors: {
                 /** @description Identifier, unique among objects of this kind. */
                 id: string
-                /** @description Name. */
+                /** @description Label of the monitor; null: none. */
                 name: string | null
               }[]
               /** @description The item as delivered to a webhook. */
@@ -3126,7 +3197,7 @@ export interface operations {
               /** @description Source that it acts on; null: main. */
               source: string | null
               /**
-               * @description Current state.
+               * @description State of the draft; only waiting ones can be decided.
                * @enum {string}
                */
               status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
@@ -4809,7 +4880,7 @@ export interface operations {
                   upvotes: number
                   /** @description Path on the platform. */
                   permalink: string
-                  /** @description Address. */
+                  /** @description Permalink of the comment. */
                   url: string
                   /** @description Id of the post. */
                   post_id: string
@@ -5220,7 +5291,7 @@ export interface operations {
                   upvotes: number
                   /** @description Path on the platform. */
                   permalink: string
-                  /** @description Address. */
+                  /** @description Permalink of the comment. */
                   url: string
                   /** @description Id of the post. */
                   post_id: string
@@ -5873,7 +5944,7 @@ export interface operations {
                 /** @description Password for the proxy; null: none. */
                 password?: string | null
               }
-          /** @description Recipient. */
+          /** @description Name of the recipient, without prefix. */
           to: string
           /** @description In chat, which has no subject, it becomes the first line. */
           subject: string
@@ -6601,7 +6672,7 @@ export interface operations {
               thread_id: string
               /** @description Sender of the message; null: unknown. */
               from: string | null
-              /** @description Recipient. */
+              /** @description Name of the recipient, without prefix. */
               to: string | null
               /** @description Subject; null: none. */
               subject: string | null
@@ -8174,7 +8245,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title. */
+              /** @description Title of the post. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -8561,7 +8632,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title. */
+              /** @description Title of the post. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -9519,7 +9590,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title. */
+              /** @description Title of the post. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -9946,7 +10017,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title. */
+              /** @description Title of the post. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -10310,11 +10381,11 @@ export interface operations {
             communities: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string | null
-              /** @description Name. */
+              /** @description Name of the place, without prefix. */
               name: string
               /** @description Name with the prefix of the platform. */
               display_name_prefixed: string | null
-              /** @description Title. */
+              /** @description Title of the place, in its own words. */
               title: string | null
               /** @description Description in its own words. */
               description: string | null
@@ -10332,7 +10403,7 @@ export interface operations {
               over_18: boolean | null
               /** @description True if the platform warns before it is shown; null: unknown. */
               quarantined: boolean | null
-              /** @description Address. */
+              /** @description Address of the place. */
               url: string | null
               /** @description Address of the icon; null: none. */
               icon_url: string | null
@@ -10635,7 +10706,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title. */
+              /** @description Title of the post. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -11054,7 +11125,7 @@ export interface operations {
               author: string
               /** @description Path on the platform. */
               permalink: string
-              /** @description Address. */
+              /** @description Permalink of the comment. */
               url: string
               /**
                * Format: date-time
@@ -11069,7 +11140,7 @@ export interface operations {
                 id: string
                 /** @description t3_ and the id. */
                 name: string
-                /** @description Title. */
+                /** @description Title of the post. */
                 title: string
                 /** @description Name of the author. */
                 author: string
@@ -11187,7 +11258,7 @@ export interface operations {
                 author: string
                 /** @description Path on the platform. */
                 permalink: string
-                /** @description Address. */
+                /** @description Permalink of the comment. */
                 url: string
                 /**
                  * Format: date-time
@@ -11202,7 +11273,7 @@ export interface operations {
                   id: string
                   /** @description t3_ and the id. */
                   name: string
-                  /** @description Title. */
+                  /** @description Title of the post. */
                   title: string
                   /** @description Name of the author. */
                   author: string
@@ -11607,7 +11678,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title. */
+              /** @description Title of the post. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -11695,7 +11766,7 @@ export interface operations {
                  * @enum {string}
                  */
                 kind: 'image' | 'video' | 'gallery' | 'gif'
-                /** @description Address. */
+                /** @description Address of the picture or video. */
                 url: string | null
                 /** @description Width in pixels; null: unknown. */
                 width: number | null
@@ -11993,9 +12064,9 @@ export interface operations {
             users: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string | null
-              /** @description Name. */
+              /** @description Name of the user, without prefix. */
               name: string
-              /** @description Address. */
+              /** @description Address of the profile. */
               url: string
               /** @description Time of creation, ISO 8601, UTC; null: unknown. */
               created: string | null
@@ -12348,7 +12419,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title. */
+              /** @description Title of the post. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -12774,7 +12845,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title. */
+              /** @description Title of the post. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -13200,7 +13271,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title. */
+              /** @description Title of the post. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -14377,7 +14448,7 @@ export interface operations {
               upvotes: number
               /** @description Path on the platform. */
               permalink: string
-              /** @description Address. */
+              /** @description Permalink of the comment. */
               url: string
               /** @description Id of the post. */
               post_id: string
@@ -14702,7 +14773,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title. */
+              /** @description Title of the post. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -15035,13 +15106,13 @@ export interface operations {
             achievements: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string | null
-              /** @description Name. */
+              /** @description Name of the badge. */
               name: string
               /** @description Description in its own words. */
               description: string | null
               /** @description Address of the icon; null: none. */
               icon_url: string | null
-              /** @description Address. */
+              /** @description Address of the badge's page. */
               url: string | null
               /** @description Time at which it was earned; null: unknown. */
               granted: string | null
@@ -15626,7 +15697,7 @@ export interface operations {
               upvotes: number
               /** @description Path on the platform. */
               permalink: string
-              /** @description Address. */
+              /** @description Permalink of the comment. */
               url: string
               /** @description Id of the post. */
               post_id: string
@@ -15914,7 +15985,7 @@ export interface operations {
           'application/json': {
             /** @description Rules of the community. */
             rules: ({
-              /** @description Name. */
+              /** @description Short name of the rule. */
               name: string
               /** @description Description in its own words. */
               description: string
@@ -16437,11 +16508,11 @@ export interface operations {
             subforums: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string | null
-              /** @description Name. */
+              /** @description Name of the place, without prefix. */
               name: string
               /** @description Name with the prefix of the platform. */
               display_name_prefixed: string | null
-              /** @description Title. */
+              /** @description Title of the place, in its own words. */
               title: string | null
               /** @description Description in its own words. */
               description: string | null
@@ -16459,7 +16530,7 @@ export interface operations {
               over_18: boolean | null
               /** @description True if the platform warns before it is shown; null: unknown. */
               quarantined: boolean | null
-              /** @description Address. */
+              /** @description Address of the place. */
               url: string | null
               /** @description Address of the icon; null: none. */
               icon_url: string | null
@@ -16730,11 +16801,11 @@ export interface operations {
             subforums: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string | null
-              /** @description Name. */
+              /** @description Name of the place, without prefix. */
               name: string
               /** @description Name with the prefix of the platform. */
               display_name_prefixed: string | null
-              /** @description Title. */
+              /** @description Title of the place, in its own words. */
               title: string | null
               /** @description Description in its own words. */
               description: string | null
@@ -16752,7 +16823,7 @@ export interface operations {
               over_18: boolean | null
               /** @description True if the platform warns before it is shown; null: unknown. */
               quarantined: boolean | null
-              /** @description Address. */
+              /** @description Address of the place. */
               url: string | null
               /** @description Address of the icon; null: none. */
               icon_url: string | null
@@ -17023,11 +17094,11 @@ export interface operations {
             subforums: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string | null
-              /** @description Name. */
+              /** @description Name of the place, without prefix. */
               name: string
               /** @description Name with the prefix of the platform. */
               display_name_prefixed: string | null
-              /** @description Title. */
+              /** @description Title of the place, in its own words. */
               title: string | null
               /** @description Description in its own words. */
               description: string | null
@@ -17045,7 +17116,7 @@ export interface operations {
               over_18: boolean | null
               /** @description True if the platform warns before it is shown; null: unknown. */
               quarantined: boolean | null
-              /** @description Address. */
+              /** @description Address of the place. */
               url: string | null
               /** @description Address of the icon; null: none. */
               icon_url: string | null
@@ -17358,7 +17429,7 @@ export interface operations {
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title. */
+              /** @description Title of the post. */
               title: string
               /** @description Name of the author. */
               author: string
@@ -17710,7 +17781,7 @@ export interface operations {
             moderators: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string
-              /** @description Name. */
+              /** @description Name of the moderator, without prefix. */
               name: string
               /** @description Permissions of the moderator. */
               mod_permissions: string[]
@@ -19825,7 +19896,7 @@ export interface operations {
               name: string
               /** @description Kind of the source. */
               kind: string
-              /** @description Address. */
+              /** @description Address of the site. */
               url: string
               /** @description Calls that the source supports. */
               capabilities: string[]
@@ -20186,7 +20257,7 @@ export interface operations {
            * @enum {string}
            */
           targets?: 'all' | 'listed' | 'none'
-          /** @description Name. */
+          /** @description Label for lists and messages; null: none. */
           name?: string | null
           /**
            * Format: int64
@@ -20809,7 +20880,7 @@ export interface operations {
             monitors: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string
-              /** @description Name. */
+              /** @description Label of the monitor; null: none. */
               name: string | null
               /** @description Conditions that an item has to meet. */
               filter_spec: {
@@ -21382,7 +21453,7 @@ export interface operations {
            * @enum {string}
            */
           targets?: 'all' | 'listed' | 'none'
-          /** @description Name. */
+          /** @description Label for lists and messages; null: none. */
           name?: string | null
           /**
            * Format: int64
@@ -22465,7 +22536,7 @@ export interface operations {
             /** @description Proof of what was read in the last 24 hours. */
             coverage_24h: {
               /**
-               * @description Current state.
+               * @description Coverage of the 24 hours: complete, degraded by gaps, partial or unknown; reasons say why.
                * @enum {string}
                */
               status: 'complete' | 'degraded' | 'partial' | 'unknown'
@@ -22702,7 +22773,7 @@ export interface operations {
             /** @description State of each stream of the monitor. */
             stream_liveness: {
               /**
-               * @description Current state.
+               * @description Polling now: live, degraded by late feeds, or unknown.
                * @enum {string}
                */
               status: 'live' | 'degraded' | 'unknown'
@@ -23118,7 +23189,7 @@ export interface operations {
           token?: string | null
           /** @description User of kind mqtt. */
           username?: string | null
-          /** @description Name. */
+          /** @description Label for lists and messages; null: none. */
           name?: string | null
           /** @description False while it is paused or disabled. */
           active?: boolean
@@ -23571,7 +23642,7 @@ export interface operations {
             | 'mqtt'
           /** @description Address. */
           url: string
-          /** @description Name. */
+          /** @description Label for lists and messages; null: none. */
           name?: string | null
           /** @description What it receives: match always; item.deleted and item.edited about items that it had received. */
           events?: ('match' | 'item.deleted' | 'item.edited')[]
@@ -24915,7 +24986,7 @@ export interface operations {
               monitors: {
                 /** @description Identifier, unique among objects of this kind. */
                 id: string
-                /** @description Name. */
+                /** @description Label of the monitor; null: none. */
                 name: string | null
                 /** @description True: the monitor exists no longer. */
                 removed: boolean
@@ -25308,7 +25379,7 @@ export interface operations {
             from?: string
             /**
              * Format: date-time
-             * @description Recipient.
+             * @description Name of the recipient, without prefix.
              */
             to?: string
           }
@@ -26237,7 +26308,7 @@ export interface operations {
             monitors: {
               /** @description Identifier, unique among objects of this kind. */
               id: string
-              /** @description Name. */
+              /** @description Label of the monitor; null: none. */
               name: string | null
               /** @description True: the monitor exists no longer. */
               removed: boolean
@@ -26471,7 +26542,7 @@ export interface operations {
                 from?: string
                 /**
                  * Format: date-time
-                 * @description Recipient.
+                 * @description Name of the recipient, without prefix.
                  */
                 to?: string
                 /** @description Text as Markdown; empty: none. */
@@ -26604,7 +26675,7 @@ export interface operations {
         'application/json': {
           /** @description View to change; absent: a new one. */
           id?: string
-          /** @description Name. */
+          /** @description Label for lists and messages; null: none. */
           name?: string
           /** @description Conditions on the items, all of which must be met. */
           filter?: {
@@ -26629,7 +26700,7 @@ export interface operations {
             from?: string
             /**
              * Format: date-time
-             * @description Recipient.
+             * @description Name of the recipient, without prefix.
              */
             to?: string
             /** @description Words that all occur in title or text, in any case. A page examines a bounded number of items. */
@@ -26693,7 +26764,7 @@ export interface operations {
               from?: string
               /**
                * Format: date-time
-               * @description Recipient.
+               * @description Name of the recipient, without prefix.
                */
               to?: string
               /** @description Text as Markdown; empty: none. */
@@ -27676,7 +27747,7 @@ export interface operations {
             from: string
             /**
              * Format: date-time
-             * @description Recipient.
+             * @description Name of the recipient, without prefix.
              */
             to: string
             /** @enum {string} */
@@ -27958,7 +28029,7 @@ export interface operations {
               kind: 'post' | 'comment'
               /** @description Name of the author. */
               author: string | null
-              /** @description Title. */
+              /** @description Title of the post. */
               title: string | null
               /** @description Visible text, at most 2,000 characters. */
               text: string
@@ -28888,7 +28959,7 @@ export interface operations {
               /** @description Id of the target; null: none. */
               webhook_id: string | null
               /**
-               * @description Current state.
+               * @description State of the delivery; pending ones are waiting or tried again.
                * @enum {string}
                */
               status: 'pending' | 'delivered' | 'failed' | 'dead' | 'suppressed'
@@ -28997,7 +29068,7 @@ export interface operations {
                   repeat: number
                   /** @description Name of the monitor; null: it has none. */
                   monitor_name: string | null
-                  /** @description Title. */
+                  /** @description The alarm in one line. */
                   title: string
                   /** @description Explanation for a person. */
                   message: string
@@ -29408,7 +29479,7 @@ export interface operations {
                * @enum {string}
                */
               type: 'bug' | 'idea' | 'missing_capability'
-              /** @description Title. */
+              /** @description Title of the feedback. */
               title: string
               /** @description Text of the feedback. */
               details: string
@@ -29417,7 +29488,7 @@ export interface operations {
               /** @description Data that support the feedback; null: none. */
               evidence: string | null
               /**
-               * @description Current state.
+               * @description State that the operator gave the feedback.
                * @enum {string}
                */
               status: 'new' | 'triaged' | 'shipped' | 'declined'
@@ -29953,6 +30024,606 @@ export interface operations {
            * @example {
            *       "error": "overloaded",
            *       "code": "overloaded"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
+  searchArchive: {
+    parameters: {
+      query?: {
+        /** @description A phrase, or a boolean query as in a filter_spec: ("rate limit" OR throttl*) AND -hiring. */
+        q?: string
+        /** @description A filter_spec of a monitor as JSON text. Without source and kind it covers all of them; a field of the query must not be in it too. */
+        filter_spec?: string
+        /** @description Only items created at this time or later. */
+        from?: string
+        /** @description Only items created before this time. */
+        to?: string
+        /** @description Names of sources, separated by commas; absent: all. */
+        source?: string
+        /** @description Names, separated by commas. */
+        subforum?: string
+        /** @description Names, separated by commas. */
+        author?: string
+        /** @description Kind of items; absent: both. */
+        kind?: 'post' | 'comment' | 'both'
+        /** @description Minimum score when the item was last read. */
+        min_score?: number
+        /** @description The order of the rows. */
+        sort?: 'newest'
+        /** @description The after of the last answer, unchanged; absent: the first page. */
+        after?: string
+        /** @description Maximum number of rows. */
+        limit?: number
+      }
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "items": [
+           *         {
+           *           "id": "1abcde",
+           *           "name": "t3_1abcde",
+           *           "title": "Which grinder would you buy?",
+           *           "author": "example_user",
+           *           "subforum": "coffee",
+           *           "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "upvotes": 42,
+           *           "comments": 1,
+           *           "created": "2026-01-31T11:58:00.000Z",
+           *           "created_utc": 1769860680,
+           *           "text": "Mine broke after ten years. I am looking for one for espresso.",
+           *           "link_url": null,
+           *           "upvote_ratio": 0.97,
+           *           "over_18": false,
+           *           "spoiler": false,
+           *           "contest_mode": false,
+           *           "locked": false,
+           *           "stickied": false,
+           *           "is_self": true,
+           *           "is_video": false,
+           *           "is_crosspost": false,
+           *           "crosspost_origin": null,
+           *           "flair": "Gear",
+           *           "domain": "self.coffee",
+           *           "media_kind": null,
+           *           "thumbnail_url": null,
+           *           "edited": false,
+           *           "author_info": {
+           *             "fullname": "t2_1abcd",
+           *             "flair": null,
+           *             "premium": false
+           *           },
+           *           "kind": "post",
+           *           "enrichment": {
+           *             "relevance": {
+           *               "score": 0.5,
+           *               "matched_terms": [
+           *                 "grinder"
+           *               ],
+           *               "considered_terms": 2,
+           *               "method": "keyword_match_heuristic"
+           *             },
+           *             "sentiment": {
+           *               "polarity": -0.47,
+           *               "label": "negative",
+           *               "positive_terms": [],
+           *               "negative_terms": [
+           *                 "broke after"
+           *               ],
+           *               "method": "lexicon_heuristic"
+           *             },
+           *             "intent": {
+           *               "tag": "recommendation_request",
+           *               "method": "rule_based_heuristic"
+           *             }
+           *           },
+           *           "archived": {
+           *             "first_seen": "2026-01-31T11:58:38.000Z",
+           *             "last_seen": "2026-01-31T11:58:43.000Z",
+           *             "versions": 0,
+           *             "monitor_ids": [
+           *               "mon_0199a000-0000-7000-8000-000000000001"
+           *             ]
+           *           }
+           *         }
+           *       ],
+           *       "after": "7258118400",
+           *       "scanned": 3,
+           *       "scanned_until": null
+           *     }
+           */
+          'application/json': {
+            /** @description Newest first, each as delivered to a webhook. */
+            items: ({
+              /** @description Facts of the archive about the item. */
+              archived: {
+                /**
+                 * Format: date-time
+                 * @description Time at which it was first seen.
+                 */
+                first_seen: string
+                /**
+                 * Format: date-time
+                 * @description Time of its last reading, which score and text are of.
+                 */
+                last_seen: string
+                /**
+                 * Format: int64
+                 * @description Former texts that are kept.
+                 */
+                versions: number
+                /** @description Your monitors that matched it. */
+                monitor_ids: string[]
+              }
+            } & {
+              [key: string]: unknown
+            })[]
+            /** @description Cursor of the next page; null at the end. */
+            after: string | null
+            /**
+             * Format: int64
+             * @description Items that were tested.
+             */
+            scanned: number
+            /** @description Time ran out: everything created after this was tested, and after goes on. Null: the page is full, or the end. */
+            scanned_until: string | null
+          }
+        }
+      }
+      /** @description INVALID_REQUEST */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "q is required",
+           *       "code": "INVALID_REQUEST"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description NOT_FOUND */
+      404: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_FOUND",
+           *       "code": "NOT_FOUND"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description storage_unavailable, overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "storage_unavailable",
+           *       "code": "storage_unavailable"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
+  exportArchive: {
+    parameters: {
+      query?: {
+        /** @description A phrase, or a boolean query as in a filter_spec: ("rate limit" OR throttl*) AND -hiring. */
+        q?: string
+        /** @description A filter_spec of a monitor as JSON text. Without source and kind it covers all of them; a field of the query must not be in it too. */
+        filter_spec?: string
+        /** @description Only items created at this time or later. */
+        from?: string
+        /** @description Only items created before this time. */
+        to?: string
+        /** @description Names of sources, separated by commas; absent: all. */
+        source?: string
+        /** @description Names, separated by commas. */
+        subforum?: string
+        /** @description Names, separated by commas. */
+        author?: string
+        /** @description Kind of items; absent: both. */
+        kind?: 'post' | 'comment' | 'both'
+        /** @description Minimum score when the item was last read. */
+        min_score?: number
+        /** @description NDJSON or CSV (RFC 4180). */
+        format?: 'ndjson' | 'csv'
+      }
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description The items. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          'application/x-ndjson': string
+          'text/csv': string
+        }
+      }
+      /** @description INVALID_REQUEST */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "q is required",
+           *       "code": "INVALID_REQUEST"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description NOT_FOUND */
+      404: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_FOUND",
+           *       "code": "NOT_FOUND"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description storage_unavailable, overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "storage_unavailable",
+           *       "code": "storage_unavailable"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
+  archiveState: {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "keep": "matches",
+           *       "days": 90,
+           *       "max_size_mb": 2048,
+           *       "items": 18240,
+           *       "bytes": 36700160,
+           *       "oldest": "2025-11-02T11:56:00.000Z",
+           *       "newest": "2026-01-31T11:56:00.000Z",
+           *       "queued": 0
+           *     }
+           */
+          'application/json': {
+            /**
+             * @description Items that are kept: matches, all of watched feeds, or no new ones.
+             * @enum {string}
+             */
+            keep: 'matches' | 'feeds' | 'nothing'
+            /**
+             * Format: int64
+             * @description Days after its creation for which an item is kept.
+             */
+            days: number
+            /**
+             * Format: int64
+             * @description Size in MiB above which the oldest items leave.
+             */
+            max_size_mb: number
+            /**
+             * Format: int64
+             * @description Number of archived items.
+             */
+            items: number
+            /**
+             * Format: int64
+             * @description Their size with the index.
+             */
+            bytes: number
+            /** @description Creation of the oldest item. */
+            oldest: string | null
+            /** @description Creation of the newest item. */
+            newest: string | null
+            /**
+             * Format: int64
+             * @description Items that are not searchable yet.
+             */
+            queued: number
+          }
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description storage_unavailable, overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "storage_unavailable",
+           *       "code": "storage_unavailable"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -30861,7 +31532,7 @@ export interface operations {
               /** @description Id of the target; null: none. */
               webhook_id: string | null
               /**
-               * @description Current state.
+               * @description State of the delivery; pending ones are waiting or tried again.
                * @enum {string}
                */
               status: 'pending' | 'delivered' | 'failed' | 'dead' | 'suppressed'
