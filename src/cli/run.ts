@@ -51,6 +51,7 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
     'certificate rotate-key',
     async () => (await import('./admin/certificate.ts')).certificateRotateKey,
   ],
+  ['archive export', async () => (await import('./admin/archive.ts')).archiveExport],
   ['purge', async () => (await import('./admin/purge.ts')).purgeContent],
   ['backup', async () => (await import('./admin/backup.ts')).backup],
   ['restore', async () => (await import('./admin/backup.ts')).restore],

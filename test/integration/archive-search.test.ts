@@ -1,13 +1,16 @@
 // Goal: search, export and state of the archive through the API: the grammar of monitors, cursors, errors that name their
 // field, customers apart.
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+import { run } from '../../src/cli/run.ts'
 import type { Item } from '../../src/core/forum/items.ts'
 import { openArchive } from '../../src/store/archive/file.ts'
 import { archive } from '../support/archive.ts'
 import { commentOf, postOf } from '../support/items.ts'
 import { startTestDaemon } from '../support/test-daemon.ts'
+import { surroundings } from '../unit/cli/environment.ts'
 
 const DAY_S = 86_400
 const FIRST_S = 1_767_225_600
@@ -177,6 +180,48 @@ test('a CSV export quotes texts, and no cell of a stranger is a formula', async 
   )
   expect(text).toContain('A kettle,"no grinder ""here"", only\n=SUM(1)",')
   expect(lines).toHaveLength(5)
+})
+
+/** The command in this process, with a configuration of the daemon's folder. */
+async function command(...args: string[]) {
+  const config = join(house.dir, 'forumd.toml')
+  writeFileSync(
+    config,
+    `[storage]\ndir = "${house.dir}"\n[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n`,
+  )
+  const { around, said } = surroundings()
+  return { code: await run(['archive', 'export', ...args, '--config', config], around), ...said }
+}
+
+test('the command exports the items of all customers, also into a file', async () => {
+  const file = join(house.dir, 'items.csv')
+  const out = await command('--q', 'grinder')
+  const of_file = await command('--format', 'csv', '--from', '2026-01-05', '--output', file)
+  const names = out.out
+    .trimEnd()
+    .split('\n')
+    .map((it) => JSON.parse(it).name)
+
+  expect(names).toEqual(['t3_x900', 't1_x4', 't3_x3', 't3_x2', 't3_x1'])
+  expect(of_file).toMatchObject({ code: 0, out: `3 items are written to ${file}.\n` })
+  expect(
+    readFileSync(file, 'utf8')
+      .split('\r\n')
+      .map((it) => it.slice(0, 5)),
+  ).toEqual(['id,so', 't3_x9', 't3_x5', 't1_x4', ''])
+})
+
+test.each([
+  [['--format', 'xml'], '--format is "xml"'],
+  [['--from', 'soon'], '--from is "soon"'],
+  [['--filter', '['], '--filter must be a JSON object'],
+  [['--filter', '{"nothing":1}'], '--filter.nothing'],
+  [['--output', '/nowhere/at/all.csv'], '/nowhere/at/all.csv cannot be written'],
+])('the command refuses %j', async (args, sentence) => {
+  const { code, err } = await command(...args)
+
+  expect(code).toBe(2)
+  expect(err).toContain(sentence)
 })
 
 test('the state says what is kept and how much there is', async () => {

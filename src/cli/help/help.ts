@@ -27,6 +27,7 @@ const SECTIONS: readonly (readonly [string, readonly string[]])[] = [
       'feedback',
       'approve',
       'certificate',
+      'archive',
       'purge',
       'backup',
       'restore',
