@@ -42,6 +42,8 @@ export function createWorld(seed: number) {
   }
 
   return {
+    /** A word: the lower `from` and `to`, the more frequent. */
+    word,
     /** A post of about forty words; every fourth has a link and bold text. */
     post(at: number): Item {
       const body = textOf(whole(0, 60))
