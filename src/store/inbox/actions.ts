@@ -9,7 +9,7 @@ import { type Db, transact } from '../db/connection.ts'
 import { findInboxStates, type InboxStateRow, listChangeable } from './list.ts'
 
 /** Most items that one change of a filter alters, which takes milliseconds. */
-export const CHANGED_MAX = 5000
+export const CHANGED_MAX = 3000
 /** Rows that it examines. */
 const EXAMINED_MAX = 30_000
 /** Time for which a change can be undone, ms. */
