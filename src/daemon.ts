@@ -132,6 +132,7 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
     close,
     endStreams,
     draftsIdle,
+    judging,
     noteReload,
     log,
   } = assemble({
@@ -159,6 +160,7 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
     await draftsIdle()
     await Promise.all([monitoring.idle(), sender.idle(), pool.idle(), storage.idle()])
     await archive.stop()
+    await judging.idle()
   })
 
   const { host, port } = config.server
@@ -185,6 +187,7 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
     pool: pool.turn,
     monitor: progress.watch('monitor', monitoring.checkDue),
     sender: progress.watch('sender', sender.turn),
+    relevance: judging.turn,
     operator: notifyOperator,
     upkeep,
     storage: storage.turn,

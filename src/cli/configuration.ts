@@ -2,8 +2,9 @@ import { closeSync, existsSync, fstatSync, openSync, readFileSync, statSync } fr
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
 
 import { withSources } from '../config/added-sources.ts'
-import { parseConfig, warningsOf } from '../config/load.ts'
+import { parseConfig } from '../config/load.ts'
 import { type Config, hasMain } from '../config/schema.ts'
+import { warningsOf } from '../config/warnings.ts'
 import { errorCode } from '../core/base/errors.ts'
 import type { Ring } from '../core/base/secrets.ts'
 import { type PathWalk, walkPath, writersOf } from '../runtime/path-control.ts'

@@ -95,6 +95,7 @@ const SECRETS = new Set([
   'metrics.token',
   'source.api_key',
   'standby.lease',
+  'relevance.key',
 ])
 
 /** Converts validation issues to messages for the operator, one for each path. */
@@ -359,6 +360,16 @@ export function contradictionsOf(value: Readonly<Record<string, unknown>>): Refu
       found: 'missing',
       allowed: 'the sender address is needed when smtp.url is set',
     })
+  for (const [key, other] of [
+    ['model', 'base_url'],
+    ['base_url', 'model'],
+  ] as const)
+    if (isSet('relevance', other) && !isSet('relevance', key))
+      refused.push({
+        path: ['relevance', key],
+        found: 'missing',
+        allowed: `needed when relevance.${other} is set`,
+      })
   if (isSet('operator', 'secret') && !isSet('operator', 'webhook'))
     refused.push({
       path: ['operator', 'webhook'],
@@ -411,23 +422,3 @@ function leaseRefused(
 /** Longest time from a write to a socket until its request is over, seconds. */
 export const longestActS = (delivery_s: number, platform_s: number): number =>
   Math.max(delivery_s, platform_s) + LATE_S
-
-/** Warnings about valid but probably unintended settings, logged at start. */
-export function warningsOf({ guard, delivery, platform, plans, smtp }: Config): string[] {
-  const warnings: string[] = []
-  const delays = delivery.retry_delays_s.length
-  if (delays !== 6)
-    warnings.push(
-      `delivery.retry_delays_s has ${delays} entries; the documented retry schedule has six attempts`,
-    )
-  if (guard.allow_http && guard.allow_targets.length === 0)
-    warnings.push('guard.allow_http has no effect while guard.allow_targets is empty')
-  if (platform.read_deadline_s < platform.timeout_s)
-    warnings.push('platform.read_deadline_s is shorter than platform.timeout_s of a single request')
-  if (smtp.url === '' && smtp.from !== '')
-    warnings.push('smtp.from has no effect while smtp.url is empty')
-  for (const [name, { slots, sitewide_slots }] of Object.entries(plans))
-    if (sitewide_slots > slots)
-      warnings.push(`plans.${name}.sitewide_slots is above slots, which bounds it`)
-  return warnings
-}

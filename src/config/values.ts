@@ -162,6 +162,14 @@ export const mailAddress = () =>
     '',
   )
 
+/** The name of a model at its service, or "" for none. */
+export const modelName = () =>
+  text(
+    'visible ASCII without blanks, at most 200 characters, or "" for none',
+    (value) => /^[\x21-\x7e]{0,200}$/.test(value),
+    '',
+  )
+
 /** Parts that an address of each scheme must have. */
 const LEASES: Readonly<Record<string, (url: URL) => boolean>> = {
   'postgres:': (url) => url.hostname !== '' && url.pathname.length > 1,

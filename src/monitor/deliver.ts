@@ -41,7 +41,8 @@ import {
   insertMatchBody,
   reserveDelivery,
 } from '../store/monitoring/matches.ts'
-import { recordMatchAt } from '../store/monitoring/monitors.ts'
+import { recordMatchAt, type Watcher } from '../store/monitoring/monitors.ts'
+import { insertWaiting } from '../store/relevance/waiting.ts'
 import type { Filters, Hit } from './match.ts'
 
 export type InsertDeps = {
@@ -163,14 +164,17 @@ function insertTargetDelivery(
   return is_new
 }
 
-export type DeliverDeps = InsertDeps & {
+export type RouteDeps = InsertDeps & { plan_of: (name: string) => Plan }
+
+export type DeliverDeps = RouteDeps & {
   filters: Filters
-  plan_of: (name: string) => Plan
   freshness_ms: number
+  /** Called when a match is kept until there is a verdict on it. */
+  on_waiting?: () => void
 }
 
 /** A match with its row, ready to be sent. */
-type Ready = { hit: Hit; name: string; created_at: number; row: object; bytes: number }
+export type Ready = { name: string; created_at: number; row: object }
 
 /**
  * Processes hits inside the transaction that found them. A hit below its threshold becomes a candidate. Otherwise it
@@ -229,6 +233,69 @@ const staleness = ({ item, first_seen_at }: Hit, freshness_ms: number): Suppress
 /** Sends the matches of one monitor. Returns the number of deliveries to be sent. */
 function send(deps: DeliverDeps, first: Hit, found: readonly Hit[]): number {
   const { watcher, spec, now } = first
+  const passed: Ready[] = []
+  let pending = 0
+  for (const hit of found) {
+    const { item } = hit
+    const { row, enrichment } = rowOf(deps.words, spec, item)
+    const withheld = staleness(hit, deps.freshness_ms) ?? irrelevance(spec, enrichment)
+    const ready = { name: itemKey(item), created_at: item.created_utc * 1000, row }
+    if (withheld !== null)
+      pending += withholdMatch(deps, watcher, ready, { suppressed: withheld, now })
+    else if (watcher.relevance === null) passed.push(ready)
+    else awaitVerdict(deps, watcher.id, ready, now)
+  }
+  return pending + routeMatches(deps, watcher, passed, { group: groupOf(spec), now })
+}
+
+/** Writes a match that is not sent. Returns the number of deliveries to be sent: none. */
+export function withholdMatch(
+  deps: RouteDeps,
+  watcher: Watcher,
+  match: Ready,
+  { suppressed, now }: { suppressed: Suppressed; now: number },
+): number {
+  const targets = listTargets(deps.db, watcher.customer_id, watcher.webhook_ids, watcher.id)
+  return insertDeliveries(deps, toBatch(deps, watcher, [match], { suppressed, now }), targets)
+}
+
+/** Keeps a match until there is a verdict of the operator's model. */
+function awaitVerdict(
+  { db, on_waiting }: DeliverDeps,
+  monitor_id: string,
+  { name: item_id, created_at, row }: Ready,
+  now: number,
+): void {
+  insertWaiting(db, { monitor_id, item_id, created_at, body: JSON.stringify(row) }, now)
+  on_waiting?.()
+}
+
+const toBatch = (
+  { plan_of }: RouteDeps,
+  watcher: Watcher,
+  matches: readonly Ready[],
+  { suppressed, now }: { suppressed: Suppressed | null; now: number },
+): DeliveryBatch => ({
+  monitor_id: watcher.id,
+  customer_id: watcher.customer_id,
+  names: matches.map(({ name }) => name),
+  rows: matches.map(({ row }) => row),
+  suppressed,
+  ceiling: plan_of(watcher.plan).daily_deliveries,
+  now,
+})
+
+/**
+ * Sends matches of one monitor, each alone, in a bundle or in the digest of its target. Runs inside a transaction.
+ * Returns the number of deliveries to be sent.
+ */
+export function routeMatches(
+  deps: RouteDeps,
+  watcher: Watcher,
+  matches: readonly Ready[],
+  { group, now }: { group: { window_s: number } | null; now: number },
+): number {
+  if (matches.length === 0) return 0
   const targets = listTargets(deps.db, watcher.customer_id, watcher.webhook_ids, watcher.id)
   const attention = readAttention(watcher.attention)
   const digest_times = new Map<string, number>()
@@ -237,46 +304,27 @@ function send(deps: DeliverDeps, first: Hit, found: readonly Hit[]): number {
     if (at !== null) digest_times.set(id, at)
   }
   const at_once = targets.filter(({ id }) => !digest_times.has(id))
-  const group = groupOf(spec)
-  const toBatch = (ready: readonly Ready[], suppressed: Suppressed | null): DeliveryBatch => ({
-    monitor_id: watcher.id,
-    customer_id: watcher.customer_id,
-    names: ready.map(({ name }) => name),
-    rows: ready.map(({ row }) => row),
-    suppressed,
-    ceiling: deps.plan_of(watcher.plan).daily_deliveries,
-    now,
-  })
-  let pending = 0
-  const bundled_items: Ready[] = []
-  const digested_items: Ready[] = []
-  for (const hit of found) {
-    const { item } = hit
-    const { row, enrichment } = rowOf(deps.words, spec, item)
-    const withheld = staleness(hit, deps.freshness_ms) ?? irrelevance(spec, enrichment)
-    const created_at = item.created_utc * 1000
-    const ready = { hit, name: itemKey(item), created_at, row, bytes: 0 }
-    if (withheld !== null) {
-      pending += insertDeliveries(deps, toBatch([ready], withheld), targets)
-      continue
-    }
-    digested_items.push(ready)
-    if (group === null) pending += insertDeliveries(deps, toBatch([ready], null), at_once)
-    else bundled_items.push({ ...ready, bytes: Buffer.byteLength(JSON.stringify(row)) })
-  }
+  const deliverNow = (some: readonly Ready[]) =>
+    insertDeliveries(deps, toBatch(deps, watcher, some, { suppressed: null, now }), at_once)
+  const sum = (bundles: readonly Ready[][]) =>
+    bundles.reduce((total, bundle) => total + deliverNow(bundle), 0)
   for (const [id, close_at] of digest_times)
-    collect(deps, digested_items, [id], { close_at, digest: true })
-  if (group === null) return pending
-  const close_at = now + group.window_s * 1000
-  if (group.window_s === 0)
-    for (const bundle of cutBundles(bundled_items))
-      pending += insertDeliveries(deps, toBatch(bundle, null), at_once)
-  else
-    collect(deps, bundled_items, [null, ...at_once.map(({ id }) => id)], {
-      close_at,
-      digest: false,
-    })
-  return pending
+    collect(deps, watcher, matches, { webhook_ids: [id], now, close_at, digest: true })
+  if (group === null) return sum(matches.map((it) => [it]))
+  if (group.window_s === 0) {
+    const sized = matches.map((it) => ({
+      ...it,
+      bytes: Buffer.byteLength(JSON.stringify(it.row)),
+    }))
+    return sum(cutBundles(sized))
+  }
+  collect(deps, watcher, matches, {
+    webhook_ids: [null, ...at_once.map(({ id }) => id)],
+    now,
+    close_at: now + group.window_s * 1000,
+    digest: false,
+  })
+  return 0
 }
 
 /** The suppression of a match below its monitor's min_relevance, which is listed but not sent; null: it is sent. */
@@ -288,20 +336,25 @@ function irrelevance(spec: Hit['spec'], { relevance }: Enrichment): Suppressed |
 
 /** Adds matches to the bundles of each current target and of the pull API. */
 function collect(
-  { db }: DeliverDeps,
+  { db }: RouteDeps,
+  { id: monitor_id, customer_id }: Watcher,
   matches: readonly Ready[],
-  webhook_ids: readonly (string | null)[],
-  until: { close_at: number; digest: boolean },
+  {
+    webhook_ids,
+    ...until
+  }: {
+    webhook_ids: readonly (string | null)[]
+    now: number
+    close_at: number
+    digest: boolean
+  },
 ): void {
-  for (const { hit, name, created_at, row } of matches) {
-    const { id: monitor_id, customer_id } = hit.watcher
+  for (const { name, created_at, row } of matches) {
     const item = { item_id: name, created_at, body: JSON.stringify(row) }
     for (const webhook_id of webhook_ids)
-      putIntoBundle(db, { customer_id, monitor_id, webhook_id }, item, { now: hit.now, ...until })
+      putIntoBundle(db, { customer_id, monitor_id, webhook_id }, item, until)
   }
 }
-
-export type BundleDeps = InsertDeps & { plan_of: (name: string) => Plan }
 
 const AT_ONCE = 100
 
@@ -309,7 +362,7 @@ const AT_ONCE = 100
  * Delivers the bundles that are due, each in a transaction of its own. Their items were written in the transaction
  * that matched them, so a waiting bundle is as safe as a delivery. Returns the number of deliveries to be sent.
  */
-export function closeBundles(deps: BundleDeps, now: number): number {
+export function closeBundles(deps: RouteDeps, now: number): number {
   let pending = 0
   for (const bundle of listClosed(deps.db, now, AT_ONCE))
     pending += transact(deps.db, () => closeOne(deps, bundle, now)) ? 1 : 0
@@ -329,7 +382,7 @@ function digestInfo({
   return { monitor_name, from: iso(from), to: iso(close_at), time_zone: period?.time_zone ?? 'UTC' }
 }
 
-function closeOne(deps: BundleDeps, bundle: Bundle, now: number): boolean {
+function closeOne(deps: RouteDeps, bundle: Bundle, now: number): boolean {
   const { db } = deps
   const { id, customer_id, monitor_id, webhook_id, plan } = bundle
   const items = listBundled(db, id)

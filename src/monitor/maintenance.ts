@@ -1,6 +1,7 @@
 import { type Attention, hasAlarms, heldUntil, readAttention } from '../core/delivery/attention.ts'
 import { alarmBody, type AlarmContent, deliveryId } from '../core/delivery/envelope.ts'
 import { IDEMPOTENCY_MS } from '../core/limits/idempotency.ts'
+import { utcDay } from '../core/limits/plan.ts'
 import { type Clock, createJumpWatch, type Log } from '../runtime/runtime.ts'
 import { type DayContext, HISTORY_DAYS, keepDays } from '../store/certificate/days.ts'
 import { pruneHistory } from '../store/certificate/history.ts'
@@ -37,6 +38,8 @@ import {
 import { pruneEvents, pruneHours } from '../store/monitoring/checks.ts'
 import { updateFeedPace } from '../store/monitoring/feeds.ts'
 import { findMonitor, type Monitor } from '../store/monitoring/monitors.ts'
+import { pruneJudgements } from '../store/relevance/judgements.ts'
+import { pruneModelDays } from '../store/relevance/spending.ts'
 
 const SETTLE_MS = 60_000
 const PRUNE_MS = 3_600_000
@@ -51,6 +54,8 @@ const BODIES_PER_ITERATION = 10_000
 const DAY_MS = 86_400_000
 /** Days of the inbox's history where content is kept without an end. */
 const INBOX_HISTORY_DAYS = 400
+/** Days for which the use of the operator's model is kept. */
+const MODEL_DAYS = 400
 /** Time after which the platform's responses have shown whether a clock that is new or was just set is right. */
 const UNSURE_MS = 10 * 60_000
 
@@ -120,6 +125,13 @@ export function createUpkeep({
         ),
         signal,
       )
+    if (retention_days > 0)
+      await runCooperatively(
+        inParts((limit) =>
+          pruneJudgements(db, { before_at: now - retention_days * DAY_MS, limit }),
+        ),
+        signal,
+      )
     if (Math.abs(now - pruned_at) < PRUNE_MS) return
     const before_at = now - RETENTION_DAYS * DAY_MS
     // Before anything is deleted: certificates reach further back than the rows.
@@ -131,6 +143,7 @@ export function createUpkeep({
       pruneHours(db, now)
       pruneEvents(db, before_at)
       pruneTombstones(db, now)
+      pruneModelDays(db, utcDay(now) - MODEL_DAYS)
       pruneNamedWrites(db, now - IDEMPOTENCY_MS)
       pruneActions(db, now - ACTIONS_KEEP_MS)
       pruneInboxActions(db, {

@@ -15,6 +15,7 @@ export const LOOPS = [
   'pool',
   'monitor',
   'sender',
+  'relevance',
   'operator',
   'upkeep',
   'storage',

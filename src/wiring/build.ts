@@ -43,6 +43,7 @@ import { createDelivery, receiversOf } from './delivery.ts'
 import { createLoops } from './loops.ts'
 import { connectGauges, createObservers, onPlatformRequest } from './observers.ts'
 import { createPlatform, createWriteActions, hostsOf, longestAtPlatform } from './platform.ts'
+import { createRelevance } from './relevance.ts'
 import { createRoutes } from './routes.ts'
 import { endingSoon, sourceEnds } from './source-ends.ts'
 import { connectSources, hostPaceStore, streamsOf } from './sources.ts'
@@ -66,7 +67,7 @@ type AssemblyInput = {
   /** Aborts when the daemon stops. */
   signal: AbortSignal
   /** Wakes a loop. */
-  wake: (loop: 'sender' | 'monitor' | 'pool' | 'operator' | 'archive') => void
+  wake: (loop: 'sender' | 'monitor' | 'pool' | 'operator' | 'archive' | 'relevance') => void
   /** Registers work of a loop that should end within `limit_ms`, so that an overrun is visible. */
   expect: <T>(loop: 'sender' | 'monitor', limit_ms: number, work: Promise<T>) => Promise<T>
   /** The URL on which the daemon listens; empty before that. */
@@ -277,8 +278,23 @@ export function assemble({
     recheck_share: config.retention.recheck_share,
     on_erased: noteErased,
     on_pending: nudgeSender,
+    on_waiting: () => wake('relevance'),
     on_written: (status, kind) => metrics.count('deliveries_written_total', { status, kind }),
   })
+
+  const judging = createRelevance(
+    { config, runtime, words, guard, metrics },
+    {
+      db,
+      instance_id,
+      watch,
+      plan_of,
+      log,
+      signal,
+      on_pending: nudgeSender,
+      wake: () => wake('relevance'),
+    },
+  )
 
   connectGauges(shared, {
     metrics,
@@ -328,6 +344,8 @@ export function assemble({
       failing_loops: failing,
       nudgeMonitors: monitoring.nudge,
       nudgeSender,
+      nudgeRelevance: () => wake('relevance'),
+      model: judging.report,
       ended: readers.signal,
     },
   )
@@ -411,6 +429,7 @@ export function assemble({
     pool,
     storage,
     archive,
+    judging,
     ...turns,
     close,
     endStreams,

@@ -48,6 +48,7 @@ import type { Links } from '../core/forum/links.ts'
 import type { ByteBudget } from '../core/limits/byte-budget.ts'
 import type { Plan } from '../core/limits/plan.ts'
 import type { ItemClock } from '../core/polling/item-clock.ts'
+import type { ModelReport } from '../core/relevance/judgement.ts'
 import type { LoginSuccess, SignInRequest } from '../gateway/login.ts'
 import type { Reads } from '../gateway/reads.ts'
 import { createPreviewSource } from '../gateway/sampling.ts'
@@ -195,6 +196,8 @@ type Parts = Pick<WebhookDeps, 'sealSecret' | 'openSecret' | 'sealCredentials' |
     /** True when a mail server is named. */
     mails: boolean
     nudgeMonitors: () => void
+    nudgeRelevance: () => void
+    model: () => ModelReport | null
     nudgeSender: () => void
     /** Aborts when event streams have to end. */
     ended: AbortSignal
@@ -297,10 +300,12 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       watch: lookup,
       streams: parts.streams,
       plan_of: parts.plan_of,
+      model: parts.model,
       nudge() {
         parts.nudgeMonitors()
-        // Changed quiet hours may release deliveries.
+        // Changed quiet hours may release deliveries, and changed relevance rules matches.
         parts.nudgeSender()
+        parts.nudgeRelevance()
       },
       feed_url: (id) => atomFeedUrl({ db, links }, id),
     }),
@@ -363,6 +368,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       allow_anonymous: config.pool.allow_anonymous && hasMain(config),
       storage: parts.storage,
       reads: reads_health.state,
+      model: parts.model,
       failing_loops: parts.failing_loops,
       read_price_micros: config.billing.enabled ? config.billing.price_micros.read : null,
       sources: () => operatedSources(config, parts.platform, parts.sources),

@@ -54,6 +54,7 @@ export function startMonitors({ plan = PLAN, community = 'subforum', platform = 
         watch: fixture.feed.watch,
         streams: new Map(),
         plan_of: () => plan,
+        model: () => null,
         feed_url: (id) => `https://api.forum.example/feed/${id}`,
         nudge: () => void (nudges += 1),
       }),

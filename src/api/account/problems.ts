@@ -41,6 +41,9 @@ const PROBLEM_KINDS = [
   'loop_failing',
   'feedback_new',
   'checks_late',
+  'model_unavailable',
+  'model_limit',
+  'verdicts_late',
 ] as const
 
 /** One thing that does not work or waits for a person. */

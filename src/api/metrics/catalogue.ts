@@ -96,6 +96,24 @@ export const METRICS = {
     'Time from storing a delivery with its match to its acceptance.',
     RETRY_BUCKETS_S,
   ),
+  relevance_calls_total: counter(
+    "Calls of the operator's model, by outcome: judged, or the fault.",
+    'outcome',
+  ),
+  relevance_results_total: counter(
+    'Matches that waited for a verdict, by result: relevant, irrelevant, unjudged (delivered without one), or abandoned.',
+    'outcome',
+  ),
+  relevance_waiting: gauge('Matches that wait for a verdict.'),
+  relevance_oldest_waiting_seconds: gauge('Age of the oldest of them; 0 without one.'),
+  relevance_model_up: gauge(
+    "0 while the operator's model cannot be used; absent while none is configured.",
+  ),
+  relevance_day_used: gauge(
+    'Calls, tokens and micro-dollars of the UTC day, reserved ones included; absent while no model is configured.',
+    'what',
+  ),
+  relevance_day_limit: gauge('Limits of the UTC day; 0: none.', 'what'),
   deliveries_written_total: counter(
     'Deliveries by their status when stored: pending, suppressed, or failed because of a paused target.',
     'status',

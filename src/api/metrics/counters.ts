@@ -4,6 +4,7 @@ import { HELD_FOR } from '../../core/limits/byte-budget.ts'
 import type { Clock, Lateness, Log } from '../../runtime/runtime.ts'
 import { type Db, onCommit } from '../../store/db/connection.ts'
 import { onEnded } from '../../store/delivery/pending.ts'
+import { JUDGEMENT_OUTCOMES } from '../../store/relevance/judgements.ts'
 import type { MoneyEvent } from '../billing.ts'
 import type { Metrics } from './registry.ts'
 
@@ -18,6 +19,8 @@ export function startSeries(metrics: Metrics): void {
     for (const status of ['pending', 'suppressed', 'failed'])
       metrics.count('deliveries_written_total', { status, kind }, 0)
   }
+  for (const outcome of [...JUDGEMENT_OUTCOMES, 'abandoned'])
+    metrics.count('relevance_results_total', { outcome }, 0)
   for (const outcome of ['reached', 'cut']) metrics.count('checks_total', { outcome }, 0)
   for (const reason of ['missing', 'invalid', 'rate_limited'])
     metrics.count('auth_failures_total', { reason }, 0)

@@ -13,6 +13,8 @@ import {
   type Slots,
 } from '../../core/limits/plan.ts'
 import { feedKey } from '../../core/polling/feed.ts'
+import type { ModelReport } from '../../core/relevance/judgement.ts'
+import { encodeRelevance, type RelevanceRules } from '../../core/relevance/rules.ts'
 import type { StreamSources } from '../../gateway/streams.ts'
 import type { Watch } from '../../gateway/watch.ts'
 import type { PatternJudge } from '../../patterns/judge.ts'
@@ -98,6 +100,18 @@ function checkWebhooks(
     })
 }
 
+/**
+ * Checks that there is a model for relevance rules.
+ * @throws {ApiError} INVALID_REQUEST
+ */
+function checkModel({ relevance }: Given, model: MonitorDeps['model']): void {
+  if ((relevance ?? null) !== null && model() === null)
+    throw invalid(
+      'relevance',
+      'relevance must be null or left out: the operator of this service has configured no model',
+    )
+}
+
 const CONCURRENT_LOOKUPS = 4
 
 /**
@@ -180,6 +194,8 @@ export type MonitorDeps = {
   /** Further sources that can be monitored, by name. */
   streams: StreamSources
   plan_of: (name: string) => Plan
+  /** State of the operator's model; null: none is configured. */
+  model: () => ModelReport | null
   /** Current address of a monitor's feed. */
   feed_url: (monitor_id: string) => string
   /** Called after a change is committed. */
@@ -193,6 +209,7 @@ type Given = {
   name?: string | null | undefined
   cadence_s?: number | undefined
   attention?: Attention | null | undefined
+  relevance?: RelevanceRules | null | undefined
 }
 
 /**
@@ -201,7 +218,7 @@ type Given = {
  */
 export async function addMonitor(
   { words, clock, random }: RouteContext,
-  { db, watch, streams, patterns, plan_of, nudge, feed_url }: MonitorDeps,
+  { db, watch, streams, patterns, plan_of, model, nudge, feed_url }: MonitorDeps,
   customer: Customer,
   given: Given & { baseline_item_id?: string | undefined },
 ) {
@@ -224,6 +241,7 @@ export async function addMonitor(
   checkRoom()
   let warnings = false
   await checkAll(
+    () => checkModel(given, model),
     () => checkSources(spec, streams, words),
     checkTargets,
     checkRuled,
@@ -254,6 +272,7 @@ export async function addMonitor(
       updated_at: requested_at,
       last_match_at: null,
       attention: encodeAttention(given.attention ?? null),
+      relevance: encodeRelevance(given.relevance ?? null),
     }
     startMonitor(db, monitor, places)
   })
@@ -267,7 +286,7 @@ export async function addMonitor(
  */
 export async function editMonitor(
   { words, clock }: RouteContext,
-  { db, watch, streams, patterns, plan_of, nudge, feed_url }: MonitorDeps,
+  { db, watch, streams, patterns, plan_of, model, nudge, feed_url }: MonitorDeps,
   customer: Customer,
   id: string,
   given: Given & { active?: boolean | undefined },
@@ -287,6 +306,7 @@ export async function editMonitor(
   const checkRuled = () => checkOwned(db, customer.id, targetIds(given), 'attention.targets')
   let warnings = false
   await checkAll(
+    () => checkModel(given, model),
     () => spec !== null && checkSources(spec, streams, words),
     () => checkTargets(existing_monitor),
     checkRuled,
@@ -319,6 +339,8 @@ export async function editMonitor(
       updated_at: now,
       attention:
         given.attention === undefined ? before.attention : encodeAttention(given.attention),
+      relevance:
+        given.relevance === undefined ? before.relevance : encodeRelevance(given.relevance),
     }
     changeMonitor(db, monitor, { places, restart: resumed, begins_at, now })
   })

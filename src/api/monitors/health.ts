@@ -36,14 +36,16 @@ import {
   type Monitor,
   type MonitorFeed,
 } from '../../store/monitoring/monitors.ts'
+import { measureWaiting } from '../../store/relevance/waiting.ts'
 import type { RouteContext } from '../context.ts'
 import { toAlarm } from './alarms.ts'
 import { type MonitorDeps, requireMonitor } from './edit.ts'
+import { relevanceHealth } from './relevance.ts'
 
 /** Health of a monitor: its last 24 hours, and the coverage of its feeds. */
 export function monitorHealth(
   { clock, log }: RouteContext,
-  { db, watch, streams: sources, plan_of }: MonitorDeps,
+  { db, watch, streams: sources, plan_of, model }: MonitorDeps,
   customer: Customer,
   id: string,
 ) {
@@ -75,8 +77,14 @@ export function monitorHealth(
     cadence: judgeCadence(streams, { active, cadence_s, requested_cadence_s, now }),
     alarms: listOpenAlarms(db, id).map(toAlarm),
     clock_skew_s: Math.round(watch.clock_offset_ms() / 1000),
+    ...(hasRelevance(db, monitor) && {
+      relevance: relevanceHealth(db, { monitor_id: id, now, model: model() }),
+    }),
   }
 }
+
+const hasRelevance = (db: Db, { id, relevance }: Monitor): boolean =>
+  relevance !== null || measureWaiting(db, id).waiting > 0
 
 /** Coverage of a monitor in the last 24 hours, and the state of its feeds. */
 export function coverageOf(

@@ -3,6 +3,7 @@ import * as z from 'zod'
 
 import { once } from '../../core/base/lazy.ts'
 import { attentionSchema } from '../../core/delivery/attention.ts'
+import { relevanceSchema } from '../../core/relevance/rules.ts'
 import { acknowledgeAlarms } from '../../store/monitoring/alarms.ts'
 import { listMonitors, removeMonitorOf } from '../../store/monitoring/monitors.ts'
 import type { RouteContext } from '../context.ts'
@@ -56,6 +57,10 @@ const fields = once(() => {
     attention: attentionSchema().nullable().optional().meta({
       description:
         'Quiet hours, digests and alarms. Replaces all rules at once; null removes them.',
+    }),
+    relevance: relevanceSchema().nullable().optional().meta({
+      description:
+        "Matches are judged by the operator's model before they are delivered. Replaces all rules at once; null removes them.",
     }),
   }
 })

@@ -8,9 +8,9 @@ import { decodeFilterSpec, renderFilterSpec } from '../../core/filter/parse.ts'
 import { type Naming, toWire } from '../../core/forum/naming.ts'
 import type { Plan } from '../../core/limits/plan.ts'
 import { FEED_KINDS, type FeedKind } from '../../core/polling/feed.ts'
+import { readRelevance, relevanceSchema } from '../../core/relevance/rules.ts'
 import type { Customer } from '../../store/customers/customers.ts'
 import type { Db } from '../../store/db/connection.ts'
-import { DELIVERY_STATUSES } from '../../store/delivery/deliveries.ts'
 import {
   countSlots,
   listMonitorFeeds,
@@ -18,18 +18,7 @@ import {
   MONITOR_PAUSE_REASONS,
 } from '../../store/monitoring/monitors.ts'
 import { alarmsShape } from './alarms.ts'
-
-/** Outcomes of an item at a monitor, and their meaning. */
-export const OUTCOMES = {
-  matched: 'it matched; see its deliveries',
-  collecting: 'it matched, and is collected in a bundle until collected_until',
-  waiting: 'it matches except for a threshold, and is rechecked until waiting_until',
-  does_not_match: 'a condition of the filter is not met',
-  matches_now: 'it matches now; when first observed it did not, or the filter was different',
-  before_start: 'it was created before the monitor started, was resumed or added this place',
-  not_seen: 'no feed of this monitor returned it; see coverage in health',
-  gone: 'the platform no longer shows it, so its conditions cannot be checked',
-} as const
+import { relevanceHealthShape } from './relevance.ts'
 
 /**
  * One error for absent monitors and those of other customers: the answers must not differ by a
@@ -70,6 +59,7 @@ export function toMonitor(
     updated_at: iso(monitor.updated_at),
     last_match_at: iso(monitor.last_match_at),
     attention: readAttention(monitor.attention),
+    relevance: readRelevance(monitor.relevance),
     feed_url: feed_url(id),
     streams: listMonitorFeeds(db, id).map(({ key, kind, place, interval_s }) =>
       toWire(words, { id: key, kind, subforum: isSubforum(kind) ? place : null, interval_s }),
@@ -131,6 +121,9 @@ export const createMonitorShapes = (words: Naming) =>
       last_match_at: maybeInstant,
       attention: attentionSchema().nullable().meta({
         description: 'Quiet hours, digests and alarms, with all defaults; null: none.',
+      }),
+      relevance: relevanceSchema().nullable().meta({
+        description: "Rules by which the operator's model judges matches; null: it does not.",
       }),
       feed_url: text.meta({
         description: 'Matches as Atom; anyone with this address can read them.',
@@ -305,6 +298,7 @@ const healthShape = once(() => {
       unknown_reason: maybeText,
     }),
     alarms: alarmsShape(),
+    relevance: relevanceHealthShape().optional(),
   })
 })
 
@@ -312,7 +306,7 @@ const text = () => z.string()
 const count = () => z.int()
 
 /** Verdict of one condition on one item, as preview and why show it. */
-const criteriaShape = () =>
+export const criteriaShape = () =>
   z
     .array(
       z.object({
@@ -372,75 +366,3 @@ export const previewShape = (words: Naming) =>
       })
       .nullable(),
   })
-
-/** Answer of why, for the document. */
-export const whyShape = (words: Naming) => {
-  const plain_text = z.string()
-  const instant = plain_text.meta({ format: 'date-time' })
-  const maybe = instant.nullable()
-  const stream = z.looseObject(
-    toWire(words, {
-      id: plain_text,
-      kind: z.enum(FEED_KINDS),
-      subforum: plain_text.nullable(),
-      first_seen_at: instant,
-    }),
-  )
-  const item = z.object({
-    item_id: plain_text,
-    outcome: z.literal(Object.keys(OUTCOMES)),
-    means: plain_text,
-    created_at: maybe,
-    matched_at: maybe,
-    collected_until: maybe,
-    waiting_until: maybe,
-    first_seen: z
-      .object({
-        at: instant,
-        age_s: z
-          .int()
-          .nullable()
-          .meta({ description: 'Age of the item at that time, in seconds.' }),
-        fresh: z.boolean().nullable(),
-        freshness_s: z.int(),
-        streams: z.array(stream),
-      })
-      .nullable(),
-    filter_edited_since: z
-      .boolean()
-      .meta({ description: 'True if the conditions are those of the current filter.' }),
-    as_of: z
-      .enum(['match', 'now'])
-      .nullable()
-      .meta({ description: 'Version of the item that is judged: as delivered, or as it is now.' }),
-    criteria: criteriaShape().nullable(),
-    enrichment: z.looseObject({}).nullable(),
-  })
-  const attempt = z.object({
-    n: z.int(),
-    round: z.int(),
-    started_at: instant,
-    duration_ms: z.int(),
-    status_code: z.int().nullable(),
-    error: plain_text.nullable(),
-    headers: z
-      .record(plain_text, plain_text)
-      .meta({ description: 'Relevant headers of the answer.' }),
-    body_start: plain_text.nullable().meta({ description: 'Start of the answer, redacted.' }),
-  })
-  const delivery = z.object({
-    delivery_id: plain_text,
-    webhook_id: plain_text.nullable(),
-    status: z.enum(DELIVERY_STATUSES),
-    gate: z.object({
-      verdict: z.enum(['let_through', 'suppressed']),
-      reason: plain_text.nullable(),
-      figures: z.looseObject({}).nullable(),
-    }),
-    last_error: plain_text.nullable(),
-    created_at: instant,
-    delivered_at: maybe,
-    attempts: z.array(attempt),
-  })
-  return z.object({ monitor_id: plain_text, items: z.array(item), deliveries: z.array(delivery) })
-}

@@ -30,6 +30,7 @@ import {
   listFirstSeen,
   listWebhookIds,
 } from '../../store/monitoring/why.ts'
+import { findJudgement } from '../../store/relevance/judgements.ts'
 import type { RouteContext } from '../context.ts'
 import { toApiError } from '../http/errors.ts'
 import { optionalText, querySchema } from '../http/fields.ts'
@@ -37,7 +38,9 @@ import { atBothPaths } from '../http/routes.ts'
 import { answers } from '../openapi/route-docs.ts'
 import { withPatterns } from './patterns.ts'
 import { itemId, itemKeyOf, type PreviewDeps } from './preview.ts'
-import { absentMonitor, OUTCOMES, whyShape } from './shapes.ts'
+import { judgementOf } from './relevance.ts'
+import { absentMonitor } from './shapes.ts'
+import { OUTCOMES, whyShape } from './why-shape.ts'
 
 const payload_shape = once(() =>
   z.looseObject({
@@ -76,10 +79,12 @@ function deliveriesOf(
       findDelivery(db, customer_id, deliveryId(instance_id, monitor_id, webhook_id, [name])) ?? [],
   )
   if (alone.length > 0) return alone
+  // A match that waited for a verdict was bundled after it.
+  const routed_at = findJudgement(db, { monitor_id, item_id: name })?.at ?? match.matched_at
   const written = listDeliveriesBetween(db, {
     monitor_id,
     from_at: match.matched_at,
-    until_at: match.matched_at + (of.has_attention ? DIGESTED_WITHIN_MS : BUNDLED_WITHIN_MS),
+    until_at: routed_at + (of.has_attention ? DIGESTED_WITHIN_MS : BUNDLED_WITHIN_MS),
     limit: BUNDLES_MAX,
   })
   return written.filter(({ body }) => payloadOf(body).items.some((it) => itemKey(it) === name))
@@ -134,6 +139,7 @@ async function whyItem({ words }: RouteContext, deps: WhyDeps, item_query: ItemQ
   const match = findMatch(db, at)
   const waiting = match === null ? findCandidateTimes(db, at) : null
   const collected_until = match === null ? null : bundleClosesAt(db, at)
+  const judgement = match === null ? null : judgementOf(db, at)
   const sightings = listFirstSeen(db, { ...at, feed_id: match?.feed_id ?? null })
   const delivered_item = item_query.row === null ? null : itemOf(words, item_query.row)
   const item = delivered_item ?? (await fetchItem(deps, item_query))
@@ -145,9 +151,11 @@ async function whyItem({ words }: RouteContext, deps: WhyDeps, item_query: ItemQ
         )
   const outcome =
     match !== null
-      ? collected_until === null
-        ? 'matched'
-        : 'collecting'
+      ? judgement?.outcome === 'waiting'
+        ? 'judging'
+        : collected_until === null
+          ? 'matched'
+          : 'collecting'
       : waiting !== null
         ? 'waiting'
         : unmatchedOutcome(monitor, item, judged, sightings)
@@ -164,6 +172,7 @@ async function whyItem({ words }: RouteContext, deps: WhyDeps, item_query: ItemQ
     as_of: item === null ? null : delivered_item === null ? ('now' as const) : ('match' as const),
     criteria: judged?.criteria ?? null,
     enrichment: item === null ? null : enrich(spec, item),
+    judgement,
   }
 }
 

@@ -1,6 +1,7 @@
 import { iso } from '../../core/base/time.ts'
 import { MAIN } from '../../core/forum/items.ts'
 import { daysUntil, endWarning } from '../../core/limits/ends-at.ts'
+import { type ModelReport, OVERDUE_MS } from '../../core/relevance/judgement.ts'
 import type { Clock } from '../../runtime/runtime.ts'
 import { listAccounts } from '../../store/accounts/accounts.ts'
 import { listProxies } from '../../store/accounts/proxies.ts'
@@ -8,6 +9,7 @@ import { listWithoutCredit } from '../../store/customers/problems.ts'
 import type { Db } from '../../store/db/connection.ts'
 import { checksState } from '../../store/erasure/kept-items.ts'
 import { judgeDisk } from '../../store/maintenance/disk.ts'
+import { measureWaiting } from '../../store/relevance/waiting.ts'
 import {
   type Problem,
   type ProblemReport,
@@ -47,6 +49,8 @@ export type ProblemDeps = {
   failing_loops: () => string[]
   /** Price of a read in micro-dollars; null: calls are not billed. */
   read_price_micros: number | null
+  /** State of the operator's model; null: none is configured. */
+  model: () => ModelReport | null
 }
 
 const severe = (kind: Problem['kind'], message: string, fix: string): Problem => ({
@@ -75,6 +79,7 @@ export function instanceProblems(deps: ProblemDeps): ProblemReport {
     ...creditProblems(deps),
     ...feedbackProblems(db),
     ...checkProblems(db, now),
+    ...modelProblems(deps, now),
   ])
 }
 
@@ -220,6 +225,53 @@ function checkProblems(db: Db, now: number): Problem[] {
     'Raise [retention] recheck_share or the requests of the source; see kept_items in docs/privacy.md',
   )
   return [{ ...problem, since: iso(now - lag_ms) }]
+}
+
+/** Problems of the operator's model and of the matches that wait for it. */
+function modelProblems({ db, model }: ProblemDeps, now: number): Problem[] {
+  const report = model()
+  const { waiting, since_at } = measureWaiting(db)
+  const down =
+    report === null || report.is_up
+      ? []
+      : [
+          {
+            ...severe(
+              'model_unavailable',
+              `The model ${report.model} cannot be used: ${report.fault ?? 'unreachable'}`,
+              'Start it, or correct [relevance]; until then each monitor delivers without a verdict or holds its matches',
+            ),
+            since: iso(report.since_at),
+          },
+        ]
+  const LIMITS = { calls: 'calls', tokens: 'tokens', cost_micros: 'cost_usd' } as const
+  const reached = (['calls', 'tokens', 'cost_micros'] as const).flatMap((what) =>
+    report === null || report.limits[what] === 0 || report.used[what] < report.limits[what] * 0.95
+      ? []
+      : [
+          mild(
+            'model_limit',
+            `The limit of the day is nearly or fully used: max_${LIMITS[what]}_per_day`,
+            'Raise it in [relevance], shorten prompts or narrow filters; it begins again at 00:00 UTC',
+          ),
+        ],
+  )
+  const late =
+    since_at === null || now - since_at < OVERDUE_MS
+      ? []
+      : [
+          {
+            ...mild(
+              'verdicts_late',
+              `${waiting} matches wait for a verdict, the oldest for a day or longer`,
+              report === null
+                ? 'Configure [relevance], or remove relevance from the monitors'
+                : 'See the state of the model and the limits of the day',
+            ),
+            since: iso(since_at),
+          },
+        ]
+  return [...down, ...reached, ...late]
 }
 
 function feedbackProblems(db: Db): Problem[] {

@@ -14,10 +14,12 @@ import { listWebhooks } from '../../store/delivery/webhooks.ts'
 import { countPending, countSystem, listCustomerSummaries } from '../../store/maintenance/counts.ts'
 import { lastDeliveryAt } from '../../store/monitoring/matches.ts'
 import { listMonitors } from '../../store/monitoring/monitors.ts'
+import { measureWaiting } from '../../store/relevance/waiting.ts'
 import { createActivity } from '../account/activity.ts'
 import { answerBody, listQuery, toOperator, toPage } from '../account/feedback.ts'
 import { hostOf, readProblems, toProblemReport } from '../account/problems.ts'
 import type { RouteContext } from '../context.ts'
+import { toModel } from '../monitors/relevance.ts'
 import { type AccountChangeDeps, accountChanges } from './account-changes.ts'
 import { operatorPool, type OperatorPoolDeps } from './accounts.ts'
 import { auditList, createRecorder, type RecordAction } from './actions.ts'
@@ -94,6 +96,7 @@ function system(deps: OperatorRouteDeps) {
           last_run_at: audit.at === null ? null : iso(audit.at),
           findings: audit.breaches,
         },
+        relevance: { waiting: measureWaiting(db).waiting, model: toModel(deps.model()) },
       }
     })
 }

@@ -10,6 +10,7 @@ import { EVENTS_FORM, WEBHOOK_EVENTS, WEBHOOK_KINDS } from '../../core/delivery/
 import { decodeFilterSpec, renderFilterSpec } from '../../core/filter/parse.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import type { Plan } from '../../core/limits/plan.ts'
+import { readRelevance, relevanceSchema } from '../../core/relevance/rules.ts'
 import { type Customer, findCustomerByName } from '../../store/customers/customers.ts'
 import type { Db } from '../../store/db/connection.ts'
 import { listSetWebhooks, type SetWebhook } from '../../store/delivery/webhooks.ts'
@@ -87,6 +88,7 @@ const monitor = table({
   active: flag(true),
   // Its targets name webhooks as `webhooks` does.
   attention: attentionSchema().optional(),
+  relevance: relevanceSchema().optional(),
 })
 
 /** Customers with their webhooks and monitors, as a file declares them; an omitted field has its default. */
@@ -140,7 +142,7 @@ const withoutHint = (refused: RefusedValue): RefusedValue =>
 
 function allowedAt(path: ConfigPath): string {
   if (path.includes('monitors'))
-    return 'allowed: id, name, filter_spec, cadence_s, webhooks, active, attention'
+    return 'allowed: id, name, filter_spec, cadence_s, webhooks, active, attention, relevance'
   if (path.includes('webhooks'))
     return 'allowed: id, name, kind, url, username, token, active, ordered, events, max_per_second, signatures'
   return path.length > 1 ? 'allowed: name, webhooks, monitors' : 'allowed: version, customers'
@@ -182,6 +184,7 @@ export function toDocument(all: readonly CurrentState[], words: Naming) {
           ...(it.webhook_ids !== null && { webhooks: it.webhook_ids.map(referenceOf) }),
           ...(!it.active && { active: false }),
           ...(it.attention !== null && { attention: bareRules(it.attention, referenceOf) }),
+          ...(it.relevance !== null && { relevance: readRelevance(it.relevance) }),
           filter_spec: renderFilterSpec(decodeFilterSpec(it.filter_spec), words),
         })),
       }

@@ -10,6 +10,7 @@ import { checkSources, placesOf, type WatchableSource } from '../../core/filter/
 import { decodeFilterSpec, encodeFilterSpec, parseFilterSpec } from '../../core/filter/parse.ts'
 import type { FilterSpec } from '../../core/filter/spec.ts'
 import type { Naming } from '../../core/forum/naming.ts'
+import { encodeRelevance } from '../../core/relevance/rules.ts'
 import type { WebhookChange } from '../../store/delivery/webhooks.ts'
 import type { Monitor } from '../../store/monitoring/monitors.ts'
 import type { CommandContext } from '../command.ts'
@@ -201,6 +202,7 @@ export function planMonitors(
       webhook_ids,
       active: it.active,
       attention: encodeAttention(withIds(it.attention, own_ids)),
+      relevance: encodeRelevance(it.relevance ?? null),
     }
     const id = before?.id ?? it.id ?? planning.newId('mon')
     const about = { customer_id: customer.id, id, name: set.name, what: 'monitor' as const }
@@ -247,6 +249,7 @@ const FIELDS = {
   webhook_ids: 'webhooks',
   active: 'active',
   attention: 'attention',
+  relevance: 'relevance',
 } as const
 
 function changedFields(before: Monitor, set: MonitorSet): string[] {

@@ -2,6 +2,7 @@ import { readAttention } from '../../core/delivery/attention.ts'
 import { isSecretAddress } from '../../core/delivery/services.ts'
 import { decodeFilterSpec, renderFilterSpec } from '../../core/filter/parse.ts'
 import type { Naming } from '../../core/forum/naming.ts'
+import { readRelevance } from '../../core/relevance/rules.ts'
 import type { SetWebhook } from '../../store/delivery/webhooks.ts'
 import type { Monitor } from '../../store/monitoring/monitors.ts'
 import { escapeControl } from '../output.ts'
@@ -12,7 +13,13 @@ export type FieldChange = { field: string; from: unknown; to: unknown }
 /** Declared state of a monitor. */
 export type MonitorSet = Pick<
   Monitor,
-  'name' | 'filter_spec' | 'requested_cadence_s' | 'webhook_ids' | 'active' | 'attention'
+  | 'name'
+  | 'filter_spec'
+  | 'requested_cadence_s'
+  | 'webhook_ids'
+  | 'active'
+  | 'attention'
+  | 'relevance'
 >
 
 type WebhookSet = Omit<SetWebhook, 'id'>
@@ -21,7 +28,7 @@ type Values = Readonly<Record<string, unknown>>
 
 /** Fields of a monitor as the file has them, those of its filter each by itself. */
 export function monitorValues(
-  { name, filter_spec, requested_cadence_s, webhook_ids, active, attention }: MonitorSet,
+  { name, filter_spec, requested_cadence_s, webhook_ids, active, attention, relevance }: MonitorSet,
   words: Naming,
   nameOf: (webhook_id: string) => string,
 ): Values {
@@ -35,6 +42,7 @@ export function monitorValues(
     webhooks: webhook_ids?.map(nameOf) ?? null,
     active,
     attention: readAttention(attention),
+    relevance: readRelevance(relevance),
   }
 }
 

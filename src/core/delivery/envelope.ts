@@ -3,10 +3,23 @@ import { hash } from 'node:crypto'
 import { iso } from '../base/time.ts'
 
 /**
+ * Reasons for which a delivery is not sent. `low_relevance`: by the filter's heuristic; `irrelevant`: by the operator's
+ * model; `unjudged`: it waited for a verdict until its monitor was removed, or its content was to be erased.
+ */
+const SUPPRESSED_REASONS = [
+  'delivery_ceiling',
+  'stale_item',
+  'low_relevance',
+  'item_deleted',
+  'irrelevant',
+  'unjudged',
+] as const
+
+/**
  * Reason why a delivery was suppressed, with its figures, such as `oldest_age_s` and `threshold_s`.
  */
 export type Suppressed = {
-  reason: 'delivery_ceiling' | 'stale_item' | 'low_relevance' | 'item_deleted'
+  reason: (typeof SUPPRESSED_REASONS)[number]
   [figure: string]: string | number
 }
 

@@ -83,7 +83,7 @@ function withoutAuthor(row: Row, community: string): Row {
     typeof place === 'string' &&
     place.toLowerCase() === `u_${author}`.toLowerCase()
   return {
-    ...row,
+    ...withoutReason(row),
     author: '[deleted]',
     ...('author_info' in row && { author_info: { fullname: null, flair: null, premium: null } }),
     ...(own_page && { [community]: '', permalink: '', url: '' }),
@@ -94,7 +94,7 @@ function withoutTitle(row: Row): Row {
   const titled = ['link_title', 'link_url'].filter((name) => name in row)
   const addresses = ['permalink', 'url'].filter((name) => name in row)
   return {
-    ...row,
+    ...withoutReason(row),
     ...Object.fromEntries(titled.map((name) => [name, ''])),
     ...Object.fromEntries(addresses.map((name) => [name, withoutSlug(row[name])])),
   }
@@ -123,6 +123,14 @@ export function untitledComment(item: Comment): Comment {
     permalink: withoutSlug(permalink),
     url: withoutSlug(url),
   }
+}
+
+/** A model's reason may repeat what it has read. */
+function withoutReason(row: Row): Row {
+  const { judgement } = row
+  return typeof judgement === 'object' && judgement !== null
+    ? { ...row, judgement: { ...judgement, reason: null } }
+    : row
 }
 
 function isUnder(post_id: unknown, purged: Purged): boolean {

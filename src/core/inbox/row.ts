@@ -52,6 +52,7 @@ const rowShape = once(() => {
     score_hidden: z.boolean().catch(false),
     created: textOrNull,
     enrichment: enrichment.catch(() => enrichment.parse({})),
+    judgement: z.looseObject({}).nullable().catch(null),
   })
 })
 
@@ -135,7 +136,9 @@ export function toInboxText(
     sentiment: sentiment.label || null,
     intent: intent.tag || null,
     relevance: relevance.score,
-    enrichment: it.enrichment,
+    // A verdict of the operator's model is a field of its own where it is delivered.
+    enrichment:
+      it.judgement === null ? it.enrichment : { ...it.enrichment, judgement: it.judgement },
     erased,
   }
 }

@@ -17,14 +17,15 @@ import {
 import { type Db, transact } from '../db/connection.ts'
 import { insertDelivery, nextDeliveryAt, unpackBody } from '../delivery/deliveries.ts'
 import { eraseInbox } from '../inbox/items.ts'
+import { forgetReasons } from '../relevance/judgements.ts'
+import { changeWaiting } from '../relevance/waiting.ts'
 import { forgetKept } from './kept-items.ts'
+import { eraseQuotes, noteTexts } from './quotes.ts'
 
 /** Most items of one erasure, which is one transaction. */
 export const ERASED_AT_ONCE = 100
 /** Tombstones are kept this long, so that a copy of the database from before can be cleaned again, ms. */
 const TOMBSTONE_MS = 400 * 86_400_000
-/** Shorter quoted lines are not searched in the texts of erased items: they may be anybody's words. */
-const QUOTE_MIN = 12
 
 export type EraseDeps = {
   db: Db
@@ -76,6 +77,8 @@ export const ERASED_PLACES: readonly {
   { table: 'bundle_items', how: 'the item leaves the bundle', erase: eraseBundled },
   { table: 'candidates', how: 'the row is deleted', erase: eraseCandidates },
   { table: 'archive_queue', how: 'the row is deleted', erase: eraseQueued },
+  { table: 'relevance_waiting', how: 'the row is deleted', erase: eraseUnjudged },
+  { table: 'judgements', how: "the model's words are deleted", erase: eraseReasons },
   { table: 'feed_items', how: 'the digest of the text is deleted', erase: eraseDigests },
   { table: 'drafts', how: 'quoted lines of the text are replaced', erase: eraseQuotes },
 ]
@@ -340,54 +343,25 @@ function eraseQueued({ db, erasure, touched }: Job): number {
   return rows.length
 }
 
+/** A match that waits for its verdict has no delivery yet: nothing of it is left. */
+function eraseUnjudged({ db, community, erasure, touched, texts }: Job): number {
+  return changeWaiting(db, touched, (item_id, row) => {
+    noteTexts(texts, [row], erasure)
+    return erasure.items.has(item_id) ? null : eraseRow(row, erasure, community)
+  })
+}
+
+/** The reason of a verdict may repeat the text, the author or the thread's title. */
+function eraseReasons({ db, touched }: Job): number {
+  return forgetReasons(db, JSON.parse(touched) as string[])
+}
+
 function eraseDigests({ db, gone }: Job): number {
   db.query(
     `UPDATE feed_items SET digest = NULL WHERE digest IS NOT NULL
         AND feed_id IN (SELECT id FROM feeds) AND item_id IN (SELECT value FROM json_each($ids))`,
   ).run({ ids: gone })
   return 0
-}
-
-/** Lines of the texts of erased items. */
-function noteTexts(
-  texts: string[],
-  rows: readonly Record<string, unknown>[],
-  { items }: Erasure,
-): void {
-  for (const row of rows) {
-    if (!items.has(keyOfRow(row) ?? '')) continue
-    const { text, body, title } = row
-    for (const it of [text, body, title]) if (typeof it === 'string' && it !== '') texts.push(it)
-  }
-}
-
-const QUOTED_LINE = /^( *(?:> ?)+)(.*)$/gm
-const QUOTE_GONE = '[deleted]'
-
-/** A draft is its customer's text: only lines that it quotes from an erased item are replaced. */
-function eraseQuotes({ db, texts }: Job): number {
-  if (texts.length === 0) return 0
-  const rows = db
-    .query<{ id: string; body: string }, []>(
-      "SELECT id, body FROM drafts WHERE instr(body, '>') > 0",
-    )
-    .all()
-  const write = db.query('UPDATE drafts SET body = $body WHERE id = $id')
-  const all = texts.join('\n')
-  const erase = (text: string): string =>
-    text.replaceAll(QUOTED_LINE, (line, mark: string, quoted: string) =>
-      quoted.trim().length >= QUOTE_MIN && all.includes(quoted.trim()) ? mark + QUOTE_GONE : line,
-    )
-  let changed = 0
-  for (const { id, body } of rows) {
-    const left = JSON.stringify(JSON.parse(body), (_, it: unknown) =>
-      typeof it === 'string' ? erase(it) : it,
-    )
-    if (left === JSON.stringify(JSON.parse(body))) continue
-    write.run({ id, body: left })
-    changed += 1
-  }
-  return changed
 }
 
 type Receiver = {

@@ -5,6 +5,8 @@ import { isUnbalanced } from '../customers/ledger.ts'
 import { type Chunks, runNow } from '../db/chunked.ts'
 import type { Db } from '../db/connection.ts'
 import { listTargets } from '../delivery/targets.ts'
+import { findJudgement } from '../relevance/judgements.ts'
+import { findWaiting } from '../relevance/waiting.ts'
 
 /** Deliveries checked in one step, which takes milliseconds. */
 const DELIVERIES_AT_ONCE = 250
@@ -130,6 +132,7 @@ function* findLacking(
     if (none.length === 0) continue
     const excused =
       isInOpenBundle(db, match) ||
+      findWaiting(db, match) !== null ||
       isOnlyCounted(db, match) ||
       isErased(db, match) ||
       none.every(({ id }) => wasBundled(db, match, id))
@@ -207,14 +210,17 @@ const isErased = (db: Db, { item_id }: Recent): boolean =>
     .query("SELECT 1 FROM item_tombstones WHERE item_id = $item_id AND reason <> 'author_gone'")
     .get({ item_id }) !== null
 
-/** The ceiling of that day, or of the next, suppressed more matches than rows are stored for. */
-const isOnlyCounted = (db: Db, { monitor_id, matched_at }: Recent): boolean =>
+/** The ceiling of that day, or of the next, or of the day of its verdict, suppressed more matches than rows are stored for. */
+const isOnlyCounted = (db: Db, { monitor_id, item_id, matched_at }: Recent): boolean =>
   db
     .query(
       `SELECT 1 FROM monitor_days WHERE monitor_id = $monitor_id AND day IN ($day, $day + 1)
         AND ceiling_suppressed > ${CEILING_ROWS_A_DAY}`,
     )
-    .get({ monitor_id, day: utcDay(matched_at) }) !== null
+    .get({
+      monitor_id,
+      day: utcDay(findJudgement(db, { monitor_id, item_id })?.at ?? matched_at),
+    }) !== null
 
 /** The match was sent in a bundle, whose id is a hash of its whole content. */
 const wasBundled = (

@@ -20,6 +20,8 @@ import { requestScrub, scrub } from '../erasure/scrub.ts'
 import { eraseInbox, eraseInboxAuthor, listInboxCustomers, pruneInbox } from '../inbox/items.ts'
 import { pruneChecks } from '../monitoring/checks.ts'
 import { type FetchPosition, pruneMatchBodies, pruneSeen } from '../monitoring/matches.ts'
+import { forgetReasons } from '../relevance/judgements.ts'
+import { changeWaiting } from '../relevance/waiting.ts'
 
 /** Days for which checks, gaps, events and seen items are stored; health reads back one. */
 export const RETENTION_DAYS = 14
@@ -128,11 +130,13 @@ export function purge(
     (done) => on_progress((of_deliveries + done) / all),
   )
   transact(db, () => {
-    counts.waiting = purgeBundled(db, purged, community)
+    counts.waiting = purgeBundled(db, purged, community) + purgeUnjudged(db, purged, community)
     counts.candidates = purgeCandidates(db, purged)
     counts.waiting += purgeQueued(db, purged)
     purgeInbox(db, purged)
-    buryRequested(db, keptOf(db, purged), now)
+    const kept = keptOf(db, purged)
+    forgetReasons(db, kept)
+    buryRequested(db, kept, now)
     requestScrub(db)
     const detail = JSON.stringify({ by: purged.by, ...counts, proof: purgeDigest(ring, purged) })
     db.query(
@@ -216,7 +220,9 @@ export function findPostsBy(db: Db, name: string): Set<string> {
   }
   walk(db, 'delivery_bodies', collect, () => {})
   walk(db, 'match_bodies', collect, () => {})
-  const waiting = db.query<{ body: string }, []>('SELECT body FROM bundle_items')
+  const waiting = db.query<{ body: string }, []>(
+    'SELECT body FROM bundle_items UNION ALL SELECT body FROM relevance_waiting',
+  )
   for (const { body } of waiting.iterate()) note([JSON.parse(body)])
   return posts
 }
@@ -300,6 +306,13 @@ function purgeQueued(db: Db, purged: Purged): number {
   }
   return changed
 }
+
+/** Matches that wait for a verdict. */
+const purgeUnjudged = (db: Db, purged: Purged, community: string): number =>
+  changeWaiting(db, null, (_, row) => {
+    const left = purgeItem(row, purged, community)
+    return isErasedRow(left) ? null : left
+  })
 
 /** Candidates have no delivery or match rows yet, so they are deleted. */
 function purgeCandidates(db: Db, purged: Purged): number {

@@ -66,7 +66,7 @@ export function listCandidates(db: Db, item_ids: readonly string[]): MatchCandid
     .query<Row, [{ ids: string }]>(
       `SELECT c.item, c.feed_id, c.min_score, c.min_comments, c.first_seen_at, c.until_at,
               m.id, m.customer_id, u.plan, m.webhook_ids, m.baseline_item_id, m.updated_at, m.attention,
-              m.active_since, 0 AS active_from_seq
+              m.relevance, m.active_since, 0 AS active_from_seq
          FROM candidates c
          JOIN monitors m ON m.id = c.monitor_id AND m.active = 1 AND m.removed_at IS NULL
          JOIN customers u ON u.id = m.customer_id AND u.removed_at IS NULL

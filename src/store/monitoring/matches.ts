@@ -100,7 +100,7 @@ export function countDeliveries(
               count(*) FILTER (WHERE reason = 'stale_item') AS stale,
               count(*) FILTER (WHERE reason = 'low_relevance') AS low_relevance,
               count(*) FILTER (WHERE reason IS NULL
-                OR reason NOT IN ('delivery_ceiling', 'stale_item', 'low_relevance', 'item_deleted')) AS unknown
+                OR reason NOT IN ('delivery_ceiling', 'stale_item', 'low_relevance', 'item_deleted', 'irrelevant', 'unjudged')) AS unknown
          FROM deliveries
         WHERE monitor_id = $monitor_id AND created_at > $since_at AND status = 'suppressed'`,
     )

@@ -4,6 +4,7 @@ import { feedKey, type FeedKind } from '../../core/polling/feed.ts'
 import { recordSettings } from '../certificate/history.ts'
 import { type Db, transact } from '../db/connection.ts'
 import { releaseHeld } from '../delivery/outbox.ts'
+import { releaseWaiting } from '../relevance/waiting.ts'
 import { rescheduleDigests } from './bundles.ts'
 import { attachFeeds, detachFeeds, listFeedKeys, restartFeeds, updateFeedPace } from './feeds.ts'
 
@@ -31,11 +32,14 @@ export type Monitor = {
   last_match_at: number | null
   /** Stored text of its quiet hours, digests and alarms; null: none. */
   attention: string | null
+  /** Stored text of its relevance rules; null: none. */
+  relevance: string | null
 }
 
 /** A monitor to be stored; only the service sets a pause reason. */
-export type WrittenMonitor = Omit<Monitor, 'pause_reason' | 'attention'> & {
+export type WrittenMonitor = Omit<Monitor, 'pause_reason' | 'attention' | 'relevance'> & {
   attention?: string | null
+  relevance?: string | null
 }
 
 type Stored<T> = Omit<T, 'webhook_ids' | 'active'> & { webhook_ids: string | null; active: number }
@@ -43,7 +47,7 @@ type Row = Stored<Monitor>
 type StoredMonitor = Omit<Monitor, 'pause_reason'>
 
 const WRITTEN_COLUMNS =
-  'id, customer_id, name, filter_spec, cadence_s, requested_cadence_s, baseline_item_id, webhook_ids, active, active_since, created_at, updated_at, last_match_at, attention'
+  'id, customer_id, name, filter_spec, cadence_s, requested_cadence_s, baseline_item_id, webhook_ids, active, active_since, created_at, updated_at, last_match_at, attention, relevance'
 const COLUMNS = `${WRITTEN_COLUMNS}, pause_reason`
 
 /** A stored list of ids. */
@@ -60,10 +64,12 @@ const toRow = ({
   webhook_ids,
   active,
   attention,
+  relevance,
   ...row
 }: WrittenMonitor): Stored<StoredMonitor> => ({
   ...row,
   attention: attention ?? null,
+  relevance: relevance ?? null,
   webhook_ids: webhook_ids === null ? null : JSON.stringify(webhook_ids),
   active: active ? 1 : 0,
 })
@@ -73,7 +79,8 @@ function insertMonitor(db: Db, monitor: WrittenMonitor): void {
   db.query(
     `INSERT INTO monitors (${WRITTEN_COLUMNS})
      VALUES ($id, $customer_id, $name, $filter_spec, $cadence_s, $requested_cadence_s, $baseline_item_id,
-             $webhook_ids, $active, $active_since, $created_at, $updated_at, $last_match_at, $attention)`,
+             $webhook_ids, $active, $active_since, $created_at, $updated_at, $last_match_at, $attention,
+             $relevance)`,
   ).run(toRow(monitor))
 }
 
@@ -86,7 +93,7 @@ function updateMonitor(db: Db, monitor: WrittenMonitor): void {
             requested_cadence_s = $requested_cadence_s, baseline_item_id = $baseline_item_id,
             webhook_ids = $webhook_ids, active = $active,
             pause_reason = iif($active = 1, NULL, pause_reason), active_since = $active_since,
-            updated_at = $updated_at, attention = $attention
+            updated_at = $updated_at, attention = $attention, relevance = $relevance
       WHERE id = $id AND removed_at IS NULL`,
   ).run({
     id,
@@ -100,6 +107,7 @@ function updateMonitor(db: Db, monitor: WrittenMonitor): void {
     active_since: row.active_since,
     updated_at: row.updated_at,
     attention: row.attention,
+    relevance: row.relevance,
   })
 }
 
@@ -196,6 +204,7 @@ export type Watcher = {
   active_since: number
   active_from_seq: number
   attention: string | null
+  relevance: string | null
 }
 
 /** The stored row of a watcher. */
@@ -206,7 +215,7 @@ export function listWatchers(db: Db, feed_id: number): Watcher[] {
   return db
     .query<WatcherRow, [{ feed_id: number }]>(
       `SELECT m.id, m.customer_id, c.plan, m.webhook_ids, m.baseline_item_id, m.updated_at,
-              m.attention, ms.active_since, ms.active_from_seq
+              m.attention, m.relevance, ms.active_since, ms.active_from_seq
          FROM monitor_feeds ms
          JOIN monitors m ON m.id = ms.monitor_id AND m.active = 1 AND m.removed_at IS NULL
          JOIN customers c ON c.id = m.customer_id AND c.removed_at IS NULL
@@ -282,7 +291,7 @@ export function changeMonitor(
   const { places, restart, begins_at: active_since, now } = change
   const before = listFeedKeys(db, id)
   updateMonitor(db, monitor)
-  followAttention(db, id, now)
+  followRules(db, id, now)
   if (places !== null) {
     const added = places.filter((it) => !before.includes(feedKey(it)))
     attachFeeds(db, id, added, { active_since, cadence_s, now })
@@ -293,8 +302,9 @@ export function changeMonitor(
   updateFeedPace(db, now, [...new Set([...before, ...listFeedKeys(db, id)])])
 }
 
-/** Makes what waits for quiet hours or a digest follow changed rules. */
-function followAttention(db: Db, id: string, now: number): void {
+/** Makes what waits for quiet hours, a digest or a verdict follow changed rules. */
+function followRules(db: Db, id: string, now: number): void {
+  releaseWaiting(db, now, id)
   rescheduleDigests(db, now, id)
   releaseHeld(db, id, now)
 }

@@ -2,8 +2,9 @@ import { describe, expect, test } from 'bun:test'
 
 import { parse } from 'smol-toml'
 
-import { ConfigError, keysByTable, parseConfig, warningsOf } from '../../../src/config/load.ts'
+import { ConfigError, keysByTable, parseConfig } from '../../../src/config/load.ts'
 import { defaultSource, hasMain } from '../../../src/config/schema.ts'
+import { warningsOf } from '../../../src/config/warnings.ts'
 
 const REQUIRED = '[platform]\nbase_url = "https://f.example"\nsession_cookie = "s"\n'
 const EXAMPLE = `${import.meta.dir}/../../../config.example.toml`

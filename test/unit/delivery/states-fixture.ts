@@ -204,6 +204,7 @@ export function createStatesFixture({ start, ceiling }: { start: number; ceiling
         streams: new Map(),
         patterns,
         plan_of: () => plan,
+        model: () => null,
         feed_url: () => '',
         nudge: nothing,
       },

@@ -6,6 +6,7 @@ import type { Item, ItemState, Page } from '../../../src/core/forum/items.ts'
 import { createNaming } from '../../../src/core/forum/naming.ts'
 import type { Plan } from '../../../src/core/limits/plan.ts'
 import { createItemClock } from '../../../src/core/polling/item-clock.ts'
+import { encodeRelevance, relevanceSchema } from '../../../src/core/relevance/rules.ts'
 import type { StreamSources } from '../../../src/gateway/streams.ts'
 import type { PlaceVerdict, Watch } from '../../../src/gateway/watch.ts'
 import { createFilters } from '../../../src/monitor/match.ts'
@@ -269,6 +270,7 @@ export function startMonitorFixture({
         cadence_s?: number
         baseline?: Item
         attention?: object
+        relevance?: object
       } = {},
     ) {
       const spec = parseFilterSpec(filter_spec, words)
@@ -291,6 +293,10 @@ export function startMonitorFixture({
           fields.attention === undefined
             ? null
             : encodeAttention(attentionSchema().parse(fields.attention)),
+        relevance:
+          fields.relevance === undefined
+            ? null
+            : encodeRelevance(relevanceSchema().parse(fields.relevance)),
       }
       transact(run.db, () => startMonitor(run.db, monitor, placesOf(spec, [...streams.keys()])))
     },
@@ -301,6 +307,7 @@ export function startMonitorFixture({
         active?: boolean
         filter_spec?: Record<string, unknown>
         attention?: object | null
+        relevance?: object | null
       },
     ) {
       const before = findMonitor(run.db, CUSTOMER, id)
@@ -318,6 +325,10 @@ export function startMonitorFixture({
           change.attention === undefined
             ? before.attention
             : encodeAttention(change.attention && attentionSchema().parse(change.attention)),
+        relevance:
+          change.relevance === undefined
+            ? before.relevance
+            : encodeRelevance(change.relevance && relevanceSchema().parse(change.relevance)),
       }
       const places = spec ? placesOf(spec, [...streams.keys()]) : null
       transact(run.db, () => changeMonitor(run.db, monitor, { places, restart, begins_at, now }))

@@ -19,6 +19,7 @@ import { INBOX_ACTIONS } from '../../../src/store/inbox/actions.ts'
 import { ALARM_KINDS } from '../../../src/store/monitoring/alarms.ts'
 import { FOUND_BY } from '../../../src/store/monitoring/matches.ts'
 import { MONITOR_PAUSE_REASONS } from '../../../src/store/monitoring/monitors.ts'
+import { JUDGEMENT_OUTCOMES } from '../../../src/store/relevance/judgements.ts'
 
 // The code and the CHECK constraints must allow the same words; otherwise an insert would fail in production.
 
@@ -36,6 +37,7 @@ const VOCABULARIES: Record<string, readonly string[]> = {
   'feedback.type': FEEDBACK_TYPES,
   // Internal states of operator events, not part of the API.
   'operator_events.status': ['pending', 'delivered', 'dead'],
+  'judgements.outcome': JUDGEMENT_OUTCOMES,
   'monitors.pause_reason': MONITOR_PAUSE_REASONS,
   'payments.kind': PAYMENT_KINDS,
   'feeds.kind': FEED_KINDS,

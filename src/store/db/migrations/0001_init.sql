@@ -136,7 +136,8 @@ CREATE INDEX confirmation_mails_sent ON confirmation_mails (sent_at);
 
 -- webhook_ids null: every active webhook of the customer. '[]': none. cadence_s is the promised cadence,
 -- requested_cadence_s the requested one. baseline_item_id: the fullname after which the monitor begins, when one was
--- given. attention: JSON of quiet hours, digests and alarms; null: matches are sent at once.
+-- given. attention: JSON of quiet hours, digests and alarms; null: matches are sent at once. relevance: JSON of the
+-- rules by which the operator's model judges matches; null: it does not.
 CREATE TABLE monitors (
   id              TEXT    PRIMARY KEY,
   customer_id     TEXT    NOT NULL REFERENCES customers (id),
@@ -153,7 +154,8 @@ CREATE TABLE monitors (
   updated_at      INTEGER NOT NULL,
   last_match_at   INTEGER,
   removed_at      INTEGER,
-  attention       TEXT
+  attention       TEXT,
+  relevance       TEXT
 ) STRICT;
 CREATE INDEX monitors_attention ON monitors (id) WHERE attention IS NOT NULL AND removed_at IS NULL;
 CREATE INDEX monitors_customer ON monitors (customer_id) WHERE removed_at IS NULL;
@@ -446,6 +448,54 @@ CREATE TABLE bundle_items (
   body            TEXT    NOT NULL,
   PRIMARY KEY (bundle_id, item_id)
 ) STRICT, WITHOUT ROWID;
+
+-- Matches that wait for a verdict of the operator's model. body: the item as it is delivered, without the verdict. created_at: of
+-- the item. failures: calls for it that failed. last_fault: why there was no verdict yet.
+CREATE TABLE relevance_waiting (
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  item_id         TEXT    NOT NULL,
+  created_at      INTEGER NOT NULL,
+  body            TEXT    NOT NULL,
+  since_at        INTEGER NOT NULL,
+  next_attempt_at INTEGER NOT NULL,
+  failures        INTEGER NOT NULL DEFAULT 0,
+  last_fault      TEXT,
+  PRIMARY KEY (monitor_id, item_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX relevance_waiting_due ON relevance_waiting (next_attempt_at);
+
+-- Results of matches that were to be judged. cache_key: SHA-256 of model, prompt and item, under which the verdict is used
+-- again; null: it is not. reason: the model's words, which may repeat the item's.
+CREATE TABLE judgements (
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  item_id         TEXT    NOT NULL,
+  outcome         TEXT    NOT NULL CHECK (outcome IN ('relevant', 'irrelevant', 'unjudged')),
+  score           REAL    CHECK (score BETWEEN 0 AND 1),
+  min_score       REAL    NOT NULL,
+  reason          TEXT,
+  model           TEXT,
+  cached          INTEGER NOT NULL CHECK (cached IN (0, 1)),
+  fault           TEXT,
+  cache_key       BLOB,
+  at              INTEGER NOT NULL,
+  PRIMARY KEY (monitor_id, item_id),
+  CHECK ((score IS NULL) = (fault IS NOT NULL))
+) STRICT, WITHOUT ROWID;
+CREATE INDEX judgements_cache ON judgements (cache_key, at) WHERE cache_key IS NOT NULL;
+CREATE INDEX judgements_monitor ON judgements (monitor_id, at);
+CREATE INDEX judgements_at ON judgements (at);
+CREATE INDEX judgements_item ON judgements (item_id);
+
+-- Calls, tokens and money of the operator's model by UTC day (floor(ms / 86400000)), reserved ones included. largest_tokens,
+-- largest_cost_micros: the most that one call has cost beyond what its size allows.
+CREATE TABLE relevance_days (
+  day             INTEGER PRIMARY KEY,
+  calls           INTEGER NOT NULL,
+  tokens          INTEGER NOT NULL,
+  cost_micros     INTEGER NOT NULL,
+  largest_tokens  INTEGER NOT NULL DEFAULT 0,
+  largest_cost_micros INTEGER NOT NULL DEFAULT 0
+) STRICT;
 
 -- Alarms of monitors, open until ended_at; one of a kind at a time. next_repeat_at null: not repeated, or acknowledged.
 CREATE TABLE alarms (

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { OUTCOMES } from '../../../../src/api/monitors/shapes.ts'
+import { OUTCOMES } from '../../../../src/api/monitors/why-shape.ts'
 import { parseFilterSpec } from '../../../../src/core/filter/parse.ts'
 import { FILTER_DEFAULTS } from '../../../../src/core/filter/spec.ts'
 import { createNaming } from '../../../../src/core/forum/naming.ts'

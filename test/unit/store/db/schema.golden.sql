@@ -552,6 +552,22 @@ CREATE TABLE item_tombstones (
   at              INTEGER NOT NULL
 ) STRICT;
 
+CREATE TABLE judgements (
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  item_id         TEXT    NOT NULL,
+  outcome         TEXT    NOT NULL CHECK (outcome IN ('relevant', 'irrelevant', 'unjudged')),
+  score           REAL    CHECK (score BETWEEN 0 AND 1),
+  min_score       REAL    NOT NULL,
+  reason          TEXT,
+  model           TEXT,
+  cached          INTEGER NOT NULL CHECK (cached IN (0, 1)),
+  fault           TEXT,
+  cache_key       BLOB,
+  at              INTEGER NOT NULL,
+  PRIMARY KEY (monitor_id, item_id),
+  CHECK ((score IS NULL) = (fault IS NOT NULL))
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE kept_items (
   item_id         TEXT    PRIMARY KEY,
   source          TEXT    NOT NULL,
@@ -626,7 +642,8 @@ CREATE TABLE monitors (
   updated_at      INTEGER NOT NULL,
   last_match_at   INTEGER,
   removed_at      INTEGER,
-  attention       TEXT
+  attention       TEXT,
+  relevance       TEXT
 ) STRICT;
 
 CREATE TABLE observation_events (
@@ -693,6 +710,27 @@ CREATE TABLE proxies (
   last_ok_at      INTEGER,
   last_error      TEXT
 ) STRICT;
+
+CREATE TABLE relevance_days (
+  day             INTEGER PRIMARY KEY,
+  calls           INTEGER NOT NULL,
+  tokens          INTEGER NOT NULL,
+  cost_micros     INTEGER NOT NULL,
+  largest_tokens  INTEGER NOT NULL DEFAULT 0,
+  largest_cost_micros INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE TABLE relevance_waiting (
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  item_id         TEXT    NOT NULL,
+  created_at      INTEGER NOT NULL,
+  body            TEXT    NOT NULL,
+  since_at        INTEGER NOT NULL,
+  next_attempt_at INTEGER NOT NULL,
+  failures        INTEGER NOT NULL DEFAULT 0,
+  last_fault      TEXT,
+  PRIMARY KEY (monitor_id, item_id)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE sign_in_links (
   hash            BLOB    PRIMARY KEY,
@@ -885,6 +923,14 @@ CREATE INDEX inbox_matches_item ON inbox_matches (item);
 
 CREATE INDEX inbox_views_customer ON inbox_views (customer_id);
 
+CREATE INDEX judgements_at ON judgements (at);
+
+CREATE INDEX judgements_cache ON judgements (cache_key, at) WHERE cache_key IS NOT NULL;
+
+CREATE INDEX judgements_item ON judgements (item_id);
+
+CREATE INDEX judgements_monitor ON judgements (monitor_id, at);
+
 CREATE INDEX kept_items_author ON kept_items (source, author) WHERE author IS NOT NULL;
 
 CREATE INDEX kept_items_due ON kept_items (source, next_check_at);
@@ -918,6 +964,8 @@ CREATE INDEX operator_events_due ON operator_events (next_attempt_at) WHERE stat
 CREATE INDEX operator_events_subject ON operator_events (kind, subject, created_at);
 
 CREATE INDEX payments_customer ON payments (customer_id, created_at DESC);
+
+CREATE INDEX relevance_waiting_due ON relevance_waiting (next_attempt_at);
 
 CREATE INDEX sign_in_links_end ON sign_in_links (expires_at);
 

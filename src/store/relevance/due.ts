@@ -1,0 +1,61 @@
+import type { Db } from '../db/connection.ts'
+import { readIds, type Watcher, type WatcherRow } from '../monitoring/monitors.ts'
+
+/** A match that waits for a verdict. */
+export type WaitingMatch = {
+  item_id: string
+  /** Creation of the item, epoch ms. */
+  created_at: number
+  /** JSON of the item as it is delivered. */
+  body: string
+  since_at: number
+  /** Failed calls for this match. */
+  failures: number
+  filter_spec: string
+  /** True when the monitor or its customer was removed meanwhile. */
+  is_orphan: boolean
+  watcher: Watcher
+}
+
+type Row = WatcherRow &
+  Pick<
+    WaitingMatch,
+    'item_id' | 'created_at' | 'body' | 'since_at' | 'failures' | 'filter_spec'
+  > & {
+    item_created_at: number
+    is_orphan: 0 | 1
+  }
+
+/**
+ * Due matches, the longest due first. `overdue_from`: only those that wait since then or longer, and are delivered
+ * without a verdict.
+ */
+export function listDueWaiting(
+  db: Db,
+  query: { now: number; limit: number; overdue_from: number | null },
+): WaitingMatch[] {
+  return db
+    .query<Row, [typeof query]>(
+      `SELECT w.item_id, w.created_at AS item_created_at, w.body, w.since_at, w.failures, m.filter_spec,
+              m.removed_at IS NOT NULL OR u.removed_at IS NOT NULL AS is_orphan,
+              m.id, m.customer_id, u.plan, m.webhook_ids, m.baseline_item_id, m.updated_at, m.attention, m.relevance,
+              m.active_since, 0 AS active_from_seq
+         FROM relevance_waiting w JOIN monitors m ON m.id = w.monitor_id JOIN customers u ON u.id = m.customer_id
+        WHERE w.next_attempt_at <= $now AND ($overdue_from IS NULL
+               OR (w.since_at <= $overdue_from AND json_extract(m.relevance, '$.when_down') = 'deliver'))
+        ORDER BY w.next_attempt_at, w.monitor_id, w.item_id LIMIT $limit + 0`,
+    )
+    .all(query)
+    .map(
+      ({ item_id, item_created_at, body, since_at, failures, filter_spec, is_orphan, ...it }) => ({
+        item_id,
+        created_at: item_created_at,
+        body,
+        since_at,
+        failures,
+        filter_spec,
+        is_orphan: is_orphan === 1,
+        watcher: { ...it, webhook_ids: readIds(it.webhook_ids) },
+      }),
+    )
+}

@@ -1,0 +1,86 @@
+import type { Metrics } from '../api/metrics/registry.ts'
+import { registerRelevanceGauges } from '../api/metrics/relevance.ts'
+import type { Config } from '../config/schema.ts'
+import type { Naming } from '../core/forum/naming.ts'
+import {
+  createJudging,
+  type JudgingDeps,
+  type ModelSettings,
+} from '../monitor/relevance/judging.ts'
+import { createEgress } from '../net/egress.ts'
+import type { Guard } from '../net/guard.ts'
+import { createModelClient } from '../net/model.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+
+const DAY_MS = 86_400_000
+
+/** The settings of the operator's model; null: none is configured. */
+function modelOf({ relevance: it }: Config): ModelSettings | null {
+  if (it.base_url === '') return null
+  return {
+    model: it.model,
+    limits: {
+      calls: it.max_calls_per_day,
+      tokens: it.max_tokens_per_day,
+      cost_micros: it.max_cost_usd_per_day_micros,
+    },
+    prices: {
+      input: it.price_input_per_million_micros,
+      output: it.price_output_per_million_micros,
+    },
+    concurrency: it.concurrency,
+    batch: it.batch,
+    cache_ms: it.cache_days * DAY_MS,
+    max_wait_ms: it.max_wait_s * 1000,
+  }
+}
+
+type RelevanceContext = {
+  config: Config
+  runtime: Runtime
+  words: Naming
+  guard: Guard
+  metrics: Metrics
+}
+
+type Needs = Omit<
+  JudgingDeps,
+  | 'clock'
+  | 'random'
+  | 'words'
+  | 'model'
+  | 'ask'
+  | 'retention_ms'
+  | 'mayAct'
+  | 'on_call'
+  | 'on_result'
+  | 'on_written'
+>
+
+/** Creates the judging of matches by the operator's model. */
+export function createRelevance(
+  { config, runtime, words, guard, metrics }: RelevanceContext,
+  needs: Needs,
+) {
+  const { clock, random, fence } = runtime
+  const { base_url, key, timeout_s } = config.relevance
+  const ask = createModelClient(
+    { egress: createEgress({ ...runtime, guard }), clock, signal: needs.signal },
+    { base_url, key, timeout_ms: timeout_s * 1000 },
+  )
+  const judging = createJudging({
+    ...needs,
+    clock,
+    random,
+    words,
+    model: modelOf(config),
+    ask,
+    ...(fence !== undefined && { mayAct: fence.mayAct }),
+    retention_ms: config.retention.days > 0 ? config.retention.days * DAY_MS : Infinity,
+    on_written: (status, kind) => metrics.count('deliveries_written_total', { status, kind }),
+    on_call: (outcome) => metrics.count('relevance_calls_total', { outcome }),
+    on_result: (outcome) => metrics.count('relevance_results_total', { outcome }),
+  })
+  registerRelevanceGauges(metrics, { db: needs.db, clock, model: judging.report })
+  return judging
+}

@@ -1,0 +1,194 @@
+import { createNaming } from '../../../../src/core/forum/naming.ts'
+import {
+  type AskModel,
+  createJudging,
+  type ModelReply,
+  type ModelSettings,
+} from '../../../../src/monitor/relevance/judging.ts'
+import { findBreaches } from '../../../../src/store/maintenance/invariants.ts'
+import { PLAN, post, START, startMonitorFixture } from '../fixture.ts'
+
+export const S = 1000
+export const MINUTE = 60 * S
+export const HOUR = 60 * MINUTE
+
+const MODEL: ModelSettings = {
+  model: 'small',
+  limits: { calls: 0, tokens: 0, cost_micros: 0 },
+  prices: { input: 0, output: 0 },
+  concurrency: 4,
+  batch: 50,
+  cache_ms: 24 * HOUR,
+  max_wait_ms: 300 * S,
+}
+
+/** A chat completion with one answer. */
+export const completion = (
+  content: unknown,
+  usage: object | null = { prompt_tokens: 200, completion_tokens: 20 },
+): ModelReply => ({
+  kind: 'answered',
+  status: 200,
+  body: JSON.stringify({
+    choices: [
+      {
+        index: 0,
+        message: {
+          role: 'assistant',
+          content: typeof content === 'string' ? content : JSON.stringify(content),
+        },
+      },
+    ],
+    ...(usage !== null && { usage }),
+  }),
+  retry_after_s: null,
+})
+
+/** The item in a request. */
+export const itemIn = (body: string): Record<string, string> =>
+  JSON.parse(JSON.parse(body).messages[1].content)
+
+/** An honest model: the share of the text that is the word cat. */
+const honest: AskModel = async (body) => {
+  const { title = '' } = itemIn(body)
+  const score = title.includes('cat') ? 0.9 : 0.1
+  return completion({ score, reason: title.includes('cat') ? 'it has a cat' : 'no cat' })
+}
+
+type Choice = {
+  relevance?: object
+  model?: Partial<ModelSettings> | null
+  retention_ms?: number
+  webhook_ids?: string[]
+  filter?: Record<string, unknown>
+}
+
+/** A monitor of every post of a place, whose matches a scripted model judges. */
+export async function startJudgingFixture({
+  relevance = {},
+  model = {},
+  retention_ms = Infinity,
+  webhook_ids,
+  filter = {},
+}: Choice = {}) {
+  const fixture = startMonitorFixture({ plan: PLAN })
+  // No power is cut here.
+  fixture.db.run('PRAGMA synchronous = OFF')
+  fixture.webhook('wh_1')
+  fixture.monitor(
+    'mon_1',
+    { subforum: ['cats'], ...filter },
+    {
+      relevance: { prompt: 'cats', ...relevance },
+      ...(webhook_ids !== undefined && { webhook_ids }),
+    },
+  )
+  await fixture.pollDue()
+  const requests: string[] = []
+  const calls: string[] = []
+  const results: string[] = []
+  let ask: AskModel = honest
+  let pendings = 0
+
+  let stopping = new AbortController()
+  const open = () =>
+    createJudging({
+      db: fixture.db,
+      instance_id: 'instance',
+      words: createNaming({ platform: 'forum', community: 'subforum' }),
+      watch: fixture.feed.watch,
+      plan_of: () => PLAN,
+      clock: fixture.clock,
+      random: { fraction: () => 0.5 },
+      log: (level, event, fields = {}) => void fixture.events.push({ level, event, fields }),
+      signal: stopping.signal,
+      model: model === null ? null : { ...MODEL, ...model },
+      ask(body) {
+        requests.push(body)
+        return ask(body)
+      },
+      retention_ms,
+      on_pending: () => void pendings++,
+      wake() {},
+      on_call: (outcome) => void calls.push(outcome),
+      on_result: (outcome) => void results.push(outcome),
+    })
+  let judging = open()
+  let posts = 0
+
+  return {
+    fixture,
+    requests,
+    calls,
+    results,
+    get judging() {
+      return judging
+    },
+    pendings: () => pendings,
+    answer: (it: AskModel) => void (ask = it),
+    /** Puts posts with these titles into the place, and polls them. */
+    async find(...titles: (string | { title: string; text: string })[]) {
+      for (const it of titles) {
+        const { title, text } = typeof it === 'string' ? { title: it, text: '' } : it
+        fixture.feed.put('cats', post(++posts, title, fixture.clock.now(), { text }))
+      }
+      await fixture.check()
+    },
+    /** Runs the loop until nothing is due and no call is under way. */
+    async run() {
+      for (let i = 0; i < 500; i++) {
+        const next = await judging.turn()
+        await judging.idle()
+        if (next > fixture.clock.now()) {
+          if ((await judging.turn()) > fixture.clock.now()) return
+          await judging.idle()
+        }
+      }
+      throw new Error('the loop has no end')
+    },
+    /** Runs the loop after some time. */
+    async after(ms: number) {
+      fixture.pass(ms)
+      await this.run()
+    },
+    /** Closes the database while calls are under way, and starts again on the same file. */
+    kill() {
+      stopping.abort()
+      fixture.reboot()
+      stopping = new AbortController()
+      judging = open()
+    },
+    waiting: () =>
+      fixture.one<{ n: number }>('SELECT count(*) AS n FROM relevance_waiting')?.n ?? 0,
+    day: () =>
+      fixture.one<{ calls: number; tokens: number; cost_micros: number }>(
+        'SELECT sum(calls) AS calls, sum(tokens) AS tokens, sum(cost_micros) AS cost_micros FROM relevance_days',
+      ),
+    /** Titles of deliveries by their status, with reason and judgement. */
+    sent: () =>
+      fixture.deliveries().map((row) => {
+        const { items, suppressed } = fixture.payload(row)
+        return {
+          status: row.status,
+          reason: row.reason,
+          title: items[0]?.title as string,
+          judgement: items[0]?.judgement,
+          suppressed,
+        }
+      }),
+    breaches: () =>
+      findBreaches(fixture.db, {
+        now: fixture.clock.now(),
+        since_at: START - S,
+        run_id: 'boot_1',
+        instance_id: 'instance',
+        attempts_max: 6,
+        wait_max_ms: 1_200_000,
+        in_flight: () => false,
+      }),
+    async [Symbol.asyncDispose]() {
+      stopping.abort()
+      await fixture[Symbol.asyncDispose]()
+    },
+  }
+}
