@@ -6,7 +6,7 @@ import { createRuntime } from '../../src/runtime/runtime.ts'
 import { tempFolder } from '../support/folder.ts'
 
 /** Pool, monitor, sender, operator, upkeep, storage. */
-const LOOPS = 7
+const LOOPS = 8
 
 test('a start yields after each loop so that requests are answered', async () => {
   using folder = tempFolder()

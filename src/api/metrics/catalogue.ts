@@ -113,7 +113,10 @@ export const METRICS = {
     'Calls, tokens and micro-dollars of the UTC day, reserved ones included; absent while no model is configured.',
     'what',
   ),
-  relevance_day_limit: gauge('Limits of the UTC day; 0: none.', 'what'),
+  relevance_day_limit: gauge(
+    'Limits of the UTC day; 0: none; absent while no model is configured.',
+    'what',
+  ),
   deliveries_written_total: counter(
     'Deliveries by their status when stored: pending, suppressed, or failed because of a paused target.',
     'status',

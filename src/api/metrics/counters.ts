@@ -19,6 +19,7 @@ export function startSeries(metrics: Metrics): void {
     for (const status of ['pending', 'suppressed', 'failed'])
       metrics.count('deliveries_written_total', { status, kind }, 0)
   }
+  metrics.count('relevance_calls_total', { outcome: 'judged' }, 0)
   for (const outcome of [...JUDGEMENT_OUTCOMES, 'abandoned'])
     metrics.count('relevance_results_total', { outcome }, 0)
   for (const outcome of ['reached', 'cut']) metrics.count('checks_total', { outcome }, 0)
