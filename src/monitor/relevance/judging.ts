@@ -28,7 +28,7 @@ import {
 import { readRelevance, type RelevanceRules } from '../../core/relevance/rules.ts'
 import { type Clock, createJumpWatch, type Log, type Random } from '../../runtime/runtime.ts'
 import { transact } from '../../store/db/connection.ts'
-import { listDueWaiting, type WaitingMatch } from '../../store/relevance/due.ts'
+import { findWaitingMatch, listDueWaiting, type WaitingMatch } from '../../store/relevance/due.ts'
 import {
   findCached,
   insertJudgement,
@@ -133,6 +133,10 @@ const readyOf = ({ item_id, created_at, body }: WaitingMatch, judgement: object 
   row: { ...rowIn(body), ...(judgement !== null && { judgement }) },
 })
 
+/** False if text, rules or monitor changed during the call: the match is taken up again as it is now. */
+const isSameQuestion = (now: WaitingMatch, { match }: Call): boolean =>
+  !now.is_orphan && now.body === match.body && now.watcher.relevance === match.watcher.relevance
+
 const faulty = (it: ModelFault, by_item: boolean, asked_ms = 0): Reading => ({
   judged: { kind: 'fault', fault: it },
   again: false,
@@ -186,7 +190,6 @@ export function createJudging(deps: JudgingDeps): Judging {
       holdWaiting(db, keyOf(match), { next_attempt_at, fault, failed })
       return 0
     }
-    // Erased, or delivered by a change of the rules, during the call.
     if (!deleteWaiting(db, keyOf(match))) return 0
     const suppressed = judgeRelevance(judged, rules)
     const outcome =
@@ -329,9 +332,11 @@ export function createJudging(deps: JudgingDeps): Judging {
       settleCall(db, started.reserved, cost)
       if (again) return 0
       follow(reading, now)
+      const match = findWaitingMatch(db, keyOf(started.match))
+      if (match === null || !isSameQuestion(match, started)) return 0
       // The service was not reached for this match: its turn comes with the next one.
       const failed = judged.kind === 'fault' && reading.by_item
-      return settle(started, judged, now, failed)
+      return settle({ ...started, match }, judged, now, failed)
     })
     if (pending > 0) deps.on_pending()
   }

@@ -26,36 +26,56 @@ type Row = WatcherRow &
     is_orphan: 0 | 1
   }
 
+const SELECT = `SELECT w.item_id, w.created_at AS item_created_at, w.body, w.since_at, w.failures, m.filter_spec,
+              m.removed_at IS NOT NULL OR u.removed_at IS NOT NULL AS is_orphan,
+              m.id, m.customer_id, u.plan, m.webhook_ids, m.baseline_item_id, m.updated_at, m.attention, m.relevance,
+              m.active_since, 0 AS active_from_seq
+         FROM relevance_waiting w JOIN monitors m ON m.id = w.monitor_id JOIN customers u ON u.id = m.customer_id`
+
+const toMatch = ({
+  item_id,
+  item_created_at,
+  body,
+  since_at,
+  failures,
+  filter_spec,
+  is_orphan,
+  ...it
+}: Row): WaitingMatch => ({
+  item_id,
+  created_at: item_created_at,
+  body,
+  since_at,
+  failures,
+  filter_spec,
+  is_orphan: is_orphan === 1,
+  watcher: { ...it, webhook_ids: readIds(it.webhook_ids) },
+})
+
 /**
  * Due matches, the longest due first. `overdue_from`: only those that wait since then or longer, and are delivered
  * without a verdict.
  */
-export function listDueWaiting(
+export const listDueWaiting = (
   db: Db,
   query: { now: number; limit: number; overdue_from: number | null },
-): WaitingMatch[] {
-  return db
+): WaitingMatch[] =>
+  db
     .query<Row, [typeof query]>(
-      `SELECT w.item_id, w.created_at AS item_created_at, w.body, w.since_at, w.failures, m.filter_spec,
-              m.removed_at IS NOT NULL OR u.removed_at IS NOT NULL AS is_orphan,
-              m.id, m.customer_id, u.plan, m.webhook_ids, m.baseline_item_id, m.updated_at, m.attention, m.relevance,
-              m.active_since, 0 AS active_from_seq
-         FROM relevance_waiting w JOIN monitors m ON m.id = w.monitor_id JOIN customers u ON u.id = m.customer_id
-        WHERE w.next_attempt_at <= $now AND ($overdue_from IS NULL
+      `${SELECT} WHERE w.next_attempt_at <= $now AND ($overdue_from IS NULL
                OR (w.since_at <= $overdue_from AND json_extract(m.relevance, '$.when_down') = 'deliver'))
         ORDER BY w.next_attempt_at, w.monitor_id, w.item_id LIMIT $limit + 0`,
     )
     .all(query)
-    .map(
-      ({ item_id, item_created_at, body, since_at, failures, filter_spec, is_orphan, ...it }) => ({
-        item_id,
-        created_at: item_created_at,
-        body,
-        since_at,
-        failures,
-        filter_spec,
-        is_orphan: is_orphan === 1,
-        watcher: { ...it, webhook_ids: readIds(it.webhook_ids) },
-      }),
-    )
+    .map(toMatch)
+
+/** A match as it waits now; null if it was erased or delivered. */
+export function findWaitingMatch(
+  db: Db,
+  key: { monitor_id: string; item_id: string },
+): WaitingMatch | null {
+  const row = db
+    .query<Row, [typeof key]>(`${SELECT} WHERE w.monitor_id = $monitor_id AND w.item_id = $item_id`)
+    .get(key)
+  return row && toMatch(row)
 }

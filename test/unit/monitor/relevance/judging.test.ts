@@ -541,3 +541,61 @@ test('upkeep deletes verdicts after the retention, and old days of the model', a
   await upkeep()
   expect(count()).toEqual({ n: 0, days: 0 })
 })
+
+/** A match whose call is under way; `end` answers it. */
+async function startCall(title: string) {
+  const it = await startJudgingFixture()
+  const answers: (() => void)[] = []
+  it.answer(
+    () =>
+      new Promise((resolve) => {
+        answers.push(() => resolve(completion({ score: 1, reason: 'old words' })))
+      }),
+  )
+  await it.find(title)
+  await it.judging.turn()
+  const end = async () => {
+    it.answer(async () => completion({ score: 0, reason: 'new words' }))
+    for (const answer of answers) answer()
+    await it.run()
+  }
+  return { it, end }
+}
+
+test('rules that change during a call apply to its match', async () => {
+  const { it, end } = await startCall('a cat')
+  await using _ = it
+  it.fixture.edit('mon_1', { relevance: { prompt: 'dogs' } })
+  await end()
+
+  expect(it.requests).toHaveLength(2)
+  expect(it.sent()).toMatchObject([{ status: 'suppressed', judgement: { reason: 'new words' } }])
+})
+
+test('a monitor that is removed during a call sends nothing', async () => {
+  const { it, end } = await startCall('a cat')
+  await using _ = it
+  removeMonitorOf(it.fixture.db, CUSTOMER, 'mon_1', it.fixture.clock.now())
+  await end()
+
+  expect(it.requests).toHaveLength(1)
+  expect(it.sent()).toMatchObject([{ status: 'suppressed', reason: 'unjudged' }])
+})
+
+test('an author who is erased during a call is not delivered', async () => {
+  const { it, end } = await startCall('a cat')
+  await using _ = it
+  const before = it.fixture.one<{ body: string }>('SELECT body FROM relevance_waiting')
+  const { author } = JSON.parse(before?.body ?? '')
+  eraseItems(
+    { db: it.fixture.db, instance_id: 'instance', community: 'subforum', clock_offset_ms: () => 0 },
+    [{ item_id: 't3_1', reason: 'author_gone' }],
+    it.fixture.clock.now(),
+  )
+  await end()
+
+  expect(it.sent()).toHaveLength(1)
+  expect(
+    JSON.stringify(it.fixture.deliveries().map((row) => it.fixture.payload(row))),
+  ).not.toContain(`"${author}"`)
+})
