@@ -29,7 +29,7 @@ import {
   toQuery,
 } from './state/filter.ts'
 import type { KeyAct } from './state/keys.ts'
-import type { Match, TriageChange } from './state/types.ts'
+import type { Match, MatchState, TriageChange } from './state/types.ts'
 import { useCursor } from './state/use-cursor.ts'
 import { useInboxKeys } from './state/use-keys.ts'
 import { FRESH_MAX, useLiveInbox } from './state/use-live.ts'
@@ -76,11 +76,13 @@ export function Inbox() {
   const labels = live.counts?.labels?.map((it) => it.label) ?? []
 
   /** Ids that an action is about: the selection, or the current match. */
-  const targets = (): string[] =>
-    selected.size > 0 ? [...selected] : match === undefined ? [] : [match.id]
+  const targets = (): string[] => {
+    const { selected: chosen, match: at } = cursor.now()
+    return chosen.size > 0 ? [...chosen] : at === undefined ? [] : [at.id]
+  }
 
   async function change(set: TriageChange) {
-    if (whole) {
+    if (cursor.now().whole) {
       cursor.clear()
       return triage.actOnAll(set)
     }
@@ -94,19 +96,22 @@ export function Inbox() {
     go(inboxPath({ ...filter, ...next }), { replace: true })
   }
 
-  /** Toggles by the current match: the selection follows it. */
-  const toggled: { [act in KeyAct]?: () => TriageChange } = {
-    dismiss: () => ({
-      state: match?.state === 'dismissed' && selected.size === 0 ? 'read' : 'dismissed',
-    }),
-    star: () => ({ starred: !(match?.starred ?? false) }),
-    unread: () => ({ state: match?.state === 'unread' ? 'read' : 'unread' }),
-    answered: () => ({ state: match?.state === 'answered' ? 'read' : 'answered' }),
+  /** The change of a key; it toggles by the current match, and a selection follows it. */
+  function changeOf(act: KeyAct): TriageChange | null {
+    const { match: it, selected: chosen } = cursor.now()
+    const toggled = (state: MatchState): TriageChange => ({
+      state: it?.state === state && chosen.size === 0 ? 'read' : state,
+    })
+    if (act === 'dismiss') return toggled('dismissed')
+    if (act === 'answered') return toggled('answered')
+    if (act === 'unread') return toggled('unread')
+    return act === 'star' ? { starred: !(it?.starred ?? false) } : null
   }
 
   function perform(act: KeyAct) {
-    const set = toggled[act]
-    if (set !== undefined) return void change(set())
+    const set = changeOf(act)
+    if (set !== null) return void change(set)
+    const { match: it } = cursor.now()
     switch (act) {
       case 'undo':
         return void triage.undo()
@@ -117,15 +122,13 @@ export function Inbox() {
       case 'label':
         return targets().length > 0 ? setDialog('label') : undefined
       case 'mute':
-        return match !== undefined && !match.erased ? setDialog('mute') : undefined
+        return it !== undefined && !it.erased ? setDialog('mute') : undefined
       case 'reply':
-        return match?.url ? setDialog('reply') : undefined
+        return it?.url ? setDialog('reply') : undefined
       case 'thread':
-        return match === undefined
-          ? undefined
-          : setThreadRequest({ id: match.id, n: thread_request.n + 1 })
+        return it === undefined ? undefined : setThreadRequest(({ n }) => ({ id: it.id, n: n + 1 }))
       case 'visit':
-        return match?.url ? void open(match.url, '_blank', 'noopener,noreferrer') : undefined
+        return it?.url ? void open(it.url, '_blank', 'noopener,noreferrer') : undefined
       default:
         return cursor.perform(act)
     }

@@ -27,24 +27,33 @@ type Selection = { ids: ReadonlySet<string>; anchor: string | null; whole: boole
 
 const NONE: Selection = { ids: new Set(), anchor: null, whole: false }
 
+type State = { current: string | null; opened: boolean; selection: Selection }
+
 /** The current match, which one is open, and the selected ones. */
 export function useCursor({ list, filter, item, triage }: Options) {
-  const [current, setCurrent] = useState<string | null>(item)
-  const [opened, setOpened] = useState(item !== null)
-  const [selection, setSelection] = useState(NONE)
+  // A key may follow another one before the page is rendered, so functions read the state and not a render's copy of it.
+  const state = useRef<State>({ current: item, opened: item !== null, selection: NONE }).current
+  const [, render] = useState(0)
+  const set = (change: Partial<State>) => {
+    Object.assign(state, change)
+    render((it) => it + 1)
+  }
   const [reveal, setReveal] = useState({ at: 0, request: 0 })
   /** The current match when it is outside of the list, or far from the view. */
   const [outside, setOutside] = useState<Match | null>(null)
   const pushed = useRef(false)
   const { rows } = list
   const held = useRef<Match | undefined>(undefined)
-  const found = current === null ? undefined : rows.get(current)
-  if (found !== undefined) held.current = found
-  const match =
-    current === null
-      ? undefined
-      : (found ??
-        [held.current, outside].find((it): it is Match => it != null && it.id === current))
+  /** The current match; undefined: none, or it is not loaded yet. */
+  function matchNow(): Match | undefined {
+    const { current } = state
+    if (current === null) return undefined
+    const found = rows.get(current)
+    if (found !== undefined) held.current = found
+    return found ?? [held.current, outside].find((it): it is Match => it?.id === current)
+  }
+  const match = matchNow()
+  const { current, opened, selection } = state
 
   const show = (at: number) => setReveal((it) => ({ at, request: it.request + 1 }))
 
@@ -52,20 +61,18 @@ export function useCursor({ list, filter, item, triage }: Options) {
     const last = rows.size() - 1
     if (last < 0) return
     const to = Math.max(0, Math.min(last, at))
-    setCurrent(rows.idAt(to) ?? null)
+    set({ current: rows.idAt(to) ?? null })
     show(to)
     if (!isInReader()) focusList()
   }
 
-  const position = () => (current === null ? -1 : rows.positionOf(current))
+  const position = () => (state.current === null ? -1 : rows.positionOf(state.current))
 
   function open(id: string) {
-    const state = rows.get(id)?.state
-    setCurrent(id)
-    if (state === 'unread') void triage.act([id], { state: 'read' }, true)
-    const push = !opened && !matchMedia(BESIDE).matches
-    pushed.current = push
-    setOpened(true)
+    if (rows.get(id)?.state === 'unread') void triage.act([id], { state: 'read' }, true)
+    const push = !state.opened && !matchMedia(BESIDE).matches
+    if (push) pushed.current = true
+    set({ current: id, opened: true })
     go(inboxPath(filter, id), { replace: !push })
   }
 
@@ -73,43 +80,37 @@ export function useCursor({ list, filter, item, triage }: Options) {
     if (pushed.current) history.back()
     else go(inboxPath(filter), { replace: true })
     pushed.current = false
-    setOpened(false)
+    set({ opened: false })
     focusList()
   }
 
-  function clear() {
-    setSelection(NONE)
-  }
+  const clear = () => set({ selection: NONE })
 
   /** Selects or unselects; `range` selects from the last one up to it. */
   function select(id: string, range: boolean) {
-    setSelection(({ ids, anchor }) => {
-      const next = new Set(ids)
-      const from = range && anchor !== null ? rows.positionOf(anchor) : -1
-      if (from === -1) {
-        if (!next.delete(id)) next.add(id)
-      } else {
-        const to = rows.positionOf(id)
-        const between = rows.ids().slice(Math.min(from, to), Math.max(from, to) + 1)
-        for (const it of between) next.add(it)
-      }
-      return { ids: next, anchor: id, whole: false }
-    })
+    const { ids, anchor } = state.selection
+    const next = new Set(ids)
+    const from = range && anchor !== null ? rows.positionOf(anchor) : -1
+    if (from === -1) {
+      if (!next.delete(id)) next.add(id)
+    } else {
+      const to = rows.positionOf(id)
+      const between = rows.ids().slice(Math.min(from, to), Math.max(from, to) + 1)
+      for (const it of between) next.add(it)
+    }
+    set({ selection: { ids: next, anchor: id, whole: false } })
   }
 
   // The URL is the truth for what is open: the button Back closes it.
   useEffect(() => {
-    if (item === null) return setOpened(false)
-    setCurrent(item)
-    setOpened(true)
+    if (item === null) pushed.current = false
+    if (item === null) return set({ opened: false })
+    set({ current: item, opened: true })
   }, [item])
   // A filter begins a list of its own.
   const first = useRef(true)
   useEffect(() => {
-    if (!first.current) {
-      setCurrent(item)
-      setSelection(NONE)
-    }
+    if (!first.current) set({ current: item, selection: NONE })
     first.current = false
   }, [filter])
   useEffect(() => {
@@ -123,7 +124,7 @@ export function useCursor({ list, filter, item, triage }: Options) {
       if (seen && rows.get(current)?.state === 'unread' && document.visibilityState === 'visible')
         void triage.act([current], { state: 'read' }, true)
     })
-  }, [current, opened, found === undefined])
+  }, [current, opened, match === undefined])
 
   return {
     current,
@@ -132,9 +133,11 @@ export function useCursor({ list, filter, item, triage }: Options) {
     selected: selection.ids,
     whole: selection.whole,
     reveal,
+    /** The current match and the selection, also between two renders. */
+    now: () => ({ match: matchNow(), selected: state.selection.ids, whole: state.selection.whole }),
     clear,
     select,
-    chooseWhole: () => setSelection((it) => ({ ...it, whole: true })),
+    chooseWhole: () => set({ selection: { ...state.selection, whole: true } }),
     /** A click on a row. */
     choose(id: string, { shift, toggle }: { shift: boolean; toggle: boolean }) {
       if (shift || toggle) return select(id, shift)
@@ -142,24 +145,24 @@ export function useCursor({ list, filter, item, triage }: Options) {
     },
     toTop() {
       setReveal((it) => ({ at: 0, request: it.request + 1 }))
-      setCurrent(rows.idAt(0) ?? null)
+      set({ current: rows.idAt(0) ?? null })
     },
     /** Moves off matches that an action takes out of the list, to the next one that stays. */
-    leaving(ids: readonly string[], { state }: TriageChange) {
+    leaving(ids: readonly string[], { state: after }: TriageChange) {
       const going = new Set(
         ids.filter((id) => {
           const before = rows.get(id)?.state
-          return state !== undefined && before !== undefined && leavesList(filter, before, state)
+          return after !== undefined && before !== undefined && leavesList(filter, before, after)
         }),
       )
-      if (selection.ids.size > 0) clear()
-      if (current === null || !going.has(current)) return
+      if (state.selection.ids.size > 0) clear()
+      if (state.current === null || !going.has(state.current)) return
       const at = position()
       const all = rows.ids()
       const stays = (id: string) => !going.has(id)
       const next = all.slice(at + 1).find(stays) ?? all.slice(0, at).findLast(stays) ?? null
-      setCurrent(next)
-      if (opened) go(inboxPath(filter, next), { replace: true })
+      set({ current: next })
+      if (state.opened) go(inboxPath(filter, next), { replace: true })
     },
     perform(act: KeyAct) {
       switch (act) {
@@ -176,18 +179,18 @@ export function useCursor({ list, filter, item, triage }: Options) {
         case 'page_up':
           return moveTo(position() - PAGE_ROWS)
         case 'open':
-          if (current === null) return moveTo(0)
-          open(current)
+          if (state.current === null) return moveTo(0)
+          open(state.current)
           return focusReader()
         case 'back':
-          if (selection.ids.size > 0) return clear()
-          return opened || isInReader() ? close() : undefined
+          if (state.selection.ids.size > 0) return clear()
+          return state.opened || isInReader() ? close() : undefined
         case 'select':
-          return current === null ? undefined : select(current, false)
+          return state.current === null ? undefined : select(state.current, false)
         case 'select_range':
-          return current === null ? undefined : select(current, true)
+          return state.current === null ? undefined : select(state.current, true)
         case 'select_all':
-          return setSelection({ ids: new Set(rows.ids()), anchor: null, whole: false })
+          return set({ selection: { ids: new Set(rows.ids()), anchor: null, whole: false } })
         default:
           return undefined
       }
