@@ -20,6 +20,16 @@ type PageCheck = {
 
 const CUSTOMER: readonly PageCheck[] = [
   { name: 'overview', path: '', text: 'Sourdough', drawn: '.chart canvas' },
+  { name: 'inbox', path: '/inbox', text: 'Sourdough' },
+  { name: 'inbox-open', path: '/inbox?state=any&item=ITEM', text: 'Load the thread' },
+  { name: 'inbox-views', path: '/inbox', text: 'Sourdough', press: 'Views', brief: true },
+  {
+    name: 'inbox-charts',
+    path: '/inbox/charts',
+    text: 'Share of voice',
+    press: 'Show as a table',
+    drawn: '.chart canvas',
+  },
   { name: 'monitors', path: '/monitors', text: 'Caught up' },
   { name: 'monitor', path: '/monitors/MONITOR', text: 'Feeds of this monitor' },
   {
@@ -162,6 +172,7 @@ export function pageTests(fixture: () => Dashboard) {
       const path = page_check.path
         .replace('MONITOR', opened.monitor_id)
         .replace('DELIVERY', opened.delivery_id)
+        .replace('ITEM', opened.payload.items[0].name)
       expect(await checkPage(client, { ...page_check, path })).toEqual([])
     }
     expect(client.strange).toEqual([])

@@ -162,8 +162,13 @@ export function HistoryDialog({ base, own_key, undone, close }: HistoryProps) {
               </span>
             </span>
             {it.can_undo && it.undone_by === null && (
-              <button type="button" class="small" onClick={() => void undo(it)}>
-                Undo<span class="unseen"> this action</span>
+              <button
+                type="button"
+                class="small"
+                aria-label={`Undo: ${actionText(it)}`}
+                onClick={() => void undo(it)}
+              >
+                Undo
               </button>
             )}
             {it.undone_by !== null && <span class="quiet small-text">undone</span>}

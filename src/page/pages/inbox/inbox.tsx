@@ -59,7 +59,15 @@ export function Inbox() {
     list,
     taken,
   })
-  const triage = useTriage({ base, filter, list, taken, now, recount: live.recount })
+  const triage = useTriage({
+    base,
+    filter,
+    list,
+    taken,
+    now,
+    recount: live.recount,
+    onRestored: (id) => cursor.moveToId(id),
+  })
   const cursor = useCursor({ list, filter, item, triage })
   const monitors = useNames(`${monitor_path}/list`)
   const sources = useQuery<{ sources: Source[] }>(`${base_path}/sources`).value?.sources ?? []

@@ -143,6 +143,11 @@ export function useCursor({ list, filter, item, triage }: Options) {
       if (shift || toggle) return select(id, shift)
       open(id)
     },
+    /** Makes a match of the list the current one. */
+    moveToId(id: string) {
+      const at = rows.positionOf(id)
+      if (at !== -1) moveTo(at)
+    },
     toTop() {
       setReveal((it) => ({ at: 0, request: it.request + 1 }))
       set({ current: rows.idAt(0) ?? null })

@@ -34,6 +34,8 @@ type Options = {
   taken: Set<string>
   now: () => number
   recount: () => void
+  /** Receives the first match that an undoing has put back into the list. */
+  onRestored: (id: string) => void
 }
 
 /** Confirmation of an action on `n` matches. */
@@ -51,7 +53,15 @@ function confirmation(set: TriageChange, n: number): string {
 const refusal = ({ message }: Failure): string => `Not changed: ${message}`
 
 /** Provides the actions of the page. */
-export function useTriage({ base, filter, list, taken, now, recount }: Options): Triage {
+export function useTriage({
+  base,
+  filter,
+  list,
+  taken,
+  now,
+  recount,
+  onRestored,
+}: Options): Triage {
   const done = useRef<Done[]>([])
   const { rows } = list
 
@@ -131,6 +141,8 @@ export function useTriage({ base, filter, list, taken, now, recount }: Options):
     rows.restore(last.removed)
     rows.replace(await list.byId(last.ids))
     list.changed()
+    const [first] = last.removed
+    if (first !== undefined) onRestored(first.id)
   }
 
   return { act, actOnAll, undo }
