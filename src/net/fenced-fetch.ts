@@ -21,6 +21,9 @@ import type { Fence, Fetch } from '../runtime/runtime.ts'
 type Write = Socket['_write']
 type Permits = Pick<Fence, 'mayAct'>
 
+/** Sockets whose write was refused: their requests fail as if the connection had broken. */
+const refused = new WeakSet<object>()
+
 /** Lets each write to a connected socket through only while acts are permitted; otherwise the socket is reset. */
 export function fenceSocket<T extends Socket>(socket: T, fence: Permits): T {
   const write: Write = socket._write.bind(socket)
@@ -29,6 +32,7 @@ export function fenceSocket<T extends Socket>(socket: T, fence: Permits): T {
   socket.on('error', () => {})
   const refuse = (done: (error?: Error | null) => void) => {
     const error = new Fenced()
+    refused.add(socket)
     done(error)
     drop(socket, error)
   }
@@ -241,6 +245,7 @@ function exchange(url: URL, options: RequestOptions, it: Exchange): Promise<Resp
   request.on('close', leave)
   request.on('error', (error) => {
     leave()
+    if (request.socket && refused.has(request.socket)) return reject(new Fenced())
     const is_stale = request.reusedSocket && BROKEN.test(errorCode(error)) && !fence.lost.aborted
     reject(is_stale ? new StaleConnection('kept connection closed') : error)
   })

@@ -1,0 +1,52 @@
+/**
+ * Checks that two nodes never act at the same time, and that the check would detect it. Fails over again and again at a
+ * PostgreSQL and at an etcd of this machine, then with an executable whose sockets are written without a check, whose late
+ * requests must be detected.
+ *
+ *     bun run bar:failover [--rounds 100] [--mutant-rounds 40] [--ttl 4] [--seed N]
+ */
+import { parseArgs } from 'node:util'
+
+import * as z from 'zod'
+
+import { type Mutant, root, runOn, withPlanted } from './mutants.ts'
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '100' },
+    'mutant-rounds': { type: 'string', default: '40' },
+    ttl: { type: 'string', default: '4' },
+    seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
+  },
+})
+
+const MUTANT: Mutant = {
+  name: 'a socket is written without a check',
+  file: 'src/net/fenced-fetch.ts',
+  from: 'fence.mayAct() ? write(chunk, encoding, done) : refuse(done)',
+  to: 'write(chunk, encoding, done)',
+}
+const SCRIPT = 'test/world/failover/run.ts'
+const figures = z.looseObject({ overlaps: z.number(), rounds: z.number() })
+
+const run = async (tree: string, options: Record<string, string>) => {
+  const { seed, ttl } = values
+  const { passed, report } = await runOn(tree, SCRIPT, { seed, ttl, ...options })
+  return { passed, report: report === null ? null : figures.parse(report) }
+}
+
+let good = true
+for (const system of ['postgres', 'etcd']) {
+  const { passed, report } = await run(root, { system, rounds: values.rounds })
+  console.log(`${system}: ${JSON.stringify(report)} ${passed ? 'passed' : 'FAILED'}`)
+  good &&= passed
+}
+const rounds = values['mutant-rounds']
+const { report } = await withPlanted(MUTANT, (tree) =>
+  run(tree, { system: 'etcd', rounds, faults: 'stop' }),
+)
+const noticed = (report?.overlaps ?? 0) > 0
+console.log(
+  `mutant, ${MUTANT.name}: ${noticed ? `detected in ${report?.overlaps} of ${report?.rounds} rounds` : 'NOT DETECTED'}`,
+)
+process.exit(good && noticed ? 0 : 1)

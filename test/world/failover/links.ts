@@ -1,0 +1,58 @@
+import { connect, createServer, type Socket } from 'node:net'
+
+import { freePort } from '../../support/port.ts'
+
+/** A TCP link to a port of this machine that delays every byte, and can be cut without either end learning of it. */
+export type Link = AsyncDisposable & {
+  port: number
+  /** Drops all bytes from now on, in both directions. */
+  cut(): void
+  /** Closes the connections of the cut, and passes new ones. */
+  heal(): void
+}
+
+/** Opens a link; `delay_ms` applies in each direction. */
+export function openLink(to: number, delay_ms = 0): Link {
+  let is_cut = false
+  const open = new Set<Socket>()
+  const pass = (from: Socket, into: Socket) => {
+    from.on('data', (bytes) => {
+      if (is_cut) return
+      if (delay_ms === 0) into.write(bytes)
+      else setTimeout(() => !is_cut && into.writable && into.write(bytes), delay_ms)
+    })
+    from.on('error', () => into.destroy())
+    from.on('close', () => {
+      open.delete(from)
+      if (!is_cut) setTimeout(() => into.destroy(), delay_ms)
+    })
+  }
+  const server = createServer((near) => {
+    open.add(near)
+    // A cut network answers no handshake either; here the kernel does, and nothing follows.
+    if (is_cut) return void near.on('error', () => {})
+    const far = connect({ host: '127.0.0.1', port: to })
+    open.add(far)
+    pass(near, far)
+    pass(far, near)
+  })
+  const port = freePort()
+  server.listen(port, '127.0.0.1')
+  const closeAll = () => {
+    for (const it of open) it.destroy()
+    open.clear()
+  }
+  return {
+    port,
+    cut: () => (is_cut = true),
+    heal() {
+      is_cut = false
+      closeAll()
+    },
+    async [Symbol.asyncDispose]() {
+      closeAll()
+      const closed = new Promise((resolve) => server.close(resolve))
+      await closed
+    },
+  }
+}

@@ -1,0 +1,148 @@
+import { Database } from 'bun:sqlite'
+import { copyFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { PROGRAM } from '../../support/process.ts'
+
+type Life = { child: ReturnType<typeof spawn>; pid: number; url: string }
+
+const spawn = (args: readonly string[], env: Record<string, string>) =>
+  Bun.spawn([...PROGRAM, ...args], {
+    env: { ...process.env, ...env },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
+
+/** Exit codes after which a service manager starts the daemon again. */
+const RESTARTS = new Set([75, 1])
+const RESTART_MS = 200
+
+/** One node: a folder, a configuration, and its process as a service manager would keep it. */
+export class Node {
+  readonly name: string
+  readonly data: string
+  /** Events of its log, with the time at which they were read. */
+  readonly events: { at: number; event: string; line: string }[] = []
+  readonly #dir: string
+  readonly #library: string | null
+  #life: Life | null = null
+  #wanted = false
+  #running: Promise<void> = Promise.resolve()
+
+  constructor(name: string, dir: string, config: string, library: string | null) {
+    this.name = name
+    this.#dir = join(dir, name)
+    this.data = join(this.#dir, 'data')
+    this.#library = library
+    mkdirSync(this.data, { recursive: true })
+    writeFileSync(this.#config, config.replace('{data}', this.data))
+    this.stepClock(0)
+  }
+
+  get #config(): string {
+    return join(this.#dir, 'forumd.toml')
+  }
+
+  /** Replaces the data by a copy of another node's database, key and marker. */
+  copyFrom(other: Node): void {
+    rmSync(this.data, { recursive: true, force: true })
+    mkdirSync(this.data, { recursive: true })
+    using db = new Database(join(other.data, 'forumd.sqlite'))
+    db.run('PRAGMA busy_timeout = 5000')
+    db.query('VACUUM INTO ?').run(join(this.data, 'forumd.sqlite'))
+    for (const file of ['instance.id', 'secrets.key'])
+      copyFileSync(join(other.data, file), join(this.data, file))
+  }
+
+  /** Sets the offset of its wall clock; its monotonic clock is left alone. */
+  stepClock(seconds: number): void {
+    const file = join(this.#dir, 'clock')
+    writeFileSync(`${file}.new`, `${seconds < 0 ? '' : '+'}${seconds}\n`)
+    renameSync(`${file}.new`, file)
+  }
+
+  /** Starts it, and again whenever it ends and asks for that. */
+  start(): void {
+    this.#wanted = true
+    this.#running = this.#run()
+  }
+
+  async #run(): Promise<void> {
+    while (this.#wanted) {
+      const env: Record<string, string> =
+        this.#library === null
+          ? {}
+          : {
+              LD_PRELOAD: this.#library,
+              FAKETIME_TIMESTAMP_FILE: join(this.#dir, 'clock'),
+              FAKETIME_NO_CACHE: '1',
+              FAKETIME_DONT_FAKE_MONOTONIC: '1',
+            }
+      const child = spawn(['serve', '--config', this.#config], env)
+      this.#life = { child, pid: child.pid, url: '' }
+      await this.#read(child.stdout)
+      const code = await child.exited
+      this.#life = null
+      this.note('ended', JSON.stringify({ code }))
+      if (!RESTARTS.has(code)) return
+      await Bun.sleep(RESTART_MS)
+    }
+  }
+
+  async #read(stream: ReadableStream<Uint8Array>): Promise<void> {
+    const decoder = new TextDecoder()
+    let rest = ''
+    for await (const chunk of stream) {
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) {
+        const event = /"event":"([^"]+)"/.exec(line)?.[1]
+        if (event === undefined) continue
+        if (event === 'serve.listening' && this.#life !== null)
+          this.#life.url = /"url":"([^"]+)"/.exec(line)?.[1] ?? ''
+        this.note(event, line)
+      }
+    }
+  }
+
+  note(event: string, line = ''): void {
+    this.events.push({ at: performance.now(), event, line })
+  }
+
+  get url(): string {
+    return this.#life?.url ?? ''
+  }
+
+  get isRunning(): boolean {
+    return this.#life !== null
+  }
+
+  signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT' | 'SIGTERM'): void {
+    if (this.#life === null) return
+    try {
+      process.kill(this.#life.pid, signal)
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+
+  /** Ends it for good, by a signal that is not answered with a restart. */
+  async end(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
+    this.#wanted = false
+    this.signal('SIGCONT')
+    this.signal(signal)
+    await this.#running
+  }
+
+  /** Resolves with the time of the first such event from `since` on; null after `within_ms`. */
+  async until(event: string, since: number, within_ms: number): Promise<number | null> {
+    const over = performance.now() + within_ms
+    for (;;) {
+      const found = this.events.find((it) => it.at >= since && it.event === event)
+      if (found !== undefined) return found.at
+      if (performance.now() > over) return null
+      await Bun.sleep(5)
+    }
+  }
+}
