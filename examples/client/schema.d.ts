@@ -1899,8 +1899,8 @@ export interface paths {
     get?: never
     put?: never
     /**
-     * Preview the matches of a filter in its current feeds
-     * @description Applies a filter to the items that its places show now. Use it while you write a filter, before you create the monitor. Matches with their enrichment, counts of items by keyword and by condition, and an estimate of matches a day. With item_id: why that item does or does not match. Free; nothing is delivered. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * Preview the matches of a filter in its current feeds, or in past days
+     * @description Applies a filter to the items that its places show now. Use it while you write a filter, before you create the monitor. Matches with their enrichment, counts of items by keyword and by condition, and an estimate of matches a day. With item_id: why that item does or does not match. With window: matches by day in the archive, expected deliveries, and the difference to a second filter; criteria and feeds are empty then. Free; nothing is delivered. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorPreview']
     delete?: never
@@ -27286,7 +27286,10 @@ export interface operations {
         'application/json': {
           /** @description Identifier, unique among objects of this kind. */
           id: string
-          /** @enum {string} */
+          /**
+           * @description author, place or phrase: what to exclude.
+           * @enum {string}
+           */
           mute: 'author' | 'place' | 'phrase'
           /** @description Words to exclude, with mute phrase only. */
           phrase?: string
@@ -27373,233 +27376,14 @@ export interface operations {
               added: string | null
               /** @description Entry that the filter watched by name; null: none was removed. */
               removed: string | null
+              /** @description Entries before the edit. */
               before: string[]
               /** @description Cursor of the next page; null: no further page. */
               after: string[]
             }
             /** @description The whole filter after the edit. */
             filter_spec: {
-              /** @description Names of sources, as /api/forum/sources lists them, or all. Default: main. */
-              source?: string | string[]
-              /** @description Names, prefix and case ignored. Without it, author and thread: the whole platform, posts only, with a keyword. */
-              subforum?: string | string[]
-              /** @description Not in these; the whole platform only. */
-              exclude_subforums?: string | string[]
-              /**
-               * @description Items to watch. Default: post; with thread: comment.
-               * @default post
-               * @enum {string}
-               */
-              kind: 'post' | 'comment' | 'both'
-              /** @description A phrase, or a boolean query: ("rate limit" OR throttl*) AND -hiring title:bun */
-              q?: string
-              /** @description At least one of these occurs. */
-              include_any?: string[]
-              /** @description Every one of these occurs. */
-              include_all?: string[]
-              /** @description None of these occurs. Exclusions win. */
-              exclude_terms?: string[]
-              /**
-               * @description Where terms and patterns are looked for; on a comment, title is its thread's title.
-               * @default [
-               *       "title",
-               *       "body",
-               *       "url"
-               *     ]
-               */
-              search_in:
-                | ('title' | 'body' | 'url' | 'permalink' | 'flair' | 'author')
-                | ('title' | 'body' | 'url' | 'permalink' | 'flair' | 'author')[]
-              /**
-               * @description Whole words, or parts of them too.
-               * @default word
-               * @enum {string}
-               */
-              match: 'word' | 'substring'
-              /**
-               * @description Ignores accents: cafe equals café.
-               * @default false
-               */
-              fold_accents: boolean
-              /**
-               * @description True: keywords match only in this case.
-               * @default false
-               */
-              case_sensitive: boolean
-              /** @description Any of these patterns matches; RE2's syntax. */
-              regex?: string[]
-              /** @description By one of these. */
-              author?: string | string[]
-              /** @description By none of these. */
-              exclude_authors?: string | string[]
-              /** @description Comments under these posts, by id. */
-              thread?: string | string[]
-              /** @description Leads to one of these hosts, or to a host below it. */
-              domain?: string | string[]
-              /** @description Leads to none of these. */
-              exclude_domains?: string | string[]
-              /** @description One of these is the post's flair, whole; case ignored. */
-              flair?: string | string[]
-              /** @description None of these is the post's flair. */
-              exclude_flair?: string | string[]
-              /** @description True: only posts with a label; false: only those without. */
-              has_flair?: boolean
-              /** @description Types of post that match, one or several. */
-              post_type?:
-                | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')
-                | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')[]
-              /** @description True: adult content only. False: none of it, as far as the feed tells. */
-              nsfw?: boolean
-              /**
-               * Format: int64
-               * @description Reached while the item is fresh.
-               */
-              min_score?: number
-              /**
-               * Format: int64
-               * @description Reached while the post is fresh.
-               */
-              min_comments?: number
-              /**
-               * Format: int64
-               * @description Minimum of relevance.score × 100. Matches below it are listed as suppressed.
-               */
-              min_relevance?: number
-              /** @description Intents of the text that match, one or several. */
-              intent?:
-                | (
-                    | 'question'
-                    | 'recommendation_request'
-                    | 'complaint'
-                    | 'promotion'
-                    | 'praise'
-                    | 'discussion'
-                  )
-                | (
-                    | 'question'
-                    | 'recommendation_request'
-                    | 'complaint'
-                    | 'promotion'
-                    | 'praise'
-                    | 'discussion'
-                  )[]
-              /** @description Sentiments of the text that match, one or several. */
-              sentiment?:
-                | ('positive' | 'negative' | 'mixed' | 'neutral')
-                | ('positive' | 'negative' | 'mixed' | 'neutral')[]
-              /** @description ISO 639-1. An item whose language is unknown does not match. */
-              language?:
-                | (
-                    | 'af'
-                    | 'ar'
-                    | 'az'
-                    | 'be'
-                    | 'bg'
-                    | 'bn'
-                    | 'ca'
-                    | 'cs'
-                    | 'da'
-                    | 'de'
-                    | 'el'
-                    | 'en'
-                    | 'es'
-                    | 'et'
-                    | 'eu'
-                    | 'fa'
-                    | 'fi'
-                    | 'fr'
-                    | 'ha'
-                    | 'he'
-                    | 'hi'
-                    | 'hr'
-                    | 'hu'
-                    | 'hy'
-                    | 'id'
-                    | 'is'
-                    | 'it'
-                    | 'ja'
-                    | 'ka'
-                    | 'kk'
-                    | 'ko'
-                    | 'ku'
-                    | 'lt'
-                    | 'mk'
-                    | 'mr'
-                    | 'nl'
-                    | 'no'
-                    | 'pl'
-                    | 'pt'
-                    | 'rn'
-                    | 'ro'
-                    | 'ru'
-                    | 'sk'
-                    | 'sr'
-                    | 'sv'
-                    | 'tl'
-                    | 'tr'
-                    | 'uk'
-                    | 'vi'
-                    | 'zh'
-                  )
-                | (
-                    | 'af'
-                    | 'ar'
-                    | 'az'
-                    | 'be'
-                    | 'bg'
-                    | 'bn'
-                    | 'ca'
-                    | 'cs'
-                    | 'da'
-                    | 'de'
-                    | 'el'
-                    | 'en'
-                    | 'es'
-                    | 'et'
-                    | 'eu'
-                    | 'fa'
-                    | 'fi'
-                    | 'fr'
-                    | 'ha'
-                    | 'he'
-                    | 'hi'
-                    | 'hr'
-                    | 'hu'
-                    | 'hy'
-                    | 'id'
-                    | 'is'
-                    | 'it'
-                    | 'ja'
-                    | 'ka'
-                    | 'kk'
-                    | 'ko'
-                    | 'ku'
-                    | 'lt'
-                    | 'mk'
-                    | 'mr'
-                    | 'nl'
-                    | 'no'
-                    | 'pl'
-                    | 'pt'
-                    | 'rn'
-                    | 'ro'
-                    | 'ru'
-                    | 'sk'
-                    | 'sr'
-                    | 'sv'
-                    | 'tl'
-                    | 'tr'
-                    | 'uk'
-                    | 'vi'
-                    | 'zh'
-                  )[]
-              /** @description Matches of one check travel together; a label names the bundle. */
-              group?: boolean | string
-              /**
-               * Format: int64
-               * @description Collects for longer than one check.
-               */
-              group_window_s?: number
+              [key: string]: unknown
             }
             /** @description Call that makes the edit. */
             apply: {
@@ -27612,7 +27396,10 @@ export interface operations {
             }
             /** @description Effect of the edit on past matches. */
             effect: {
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Days that were looked back.
+               */
               days: number
               /**
                * Format: int64
@@ -27637,7 +27424,9 @@ export interface operations {
                 id: string
                 /** @description Title. */
                 title: string | null
+                /** @description Beginning of the text. */
                 excerpt: string
+                /** @description Name of the place. */
                 place: string
                 /** @description Name of the author. */
                 author: string | null
@@ -27916,7 +27705,10 @@ export interface operations {
              * @description Name of the recipient, without prefix.
              */
             to: string
-            /** @enum {string} */
+            /**
+             * @description Width of the intervals: hour or day.
+             * @enum {string}
+             */
             bucket: 'hour' | 'day'
             /**
              * Format: int64
@@ -27951,20 +27743,35 @@ export interface operations {
               name: string | null
               /** @description True: the monitor is gone. */
               removed: boolean
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of items.
+               */
               mentions: number
               /** @description Share of all mentions, 0 to 1. */
               share: number
             }[]
             /** @description Sentiments of the text that match, one or several. */
             sentiment: {
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Items that praise.
+               */
               positive: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Items that complain.
+               */
               negative: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Items with praise and complaint.
+               */
               mixed: number
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Items without a sentiment.
+               */
               neutral: number
               /**
                * Format: int64
@@ -27972,6 +27779,7 @@ export interface operations {
                */
               unknown: number
             }
+            /** @description The same by interval. */
             sentiment_over_time: {
               /** @description One number for each interval of mentions.at. */
               positive: number[]
@@ -27988,8 +27796,12 @@ export interface operations {
             places: {
               /** @description Name of the source. */
               source: string
+              /** @description Name of the place, in lower case. */
               place: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of items.
+               */
               mentions: number
             }[]
             /** @description The 20 authors with most items, in lower case. */
@@ -27998,9 +27810,13 @@ export interface operations {
               source: string
               /** @description Name of the author. */
               author: string
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Number of items.
+               */
               mentions: number
             }[]
+            /** @description Items of each state. */
             states: {
               /**
                * Format: int64
@@ -31050,6 +30866,232 @@ export interface operations {
           limit?: number
           /** @description Id of the item. */
           item_id?: string
+          /** @description Days of the past, 1d to 90d: tries the filter on the archive instead of the present feeds. */
+          window?: string
+          /** @description The filter of a monitor. All given fields must match; at least one place or keyword is required. */
+          compare?: {
+            /** @description Names of sources, as /api/forum/sources lists them, or all. Default: main. */
+            source?: string | string[]
+            /** @description Names, prefix and case ignored. Without it, author and thread: the whole platform, posts only, with a keyword. */
+            subforum?: string | string[]
+            /** @description Not in these; the whole platform only. */
+            exclude_subforums?: string | string[]
+            /**
+             * @description Items to watch. Default: post; with thread: comment.
+             * @default post
+             * @enum {string}
+             */
+            kind?: 'post' | 'comment' | 'both'
+            /** @description A phrase, or a boolean query: ("rate limit" OR throttl*) AND -hiring title:bun */
+            q?: string
+            /** @description At least one of these occurs. */
+            include_any?: string[]
+            /** @description Every one of these occurs. */
+            include_all?: string[]
+            /** @description None of these occurs. Exclusions win. */
+            exclude_terms?: string[]
+            /**
+             * @description Where terms and patterns are looked for; on a comment, title is its thread's title.
+             * @default [
+             *       "title",
+             *       "body",
+             *       "url"
+             *     ]
+             */
+            search_in?:
+              | ('title' | 'body' | 'url' | 'permalink' | 'flair' | 'author')
+              | ('title' | 'body' | 'url' | 'permalink' | 'flair' | 'author')[]
+            /**
+             * @description Whole words, or parts of them too.
+             * @default word
+             * @enum {string}
+             */
+            match?: 'word' | 'substring'
+            /**
+             * @description Ignores accents: cafe equals café.
+             * @default false
+             */
+            fold_accents?: boolean
+            /**
+             * @description True: keywords match only in this case.
+             * @default false
+             */
+            case_sensitive?: boolean
+            /** @description Any of these patterns matches; RE2's syntax. */
+            regex?: string[]
+            /** @description By one of these. */
+            author?: string | string[]
+            /** @description By none of these. */
+            exclude_authors?: string | string[]
+            /** @description Comments under these posts, by id. */
+            thread?: string | string[]
+            /** @description Leads to one of these hosts, or to a host below it. */
+            domain?: string | string[]
+            /** @description Leads to none of these. */
+            exclude_domains?: string | string[]
+            /** @description One of these is the post's flair, whole; case ignored. */
+            flair?: string | string[]
+            /** @description None of these is the post's flair. */
+            exclude_flair?: string | string[]
+            /** @description True: only posts with a label; false: only those without. */
+            has_flair?: boolean
+            /** @description Types of post that match, one or several. */
+            post_type?:
+              | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')
+              | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')[]
+            /** @description True: adult content only. False: none of it, as far as the feed tells. */
+            nsfw?: boolean
+            /**
+             * Format: int64
+             * @description Reached while the item is fresh.
+             */
+            min_score?: number
+            /**
+             * Format: int64
+             * @description Reached while the post is fresh.
+             */
+            min_comments?: number
+            /**
+             * Format: int64
+             * @description Minimum of relevance.score × 100. Matches below it are listed as suppressed.
+             */
+            min_relevance?: number
+            /** @description Intents of the text that match, one or several. */
+            intent?:
+              | (
+                  | 'question'
+                  | 'recommendation_request'
+                  | 'complaint'
+                  | 'promotion'
+                  | 'praise'
+                  | 'discussion'
+                )
+              | (
+                  | 'question'
+                  | 'recommendation_request'
+                  | 'complaint'
+                  | 'promotion'
+                  | 'praise'
+                  | 'discussion'
+                )[]
+            /** @description Sentiments of the text that match, one or several. */
+            sentiment?:
+              | ('positive' | 'negative' | 'mixed' | 'neutral')
+              | ('positive' | 'negative' | 'mixed' | 'neutral')[]
+            /** @description ISO 639-1. An item whose language is unknown does not match. */
+            language?:
+              | (
+                  | 'af'
+                  | 'ar'
+                  | 'az'
+                  | 'be'
+                  | 'bg'
+                  | 'bn'
+                  | 'ca'
+                  | 'cs'
+                  | 'da'
+                  | 'de'
+                  | 'el'
+                  | 'en'
+                  | 'es'
+                  | 'et'
+                  | 'eu'
+                  | 'fa'
+                  | 'fi'
+                  | 'fr'
+                  | 'ha'
+                  | 'he'
+                  | 'hi'
+                  | 'hr'
+                  | 'hu'
+                  | 'hy'
+                  | 'id'
+                  | 'is'
+                  | 'it'
+                  | 'ja'
+                  | 'ka'
+                  | 'kk'
+                  | 'ko'
+                  | 'ku'
+                  | 'lt'
+                  | 'mk'
+                  | 'mr'
+                  | 'nl'
+                  | 'no'
+                  | 'pl'
+                  | 'pt'
+                  | 'rn'
+                  | 'ro'
+                  | 'ru'
+                  | 'sk'
+                  | 'sr'
+                  | 'sv'
+                  | 'tl'
+                  | 'tr'
+                  | 'uk'
+                  | 'vi'
+                  | 'zh'
+                )
+              | (
+                  | 'af'
+                  | 'ar'
+                  | 'az'
+                  | 'be'
+                  | 'bg'
+                  | 'bn'
+                  | 'ca'
+                  | 'cs'
+                  | 'da'
+                  | 'de'
+                  | 'el'
+                  | 'en'
+                  | 'es'
+                  | 'et'
+                  | 'eu'
+                  | 'fa'
+                  | 'fi'
+                  | 'fr'
+                  | 'ha'
+                  | 'he'
+                  | 'hi'
+                  | 'hr'
+                  | 'hu'
+                  | 'hy'
+                  | 'id'
+                  | 'is'
+                  | 'it'
+                  | 'ja'
+                  | 'ka'
+                  | 'kk'
+                  | 'ko'
+                  | 'ku'
+                  | 'lt'
+                  | 'mk'
+                  | 'mr'
+                  | 'nl'
+                  | 'no'
+                  | 'pl'
+                  | 'pt'
+                  | 'rn'
+                  | 'ro'
+                  | 'ru'
+                  | 'sk'
+                  | 'sr'
+                  | 'sv'
+                  | 'tl'
+                  | 'tr'
+                  | 'uk'
+                  | 'vi'
+                  | 'zh'
+                )[]
+            /** @description Matches of one check travel together; a label names the bundle. */
+            group?: boolean | string
+            /**
+             * Format: int64
+             * @description Collects for longer than one check.
+             */
+            group_window_s?: number
+          }
         }
       }
     }
@@ -31314,6 +31356,122 @@ export interface operations {
               row: {
                 [key: string]: unknown
               }
+            } | null
+            /** @description With window: the time that was tested. */
+            window?: {
+              /**
+               * Format: date-time
+               * @description Start of the window.
+               */
+              from: string
+              /**
+               * Format: date-time
+               * @description End of the window.
+               */
+              to: string
+              /**
+               * @description Items that the archive keeps: with matches, only what your monitors matched.
+               * @enum {string}
+               */
+              basis: 'matches' | 'feeds' | 'nothing'
+              /** @description Creation of the oldest archived item of the window; null: there is none. */
+              oldest: string | null
+              /** @description Time ran out: only what was created after this was tested. */
+              scanned_until: string | null
+            }
+            /** @description Every day of the window, oldest first. */
+            days?: {
+              /**
+               * Format: date
+               * @description Day of UTC.
+               */
+              date: string
+              /**
+               * Format: int64
+               * @description Matches created on it.
+               */
+              matched: number
+            }[]
+            /** @description With window: expected deliveries. They cost no credits. */
+            deliveries?: {
+              /** @description To all targets; null: no data. */
+              per_day: number | null
+              /**
+               * Format: int64
+               * @description Your active webhooks.
+               */
+              targets: number
+              /**
+               * Format: int64
+               * @description Deliveries a day that the plan allows.
+               */
+              daily_ceiling: number
+              /**
+               * Format: int64
+               * @description Days on which that is exceeded.
+               */
+              days_over_ceiling: number
+              /**
+               * Format: int64
+               * @description Deliveries that would have been withheld.
+               */
+              over_ceiling: number
+              /**
+               * Format: int64
+               * @description Requests for the feeds of the filter, unless other monitors share them.
+               */
+              polls_per_day: number
+            }
+            /** @description With compare: the second filter beside the first. */
+            compare?: {
+              /** @description The second filter. */
+              filter_spec: {
+                [key: string]: unknown
+              }
+              /**
+               * Format: int64
+               * @description Its matches.
+               */
+              matched: number
+              /**
+               * Format: int64
+               * @description Items that both filters match.
+               */
+              both: number
+              /**
+               * Format: int64
+               * @description Items that only the first filter matches.
+               */
+              only_first: number
+              /**
+               * Format: int64
+               * @description Items that only the second filter matches.
+               */
+              only_second: number
+              /** @description Items that one filter matches and the other does not. */
+              samples: {
+                /** @description The newest of them. */
+                only_first: {
+                  [key: string]: unknown
+                }[]
+                /** @description The newest of them. */
+                only_second: {
+                  [key: string]: unknown
+                }[]
+              }
+              /** @description Every day of the window, oldest first. */
+              days: {
+                /**
+                 * Format: date
+                 * @description Day of UTC.
+                 */
+                date: string
+                /**
+                 * Format: int64
+                 * @description Matches created on it.
+                 */
+                matched: number
+              }[]
             } | null
           }
         }
