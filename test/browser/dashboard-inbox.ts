@@ -37,7 +37,7 @@ async function startInbox(it: Dashboard, name: string, titles: readonly string[]
         subforum: place,
         title,
         author: title.includes('spam') ? 'spammer' : 'baker_one',
-        text: `About a ${title.toLowerCase().includes('loaf') ? 'loaf' : 'roll'}.\n\n> Somebody wrote this.\n\nThe last line of ${title}.`,
+        text: `About a ${title.toLowerCase().includes('loaf') ? 'loaf' : 'roll'}.\n\n> Another person wrote this.\n\nThe last line of ${title}.`,
       })
     await clock.advance(2 * MINUTE)
   }
@@ -145,7 +145,7 @@ export function inboxStories(fixture: () => Dashboard) {
     await client.waitForText('2 of 3 matches would not have matched (67 %).')
     expect(await faultsOf(client, 'inbox-mute', BRIEF)).toEqual([])
     await client.setViewport('wide', 'light')
-    // Nothing is changed until it is asked for.
+    // Nothing changes before the confirmation.
     expect(await spec()).toEqual(before)
     await client.press('Change the filter')
     await client.waitForText('is changed')

@@ -3,7 +3,7 @@ import type { InboxState } from './filter.ts'
 
 /** Widths of the intervals of a chart, ms. */
 export const BUCKETS = { hour: 3_600_000, day: 86_400_000 } as const
-export type Bucket = keyof typeof BUCKETS
+export type BucketUnit = keyof typeof BUCKETS
 
 /** Most monitors with a line of their own. */
 const SERIES_MAX = 20
@@ -71,7 +71,7 @@ const byMentions = (a: Named, b: Named): number =>
   b.mentions - a.mentions || (`${a.source}/${a.name}` < `${b.source}/${b.name}` ? -1 : 1)
 
 /** Sums items of a window, one at a time. */
-export function createCharts({ from, to, bucket }: { from: number; to: number; bucket: Bucket }) {
+export function createCharts({ from, to, bucket }: { from: number; to: number; bucket: BucketUnit }) {
   const width = BUCKETS[bucket]
   const first = Math.floor(from / width)
   const length = Math.max(1, Math.ceil(to / width) - first)

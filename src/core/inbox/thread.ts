@@ -23,7 +23,7 @@ export type ThreadRow = {
 }
 
 /** The surroundings of an item. `found` false: the read did not contain it. */
-export type Thread = {
+export type ItemThread = {
   post: ThreadRow | null
   ancestors: ThreadRow[]
   replies: ThreadRow[]
@@ -102,7 +102,7 @@ export function threadOf({
   top: readonly Node[]
   nodes: Iterable<Node>
   repliesOf: (node: Node) => readonly Node[]
-}): Thread {
+}): ItemThread {
   const post_row = toThreadPost(post)
   const origin = post_row?.url ?? null
   const rows = (list: readonly Node[]) =>

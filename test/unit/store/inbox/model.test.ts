@@ -1,4 +1,4 @@
-// Goal: whatever sequence of arrivals, changes, undoings, erasures and retention runs, the inbox equals a plain model of it.
+// Goal: for any sequence of arrivals, changes, undoings, erasures and retention runs, the inbox equals a plain model of it.
 // Method: random commands on a database and on maps; after each, lists, counts and states are compared.
 import { expect, setDefaultTimeout, test } from 'bun:test'
 
