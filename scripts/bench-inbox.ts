@@ -206,8 +206,8 @@ const WORK: Record<string, () => string> = {
   'undo, 3,000': () => JSON.stringify(undoInbox(db, actor(), undoable)),
   'stream, changes of a second': () => {
     const now = inboxVersion(db)
-    const before = { ...now, match: now.match - 5, action: now.action - 1 }
-    return `${listInboxChanges(db, customer_id, before, now).changed.length} changed`
+    const earlier = { ...now, match: now.match - 5, action: now.action - 1 }
+    return `${listInboxChanges(db, customer_id, earlier, now).changed.length} changed`
   },
   'stats, one slice of 1,000': () => {
     const charts = createCharts({ from: START, to: START + 30 * DAY_MS, bucket: 'day' })

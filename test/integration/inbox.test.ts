@@ -98,7 +98,7 @@ test('ids alone are in the order of the list, page by page, by the same filters'
   }
 
   expect(pages.flat()).toEqual(await it.ids(''))
-  expect(pages.map((it) => it.length)).toEqual([3, 3, 1])
+  expect(pages.map((page) => page.length)).toEqual([3, 3, 1])
   expect((await it.call('/ids?author=jane&state=unread')).body).toEqual({
     ids: ['t3_k4', 't3_k2'],
     next_cursor: null,

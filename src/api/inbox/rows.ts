@@ -1,7 +1,7 @@
 import { iso } from '../../core/base/time.ts'
+import { containsWords } from '../../core/inbox/excerpt.ts'
 import type { InboxFilter, InboxPosition } from '../../core/inbox/filter.ts'
 import {
-  containsWords,
   type InboxText,
   missingText,
   rowsOfBody,

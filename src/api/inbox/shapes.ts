@@ -264,19 +264,21 @@ const monitorFields = () => ({
   removed: z.boolean(),
 })
 
+const sentimentsShape = <T extends z.ZodType>(value: () => T) =>
+  z.object({
+    positive: value(),
+    negative: value(),
+    mixed: value(),
+    neutral: value(),
+    unknown: value(),
+  })
+
+const bucketCounts = () =>
+  z.array(z.int()).meta({ description: 'One number for each interval of mentions.at.' })
+
 /** Answer of the figures. */
-export const inboxStatsShape = () => {
-  const sentiments = <T extends z.ZodType>(value: () => T) =>
-    z.object({
-      positive: value(),
-      negative: value(),
-      mixed: value(),
-      neutral: value(),
-      unknown: value(),
-    })
-  const counts = () =>
-    z.array(z.int()).meta({ description: 'One number for each interval of mentions.at.' })
-  return z.object({
+export const inboxStatsShape = () =>
+  z.object({
     from: instant().meta({
       description: 'Start of what was counted, which is later than requested unless complete.',
     }),
@@ -291,13 +293,17 @@ export const inboxStatsShape = () => {
         at: z.array(z.string()).meta({ description: 'Begin of each interval, without holes.' }),
         series: z
           .array(
-            z.object({ ...monitorFields(), monitor_id: z.string().nullable(), counts: counts() }),
+            z.object({
+              ...monitorFields(),
+              monitor_id: z.string().nullable(),
+              counts: bucketCounts(),
+            }),
           )
           .meta({
             description:
               'The 20 monitors with most mentions; then, without an id, all others together.',
           }),
-        total: counts().meta({ description: 'Items of each interval, each once.' }),
+        total: bucketCounts().meta({ description: 'Items of each interval, each once.' }),
       })
       .meta({ description: 'Items over time, by monitor.' }),
     share: z
@@ -309,8 +315,8 @@ export const inboxStatsShape = () => {
         }),
       )
       .meta({ description: 'Share of voice between the monitors.' }),
-    sentiment: sentiments(() => z.int()),
-    sentiment_over_time: sentiments(counts),
+    sentiment: sentimentsShape(() => z.int()),
+    sentiment_over_time: sentimentsShape(bucketCounts),
     places: z
       .array(z.object({ source: z.string(), place: z.string(), mentions: z.int() }))
       .meta({ description: 'The 20 places with most items, in lower case.' }),
@@ -324,7 +330,6 @@ export const inboxStatsShape = () => {
       dismissed: z.int(),
     }),
   })
-}
 
 const threadRowShape = () =>
   z.object({

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { invalid } from '../../core/base/errors.ts'
 import { iso } from '../../core/base/time.ts'
 import { type InboxPosition, NO_FILTER, spanOf } from '../../core/inbox/filter.ts'
-import { type BucketUnit, createCharts } from '../../core/inbox/stats.ts'
+import { type ChartBucket, createCharts } from '../../core/inbox/stats.ts'
 import type { Clock } from '../../runtime/runtime.ts'
 import type { Db } from '../../store/db/connection.ts'
 import { listMentions, listMonitorNames } from '../../store/inbox/stats.ts'
@@ -47,7 +47,7 @@ const statsQuery = querySchema(() => ({
   }),
 }))
 
-type Window = { from: number; to: number; bucket: BucketUnit; monitor: string | null }
+type Window = { from: number; to: number; bucket: ChartBucket; monitor: string | null }
 
 /**
  * The window of a query.

@@ -29,7 +29,7 @@ function plainOf(letter: string): string {
   if (known !== undefined) return known
   const plain = /\s/u.test(letter)
     ? ' '
-    : [...letter.normalize('NFKD')]
+    : Array.from(letter.normalize('NFKD'))
         .filter((it) => !MARKS.test(it))
         .join('')
         .toLowerCase()
@@ -59,6 +59,15 @@ function fold(text: string): Folded {
   addRun(done, text.length)
   starts.push(text.length)
   return { text: parts.join(''), starts }
+}
+
+/** True if all words of a query occur in a text, also within longer words, without regard to case and accents. */
+export function containsWords(text: string, query: string): boolean {
+  const folded = fold(text).text
+  return query
+    .split(/\s+/u)
+    .filter(Boolean)
+    .every((word) => folded.includes(fold(word).text))
 }
 
 const isWordAt = (text: string, at: number): boolean => {

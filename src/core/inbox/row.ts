@@ -79,7 +79,7 @@ export function searchableText(row: StoredRow): string {
 }
 
 /** The most of a text that is answered, in UTF-16 units. Longer texts end with an ellipsis. */
-export const WHOLE_TEXT_MAX = 40_000
+const WHOLE_TEXT_MAX = 40_000
 
 /** The whole text of a row, in the markdown of its author; null: erased. */
 export function wholeText(row: StoredRow): string | null {
@@ -90,12 +90,6 @@ export function wholeText(row: StoredRow): string | null {
   return written.length <= WHOLE_TEXT_MAX
     ? written
     : `${written.slice(0, WHOLE_TEXT_MAX - 1).replace(/[\ud800-\udbff]$/, '')}…`
-}
-
-/** True if all words of a query occur in a text, in any case and with or without accents. */
-export const containsWords = (text: string, query: string): boolean => {
-  const sought = query.split(/\s+/u).filter(Boolean)
-  return sought.every((word) => findTerms(text, [`${word}*`]).length > 0)
 }
 
 /** Terms that monitors matched in a row, at most a few dozen. */

@@ -2,8 +2,8 @@ import { SENTIMENT_LABELS } from '../enrichment/sentiment.ts'
 import type { InboxState } from './filter.ts'
 
 /** Widths of the intervals of a chart, ms. */
-export const BUCKETS = { hour: 3_600_000, day: 86_400_000 } as const
-export type BucketUnit = keyof typeof BUCKETS
+const BUCKETS = { hour: 3_600_000, day: 86_400_000 } as const
+export type ChartBucket = keyof typeof BUCKETS
 
 /** Most monitors with a line of their own. */
 const SERIES_MAX = 20
@@ -71,7 +71,15 @@ const byMentions = (a: Named, b: Named): number =>
   b.mentions - a.mentions || (`${a.source}/${a.name}` < `${b.source}/${b.name}` ? -1 : 1)
 
 /** Sums items of a window, one at a time. */
-export function createCharts({ from, to, bucket }: { from: number; to: number; bucket: BucketUnit }) {
+export function createCharts({
+  from,
+  to,
+  bucket,
+}: {
+  from: number
+  to: number
+  bucket: ChartBucket
+}) {
   const width = BUCKETS[bucket]
   const first = Math.floor(from / width)
   const length = Math.max(1, Math.ceil(to / width) - first)
@@ -82,7 +90,6 @@ export function createCharts({ from, to, bucket }: { from: number; to: number; b
   const places = createNames()
   const authors = createNames()
   const states: Record<InboxState, number> = { unread: 0, read: 0, answered: 0, dismissed: 0 }
-  const step = (counts: number[], at: number) => void (counts[at] = (counts[at] ?? 0) + 1)
 
   return {
     add(it: ChartedItem) {
@@ -138,6 +145,8 @@ export function createCharts({ from, to, bucket }: { from: number; to: number; b
     },
   }
 }
+
+const step = (counts: number[], at: number) => void (counts[at] = (counts[at] ?? 0) + 1)
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0)
 

@@ -11,7 +11,7 @@ const ANCESTORS_MAX = 30
 const REPLIES_MAX = 20
 
 /** A post or a comment around an item; null: not known. */
-export type ThreadRow = {
+type ThreadRow = {
   id: string
   kind: 'post' | 'comment'
   author: string | null
@@ -61,7 +61,7 @@ const cut = (source: string | null): string =>
     .toWellFormed()
 
 /** A post as a read gives it; null if it has no name. */
-export function toThreadPost(row: unknown): ThreadRow | null {
+function toThreadPost(row: unknown): ThreadRow | null {
   const parsed = postShape().safeParse(row)
   if (!parsed.success) return null
   const { name, author, title, text: source, upvotes, url, created } = parsed.data

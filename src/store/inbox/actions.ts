@@ -9,13 +9,13 @@ import { type Db, transact } from '../db/connection.ts'
 import { findInboxStates, type InboxStateRow, listChangeable } from './list.ts'
 
 /** Most items that one change of a filter alters, which takes milliseconds. */
-export const CHANGED_MAX = 3000
+const CHANGED_MAX = 3000
 /** Rows that it examines. */
 const EXAMINED_MAX = 30_000
 /** Time for which a change can be undone, ms. */
 export const UNDO_MS = 86_400_000
 /** Most actions of a customer that are kept. */
-export const ACTIONS_KEPT = 10_000
+const ACTIONS_KEPT = 10_000
 /** Ids of an action that its history shows. */
 const SAMPLE = 10
 

@@ -15,11 +15,12 @@ const FILE = 'FORUMD_KILLED_INBOX'
 const ITEMS = 400
 const KILLS = 6
 
+const actor = (id: string) => ({ customer_id: 'ann', key_id: 'key_ann1', id, now: Date.now() })
+
 /** Changes all items to read and undoes it, until the process is killed. */
 function changeForever(path: string): never {
   const db = openDb(path)
   for (let n = 0; ; n++) {
-    const actor = (id: string) => ({ customer_id: 'ann', key_id: 'key_ann1', id, now: Date.now() })
     const id = `act_${process.pid}_${n}`
     changeInbox(db, actor(id), { filter: NO_FILTER, after: null }, { state: 'read', label: id })
     if (n === 0) console.log('changing')

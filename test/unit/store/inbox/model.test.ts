@@ -1,4 +1,4 @@
-// Goal: for any sequence of arrivals, changes, undoings, erasures and retention runs, the inbox equals a plain model of it.
+// Goal: after any sequence of arrivals, changes, undoings, erasures and retention, the inbox equals a plain model of it.
 // Method: random commands on a database and on maps; after each, lists, counts and states are compared.
 import { expect, setDefaultTimeout, test } from 'bun:test'
 
