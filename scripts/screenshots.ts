@@ -225,6 +225,7 @@ async function takeAll(into: string) {
   await signIn(link)
   await takePages(into, {
     overview: '/dashboard',
+    inbox: '/dashboard/inbox',
     monitors: '/dashboard/monitors',
     monitor: await first('monitors'),
     'monitor-certificate': `${await first('monitors')}/certificate`,

@@ -2,40 +2,38 @@ import { render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 
 import { ErrorNotice, Skeleton } from './components/base/notice.tsx'
-import { Frame, PageLayout } from './components/layout.tsx'
+import { Frame } from './components/layout.tsx'
+import { lazyPage } from './components/lazy-page.tsx'
+import { NotFound } from './components/not-found.tsx'
 import { CurrentUser, LiveNow, useLiveConnection } from './hooks/contexts.ts'
 import { callApi, clearCache, type Failure, onSessionEnd, requestSession } from './lib/api.ts'
-import { dashboardPath, go, Link, takeSignInLink, useRoute } from './lib/route.tsx'
+import { dashboardPath, go, takeSignInLink, useRoute } from './lib/route.tsx'
 import type { UserSession } from './lib/types.ts'
-import { CustomerPage, Customers } from './pages/customers.tsx'
 import { Deliveries } from './pages/deliveries.tsx'
 import { DeliveryPage } from './pages/delivery.tsx'
 import { Drafts } from './pages/drafts.tsx'
 import { FeedbackPage } from './pages/feedback.tsx'
-import { MentionsPage } from './pages/inbox/charts.tsx'
-import { Inbox } from './pages/inbox/inbox.tsx'
-import { CertificatePage } from './pages/monitors/certificate.tsx'
 import { MonitorEdit, MonitorNew } from './pages/monitors/form.tsx'
 import { MonitorPage } from './pages/monitors/monitor.tsx'
 import { Monitors } from './pages/monitors/monitors.tsx'
-import { AuditPage } from './pages/operator/audit.tsx'
-import { InstanceDeliveriesPage, InstanceMonitorsPage } from './pages/operator/lists.tsx'
 import { Overview } from './pages/overview.tsx'
-import { PoolPage } from './pages/pool.tsx'
 import { SignInLinkPage, SignInPage } from './pages/sign-in.tsx'
-import { SourcesPage } from './pages/sources.tsx'
-import { SystemPage } from './pages/system.tsx'
 import { UsagePage } from './pages/usage.tsx'
 import { Webhooks } from './pages/webhooks/webhooks.tsx'
 
-/** The page for an unknown path. */
-export const NotFound = () => (
-  <PageLayout title="Page not found">
-    <p>
-      The URL may be mistyped, or the page needs another kind of key.{' '}
-      <Link to={dashboardPath()}>Go to the overview</Link>
-    </p>
-  </PageLayout>
+// Pages that only some visits need are loaded with the first of these.
+const Inbox = lazyPage('Inbox', async () => (await import('./pages/inbox/inbox.tsx')).Inbox)
+const MentionsPage = lazyPage(
+  'Inbox',
+  async () => (await import('./pages/inbox/charts.tsx')).MentionsPage,
+)
+const CertificatePage = lazyPage(
+  'Certificate of coverage',
+  async () => (await import('./pages/monitors/certificate.tsx')).CertificatePage,
+)
+const OperatorPages = lazyPage(
+  'Dashboard',
+  async () => (await import('./pages/operator/pages.tsx')).OperatorPages,
 )
 
 type State =
@@ -149,21 +147,6 @@ function CustomerPages() {
     return second === undefined ? <Deliveries /> : <DeliveryPage id={second} />
   if (first === 'webhooks') return <Webhooks />
   if (first === 'usage') return <UsagePage />
-  if (first === 'drafts') return <Drafts />
-  if (first === 'feedback') return <FeedbackPage />
-  return <NotFound />
-}
-
-function OperatorPages() {
-  const [first = '', second] = useRoute().parts
-  if (first === '') return <SystemPage />
-  if (first === 'pool') return <PoolPage />
-  if (first === 'sources') return <SourcesPage />
-  if (first === 'audit') return <AuditPage />
-  if (first === 'monitors' && second === undefined) return <InstanceMonitorsPage />
-  if (first === 'deliveries' && second === undefined) return <InstanceDeliveriesPage />
-  if (first === 'customers')
-    return second === undefined ? <Customers /> : <CustomerPage id={second} />
   if (first === 'drafts') return <Drafts />
   if (first === 'feedback') return <FeedbackPage />
   return <NotFound />

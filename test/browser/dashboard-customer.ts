@@ -93,7 +93,7 @@ export function customerStories(fixture: () => Dashboard) {
     await client.waitForText('Sourdough that never arrives')
   })
 
-  asCustomer('failed deliveries are counted before they are sent again', async (client) => {
+  asCustomer('failed deliveries are counted before they are sent again', async (client, it) => {
     await client.open('/deliveries')
     await client.press('Send failed deliveries again')
     await client.press('Count')
@@ -101,20 +101,37 @@ export function customerStories(fixture: () => Dashboard) {
     await client.page.keyboard.press('Escape')
     await client.misses('would be sent')
 
-    await client.go('/webhooks')
-    await client.press('send failed deliveries again')
+    const { webhooks } = (await it.daemon.call('/forum/monitor/webhook/list')).body
+    await client.open(`/deliveries?resend=${webhooks[0].id}`)
     await client.waitFor("document.querySelector('dialog[open]') !== null")
     const chosen = "dialog select[id]:has(option[value^='wh_']:checked)"
     await client.page.waitForSelector(chosen)
     const sent = client.page.waitForRequest((it) => it.url().endsWith('/deliveries/redeliver'))
     await client.press('Count')
     expect(JSON.parse((await sent).postData() ?? '')).toMatchObject({
-      webhook_id: expect.stringMatching(/^wh_/),
+      webhook_id: webhooks[0].id,
       dry_run: true,
     })
-    await client.waitForText('1 delivery would be sent')
+    await client.waitForText('would be sent')
     await client.press('Cancel')
     await client.waitFor("!location.search.includes('resend')")
+  })
+
+  scenario('a page whose code cannot be loaded says so, and is loaded again', async (it) => {
+    await using client = await newcomer(it, 'upgraded')
+    let is_away = true
+    await client.page.setRequestInterception(true)
+    client.page.on('request', (request) => {
+      const wanted = /\/assets\/inbox-\w+\.js$/.test(request.url())
+      void (wanted && is_away ? request.abort() : request.continue())
+    })
+    await client.go('/inbox')
+    await client.waitForText('This page could not be loaded.')
+
+    is_away = false
+    await client.press('Load again')
+    await client.page.waitForSelector('h1')
+    await client.misses('This page could not be loaded.')
   })
 
   asCustomer('usage is shown as a chart and as a table', async (client) => {
