@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 
 import { encodeItem } from '../../core/archive/rows.ts'
 import { type Item, itemKey } from '../../core/forum/items.ts'
+import { eraseRow, type Erasure } from '../../core/forum/purge.ts'
 import { afterCommit, type Db } from '../db/connection.ts'
 import { keepItem } from '../erasure/kept-items.ts'
 
@@ -65,3 +66,29 @@ export const dropOldestQueued = (db: Db, count: number): void =>
       'DELETE FROM archive_queue WHERE seq IN (SELECT seq FROM archive_queue ORDER BY seq LIMIT $count + 0)',
     )
     .run({ count })
+
+/**
+ * Deletes erased items that wait, and the names of accounts that are gone. `touched`: JSON of the keys of all affected
+ * items. Returns the number of changed rows.
+ */
+export function eraseQueued({
+  db,
+  erasure,
+  touched,
+}: {
+  db: Db
+  erasure: Erasure
+  touched: string
+}): number {
+  const rows = db
+    .query<{ seq: number; item_id: string; item: string }, [{ ids: string }]>(
+      'SELECT seq, item_id, item FROM archive_queue WHERE item_id IN (SELECT value FROM json_each($ids))',
+    )
+    .all({ ids: touched })
+  const drop = db.query('DELETE FROM archive_queue WHERE seq = $seq')
+  const write = db.query('UPDATE archive_queue SET item = $item WHERE seq = $seq')
+  for (const { seq, item_id, item } of rows)
+    if (erasure.items.has(item_id)) drop.run({ seq })
+    else write.run({ seq, item: JSON.stringify(eraseRow(JSON.parse(item), erasure, 'subforum')) })
+  return rows.length
+}

@@ -14,6 +14,7 @@ import {
   keyOfRow,
   untitledComment,
 } from '../../core/forum/purge.ts'
+import { eraseQueued } from '../archive/queue.ts'
 import { type Db, transact } from '../db/connection.ts'
 import { insertDelivery, nextDeliveryAt, unpackBody } from '../delivery/deliveries.ts'
 import { eraseInbox } from '../inbox/items.ts'
@@ -326,20 +327,6 @@ function eraseCandidates({ db, community, erasure, touched, texts }: Job): numbe
         item: JSON.stringify(eraseRow(stored, erasure, community)),
       })
   }
-  return rows.length
-}
-
-function eraseQueued({ db, erasure, touched }: Job): number {
-  const rows = db
-    .query<{ seq: number; item_id: string; item: string }, [{ ids: string }]>(
-      'SELECT seq, item_id, item FROM archive_queue WHERE item_id IN (SELECT value FROM json_each($ids))',
-    )
-    .all({ ids: touched })
-  const drop = db.query('DELETE FROM archive_queue WHERE seq = $seq')
-  const write = db.query('UPDATE archive_queue SET item = $item WHERE seq = $seq')
-  for (const { seq, item_id, item } of rows)
-    if (erasure.items.has(item_id)) drop.run({ seq })
-    else write.run({ seq, item: JSON.stringify(eraseRow(JSON.parse(item), erasure, 'subforum')) })
   return rows.length
 }
 
