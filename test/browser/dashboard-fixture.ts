@@ -30,6 +30,7 @@ export async function startDashboard() {
         config.limits.open_per_minute = 0
         config.limits.writes_per_minute = 0
         config.limits.dashboard_per_minute = 0
+        config.limits.inbox_per_minute = 0
         config.limits.webhook_test_per_minute = 0
         config.limits.feedback_per_minute = 0
         // A short retry schedule and freshness limit.

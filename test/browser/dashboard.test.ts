@@ -15,6 +15,7 @@ import { referenceStories } from './dashboard-reference.ts'
 import { pageTests } from './dashboard-rendering.ts'
 import { signInStories } from './dashboard-sign-in.ts'
 import { inBrowser, TEST_MS } from './fixture.ts'
+import { inboxScrolling } from './inbox-scroll.ts'
 
 // One shared daemon and browser: their start dominates the time of a scenario.
 inBrowser('the dashboard', () => {
@@ -32,6 +33,7 @@ inBrowser('the dashboard', () => {
   pageTests(fixture)
   customerStories(fixture)
   inboxStories(fixture)
+  inboxScrolling(fixture)
   formStories(fixture)
   problemStories(fixture)
   monitorStories(fixture)
