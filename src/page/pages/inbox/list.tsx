@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Icon } from '../../components/base/icon.tsx'
 import { inFull, words as inWords } from '../../lib/format.ts'
 import { placeOf } from './state/filter.ts'
+import { judgementOf, percent } from './state/judgement.ts'
 import { segmentsOf } from './state/rows.ts'
 import type { Match } from './state/types.ts'
 import type { MatchList } from './state/use-matches.ts'
@@ -211,6 +212,7 @@ class MatchRow extends Component<RowProps> {
       ...(current ? ['current'] : []),
       ...(selected ? ['selected'] : []),
     ]
+    const score = judgementOf(match.enrichment)?.score ?? null
     const names = monitors.map((it) => it.name ?? 'Unnamed monitor').join(', ')
     return (
       <div
@@ -257,6 +259,11 @@ class MatchRow extends Component<RowProps> {
           {author !== null && <span class="row-author">{author}</span>}
           <span class="row-monitors">{names}</span>
           {label !== null && <span class="row-label">{label}</span>}
+          {score !== null && (
+            <span class="row-score" title="Relevance, judged by the model">
+              {percent(score)}
+            </span>
+          )}
           {sentiment !== null && sentiment !== 'neutral' && (
             <span class={`mood ${sentiment}`}>{inWords(sentiment)}</span>
           )}

@@ -12,6 +12,7 @@ import { dashboardPath, Link } from '../../lib/route.tsx'
 import { runAfter } from '../../lib/runtime.ts'
 import { titleText } from './list.tsx'
 import { inboxPath, placeOf } from './state/filter.ts'
+import { judgementOf, percent } from './state/judgement.ts'
 import type { ActingKey, Match, ThreadAround, WholeMatch } from './state/types.ts'
 import { type ThreadState, ThreadView } from './thread.tsx'
 import { WrittenText } from './written.tsx'
@@ -203,7 +204,7 @@ const Filtered = ({ to, children }: { to: string; children: ComponentChildren })
 
 /** Monitors and their terms, and the tags of the text. */
 function Reasons({ match: { monitors, sentiment, intent, enrichment } }: { match: Match }) {
-  const judgement = verdictOf(enrichment?.judgement)
+  const judgement = judgementOf(enrichment)
   return (
     <dl class="reasons">
       {monitors.map(({ id, name, matched_terms, removed = false }) => (
@@ -241,22 +242,25 @@ function Reasons({ match: { monitors, sentiment, intent, enrichment } }: { match
       {judgement !== null && (
         <div>
           <dt>Model</dt>
-          <dd>{judgement}</dd>
+          <dd>
+            {judgement.score === null ? (
+              <span class="quiet">
+                no verdict: {inWords(judgement.fault ?? 'unknown').toLowerCase()}
+              </span>
+            ) : (
+              <>
+                <strong>{percent(judgement.score)}</strong> relevant
+                {judgement.reason && `: ${judgement.reason}`}
+              </>
+            )}
+            {judgement.model !== null && (
+              <span class="quiet small-text block">{judgement.model}</span>
+            )}
+          </dd>
         </div>
       )}
     </dl>
   )
-}
-
-/** The verdict of a model in one line; null: none. */
-function verdictOf(judgement: unknown): string | null {
-  if (typeof judgement !== 'object' || judgement === null) return null
-  const { score, reason }: { score?: unknown; reason?: unknown } = judgement
-  const parts = [
-    typeof score === 'number' ? `relevance ${score}` : '',
-    typeof reason === 'string' ? reason : '',
-  ].filter((it) => it !== '')
-  return parts.length === 0 ? null : parts.join(': ')
 }
 
 /** The name of the key that acted. */
