@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Icon } from '../../components/base/icon.tsx'
 import { inFull, words as inWords } from '../../lib/format.ts'
 import { placeOf } from './state/filter.ts'
-import { judgementOf, percent } from './state/judgement.ts'
+import { percent, readJudgement } from './state/judgement.ts'
 import { segmentsOf } from './state/rows.ts'
 import type { Match } from './state/types.ts'
 import type { MatchList } from './state/use-matches.ts'
@@ -212,7 +212,7 @@ class MatchRow extends Component<RowProps> {
       ...(current ? ['current'] : []),
       ...(selected ? ['selected'] : []),
     ]
-    const score = judgementOf(match.enrichment)?.score ?? null
+    const score = readJudgement(match.enrichment)?.score ?? null
     const names = monitors.map((it) => it.name ?? 'Unnamed monitor').join(', ')
     return (
       <div

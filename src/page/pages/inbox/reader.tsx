@@ -12,7 +12,7 @@ import { dashboardPath, Link } from '../../lib/route.tsx'
 import { runAfter } from '../../lib/runtime.ts'
 import { titleText } from './list.tsx'
 import { inboxPath, placeOf } from './state/filter.ts'
-import { judgementOf, percent } from './state/judgement.ts'
+import { percent, readJudgement } from './state/judgement.ts'
 import type { ActingKey, Match, ThreadAround, WholeMatch } from './state/types.ts'
 import { type ThreadState, ThreadView } from './thread.tsx'
 import { WrittenText } from './written.tsx'
@@ -204,7 +204,7 @@ const Filtered = ({ to, children }: { to: string; children: ComponentChildren })
 
 /** Monitors and their terms, and the tags of the text. */
 function Reasons({ match: { monitors, sentiment, intent, enrichment } }: { match: Match }) {
-  const judgement = judgementOf(enrichment)
+  const judgement = readJudgement(enrichment)
   return (
     <dl class="reasons">
       {monitors.map(({ id, name, matched_terms, removed = false }) => (

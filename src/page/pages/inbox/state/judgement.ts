@@ -8,7 +8,7 @@ export type ShownJudgement = {
 }
 
 /** Reads the judgement of a match from its open enrichment; null: its monitor has no rules for a model. */
-export function judgementOf(enrichment: { [part: string]: unknown }): ShownJudgement | null {
+export function readJudgement(enrichment: { [part: string]: unknown }): ShownJudgement | null {
   const { judgement } = enrichment
   if (typeof judgement !== 'object' || judgement === null) return null
   const { score, reason, model, fault }: { [name: string]: unknown } = { ...judgement }

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { judgementOf, percent } from '../../../../../src/page/pages/inbox/state/judgement.ts'
+import { percent, readJudgement } from '../../../../../src/page/pages/inbox/state/judgement.ts'
 
 test.each([
   [{}, null],
@@ -36,7 +36,7 @@ test.each([
     { score: null, reason: null, model: null, fault: null },
   ],
 ])('the judgement in %p', (enrichment, expected) => {
-  expect(judgementOf(enrichment)).toEqual(expected)
+  expect(readJudgement(enrichment)).toEqual(expected)
 })
 
 test('a share is a whole percentage', () => {
