@@ -93,29 +93,32 @@ export function customerStories(fixture: () => Dashboard) {
     await client.waitForText('Sourdough that never arrives')
   })
 
-  asCustomer('failed deliveries are counted before they are sent again', async (client, it) => {
-    await client.open('/deliveries')
-    await client.press('Send failed deliveries again')
-    await client.press('Count')
-    await client.waitForText('would be sent')
-    await client.page.keyboard.press('Escape')
-    await client.misses('would be sent')
+  asCustomer(
+    'failed deliveries are counted before they are sent again',
+    async (client, { daemon }) => {
+      await client.open('/deliveries')
+      await client.press('Send failed deliveries again')
+      await client.press('Count')
+      await client.waitForText('would be sent')
+      await client.page.keyboard.press('Escape')
+      await client.misses('would be sent')
 
-    const { webhooks } = (await it.daemon.call('/forum/monitor/webhook/list')).body
-    await client.open(`/deliveries?resend=${webhooks[0].id}`)
-    await client.waitFor("document.querySelector('dialog[open]') !== null")
-    const chosen = "dialog select[id]:has(option[value^='wh_']:checked)"
-    await client.page.waitForSelector(chosen)
-    const sent = client.page.waitForRequest((it) => it.url().endsWith('/deliveries/redeliver'))
-    await client.press('Count')
-    expect(JSON.parse((await sent).postData() ?? '')).toMatchObject({
-      webhook_id: webhooks[0].id,
-      dry_run: true,
-    })
-    await client.waitForText('would be sent')
-    await client.press('Cancel')
-    await client.waitFor("!location.search.includes('resend')")
-  })
+      const { webhooks } = (await daemon.call('/forum/monitor/webhook/list')).body
+      await client.open(`/deliveries?resend=${webhooks[0].id}`)
+      await client.waitFor("document.querySelector('dialog[open]') !== null")
+      const chosen = "dialog select[id]:has(option[value^='wh_']:checked)"
+      await client.page.waitForSelector(chosen)
+      const sent = client.page.waitForRequest((it) => it.url().endsWith('/deliveries/redeliver'))
+      await client.press('Count')
+      expect(JSON.parse((await sent).postData() ?? '')).toMatchObject({
+        webhook_id: webhooks[0].id,
+        dry_run: true,
+      })
+      await client.waitForText('would be sent')
+      await client.press('Cancel')
+      await client.waitFor("!location.search.includes('resend')")
+    },
+  )
 
   scenario('a page whose code cannot be loaded says so, and is loaded again', async (it) => {
     await using client = await newcomer(it, 'upgraded')

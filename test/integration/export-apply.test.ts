@@ -517,22 +517,23 @@ test('another secret address of the same host is shown as another, and not itsel
   expect(out).not.toContain('secret')
 })
 
+const ntfyHook = (url: string, more = '') => hook(url, `kind = "ntfy"\n${more}`)
+
 test('credentials do not go to a new address unless the file has them', async () => {
   using it = await setUp()
-  const of = (url: string, more = '') => hook(url, `kind = "ntfy"\n${more}`)
   const sealed = () => {
     using db = new Database(it.database, { readonly: true })
     return db.query<{ it: Uint8Array | null }, []>('SELECT credentials AS it FROM webhooks').get()
       ?.it
   }
-  await it.apply(of('https://a.example.com/alerts', 'token = "tk_first"\n'))
+  await it.apply(ntfyHook('https://a.example.com/alerts', 'token = "tk_first"\n'))
   const first = sealed()
   expect(first).toBeInstanceOf(Uint8Array)
 
-  await it.apply(of('https://b.example.com/alerts', 'token = "tk_second"\n'))
+  await it.apply(ntfyHook('https://b.example.com/alerts', 'token = "tk_second"\n'))
   expect(sealed()).toBeInstanceOf(Uint8Array)
   expect(sealed()).not.toEqual(first!)
-  expect((await it.apply(of('https://c.example.com/alerts'))).code).toBe(0)
+  expect((await it.apply(ntfyHook('https://c.example.com/alerts'))).code).toBe(0)
   expect(sealed()).toBe(null)
 })
 
