@@ -37,7 +37,8 @@ export function parseItemId(text: string): (Purged & { by: 'item' }) | null {
  * thread's title if only that is affected.
  */
 export function purgeItem(item: Row, purged: Purged, community: string): Row {
-  if (isMeant(item, purged)) return { ...blanked(item, community), author: GONE }
+  if (isMeant(item, purged))
+    return { ...blanked(item, community), ...withoutOwnPage(item, community), author: GONE }
   if (!isUnder(item['post_id'], purged)) return item
   return withoutTitle(item)
 }
@@ -48,7 +49,8 @@ export type Erasure = { items: ReadonlySet<string>; authors: ReadonlySet<string>
 /** Erased form of a stored row, in its public form: the same object if it is not affected. */
 export function eraseRow(row: Row, { items, authors }: Erasure, community: string): Row {
   const key = keyOfRow(row)
-  if (key !== null && items.has(key)) return { ...blanked(row, community), author: GONE }
+  if (key !== null && items.has(key))
+    return { ...blanked(row, community), ...withoutOwnPage(row, community), author: GONE }
   const thread = threadOfRow(row)
   const untitled = thread !== null && items.has(thread) ? withoutTitle(row) : row
   return key !== null && authors.has(key) ? withoutAuthor(untitled, community) : untitled
@@ -75,18 +77,24 @@ function threadOfRow(row: Row): string | null {
   return itemKey({ name: `t3_${post_id}`, source: sourceOf(row) })
 }
 
-function withoutAuthor(row: Row, community: string): Row {
+/** The page of an account is a place of its own, whose name contains that of the account: without it. */
+function withoutOwnPage(row: Row, community: string): Row {
   const { author, [community]: place } = row
-  // The page of an account is a place of its own, whose name and paths contain that of the account.
-  const own_page =
+  const is_own =
     typeof author === 'string' &&
     typeof place === 'string' &&
     place.toLowerCase() === `u_${author}`.toLowerCase()
+  return is_own ? { [community]: '' } : {}
+}
+
+function withoutAuthor(row: Row, community: string): Row {
+  const own_page = withoutOwnPage(row, community)
   return {
     ...withoutReason(row),
     author: '[deleted]',
     ...('author_info' in row && { author_info: { fullname: null, flair: null, premium: null } }),
-    ...(own_page && { [community]: '', permalink: '', url: '' }),
+    ...own_page,
+    ...(community in own_page && { permalink: '', url: '' }),
   }
 }
 
