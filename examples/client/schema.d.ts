@@ -25064,7 +25064,8 @@ export interface operations {
            *               "matched_at": "2026-01-31T11:58:38.000Z",
            *               "matched_terms": [
            *                 "grinder"
-           *               ]
+           *               ],
+           *               "judgement": null
            *             }
            *           ],
            *           "state": "unread",
@@ -25163,6 +25164,15 @@ export interface operations {
                 matched_at: string
                 /** @description Terms of the monitors that the item contains. */
                 matched_terms: string[]
+                /** @description Verdict of the operator's model; null: the monitor asks for none. */
+                judgement: {
+                  /** @description Its score; null: it was unavailable. */
+                  score: number | null
+                  /** @description Least score of the monitor. */
+                  min_score: number | null
+                  /** @description Its reason, in its own words. */
+                  reason: string | null
+                } | null
               }[]
               /**
                * @description State of the item: unread, read, answered or dismissed.
@@ -26391,7 +26401,8 @@ export interface operations {
            *           "matched_at": "2026-01-31T11:58:38.000Z",
            *           "matched_terms": [
            *             "grinder"
-           *           ]
+           *           ],
+           *           "judgement": null
            *         }
            *       ],
            *       "state": "unread",
@@ -26485,6 +26496,15 @@ export interface operations {
               matched_at: string
               /** @description Terms of the monitors that the item contains. */
               matched_terms: string[]
+              /** @description Verdict of the operator's model; null: the monitor asks for none. */
+              judgement: {
+                /** @description Its score; null: it was unavailable. */
+                score: number | null
+                /** @description Least score of the monitor. */
+                min_score: number | null
+                /** @description Its reason, in its own words. */
+                reason: string | null
+              } | null
             }[]
             /**
              * @description State of the item: unread, read, answered or dismissed.

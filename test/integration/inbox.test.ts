@@ -51,6 +51,7 @@ test('an item is listed with its text, its terms and its state', async () => {
         removed: false,
         matched_at: '2026-05-01T12:00:00.000Z',
         matched_terms: ['kitten', 'whiskers'],
+        judgement: null,
       },
     ],
     state: 'unread',

@@ -45,6 +45,7 @@ const item = {
       removed: false,
       matched_at: MATCHED_AT,
       matched_terms: TERMS,
+      judgement: null,
     },
   ],
   state: 'unread',

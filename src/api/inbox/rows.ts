@@ -3,6 +3,7 @@ import { containsWords } from '../../core/inbox/excerpt.ts'
 import type { InboxFilter, InboxPosition } from '../../core/inbox/filter.ts'
 import {
   type InboxText,
+  judgementOfRow,
   missingText,
   rowsOfBody,
   searchableText,
@@ -107,6 +108,7 @@ function toInboxItem(
   found: readonly (StoredRow | null)[],
   community: string,
 ) {
+  const judgements = found.map((it) => (it === null ? null : judgementOfRow(it)))
   const terms = found.map((it) => (it === null ? [] : termsOfRow(it)))
   const text: InboxText =
     newest === null
@@ -123,6 +125,7 @@ function toInboxItem(
       removed: removed === 1,
       matched_at: iso(found_at),
       matched_terms: text.erased ? [] : (terms[at] ?? []),
+      judgement: judgements[at] ?? null,
     })),
     state: item.state,
     starred: item.starred === 1,

@@ -29,6 +29,14 @@ const inboxMonitorShape = () =>
     removed: z.boolean().meta({ description: 'True: the monitor exists no longer.' }),
     matched_at: instant(),
     matched_terms: z.array(z.string()),
+    judgement: z
+      .object({
+        score: z.number().nullable().meta({ description: 'Its score; null: it was unavailable.' }),
+        min_score: z.number().nullable().meta({ description: 'Least score of the monitor.' }),
+        reason: z.string().nullable().meta({ description: 'Its reason, in its own words.' }),
+      })
+      .nullable()
+      .meta({ description: "Verdict of the operator's model; null: the monitor asks for none." }),
   })
 
 /** An item of the inbox. */

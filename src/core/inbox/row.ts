@@ -92,6 +92,24 @@ export function wholeText(row: StoredRow): string | null {
     : `${written.slice(0, WHOLE_TEXT_MAX - 1).replace(/[\ud800-\udbff]$/, '')}…`
 }
 
+/** Verdict of the operator's model on a match of a monitor; scores are from 0 to 1, null: it was unavailable. */
+export type RowJudgement = { score: number | null; min_score: number | null; reason: string | null }
+
+const judgementShape = once(() =>
+  z.object({
+    score: z.number().nullable().catch(null),
+    min_score: z.number().nullable().catch(null),
+    reason: z.string().nullable().catch(null),
+  }),
+)
+
+/** The verdict in a row; null if its monitor asks for none, or the row is erased. */
+export function judgementOfRow(row: StoredRow): RowJudgement | null {
+  if (isErasedRow(row)) return null
+  const { judgement } = rowShape().parse(row)
+  return judgement === null ? null : judgementShape().parse(judgement)
+}
+
 /** Terms that monitors matched in a row, at most a few dozen. */
 export const termsOfRow = (row: StoredRow): string[] =>
   rowShape().parse(row).enrichment.relevance.matched_terms
