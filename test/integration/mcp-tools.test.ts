@@ -15,6 +15,7 @@ const RUNS = cases({ short: 2, long: 30 })
 let it: Writing
 let comment: { id: string }
 let thread: string
+let match: string
 let client: Client
 let tools: Awaited<ReturnType<Client['listTools']>>['tools']
 beforeAll(async () => {
@@ -32,6 +33,7 @@ beforeAll(async () => {
     headers: { 'x-forum-session': forum_session, 'x-forum-loid': loid },
   })
   tools = (await client.listTools()).tools
+  match = await watchOne()
   it.sandbox.subforum({ name: 'cats', wiki: { index: 'About cats' } })
   comment = it.sandbox.comment({ parent: it.post.name, author: 'ben', text: 'A cat too' })
   const { body } = await it.act('dm', { to: 'ben', subject: 'Cats', text: 'Hello' })
@@ -53,6 +55,17 @@ const idOf = async (short: string, args: Args) => String((await call(short, args
 
 const FILTER = { subforum: 'cats', include_any: ['cat'] }
 const addMonitor = () => idOf('monitor_add', { filter_spec: FILTER })
+
+/** A post in the inbox: found by a monitor of its own. */
+async function watchOne(): Promise<string> {
+  await call('monitor_add', { filter_spec: { subforum: 'cats', include_any: ['zebra'] } })
+  await it.house.clock.advance(120_000)
+  const { name } = it.sandbox.post({ subforum: 'cats', author: 'ben', title: 'A zebra' })
+  await it.house.clock.advance(180_000)
+  return name
+}
+const readMatch = async () =>
+  String((await call('inbox_update', { ids: [match], set: { state: 'read' } })).answer['action_id'])
 
 /** Valid arguments of each tool that needs some. */
 const ARGS: Record<string, () => Args | Promise<Args>> = {
@@ -94,6 +107,12 @@ const ARGS: Record<string, () => Args | Promise<Args>> = {
   draft_profile_banner: () => ({ image_base64: PNG.toString('base64') }),
   find_draft: async () => ({ id: await addDraft() }),
   decline_draft: async () => ({ id: await addDraft() }),
+  inbox_update: () => ({ ids: [match, 't3_gone'], set: { starred: true } }),
+  // Each undoing makes room for the next change.
+  inbox_undo: async () => ({ action_id: await readMatch() }),
+  inbox_item: () => ({ id: match }),
+  inbox_mute: () => ({ id: match, mute: 'author' }),
+  inbox_context: () => ({ id: match }),
   monitor_add: () => ({ filter_spec: FILTER }),
   monitor_update: async () => ({ id: await addMonitor(), filter_spec: FILTER }),
   monitor_remove: async () => ({ id: await addMonitor() }),
