@@ -1,4 +1,5 @@
 import { Database } from 'bun:sqlite'
+import { closeSync, existsSync, openSync } from 'node:fs'
 
 import { type Db, transact } from '../db/connection.ts'
 
@@ -63,6 +64,8 @@ CREATE TABLE meta (
 
 /** Opens the archive, and creates it at its first use. */
 export function openArchive(path: string): Db {
+  // Before any connection to it: closing a descriptor drops the locks of all others.
+  if (path !== ':memory:' && !existsSync(path)) closeSync(openSync(path, 'a', 0o600))
   const db = new Database(path, { create: true, readwrite: true, strict: true })
   try {
     db.run('PRAGMA busy_timeout = 5000')

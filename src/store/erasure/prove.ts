@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite'
 import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
+import { textQueries } from '../../core/archive/words.ts'
 import type { Ring } from '../../core/base/secrets.ts'
 import { openBeside } from '../db/connection.ts'
 import { unpackBody } from '../delivery/deliveries.ts'
@@ -46,7 +47,8 @@ export function searchFolder(dir: string, ring: Ring, texts: readonly string[]):
   return filesBelow(dir).map((file) => {
     const path = join(dir, file)
     const found = isInBytes(path, forms) ? ['bytes'] : []
-    if (file.endsWith('.sqlite')) found.push(...searchValues(path, ring, forms))
+    if (file.endsWith('.sqlite'))
+      found.push(...searchValues(path, ring, forms), ...searchIndexes(path, texts))
     return { file, bytes: statSync(path).size, found }
   })
 }
@@ -89,6 +91,25 @@ const SEAL_PLACES: Readonly<Record<string, string>> = {
   'source_accounts.credential': "'source_accounts.credential:' || source",
   'idempotent_writes.answer':
     "'idempotent_writes.answer:' || key_id || ':' || route || ':' || name",
+}
+
+/** The full-text indexes of a database that have one of the texts as a word, which its pages may store in parts. */
+function searchIndexes(path: string, texts: readonly string[]): string[] {
+  const db = new Database(path, { readonly: true })
+  try {
+    const queries = texts.flatMap(textQueries)
+    return db
+      .query<{ name: string }, []>(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE words_% USING fts5%' ORDER BY 1",
+      )
+      .all()
+      .flatMap(({ name }) => {
+        const find = db.query(`SELECT 1 FROM ${name} WHERE ${name} MATCH $query LIMIT 1`)
+        return queries.some((query) => find.get({ $query: query }) !== null) ? [name] : []
+      })
+  } finally {
+    db.close()
+  }
 }
 
 /** The columns of a database that hold one of the texts. */

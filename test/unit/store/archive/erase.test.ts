@@ -223,6 +223,8 @@ test('the search for a text in all files reads the archive', () => {
   }
   const ring = createRing(new Uint8Array(32), (count) => new Uint8Array(count))
   const found = searchFolder(dir, ring, [`${secret(1)} and`])
+  const [index] = searchFolder(dir, ring, [secret(1).toUpperCase(), 'SOMEONE'])
+  expect(index?.found.at(-1)).toStartWith('words_')
 
   expect(found.filter((it) => it.found.length > 0)).toMatchObject([
     { file: 'archive.sqlite', found: ['bytes', 'items.item'] },

@@ -91,3 +91,38 @@ test('a customer finds what its own monitors matched, and nothing else', () => {
   // Nor that another customer's monitor matched it.
   expect(rows[0]?.['archived']).toMatchObject({ monitor_ids: ['mine'] })
 })
+
+test('for any scopes a search finds their items alone, by the index, by scope and by row', () => {
+  let found_items = 0
+  fc.assert(
+    fc.property(
+      fc.array(anyItem, { minLength: ITEMS, maxLength: ITEMS }),
+      fc.array(anySpec, { minLength: 4, maxLength: 4 }),
+      // Few scopes are merged, many are tested on each item.
+      fc.oneof(
+        fc.uniqueArray(fc.nat({ max: ITEMS - 1 }), { minLength: 1, maxLength: 3 }),
+        fc.uniqueArray(fc.nat({ max: ITEMS - 1 }), { minLength: 18, maxLength: ITEMS }),
+      ),
+      (drawn, specs, mine) => {
+        const items = drawn.map((it, n): Item => ({ ...it, id: `x${n}`, name: `t3_x${n}` }))
+        using db = openArchive(':memory:')
+        for (const [n, item] of items.entries()) archive(db, [item], { scopes: [`m:${n}`] })
+        for (const spec of specs) {
+          if (spec === null) continue
+          const judge = createJudge(spec)
+          const expected = items.filter(
+            (it, n) => mine.includes(n) && judge({ ...it }) === 'matches',
+          )
+          const scopes = mine.map((n) => `m:${n}`)
+          const { names } = searchAll(db, { spec, scopes, limit: 3 })
+
+          expect(names.toSorted()).toEqual(expected.map(({ name }) => name).toSorted())
+          found_items += expected.length
+        }
+      },
+    ),
+    { numRuns: Math.ceil(RUNS / 60) },
+  )
+
+  expect(found_items).toBeGreaterThan(RUNS / 300)
+}, 600_000)
