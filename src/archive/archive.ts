@@ -31,7 +31,7 @@ const SEARCH_MS = 300
 const BACKTEST_MS = 2000
 
 /** Settings of the archive. */
-export type ArchiveSettings = { keep: ArchiveKeep; days: number; max_size_mb: number }
+type ArchiveSettings = { keep: ArchiveKeep; days: number; max_size_mb: number }
 
 /** The archive as other parts use it. */
 export type Archive = {

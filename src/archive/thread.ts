@@ -123,6 +123,7 @@ export function createArchiveThread(
       void endIfHanging(promise)
       post(worker, { id, work, input })
       try {
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the thread answers by `ArchiveWork`
         return (await promise) as ArchiveWork[typeof work]['gives']
       } finally {
         if (waiting.size === 0 && running !== null) void stopWhenIdle()

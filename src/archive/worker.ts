@@ -70,8 +70,8 @@ const HANDLERS: Handlers = {
   *search({ db, words }, { budget_ms, ...search }) {
     return yield* searchArchive(db, search, words, createWorkBudget(charged, budget_ms, SLICE_MS))
   },
-  *backtest({ db, words }, { budget_ms, ...run }) {
-    return yield* backtest(db, run, words, createWorkBudget(charged, budget_ms, SLICE_MS))
+  *backtest({ db, words }, { budget_ms, ...trial }) {
+    return yield* backtest(db, trial, words, createWorkBudget(charged, budget_ms, SLICE_MS))
   },
   *stats({ db }) {
     return yield* atOnce(statsOf(db))
@@ -90,6 +90,7 @@ function open(path: string, words: Naming): void {
 function start(id: number, name: WorkName, input: unknown): void {
   if (opened === null) throw new Error('the archive is not open')
   // The pairs of name and input are those of `ArchiveWork`: the handle of the other side makes them.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the other side's types make the pair
   const handler = HANDLERS[name] as (of: Opened, input: unknown) => Chunks<unknown>
   jobs.push({ id, work: handler(opened, input) })
   void run()

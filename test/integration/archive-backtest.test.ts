@@ -25,7 +25,7 @@ beforeAll(async () => {
   const filter_spec = { subforum: 'cats', include_any: ['nothing'] }
   const { body } = await house.send('/forum/monitor/add', { filter_spec })
   using db = openArchive(join(house.dir, 'archive.sqlite'))
-  const titles = ['red cat', 'blue cat', 'red dog', 'green bird', 'red cat for hire']
+  const names = ['red cat', 'blue cat', 'red dog', 'green bird', 'red cat for hire']
   archive(
     db,
     // Five items a day on each of the last ten days.
@@ -33,7 +33,7 @@ beforeAll(async () => {
       postOf({
         id: `x${n}`,
         name: `t3_x${n}`,
-        title: titles[n % 5] ?? '',
+        title: names[n % 5] ?? '',
         created_utc: START / 1000 - Math.floor(n / 5) * DAY_S - 3600 - n,
       }),
     ),
@@ -41,6 +41,8 @@ beforeAll(async () => {
   )
 })
 afterAll(() => house[Symbol.asyncDispose]())
+
+const titles = (rows: { title: string }[]) => new Set(rows.map(({ title }) => title))
 
 const preview = (body: object) => house.send('/forum/monitor/preview', body)
 
@@ -98,7 +100,6 @@ test('two filters side by side', async () => {
     only_first: 10,
     only_second: 10,
   })
-  const titles = (rows: { title: string }[]) => new Set(rows.map(({ title }) => title))
   expect(titles(body.compare.samples.only_first)).toEqual(new Set(['red dog']))
   expect(titles(body.compare.samples.only_second)).toEqual(new Set(['blue cat']))
 })

@@ -59,7 +59,7 @@ const items = (): Item[] => [
 
 const search = async (query: Record<string, string>, as?: string) => {
   const { status, body } = await house.call(
-    `/forum/archive/search?${new URLSearchParams(query)}`,
+    `/forum/archive/search?${new URLSearchParams(query).toString()}`,
     {},
     as,
   )

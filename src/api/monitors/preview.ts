@@ -185,8 +185,8 @@ async function answerPreview(
   checkPreviewFields(input)
   const { window } = input
   return window === undefined
-    ? await runPreview(context, deps, { customer_id: customer.id, request }, input)
-    : await tryOnArchive(context, deps, customer, { ...input, window })
+    ? runPreview(context, deps, { customer_id: customer.id, request }, input)
+    : tryOnArchive(context, deps, customer, { ...input, window })
 }
 
 /** Milliseconds of work in the archive that count as one request of a preview. */

@@ -156,13 +156,14 @@ const anyFact = (fact: keyof typeof SIGNS, values: readonly string[]): string | 
     ? null
     : [...new Set(values.map((it) => quoted(factWord(fact, it))))].join(' OR ')
 
+const named = (list: readonly string[]): string[] => list.map((it) => normalise(it))
+
 /**
  * The FTS5 query that finds every item that a spec can match, and maybe more; null: nothing bounds them, all items have to
  * be read.
  */
 export function wordQuery(spec: FilterSpec): string | null {
   const options = matchOptionsOf(spec)
-  const named = (list: readonly string[]): string[] => list.map((it) => normalise(it))
   return all([
     queryOf(requiredQuery(spec), options),
     anyFact('place', named(spec.subforum)),

@@ -90,7 +90,7 @@ const NONE: ReadonlySet<string> = new Set()
 
 function rewrite(db: Db, archived: ArchivedItem, erasure: Erasure): number {
   const before = decodeItem(archived.item)
-  const after = eraseRow(before as unknown as Record<string, unknown>, erasure, 'subforum')
+  const after = eraseRow(before, erasure, 'subforum')
   if (after === (before as unknown)) return 0
   replaceItem(db, archived, after as unknown as Item)
   return 1
@@ -172,6 +172,8 @@ export type ArchiveStats = {
   newest_at: number | null
 }
 
+const atOf = (row: number | null): number | null => (row === null ? null : createdAtOf(row))
+
 /** Counts the archive. */
 export function statsOf(db: Db): ArchiveStats {
   const { items, oldest, newest } = db
@@ -179,8 +181,7 @@ export function statsOf(db: Db): ArchiveStats {
       'SELECT (SELECT count(*) FROM items) AS items, (SELECT min(row) FROM items) AS oldest, (SELECT max(row) FROM items) AS newest',
     )
     .get() ?? { items: 0, oldest: null, newest: null }
-  const at = (row: number | null) => (row === null ? null : createdAtOf(row))
-  return { items, bytes: usedBytes(db), oldest_at: at(oldest), newest_at: at(newest) }
+  return { items, bytes: usedBytes(db), oldest_at: atOf(oldest), newest_at: atOf(newest) }
 }
 
 /** Tombstones that are followed in one step. */

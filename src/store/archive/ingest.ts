@@ -6,7 +6,7 @@ import {
   ROWS_PER_SECOND,
 } from '../../core/archive/rows.ts'
 import { indexText } from '../../core/archive/words.ts'
-import { type Item, itemKey, placesOfItem } from '../../core/forum/items.ts'
+import { type Item, placesOfItem } from '../../core/forum/items.ts'
 import { contentDigest } from '../../core/polling/reverify.ts'
 import type { Chunks } from '../db/chunked.ts'
 import { type Db, transact } from '../db/connection.ts'
@@ -46,7 +46,7 @@ export const findArchived = (db: Db, key: string): ArchivedItem | null =>
 const digestOf = (item: Item): string => `${contentDigest(item)} ${placesOfItem(item).join(' ')}`
 
 /** Adds the words of an item to the index. */
-export function indexItem(db: Db, row: number, item: Item): void {
+function indexItem(db: Db, row: number, item: Item): void {
   const span = indexSpanOf(row)
   createIndexOf(db, span)
   db.query(`INSERT INTO ${indexOf(span)} (rowid, words) VALUES ($row, $words)`).run({
