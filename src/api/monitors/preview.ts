@@ -212,7 +212,7 @@ async function tryOnArchive(
     limit: input.limit,
     now: clock.now() + ahead_ms(),
   })
-  pace.after(customer.id, Math.ceil(work_ms / WORK_PER_REQUEST_MS))
+  pace.after(customer.id, Math.max(1, Math.ceil(work_ms / WORK_PER_REQUEST_MS)))
   return answer
 }
 type FetchedBatch = { batch: PreviewBatch; page: Page<Item> | null; fault: Fault | null }
