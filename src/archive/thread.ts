@@ -4,7 +4,7 @@ import type { ArchiveMessage, ArchiveReply, ArchiveWork, WordsInput, WorkName } 
 /** A thread without an answer for this long hangs: work yields every few milliseconds. */
 const HANG_MS = 120_000
 /** A thread with nothing to do is ended, and its memory is given back. */
-const IDLE_MS = 30_000
+const IDLE_MS = 90_000
 /** Work that waits at once. */
 const WAITING_MAX = 64
 

@@ -26,7 +26,7 @@ import {
 import { type ArchivedItem, findArchived, replaceItem, unindexItem } from './ingest.ts'
 
 /** Expired items that are deleted in one transaction. */
-const PRUNED_AT_ONCE = 100
+const PRUNED_AT_ONCE = 20
 /** The archive's own tombstones stay as long as those of the database, ms. */
 const TOMBSTONE_MS = 400 * 86_400_000
 
