@@ -27,6 +27,7 @@ describe('add', () => {
       updated_at: '2026-05-01T12:00:00.000Z',
       last_match_at: null,
       attention: null,
+      relevance: null,
       feed_url: `https://api.forum.example/feed/${body.id}`,
       streams: [{ id: 'posts:cats', kind: 'posts', subforum: 'cats', interval_s: 60 }],
     })

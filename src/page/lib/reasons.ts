@@ -82,6 +82,8 @@ const SUPPRESSIONS: { [code: string]: string } = {
   stale_item: 'no longer fresh when it was first seen',
   delivery_ceiling: "over the plan's daily ceiling",
   low_relevance: "below the filter's minimum relevance",
+  irrelevant: "below the minimum score of the model's verdict",
+  unjudged: 'no verdict of the model before its monitor was removed or its content expired',
 }
 
 /** Text for a reason of coverage or liveness. */

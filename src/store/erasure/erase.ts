@@ -7,13 +7,7 @@ import {
   type ErasureReason,
 } from '../../core/delivery/envelope.ts'
 import { type Item, itemKey, ofItemKey } from '../../core/forum/items.ts'
-import {
-  eraseRow,
-  type Erasure,
-  isErasedRow,
-  keyOfRow,
-  untitledComment,
-} from '../../core/forum/purge.ts'
+import { eraseRow, type Erasure, isErasedRow, untitledComment } from '../../core/forum/purge.ts'
 import { eraseQueued } from '../archive/queue.ts'
 import { type Db, transact } from '../db/connection.ts'
 import { insertDelivery, nextDeliveryAt, unpackBody } from '../delivery/deliveries.ts'

@@ -16,8 +16,10 @@ import type { Me, Monitor, MonitorList, Source, Webhook } from '../../lib/types.
 import { WebhookNewDialog } from '../webhooks/dialogs.tsx'
 import { AttentionFields, toAttention, toTypedAttention } from './attention.tsx'
 import { OutageNotice, type PreviewState, PreviewView, usePreview } from './preview.tsx'
+import { RelevanceFields } from './relevance.tsx'
 import { MoreParts, SpecParts } from './spec-fields.tsx'
 import { type MonitorTargetIds, TargetFields } from './targets.tsx'
+import { toRelevance, toTypedRelevance } from './typed-relevance.ts'
 
 const DEBOUNCE_MS = 600
 
@@ -54,6 +56,7 @@ function MonitorForm({ monitor }: { monitor: Monitor | null }) {
   const [cadence, setCadence] = useState(monitor === null ? '' : String(monitor.cadence_s))
   const [targets, setTargets] = useState<MonitorTargetIds>(monitor?.webhook_ids ?? null)
   const [attention, setAttention] = useState(() => toTypedAttention(monitor?.attention))
+  const [relevance, setRelevance] = useState(() => toTypedRelevance(monitor?.relevance))
   const spec = toSpec(typed, fields, monitor?.filter_spec)
   const specJson = useDebounced(JSON.stringify(spec), DEBOUNCE_MS)
   const preview = usePreview(specJson)
@@ -69,6 +72,7 @@ function MonitorForm({ monitor }: { monitor: Monitor | null }) {
     cadence_s: cadence,
     webhook_ids: targets,
     attention,
+    relevance,
   }
   const refused = useRef(values)
   useEffect(() => {
@@ -86,6 +90,7 @@ function MonitorForm({ monitor }: { monitor: Monitor | null }) {
       name: name.trim() === '' ? null : name.trim(),
       ...(cadence.trim() !== '' && { cadence_s: numberOr(cadence) }),
       attention: toAttention(attention),
+      relevance: toRelevance(relevance),
     }
     const answer = await action.run(() =>
       monitor === null
@@ -162,6 +167,7 @@ function MonitorForm({ monitor }: { monitor: Monitor | null }) {
             webhooks={webhooks.value?.webhooks ?? []}
             error={errorOf('attention')}
           />
+          <RelevanceFields typed={relevance} setTyped={setRelevance} error={errorOf('relevance')} />
           <RemainingError
             failure={action.failure}
             fieldNames={[
@@ -170,6 +176,7 @@ function MonitorForm({ monitor }: { monitor: Monitor | null }) {
               'cadence_s',
               'webhook_ids',
               'attention',
+              'relevance',
             ]}
           />
           <div class="actions">

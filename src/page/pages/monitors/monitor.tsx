@@ -35,6 +35,7 @@ import {
 } from '../../lib/webhook-health.ts'
 import { Alarms } from './attention.tsx'
 import { CoverageDetails, DeliveryStats, Streams } from './coverage.tsx'
+import { RelevanceStats } from './relevance.tsx'
 
 /** The actions of a monitor: pause, resume, edit, remove. */
 function MonitorActions({ monitor, again }: { monitor: Monitor; again: () => void }) {
@@ -279,6 +280,7 @@ export function MonitorPage({ id }: { id: string }) {
         )}
       </section>
       {health.value && <DeliveryStats id={id} health={health.value} />}
+      {health.value && <RelevanceStats health={health.value} />}
       <Streams monitor={monitor} health={health.value} />
       <MonitorTargets monitor={monitor} />
       <MonitorFeed monitor={monitor} again={list.again} />
