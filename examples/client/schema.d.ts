@@ -20454,6 +20454,7 @@ export interface operations {
            *       "updated_at": "2026-01-31T11:56:00.000Z",
            *       "last_match_at": null,
            *       "attention": null,
+           *       "relevance": null,
            *       "feed_url": "https://api.example.com/forum/monitor/feed/mon_0199a000-0000-7000-8000-000000000001~1~wTcG9f0mSnNhaROSN4gIICXvtvsCIX4OVga5ABPFuHM",
            *       "streams": [
            *         {
@@ -20890,6 +20891,7 @@ export interface operations {
            *           "updated_at": "2026-01-31T11:56:00.000Z",
            *           "last_match_at": "2026-01-31T11:58:38.000Z",
            *           "attention": null,
+           *           "relevance": null,
            *           "feed_url": "https://api.example.com/forum/monitor/feed/mon_0199a000-0000-7000-8000-000000000001~1~wTcG9f0mSnNhaROSN4gIICXvtvsCIX4OVga5ABPFuHM",
            *           "streams": [
            *             {
@@ -21696,6 +21698,7 @@ export interface operations {
            *       "updated_at": "2026-01-31T11:58:43.000Z",
            *       "last_match_at": null,
            *       "attention": null,
+           *       "relevance": null,
            *       "feed_url": "https://api.example.com/forum/monitor/feed/mon_0199a000-0000-7000-8000-000000000001~1~wTcG9f0mSnNhaROSN4gIICXvtvsCIX4OVga5ABPFuHM",
            *       "streams": [
            *         {
@@ -22933,10 +22936,14 @@ export interface operations {
                * @description Matches that wait for a verdict.
                */
               waiting: number
+              /** @description Seconds for which the oldest of them has waited; null: none does. */
               oldest_waiting_s: number | null
               /** @description True if one has waited for a day or longer. */
               overdue: boolean
-              /** Format: int64 */
+              /**
+               * Format: int64
+               * @description Delivered with a verdict.
+               */
               relevant_24h: number
               /**
                * Format: int64
@@ -22955,10 +22962,10 @@ export interface operations {
               cached_24h: number
               /** @description Null: the operator has configured none. */
               model: {
-                /** @description Name. */
+                /** @description Name of the model. */
                 name: string
                 /**
-                 * @description Current state.
+                 * @description down: it cannot be used now.
                  * @enum {string}
                  */
                 status: 'up' | 'down'
@@ -22977,31 +22984,36 @@ export interface operations {
                       | 'limit_cost'
                     )
                   | null
-                /** Format: date-time */
+                /**
+                 * Format: date-time
+                 * @description First fault of the outage; null: it is up.
+                 */
                 down_since: string | null
                 /** @description Use of all monitors in this UTC day, calls under way at the most they can cost. */
                 today: {
-                  /** @description Number of calls. */
+                  /** @description Calls. */
                   calls: {
                     /**
                      * Format: int64
-                     * @description Number in use.
+                     * @description Used and reserved.
                      */
                     used: number
                     /** @description Null: no limit. */
                     limit: number | null
                   }
+                  /** @description Tokens read and written. */
                   tokens: {
                     /**
                      * Format: int64
-                     * @description Number in use.
+                     * @description Used and reserved.
                      */
                     used: number
                     /** @description Null: no limit. */
                     limit: number | null
                   }
+                  /** @description US dollars by the configured prices. */
                   cost_usd: {
-                    /** @description Number in use. */
+                    /** @description Used and reserved. */
                     used: number
                     /** @description Null: no limit. */
                     limit: number | null
@@ -31727,7 +31739,8 @@ export interface operations {
            *               "tag": "recommendation_request",
            *               "method": "rule_based_heuristic"
            *             }
-           *           }
+           *           },
+           *           "judgement": null
            *         }
            *       ],
            *       "deliveries": [
@@ -31869,18 +31882,22 @@ export interface operations {
               enrichment: {
                 [key: string]: unknown
               } | null
+              /** @description Result of the operator's model; null: it was not to judge the item. */
               judgement: {
                 /**
-                 * @description Result for this item.
+                 * @description unjudged: delivered without a verdict. waiting: there is none yet.
                  * @enum {string}
                  */
                 outcome: 'relevant' | 'irrelevant' | 'unjudged' | 'waiting'
-                /** @description Points of the comment. */
+                /** @description From 0, not relevant, to 1. */
                 score: number | null
+                /** @description Minimum of the monitor at that time. */
                 min_score: number | null
                 /** @description The model's words. */
                 reason: string | null
+                /** @description Name of the model. */
                 model: string | null
+                /** @description True if it was used again, without a call. */
                 cached: boolean
                 /** @description Why there is no verdict. */
                 fault:
@@ -31904,7 +31921,7 @@ export interface operations {
                 at: string
                 /**
                  * Format: date-time
-                 * @description Time of the next attempt; null: none is planned.
+                 * @description When it is judged, or judged again; null: it has a result.
                  */
                 next_attempt_at: string | null
               } | null

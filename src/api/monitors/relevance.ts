@@ -87,33 +87,48 @@ const faultShape = () =>
 
 /** Shape of {@link judgementOf}, for the document. */
 export const judgementShape = () =>
+  z.object({
+    outcome: z.enum([...JUDGEMENT_OUTCOMES, 'waiting']).meta({
+      description: 'unjudged: delivered without a verdict. waiting: there is none yet.',
+    }),
+    score: z.number().nullable().meta({ description: 'From 0, not relevant, to 1.' }),
+    min_score: z.number().nullable().meta({ description: 'Minimum of the monitor at that time.' }),
+    reason: z.string().nullable().meta({ description: "The model's words." }),
+    model: z.string().nullable().meta({ description: 'Name of the model.' }),
+    cached: z.boolean().meta({ description: 'True if it was used again, without a call.' }),
+    fault: faultShape(),
+    at: z.string().meta({ format: 'date-time', description: 'While waiting: since when.' }),
+    next_attempt_at: z.string().nullable().meta({
+      format: 'date-time',
+      description: 'When it is judged, or judged again; null: it has a result.',
+    }),
+  })
+
+const use = (amount: z.ZodNumber, what: string) =>
   z
     .object({
-      outcome: z.enum([...JUDGEMENT_OUTCOMES, 'waiting']),
-      score: z.number().nullable(),
-      min_score: z.number().nullable(),
-      reason: z.string().nullable().meta({ description: "The model's words." }),
-      model: z.string().nullable(),
-      cached: z.boolean(),
-      fault: faultShape(),
-      at: z.string().meta({ format: 'date-time', description: 'While waiting: since when.' }),
-      next_attempt_at: z.string().nullable().meta({ format: 'date-time' }),
+      used: amount.meta({ description: 'Used and reserved.' }),
+      limit: amount.nullable().meta({ description: 'Null: no limit.' }),
     })
-    .meta({ description: "Result of the operator's model; null: it was not to judge the item." })
-
-const use = (amount: z.ZodNumber) =>
-  z.object({ used: amount, limit: amount.nullable().meta({ description: 'Null: no limit.' }) })
+    .meta({ description: what })
 
 /** Shape of {@link toModel}, for the document. */
 const modelShape = () =>
   z
     .object({
-      name: z.string(),
-      status: z.enum(['up', 'down']),
+      name: z.string().meta({ description: 'Name of the model.' }),
+      status: z.enum(['up', 'down']).meta({ description: 'down: it cannot be used now.' }),
       fault: faultShape(),
-      down_since: z.string().nullable().meta({ format: 'date-time' }),
+      down_since: z
+        .string()
+        .nullable()
+        .meta({ format: 'date-time', description: 'First fault of the outage; null: it is up.' }),
       today: z
-        .object({ calls: use(z.int()), tokens: use(z.int()), cost_usd: use(z.number()) })
+        .object({
+          calls: use(z.int(), 'Calls.'),
+          tokens: use(z.int(), 'Tokens read and written.'),
+          cost_usd: use(z.number(), 'US dollars by the configured prices.'),
+        })
         .meta({
           description:
             'Use of all monitors in this UTC day, calls under way at the most they can cost.',
@@ -127,9 +142,12 @@ export const relevanceHealthShape = () =>
   z
     .object({
       waiting: z.int().meta({ description: 'Matches that wait for a verdict.' }),
-      oldest_waiting_s: z.int().nullable(),
+      oldest_waiting_s: z
+        .int()
+        .nullable()
+        .meta({ description: 'Seconds for which the oldest of them has waited; null: none does.' }),
       overdue: z.boolean().meta({ description: 'True if one has waited for a day or longer.' }),
-      relevant_24h: z.int(),
+      relevant_24h: z.int().meta({ description: 'Delivered with a verdict.' }),
       irrelevant_24h: z.int().meta({ description: 'Suppressed as irrelevant.' }),
       unjudged_24h: z.int().meta({ description: 'Delivered without a verdict.' }),
       cached_24h: z.int().meta({ description: 'Of those with a verdict: without a call.' }),

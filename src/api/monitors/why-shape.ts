@@ -61,7 +61,9 @@ export const whyShape = (words: Naming) => {
       .meta({ description: 'Version of the item that is judged: as delivered, or as it is now.' }),
     criteria: criteriaShape().nullable(),
     enrichment: z.looseObject({}).nullable(),
-    judgement: judgementShape().nullable(),
+    judgement: judgementShape()
+      .nullable()
+      .meta({ description: "Result of the operator's model; null: it was not to judge the item." }),
   })
   const attempt = z.object({
     n: z.int(),

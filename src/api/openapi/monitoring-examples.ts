@@ -33,6 +33,7 @@ export function exampleMonitoring(words: Naming): Readonly<Record<string, unknow
     updated_at: CREATED_AT,
     last_match_at: null,
     attention: null,
+    relevance: null,
     feed_url,
     streams: [toWire(words, { ...STREAM, subforum: 'coffee', interval_s: 60 })],
   }
@@ -148,6 +149,7 @@ export function exampleMonitoring(words: Naming): Readonly<Record<string, unknow
             { criterion: 'include_any', verdict: 'met', detail: 'grinder' },
           ],
           enrichment,
+          judgement: null,
         },
       ],
       deliveries: [
