@@ -87,7 +87,8 @@ function FirstSteps({ hooks }: { hooks: number }) {
         <li class={hooks > 0 ? 'done' : ''}>
           <Link to={dashboardPath('webhooks')}>Create a webhook</Link>, which receives matches,
           signed. Slack, Discord, Telegram, Matrix, ntfy, Gotify, MQTT and email are supported.
-          Without a webhook, read the matches from each monitor's Atom feed.
+          Without a webhook, read the matches in the <Link to={dashboardPath('inbox')}>inbox</Link>{' '}
+          or from each monitor's Atom feed.
         </li>
         <li>
           <Link to={dashboardPath('monitors', 'new')}>Create a monitor</Link>: describe the filter

@@ -163,7 +163,7 @@ export function Webhooks() {
           <p>
             Use an https URL of your own, that of a Slack, Discord, Telegram, Matrix, ntfy or Gotify
             service, <code>mqtt:</code> and a broker, or <code>mailto:</code> and an address.
-            Without webhooks, read matches from each monitor's Atom feed.
+            Without webhooks, read matches in the inbox or from each monitor's Atom feed.
           </p>
           <button type="button" class="main" onClick={() => setMaking(true)}>
             <Icon name="plus" /> Create a webhook{' '}
