@@ -25,7 +25,7 @@ export function ActivityView({ path, linked }: { path: string; linked: boolean }
     <>
       <section aria-labelledby="day">
         <h2 id="day">The last 24 hours</h2>
-        <Charts hours={value.hours} />
+        <Charts hours={value.hours} linked={linked} />
       </section>
       <section aria-labelledby="newest">
         <h2 id="newest">Newest matches</h2>
@@ -40,7 +40,7 @@ export function ActivityView({ path, linked }: { path: string; linked: boolean }
   )
 }
 
-function Charts({ hours }: { hours: readonly Hour[] }) {
+function Charts({ hours, linked }: { hours: readonly Hour[]; linked: boolean }) {
   const times = hours.map(({ start }) => Date.parse(start) / 1000)
   const of = (figure: (hour: Hour) => number) => hours.map((hour) => figure(hour) || null)
   const sum = (figure: (hour: Hour) => number) =>
@@ -55,7 +55,9 @@ function Charts({ hours }: { hours: readonly Hour[] }) {
       <div class="charts">
         <figure>
           <figcaption>
-            <Link to={dashboardPath('monitors')}>{many(matches, 'match', 'matches')}</Link>
+            <Link to={dashboardPath(linked ? 'inbox' : 'monitors')}>
+              {many(matches, 'match', 'matches')}
+            </Link>
           </figcaption>
           <Chart
             label="Matches by hour; the table below has the figures"

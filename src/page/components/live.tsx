@@ -37,7 +37,11 @@ export function LiveTiles({ snapshot, more = [] }: { snapshot: Snapshot | null; 
       tiles={[
         { title: 'Checks', figure: count(minute?.checks), to: polls },
         { title: 'Items seen', figure: count(minute?.items_seen), to: polls },
-        { title: 'Matches', figure: count(minute?.matches), to: deliveries('') },
+        {
+          title: 'Matches',
+          figure: count(minute?.matches),
+          to: of_customer ? dashboardPath('inbox') : deliveries(''),
+        },
         { title: 'Delivered', figure: count(minute?.delivered), to: deliveries('delivered') },
         {
           title: 'Failed',
