@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { parseFilterSpec } from '../../src/core/filter/parse.ts'
-import { indexOf, listSpans, openArchive } from '../../src/store/archive/file.ts'
+import { indexOf, itemCount, listSpans, openArchive } from '../../src/store/archive/file.ts'
 import { countQueued } from '../../src/store/archive/queue.ts'
 import { openDb } from '../../src/store/db/connection.ts'
 import { searchAll, words } from '../support/archive.ts'
@@ -55,6 +55,7 @@ test('nothing that was queued is lost or doubled by kills', async () => {
       .all()
 
     expect(countQueued(main)).toBe(0)
+    expect(itemCount(db)).toBe(items.length)
     expect(items.map(({ key }) => key).toSorted()).toEqual(
       kept.map(({ item_id }) => item_id).toSorted(),
     )

@@ -15,8 +15,10 @@ import { type Db, openBeside, transact } from '../db/connection.ts'
 import { listTombstones, type Tombstone, tombstoneAt } from '../erasure/kept-items.ts'
 import { scrubPages } from '../erasure/scrub.ts'
 import {
+  addToCount,
   dropIndexOf,
   indexOf,
+  itemCount,
   listSpans,
   openArchive,
   readMeta,
@@ -116,6 +118,7 @@ function removeItem(db: Db, { row, item }: Pick<ArchivedItem, 'row' | 'item'>): 
   if (listSpans(db).includes(indexSpanOf(row))) unindexItem(db, row, decodeItem(item))
   for (const table of ['versions', 'sightings', 'items'])
     db.query(`DELETE FROM ${table} WHERE row = $row`).run({ row })
+  addToCount(db, -1)
   return 1
 }
 
@@ -176,12 +179,17 @@ const atOf = (row: number | null): number | null => (row === null ? null : creat
 
 /** Counts the archive. */
 export function statsOf(db: Db): ArchiveStats {
-  const { items, oldest, newest } = db
-    .query<{ items: number; oldest: number | null; newest: number | null }, []>(
-      'SELECT (SELECT count(*) FROM items) AS items, (SELECT min(row) FROM items) AS oldest, (SELECT max(row) FROM items) AS newest',
+  const { oldest, newest } = db
+    .query<{ oldest: number | null; newest: number | null }, []>(
+      'SELECT (SELECT min(row) FROM items) AS oldest, (SELECT max(row) FROM items) AS newest',
     )
-    .get() ?? { items: 0, oldest: null, newest: null }
-  return { items, bytes: usedBytes(db), oldest_at: atOf(oldest), newest_at: atOf(newest) }
+    .get() ?? { oldest: null, newest: null }
+  return {
+    items: itemCount(db),
+    bytes: usedBytes(db),
+    oldest_at: atOf(oldest),
+    newest_at: atOf(newest),
+  }
 }
 
 /** Tombstones that are followed in one step. */

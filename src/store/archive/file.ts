@@ -115,6 +115,16 @@ export const writeMeta = (db: Db, name: string, value: string): void =>
     )
     .run({ name, value })
 
+const ITEMS = 'items'
+
+/** Number of archived items. It is kept, because counting ten million rows takes seconds. */
+export const itemCount = (db: Db): number => Number(readMeta(db, ITEMS) ?? 0)
+
+/** Adds to the number of archived items, in the transaction that changes it. */
+export function addToCount(db: Db, items: number): void {
+  if (items !== 0) writeMeta(db, ITEMS, String(itemCount(db) + items))
+}
+
 // The index has a table per span of creation time. Each stays small, which bounds what one query of FTS5 does at once, and
 // expired items leave with their whole table.
 

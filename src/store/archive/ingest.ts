@@ -11,6 +11,7 @@ import { contentDigest } from '../../core/polling/reverify.ts'
 import type { Chunks } from '../db/chunked.ts'
 import { type Db, transact } from '../db/connection.ts'
 import {
+  addToCount,
   createIndexOf,
   dropIndexOf,
   indexOf,
@@ -84,18 +85,21 @@ export function replaceItem(db: Db, { row, item: before }: ArchivedItem, item: I
  */
 export function ingest(db: Db, queued: readonly QueuedItem[]): void {
   transact(db, () => {
-    for (const it of queued) ingestOne(db, it)
+    let added = 0
+    for (const it of queued) added += ingestOne(db, it)
+    addToCount(db, added)
   })
 }
 
-function ingestOne(db: Db, { item_id: key, item: text, scopes, seen_at }: QueuedItem): void {
+/** Copies one item; 1 if it is new. */
+function ingestOne(db: Db, { item_id: key, item: text, scopes, seen_at }: QueuedItem): number {
   // Queued before it was erased, by a database that was restored since.
-  if (wasErased(db, key, seen_at)) return
+  if (wasErased(db, key, seen_at)) return 0
   const item = decodeItem(text)
   const known = findArchived(db, key)
   const names: string[] = JSON.parse(scopes)
   // An edit of an item that expired meanwhile.
-  if (known === null && names.length === 0) return
+  if (known === null && names.length === 0) return 0
   const row = known?.row ?? freeRow(db, item.created_utc)
   if (known === null) {
     const digest = digestOf(item)
@@ -107,6 +111,7 @@ function ingestOne(db: Db, { item_id: key, item: text, scopes, seen_at }: Queued
   } else if (seen_at >= known.seen_at) update(db, known, item, seen_at)
   const see = db.query('INSERT OR IGNORE INTO sightings (row, scope) VALUES ($row, $scope)')
   for (const name of names) see.run({ row, scope: scopeId(db, name) })
+  return known === null ? 1 : 0
 }
 
 /** Keeps the former text of an edited item; votes and counts replace those of before. */

@@ -195,6 +195,7 @@ test('items that are too old leave, whole spans of them with their index', () =>
 
   expect(pruned).toBe(30)
   expect(statsOf(db)).toMatchObject({ items: 30, oldest_at: before_at })
+  expect(db.query('SELECT count(*) AS n FROM items').get()).toEqual({ n: 30 })
   expect(listSpans(db).length).toBeLessThan(spans / 2 + 2)
   expect(searchAll(db, { spec: parse({ q: 'about', subforum: 'cats' }) }).names).toHaveLength(30)
   expect(indexHas(db, secret(29))).toBe(false)
