@@ -12,7 +12,7 @@ import { searchAll, words } from '../support/archive.ts'
 
 // A writer queues and copies, and is killed with SIGKILL at a random moment, again and again.
 const KILLS = Number(process.env.FORUMD_KILLS ?? 12)
-const WRITER = join(import.meta.dir, '../support/archive-writer.ts')
+const WRITER = Bun.fileURLToPath(import.meta.resolve('../support/archive-writer.ts'))
 
 async function writeUntilKilled(dir: string, from: number, ms: number): Promise<number> {
   const child = Bun.spawn([process.execPath, WRITER, dir, String(from)], {

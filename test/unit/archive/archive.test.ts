@@ -64,7 +64,7 @@ function queue(count: number): void {
   })
 }
 
-test('what cannot be copied stays queued, and is copied later', async () => {
+test('items that cannot be copied stay queued, and are copied later', async () => {
   const { archive, state, names } = create({ broken: true })
   queue(450)
 
