@@ -27767,7 +27767,7 @@ export interface operations {
               /** @description Items of each interval, each once. */
               total: number[]
             }
-            /** @description Share of voice between the monitors. */
+            /** @description Share of voice between the monitors, of the 100 with most mentions. */
             share: {
               /** @description Id of the monitor. */
               monitor_id: string

@@ -322,7 +322,7 @@ export const inboxStatsShape = () =>
           share: z.number().meta({ description: 'Share of all mentions, 0 to 1.' }),
         }),
       )
-      .meta({ description: 'Share of voice between the monitors.' }),
+      .meta({ description: 'Share of voice between the monitors, of the 100 with most mentions.' }),
     sentiment: sentimentsShape(() => z.int()),
     sentiment_over_time: sentimentsShape(bucketCounts),
     places: z

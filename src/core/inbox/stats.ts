@@ -8,6 +8,8 @@ export type ChartBucket = keyof typeof BUCKETS
 /** Most monitors with a line of their own. */
 const SERIES_MAX = 20
 const TOP = 20
+/** Most monitors in the share of voice. */
+const SHARE_MAX = 100
 /** Different places, or authors, that are counted; further ones are left out of the top. */
 const NAMES_MAX = 50_000
 
@@ -131,7 +133,7 @@ export function createCharts({
               ]),
         ],
         total,
-        share: sums.map(({ monitor_id, mentions }) => ({
+        share: sums.slice(0, SHARE_MAX).map(({ monitor_id, mentions }) => ({
           monitor_id,
           mentions,
           share: Math.round((mentions / all) * 10_000) / 10_000,
