@@ -23,6 +23,15 @@ async function watching() {
 const sent = (fixture: MonitorFixture) =>
   fixture.deliveries().map(({ id, body }) => [id, new TextDecoder().decode(body)])
 
+/** Stored matches that are missing in the inbox, and rows of the inbox without a match. */
+const strayed = (fixture: MonitorFixture) =>
+  fixture.one<{ missing: number; left: number }>(
+    `SELECT (SELECT count(*) FROM match_bodies b
+              WHERE NOT EXISTS (SELECT 1 FROM inbox_matches WHERE match_row = b.row)) AS missing,
+            (SELECT count(*) FROM inbox_items i WHERE NOT EXISTS (SELECT 1 FROM inbox_matches m
+               JOIN match_bodies b ON b.row = m.match_row WHERE m.item = i.row)) AS left`,
+  )
+
 const failureOf = (turn: Promise<unknown>) => turn.then(() => 'none', String)
 
 /** Deliveries of a run without a crash. */
@@ -77,6 +86,7 @@ test('a failing write rolls the check back, and the next one writes all of it', 
   expect(await failureOf(fixture.monitoring.checkDue())).toContain('no')
   await fixture.check()
   expect(sent(fixture)).toEqual(await undisturbed())
+  expect(count('inbox_items')).toBe(2)
   expect(fixture.one<{ kind: string }>('SELECT kind FROM observation_events')?.kind).toBe(
     'poll_log_failed',
   )
@@ -132,6 +142,7 @@ test('after any write or the commit fails on a full disk, the next check deliver
     }
   expect(transactions.length).toBeGreaterThan(1)
   expect(Math.max(...transactions)).toBeGreaterThan(20)
+  expect(strayed(fixture)).toEqual({ missing: 0, left: 0 })
   expect(fixture.gaps().filter(({ closed_at }) => closed_at === null)).toEqual([])
   expect(fixture.cuts().filter((it) => it !== null && it !== 'storage_full')).toEqual([])
 })
