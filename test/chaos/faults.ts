@@ -20,6 +20,7 @@ export function faultsOf(it: Left): string[] {
     unseen_and_unreported: unseen.items - unseen.reported,
     holds: books.holds,
     unbalanced: books.unbalanced,
+    strayed_in_inbox: books.strayed,
     other: books.other,
     invariants_broken: it.broken,
     // Every answered read is billed. An interrupted call may be billed; nothing else may.

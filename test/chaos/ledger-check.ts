@@ -17,6 +17,8 @@ export type LedgerTotals = {
   /** Customers whose balance differs from payments minus costs. */
   unbalanced: number
   reads_billed: number
+  /** Stored matches that are missing in the inbox, and items of the inbox without a stored match. */
+  strayed: number
 }
 
 /** Reads the billing tables of the instance in a folder. */
@@ -35,6 +37,12 @@ export function readLedger(data: string): LedgerTotals {
         `SELECT count(*) FROM customers c WHERE balance_micros <>
            (SELECT sum(amount_micros) FROM payments WHERE customer_id = c.id)
          - (SELECT coalesce(sum(cost_micros), 0) FROM usage_hours WHERE customer_id = c.id)`,
+      ),
+      strayed: count(
+        `SELECT (SELECT count(*) FROM match_bodies b
+                  WHERE NOT EXISTS (SELECT 1 FROM inbox_matches WHERE match_row = b.row))
+              + (SELECT count(*) FROM inbox_items i WHERE NOT EXISTS (SELECT 1 FROM inbox_matches m
+                   JOIN match_bodies b ON b.row = m.match_row WHERE m.item = i.row))`,
       ),
       reads_billed: count('SELECT sum(cost_micros) FROM usage_hours') / READ_MICROS,
     }

@@ -36,6 +36,7 @@ const soaked = (): Soaked => ({
     holds: 0,
     unbalanced: 0,
     reads_billed: 5,
+    strayed: 0,
   },
   unseen: { items: 0, observable: 0, reported: 0 },
   answered: 5,
