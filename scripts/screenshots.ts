@@ -111,6 +111,14 @@ const open = async (path: string) => {
   await page.waitForSelector(path.startsWith('/docs') ? '#reference h1' : 'h1')
 }
 
+/** Moves to a match of the inbox by the key, and stars one on the way. */
+async function openMatch(position: number) {
+  await page.waitForSelector('.match-row .row-title')
+  for (let n = 1; n <= position; n++) await page.keyboard.press('j')
+  await page.keyboard.press('s')
+  await page.keyboard.press('j')
+}
+
 async function signIn(at: string) {
   await page.goto(at)
   await click('Sign in')
@@ -123,10 +131,10 @@ async function takeDocumented() {
   await open('/dashboard')
   await take(`${IMAGES}/overview`)
   await open('/dashboard/inbox')
-  await page.waitForSelector('.match-row')
-  await page.keyboard.press('j')
-  await page.keyboard.press('j')
+  await openMatch(2)
   await take(`${IMAGES}/inbox`)
+  await open('/dashboard/inbox/charts')
+  await take(`${IMAGES}/mentions`, 'dark')
   await open('/dashboard/monitors')
   await take(`${IMAGES}/monitors`, 'dark')
   await click('backups and passwords')
@@ -137,7 +145,7 @@ async function takeDocumented() {
   await open('/docs#tag/monitoring/POST/forum/monitor/add')
   await take(`${IMAGES}/reference`)
   await page.setViewport(PHONE)
-  await open('/dashboard/monitors')
+  await open('/dashboard/inbox')
   await take(`${IMAGES}/phone`, 'dark')
 }
 
@@ -223,6 +231,17 @@ async function first(path: string): Promise<string> {
   return path_found
 }
 
+/** Id of the newest match of the inbox. */
+async function firstMatch(): Promise<string> {
+  const response = await fetch(`${origin}/forum/inbox?limit=1`, {
+    headers: { authorization: `Bearer ${key}` },
+  })
+  const { items }: { items: { id: string }[] } = Object(await response.json())
+  const [newest] = items
+  if (newest === undefined) throw new Error('the inbox has no match')
+  return encodeURIComponent(newest.id)
+}
+
 async function takeAll(into: string) {
   await mkdir(into, { recursive: true })
   await takePages(into, { 'sign-in': '/dashboard', 'sign-in-link': link.slice(origin.length) })
@@ -231,6 +250,8 @@ async function takeAll(into: string) {
   await takePages(into, {
     overview: '/dashboard',
     inbox: '/dashboard/inbox',
+    'inbox-open': `/dashboard/inbox?state=any&item=${await firstMatch()}`,
+    'inbox-charts': '/dashboard/inbox/charts',
     monitors: '/dashboard/monitors',
     monitor: await first('monitors'),
     'monitor-certificate': `${await first('monitors')}/certificate`,

@@ -2,7 +2,7 @@ import UPlot from 'uplot'
 
 /** A colour variable of the theme. */
 export type ChartTone =
-  'accent' | 'bad' | 'seen' | 'gap' | 'blind' | `voice-${1 | 2 | 3 | 4 | 5 | 6}`
+  'accent' | 'bad' | 'seen' | 'healed' | 'gap' | 'blind' | `voice-${1 | 2 | 3 | 4 | 5 | 6}`
 
 type Drawing = {
   times: readonly number[]

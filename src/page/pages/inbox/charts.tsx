@@ -30,6 +30,7 @@ const VOICES: readonly ChartTone[] = ['voice-1', 'voice-2', 'voice-3', 'voice-4'
 
 const MOODS = [
   ['positive', 'Positive', 'seen'],
+  ['mixed', 'Mixed', 'healed'],
   ['neutral', 'Neutral', 'blind'],
   ['negative', 'Negative', 'gap'],
 ] as const satisfies readonly (readonly [string, string, ChartTone])[]
@@ -110,6 +111,8 @@ function Figures({
     monitor_id === null ? 'Others' : (name ?? nameOf(monitor_id) ?? 'A removed monitor')
   const times = mentions.at.map((it) => Date.parse(it) / 1000)
   const by_day = bucket === 'day'
+  // A name may be that of another place or account on another source.
+  const several = new Set([...places, ...authors].map(({ source }) => source)).size > 1
   const moods = MOODS.map(([key, label, tone]) => ({
     label,
     tone,
@@ -213,9 +216,12 @@ function Figures({
           rows={places.map((it) => ({
             key: `${it.source} ${it.place}`,
             name: (
-              <Link to={inboxPath({ state: 'any', place: it.place, source: it.source })}>
-                {it.place}
-              </Link>
+              <>
+                <Link to={inboxPath({ state: 'any', place: it.place, source: it.source })}>
+                  {it.place}
+                </Link>
+                {several && <span class="quiet"> {it.source}</span>}
+              </>
             ),
             n: it.mentions,
             note: count(it.mentions),
@@ -226,7 +232,14 @@ function Figures({
           empty="No author is known."
           rows={authors.map((it) => ({
             key: `${it.source} ${it.author}`,
-            name: <Link to={inboxPath({ state: 'any', author: it.author })}>{it.author}</Link>,
+            name: (
+              <>
+                <Link to={inboxPath({ state: 'any', author: it.author, source: it.source })}>
+                  {it.author}
+                </Link>
+                {several && <span class="quiet"> {it.source}</span>}
+              </>
+            ),
             n: it.mentions,
             note: count(it.mentions),
           }))}
