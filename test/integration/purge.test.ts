@@ -119,7 +119,10 @@ test("an author's content is gone from every stored byte; rows, ids and others' 
     waiting: 2,
     candidates: 1,
   })
-  expect(skeleton(it.daemon.dir)).toEqual(before)
+  const after = skeleton(it.daemon.dir)
+  expect(after.deliveries).toEqual(before.deliveries)
+  expect(after.matches).toEqual(before.matches)
+  expect(after.waiting).toHaveLength(before.waiting.length - 2)
   for (const trace of [WORDS, WORDS.replace('-', '_'), 'ann_w'])
     expect([trace, bytesOf(it.daemon.dir).includes(trace)]).toEqual([trace, false])
   expect(bytesOf(it.daemon.dir).includes('bobs words')).toBe(true)
@@ -154,7 +157,63 @@ test('one item is erased, and its title in the items under it', async () => {
   expect(items_json).not.toContain(`${WORDS} one`)
   expect(items_json).toContain(`${WORDS} two`)
   const reply = items.find(({ body }: { body?: string }) => body === 'bob replies')
-  expect(reply).toMatchObject({ author: 'bob_w', link_title: '', permalink: '' })
+  expect(reply).toMatchObject({ author: 'bob_w', link_title: '' })
+  // Its address leads to it without the title.
+  expect(reply?.['permalink']).toBe(`/r/cats/comments/${it.by_ann.id}/_/${reply?.['id']}/`)
+})
+
+test('waiting deliveries are not sent any more, and drafts and candidates lose what they quote', async () => {
+  await using it = await delivered()
+  const { daemon, by_ann } = it
+  const post_url = `${daemon.sandbox.url}/r/cats/comments/${by_ann.id}/x/`
+  for (const text of [`> ${WORDS} one\n\nI agree.`, 'my own words'])
+    expect(
+      await daemon.send('/drafts', { action: 'comment', body: { post_url, text } }),
+    ).toMatchObject({ status: 200 })
+  await daemon.send('/forum/monitor/add', {
+    filter_spec: { subforum: 'cats', kind: 'both', min_score: 1000 },
+  })
+  await daemon.clock.advance(2 * MINUTE)
+  daemon.sandbox.comment({ parent: by_ann.name, author: 'bob_w', text: 'bob waits for votes' })
+  daemon.receiver.answers.push(...Array.from({ length: 9 }, () => 503))
+  daemon.sandbox.post({ subforum: 'cats', author: 'ann_w', title: `${WORDS} three` })
+  await daemon.clock.advance(3 * MINUTE)
+  const pending = () =>
+    skeleton(daemon.dir).deliveries.filter((row) => Object(row).status === 'pending').length
+  expect(pending()).toBeGreaterThan(0)
+
+  const { code, out } = await it.forumd('purge', '--author', 'ann_w', '--prove', '--json')
+  await it.forumd('purge', '--item', by_ann.name)
+
+  expect(JSON.parse(out).searched.flatMap(({ found }: { found: string[] }) => found)).toEqual([])
+  expect(code).toBe(0)
+  expect(bytesOf(daemon.dir)).not.toContain(WORDS)
+  for (const others of ['I agree.', 'my own words', 'bob waits for votes'])
+    expect(bytesOf(daemon.dir)).toContain(others)
+}, 20_000)
+
+test('a proof without a text to search for is no proof', async () => {
+  await using it = await delivered()
+  const unique = it.daemon.sandbox.post({ subforum: 'cats', title: 'a title that is its own' })
+  await it.daemon.clock.advance(3 * MINUTE)
+  const first = await it.forumd('purge', '--item', unique.name, '--prove')
+  expect([first.code, first.out]).toEqual([0, expect.stringContaining('none has it')])
+
+  const { code, out } = await it.forumd('purge', '--item', unique.name, '--prove')
+
+  expect(code).toBe(1)
+  expect(out).toContain('Nothing was searched for: no text of this item is stored')
+  expect(out).not.toContain('none has it')
+})
+
+test('a text is found in both normal forms, and in capitals', async () => {
+  await using it = await delivered()
+  it.daemon.sandbox.post({ subforum: 'cats', title: 'Über Ångström'.normalize('NFD') })
+  it.daemon.sandbox.post({ subforum: 'cats', title: 'ein ÖLGEMÄLDE' })
+  await it.daemon.clock.advance(3 * MINUTE)
+
+  for (const text of ['Über Ångström', 'Über Ångström'.normalize('NFD'), 'ein ölgemälde'])
+    expect([text, (await it.forumd('purge', '--text', text, '--prove')).code]).toEqual([text, 1])
 })
 
 test('with --prove it finds what is left, in snapshots too, and ends with 1', async () => {
@@ -201,8 +260,11 @@ test('a purged item is searched by its own texts, and compressed values are sear
   expect(code).toBe(1)
   const found = JSON.parse(out).searched.flatMap(({ found: places }: { found: string[] }) => places)
   expect(found).toEqual(['match_bodies.body'])
-  const item = await it.forumd('purge', '--item', it.by_bob.name, '--prove', '--json')
-  expect([item.code, JSON.parse(item.out).deliveries > 0]).toEqual([0, true])
+  const unique = it.daemon.sandbox.post({ subforum: 'cats', title: 'a title that is its own' })
+  await it.daemon.clock.advance(3 * MINUTE)
+  const item = await it.forumd('purge', '--item', unique.name, '--prove', '--json')
+  const { deliveries, sought_texts } = JSON.parse(item.out)
+  expect([item.code, deliveries > 0, sought_texts]).toEqual([0, true, 1])
 })
 
 test('compressed content is found, too, and every body still has a valid digest', async () => {

@@ -39,48 +39,57 @@ export const purgeContent = command({
     "forumd purge --text 'some words' --prove",
   ],
   notes:
-    'Deliveries, matches and pending items lose the content and keep their ids; the stored responses of receivers are erased too. The audit records the purge without the name of the author. Targets that ask for item.deleted receive it. The archive loses the items too. Unused parts of both files are overwritten. Earlier snapshots and backups still hold the content; a later backup does not. Content that the platform still shows is stored again when a monitor matches it. --prove searches the raw bytes of every file of the data folder, and all values of the database and its snapshots, decompressed and decrypted: for the texts of the item, the name of the author, or --text. It ends with 1 if a file has any of them, and names it. --text with --prove alone erases nothing.',
+    'Deliveries and matches lose the content and keep their ids; what waits to be sent leaves its delivery. The stored responses of receivers and quoted lines in drafts are erased too. The audit records the purge without the name of the author. Targets that ask for item.deleted receive it. The archive loses the items too. Unused parts of both files are overwritten. Earlier snapshots and backups still hold the content; a later backup does not. Content that the platform still shows is stored again when a monitor matches it. --prove searches the raw bytes of every file of the data folder, and all values of the database and its snapshots, decompressed and decrypted: for the texts of the item, the name of the author, or --text. It ends with 1 if a file has any of them, and names it, and also if no text of the item is known. --text with --prove alone erases nothing.',
   async run({ values, ...context }) {
     const { text, prove, ...which } = values
     const sought = textOf(text, prove)
     const is_search = sought !== null && which.author === undefined && which.item === undefined
     const wanted = is_search ? null : whatOf(which)
     using bar = openBar(context.screen)
-    const { counts, searched } = await withInstance(context, ({ db, ring, config, now }) => {
-      const on_progress = (share: number) => bar.update('searching stored content', share)
-      const texts = sought === null ? [] : [sought]
-      if (prove && wanted?.by === 'item') texts.push(...findTextsOf(db, wanted))
-      if (prove && wanted?.by === 'author') texts.push(wanted.name)
-      const done =
-        wanted &&
-        purge(db, {
-          purged:
-            wanted.by === 'item' ? wanted : { ...wanted, posts: findPostsBy(db, wanted.name) },
-          community: createNaming(config.wire).community,
-          on_progress,
-          ring,
-          now,
-        })
-      if (done !== null) eraseArchive(db, join(config.storage.dir, ARCHIVE_FILE))
-      if (!prove) return { counts: done, searched: null }
-      bar.update('searching the files of the data folder', null)
-      return { counts: done, searched: searchFolder(config.storage.dir, ring, texts) }
-    })
+    const { counts, searched, sought_texts } = await withInstance(
+      context,
+      ({ db, ring, config, now }) => {
+        const on_progress = (share: number) => bar.update('searching stored content', share)
+        const texts = sought === null ? [] : [sought]
+        if (prove && wanted?.by === 'item') texts.push(...findTextsOf(db, wanted))
+        if (prove && wanted?.by === 'author') texts.push(wanted.name)
+        const done =
+          wanted &&
+          purge(db, {
+            purged:
+              wanted.by === 'item' ? wanted : { ...wanted, posts: findPostsBy(db, wanted.name) },
+            community: createNaming(config.wire).community,
+            on_progress,
+            ring,
+            now,
+          })
+        if (done !== null) eraseArchive(db, join(config.storage.dir, ARCHIVE_FILE))
+        if (!prove) return { counts: done, searched: null, sought_texts: 0 }
+        bar.update('searching the files of the data folder', null)
+        const found = searchFolder(config.storage.dir, ring, texts)
+        return { counts: done, searched: found, sought_texts: texts.length }
+      },
+    )
     bar[Symbol.dispose]()
     const hits = searched?.filter(({ found }) => found.length > 0) ?? []
+    const is_unproven = searched !== null && sought_texts === 0
     context.stdout.write(
       values.json
-        ? `${JSON.stringify({ ...counts, ...(searched && { searched }) })}\n`
+        ? `${JSON.stringify({ ...counts, ...(searched && { searched, sought_texts }) })}\n`
         : (counts === null ? '' : describeCounts(counts)) +
-            (searched === null ? '' : describeSearch(searched)),
+            (is_unproven ? NOTHING_SOUGHT : searched === null ? '' : describeSearch(searched)),
     )
-    return hits.length > 0 ? EXIT.failed : EXIT.done
+    return hits.length > 0 || is_unproven ? EXIT.failed : EXIT.done
   },
 })
 
 const describeCounts = ({ deliveries, matches, waiting, candidates }: PurgeCounts): string =>
   `${deliveries} deliveries and ${matches} matches are erased, and ${waiting + candidates} pending items.\n` +
   `Earlier snapshots and backups still hold it: remove them if they must not.\n`
+
+/** An item whose texts are unknown proves nothing: an earlier purge has erased them, or they are too short. */
+const NOTHING_SOUGHT =
+  'Nothing was searched for: no text of this item is stored that is long enough. Search for one with --text STRING --prove.\n'
 
 function describeSearch(searched: readonly SearchedFile[]): string {
   const bytes = searched.reduce((sum, it) => sum + it.bytes, 0)

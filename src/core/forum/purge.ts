@@ -99,8 +99,11 @@ function withoutAuthor(row: Row, community: string): Row {
 }
 
 function withoutTitle(row: Row): Row {
-  const titled = ['link_title', 'link_url'].filter((name) => name in row)
-  const addresses = ['permalink', 'url'].filter((name) => name in row)
+  const titled = ['link_title', 'link_url'].filter((name) => row[name] ?? '')
+  const addresses = ['permalink', 'url'].filter(
+    (name) => name in row && withoutSlug(row[name]) !== row[name],
+  )
+  if (titled.length + addresses.length === 0) return row
   return {
     ...withoutReason(row),
     ...Object.fromEntries(titled.map((name) => [name, ''])),

@@ -85,6 +85,9 @@ export type Verifier = {
   clamp(): void
 }
 
+/** Numbers of what a round has erased. */
+type Round = Omit<Erased, 'places'>
+
 /** A source as the checks see it. */
 type Reader = {
   per_minute: () => number
@@ -142,8 +145,8 @@ export function createVerifier(deps: VerifyDeps): Verifier {
     return allowance > 0 ? Math.ceil(((1 - left) * 60_000) / allowance) : IDLE_MS
   }
 
-  async function verifySource(source: string): Promise<Erased> {
-    const none: Erased = { items: 0, bodies: 0, events: 0 }
+  async function verifySource(source: string): Promise<Round> {
+    const none: Round = { items: 0, bodies: 0, events: 0 }
     const reader = readerOf(source)
     if (reader === null || waitOf(source, reader) > 0) return none
     const due = listDueKept(db, { source, now: clock.now(), limit: reader.items_max })
@@ -167,7 +170,7 @@ export function createVerifier(deps: VerifyDeps): Verifier {
     source: string,
     due: readonly KeptItem[],
     states: ReadonlyMap<string, ItemState>,
-  ): Erased {
+  ): Round {
     const now = clock.now()
     const gone: ErasedItem[] = []
     const orphans = new Set<string>()
@@ -217,7 +220,7 @@ export function createVerifier(deps: VerifyDeps): Verifier {
     gone: readonly ErasedItem[],
     orphans: ReadonlySet<string>,
     now: number,
-  ): Erased {
+  ): Round {
     const taken = new Set(gone.map(({ item_id }) => item_id))
     const orphaned = [...orphans].flatMap((author) => listByAuthor(db, { source, author }))
     const all = [

@@ -34,8 +34,13 @@ export type EraseDeps = {
 /** An item and why its content is erased; `author_gone`: its author alone. */
 export type ErasedItem = { item_id: string; reason: ErasureReason }
 
-/** Numbers of erased items, of bodies that contained them, and of deliveries that were written. */
-export type Erased = { items: number; bodies: number; events: number }
+/** Numbers of erased items, of bodies that contained them, also by their table, and of deliveries that were written. */
+export type Erased = {
+  items: number
+  bodies: number
+  places: Readonly<Record<string, number>>
+  events: number
+}
 
 type Job = {
   db: Db
@@ -105,13 +110,14 @@ export function eraseItems(deps: EraseDeps, items: readonly ErasedItem[], now: n
       touched: JSON.stringify([...erasure.items, ...erasure.authors, ...under]),
       texts: [],
     }
-    const bodies = ERASED_PLACES.reduce((sum, { erase }) => sum + erase(job), 0)
+    const places = Object.fromEntries(ERASED_PLACES.map(({ table, erase }) => [table, erase(job)]))
+    const bodies = Object.values(places).reduce((sum, changed) => sum + changed, 0)
     for (const item of items) bury(db, item, now)
     forgetKept(db, [...erasure.items])
     db.query(
       `UPDATE kept_items SET author = NULL, author_id = NULL WHERE item_id IN (SELECT value FROM json_each($ids))`,
     ).run({ ids: JSON.stringify([...erasure.authors]) })
-    return { items: items.length, bodies, events }
+    return { items: items.length, bodies, places, events }
   })
 }
 
@@ -131,28 +137,6 @@ function bury(db: Db, { item_id, reason }: ErasedItem, at: number): void {
      VALUES (coalesce((SELECT max(seq) FROM item_tombstones), 0) + 1, $item_id, $source, $reason, $at)
      ON CONFLICT (item_id) DO UPDATE SET seq = excluded.seq, reason = excluded.reason, at = excluded.at`,
   ).run({ item_id, source: ofItemKey(item_id).source, reason, at })
-}
-
-/**
- * Records items whose content an operator has erased on request: tombstones, and `item.deleted` to the targets that had
- * received them. Runs within a transaction.
- */
-export function buryRequested(db: Db, item_ids: readonly string[], now: number): void {
-  const instance = db.query<{ id: string }, []>('SELECT id FROM instance').get()
-  const known = db
-    .query<{ item_id: string }, [{ ids: string }]>(
-      'SELECT item_id FROM kept_items WHERE item_id IN (SELECT value FROM json_each($ids))',
-    )
-    .all({ ids: JSON.stringify(item_ids) })
-  const deps = { db, instance_id: instance?.id ?? '', clock_offset_ms: () => 0 }
-  for (const { item_id } of known) {
-    writeDeleted(deps, { item_id, reason: 'request' }, now)
-    bury(db, { item_id, reason: 'request' }, now)
-  }
-  forgetKept(
-    db,
-    known.map(({ item_id }) => item_id),
-  )
 }
 
 /**

@@ -17,11 +17,19 @@ export const SEARCHED_MIN = 4
 /** A file that was searched, and where a text was found in it: `bytes`, or a table and its column. */
 export type SearchedFile = { file: string; bytes: number; found: string[] }
 
+/** A text as its author may have typed it: letters with marks as one character or two, and in either case. */
+const spellingsOf = (text: string): string[] =>
+  [text, text.toLowerCase(), text.toUpperCase()].flatMap((it) => [
+    it,
+    it.normalize('NFC'),
+    it.normalize('NFD'),
+  ])
+
 /**
  * A text as it may be stored: plain, in JSON with and without escapes beyond ASCII, and in UTF-16. Bytes as characters,
  * in lower case.
  */
-function formsOf(text: string): string[] {
+function encodingsOf(text: string): string[] {
   const json = JSON.stringify(text).slice(1, -1)
   const ascii = json.replaceAll(
     /[\u0080-\uFFFF]/g,
@@ -35,7 +43,7 @@ function formsOf(text: string): string[] {
     wide,
     Buffer.from(wide).swap16(),
   ]
-  return [...new Set(forms.map(comparable))]
+  return forms.map(comparable)
 }
 
 /**
@@ -43,7 +51,7 @@ function formsOf(text: string): string[] {
  * and decrypted, because a value may lie in several pages. Changes nothing.
  */
 export function searchFolder(dir: string, ring: Ring, texts: readonly string[]): SearchedFile[] {
-  const forms = texts.flatMap(formsOf)
+  const forms = [...new Set(texts.flatMap(spellingsOf).flatMap(encodingsOf))]
   return filesBelow(dir).map((file) => {
     const path = join(dir, file)
     const found = isInBytes(path, forms) ? ['bytes'] : []

@@ -14,7 +14,7 @@ import {
 import { type Chunks, runNow } from '../db/chunked.ts'
 import { type Db, transact } from '../db/connection.ts'
 import { unpackBody } from '../delivery/deliveries.ts'
-import { buryRequested } from '../erasure/erase.ts'
+import { ERASED_AT_ONCE, eraseItems } from '../erasure/erase.ts'
 import { listByAuthor, listKeptSources } from '../erasure/kept-items.ts'
 import { requestScrub, scrub } from '../erasure/scrub.ts'
 import { eraseInbox, eraseInboxAuthor, listInboxCustomers, pruneInbox } from '../inbox/items.ts'
@@ -82,7 +82,8 @@ type PurgeScope = {
 }
 
 /**
- * Blanks content wherever it is stored, in batches; rows and ids stay. The audit records the purge without the name.
+ * Erases content wherever it is stored, in batches; rows and ids stay. Known items are erased as those that are deleted at
+ * their source. Then every body is searched, for copies that no index names. The audit records the purge without the name.
  */
 export function purge(
   db: Db,
@@ -95,7 +96,7 @@ export function purge(
   }: PurgeScope & { ring: Ring; now: number },
 ): PurgeCounts {
   const blank = (body: Uint8Array) => blankBody(body, purged, community)
-  const counts: PurgeCounts = { deliveries: 0, matches: 0, waiting: 0, candidates: 0 }
+  const counts = eraseKnown(db, { purged, community, now })
   const of_deliveries = rowsOf(db, 'delivery_bodies')
   const all = of_deliveries + rowsOf(db, 'match_bodies') || 1
 
@@ -106,7 +107,7 @@ export function purge(
   const forget = db.query(
     'UPDATE attempts SET headers = NULL, body_start = NULL WHERE delivery_row = $row',
   )
-  counts.deliveries = walk(
+  counts.deliveries += walk(
     db,
     'delivery_bodies',
     (row, body) => {
@@ -119,7 +120,7 @@ export function purge(
     (done) => on_progress(done / all),
   )
   const keep = db.query('UPDATE match_bodies SET body = $body WHERE rowid = $row')
-  counts.matches = walk(
+  counts.matches += walk(
     db,
     'match_bodies',
     (row, body) => {
@@ -130,13 +131,8 @@ export function purge(
     (done) => on_progress((of_deliveries + done) / all),
   )
   transact(db, () => {
-    counts.waiting = purgeBundled(db, purged, community) + purgeUnjudged(db, purged, community)
-    counts.candidates = purgeCandidates(db, purged)
-    counts.waiting += purgeQueued(db, purged)
+    counts.waiting += purgeUnjudged(db, purged, community) + purgeQueued(db, purged)
     purgeInbox(db, purged)
-    const kept = keptOf(db, purged)
-    forgetReasons(db, kept)
-    buryRequested(db, kept, now)
     requestScrub(db)
     const detail = JSON.stringify({ by: purged.by, ...counts, proof: purgeDigest(ring, purged) })
     db.query(
@@ -154,18 +150,48 @@ function purgeInbox(db: Db, purged: Purged): void {
   else eraseInbox(db, { gone: JSON.stringify(keptOf(db, purged)), authors: '[]' })
 }
 
+/** Erases the items that are known to be stored, with their tombstones and events. */
+function eraseKnown(
+  db: Db,
+  { purged, community, now }: { purged: Purged; community: string; now: number },
+): PurgeCounts {
+  const keys = keptOf(db, purged)
+  const instance_id = db.query<{ id: string }, []>('SELECT id FROM instance').get()?.id ?? ''
+  const deps = { db, instance_id, community, clock_offset_ms: () => 0 }
+  const counts: PurgeCounts = { deliveries: 0, matches: 0, waiting: 0, candidates: 0 }
+  for (let at = 0; at < keys.length; at += ERASED_AT_ONCE) {
+    const part = keys.slice(at, at + ERASED_AT_ONCE)
+    const { places } = eraseItems(
+      deps,
+      part.map((item_id) => ({ item_id, reason: 'request' as const })),
+      now,
+    )
+    counts.deliveries += places['delivery_bodies'] ?? 0
+    counts.matches += places['match_bodies'] ?? 0
+    for (const table of ['bundle_items', 'relevance_waiting', 'archive_queue'])
+      counts.waiting += places[table] ?? 0
+    counts.candidates += places['candidates'] ?? 0
+  }
+  return counts
+}
+
 /** Keys of the stored items that a purge means. */
 function keptOf(db: Db, purged: Purged): string[] {
-  if (purged.by === 'author')
-    return listKeptSources(db).flatMap(({ source }) =>
-      listByAuthor(db, { source, author: purged.name }),
-    )
-  const kinds = purged.kind === null ? ['t1', 't3'] : [purged.kind === 'post' ? 't3' : 't1']
-  const names = kinds.map((kind) => `${kind}_${purged.id}`)
   const sources = listKeptSources(db).map(({ source }) => source)
-  return sources.flatMap((source) =>
-    names.map((name) => itemKey({ name, source: source === MAIN ? undefined : source })),
+  if (purged.by === 'author')
+    return sources.flatMap((source) => listByAuthor(db, { source, author: purged.name }))
+  const kinds = purged.kind === null ? ['t1', 't3'] : [purged.kind === 'post' ? 't3' : 't1']
+  const keys = sources.flatMap((source) =>
+    kinds.map((kind) =>
+      itemKey({ name: `${kind}_${purged.id}`, source: source === MAIN ? undefined : source }),
+    ),
   )
+  return db
+    .query<{ item_id: string }, [{ ids: string }]>(
+      'SELECT item_id FROM kept_items WHERE item_id IN (SELECT value FROM json_each($ids))',
+    )
+    .all({ ids: JSON.stringify(keys) })
+    .map(({ item_id }) => item_id)
 }
 
 /** Keyed digest of a purged name: a given name can be verified with the key, but not recovered. */
@@ -230,23 +256,28 @@ export function findPostsBy(db: Db, name: string): Set<string> {
 /** Texts of a stored item: the beginning of each line that is long enough to be its own. */
 export function findTextsOf(db: Db, purged: Purged & { by: 'item' }): string[] {
   const texts = new Set<string>()
+  const note = (it: Record<string, unknown>): void => {
+    if (!isItemRow(it, purged)) return
+    for (const field of ['title', 'text', 'body']) {
+      const value = it[field]
+      if (typeof value !== 'string') continue
+      for (const line of value.split('\n'))
+        if (line.trim().length >= LINE_MIN) texts.add(line.trim().slice(0, LINE_MAX))
+    }
+  }
   const collect = (_: number, stored: Uint8Array) => {
     const text = new TextDecoder().decode(unpackBody(stored))
     if (!isTraced(text, purged)) return false
     const body: Body = JSON.parse(text)
-    for (const it of body.items ?? []) {
-      if (!isItemRow(it, purged)) continue
-      for (const field of ['title', 'text', 'body']) {
-        const value = it[field]
-        if (typeof value !== 'string') continue
-        for (const line of value.split('\n'))
-          if (line.trim().length >= LINE_MIN) texts.add(line.trim().slice(0, LINE_MAX))
-      }
-    }
+    for (const it of body.items ?? []) note(it)
     return false
   }
   walk(db, 'delivery_bodies', collect, () => {})
   walk(db, 'match_bodies', collect, () => {})
+  const waiting = db.query<{ item: string }, []>(
+    'SELECT body AS item FROM bundle_items UNION ALL SELECT item FROM candidates',
+  )
+  for (const { item } of waiting.iterate()) note(JSON.parse(item))
   return [...texts].slice(0, LINES_MAX)
 }
 
@@ -265,27 +296,6 @@ function blankBody(stored: Uint8Array, purged: Purged, community: string): Uint8
   const items = before.map((it) => purgeItem(it, purged, community))
   if (items.every((it, at) => it === before[at])) return null
   return new TextEncoder().encode(JSON.stringify({ ...body, items }))
-}
-
-/** Matches in open bundles. */
-function purgeBundled(db: Db, purged: Purged, community: string): number {
-  const set = db.query(
-    'UPDATE bundle_items SET body = $body WHERE bundle_id = $bundle_id AND item_id = $item_id',
-  )
-  const rows = db
-    .query<{ bundle_id: number; item_id: string; body: string }, []>(
-      'SELECT bundle_id, item_id, body FROM bundle_items',
-    )
-    .all()
-  let changed = 0
-  for (const { bundle_id, item_id, body } of rows) {
-    const item: Record<string, unknown> = JSON.parse(body)
-    const left = purgeItem(item, purged, community)
-    if (left === item) continue
-    set.run({ bundle_id, item_id, body: JSON.stringify(left) })
-    changed += 1
-  }
-  return changed
 }
 
 /** Items that wait for the archive. */
@@ -313,11 +323,3 @@ const purgeUnjudged = (db: Db, purged: Purged, community: string): number =>
     const left = purgeItem(row, purged, community)
     return isErasedRow(left) ? null : left
   })
-
-/** Candidates have no delivery or match rows yet, so they are deleted. */
-function purgeCandidates(db: Db, purged: Purged): number {
-  const column = purged.by === 'author' ? 'author' : 'id'
-  return db
-    .query(`DELETE FROM candidates WHERE lower(json_extract(item, '$.${column}')) = $trace`)
-    .run({ trace: nameOf(purged) }).changes
-}
