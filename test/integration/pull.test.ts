@@ -365,7 +365,7 @@ test('a feed with erased content is sent again instead of 304', async () => {
   const link = it.links.feed('mon_1', 1)
   const etag = (await fetch(link)).headers.get('etag') ?? ''
   const ring = createRing(new Uint8Array(32), (count) => new Uint8Array(count))
-  const purged = { by: 'item', id: 'p1', kind: 'post' } as const
+  const purged = { by: 'item', source: null, id: 'p1', kind: 'post' } as const
   purge(it.db, { purged, community: 'subforum', ring, now: it.clock.now() })
 
   const again = await fetch(link, { headers: { 'if-none-match': etag } })

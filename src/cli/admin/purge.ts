@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 
+import { ofItemKey } from '../../core/forum/items.ts'
 import { createNaming } from '../../core/forum/naming.ts'
 import { parseItemId, type Purged } from '../../core/forum/purge.ts'
 import { eraseArchive } from '../../store/archive/erase.ts'
@@ -13,6 +14,7 @@ import {
 import {
   findPostsBy,
   findTextsOf,
+  keptOf,
   purge,
   type PurgeCounts,
 } from '../../store/maintenance/retention.ts'
@@ -26,6 +28,11 @@ export const purgeContent = command({
   options: {
     author: { type: 'string', value: 'NAME', help: 'author on the platform, without a prefix' },
     item: { type: 'string', value: 'ID', help: 'id of one post or comment, such as t3_abc123' },
+    source: {
+      type: 'string',
+      value: 'NAME',
+      help: 'the source of the author or item; without it any, and an id of several is refused',
+    },
     text: { type: 'string', value: 'STRING', help: 'with --prove: a text to search for' },
     prove: {
       type: 'boolean',
@@ -51,13 +58,13 @@ export const purgeContent = command({
       ({ db, ring, config, now }) => {
         const on_progress = (share: number) => bar.update('searching stored content', share)
         const texts = sought === null ? [] : [sought]
+        if (wanted?.by === 'item') refuseSeveral(keptOf(db, wanted))
         if (prove && wanted?.by === 'item') texts.push(...findTextsOf(db, wanted))
         if (prove && wanted?.by === 'author') texts.push(wanted.name)
         const done =
           wanted &&
           purge(db, {
-            purged:
-              wanted.by === 'item' ? wanted : { ...wanted, posts: findPostsBy(db, wanted.name) },
+            purged: wanted.by === 'item' ? wanted : { ...wanted, posts: findPostsBy(db, wanted) },
             community: createNaming(config.wire).community,
             on_progress,
             ring,
@@ -99,6 +106,13 @@ function describeSearch(searched: readonly SearchedFile[]): string {
   return `${hits.map(({ file, found }) => `${file}: ${found.join(', ')}\n`).join('')}${total}: ${hits.length} have it.\n`
 }
 
+/** Ids are unique within a source: one that names stored items of several would erase the others, too. */
+function refuseSeveral(keys: readonly string[]): void {
+  const sources = new Set(keys.map((key) => ofItemKey(key).source))
+  if (sources.size > 1)
+    throw new UsageError(`--item is of ${keys.toSorted().join(' and ')}: name one with --source`)
+}
+
 /** The text to search for; null: none. */
 function textOf(text: string | undefined, prove: boolean): string | null {
   if (text === undefined) return null
@@ -109,24 +123,27 @@ function textOf(text: string | undefined, prove: boolean): string | null {
   )
 }
 
-type PurgeTarget = Extract<Purged, { by: 'item' }> | { by: 'author'; name: string }
+type PurgeTarget =
+  Extract<Purged, { by: 'item' }> | { by: 'author'; name: string; source: string | null }
 
 function whatOf({
   author,
   item,
+  source = null,
 }: {
   author: string | undefined
   item: string | undefined
+  source?: string | null | undefined
 }): PurgeTarget {
   if ((author === undefined) === (item === undefined))
     throw new UsageError('--author NAME or --item ID is needed, but not both')
   if (author !== undefined) {
     const name = author.replace(/^\/?u\//i, '').toLowerCase()
-    if (/^[\w-]{1,64}$/.test(name)) return { by: 'author', name }
+    if (/^[\w-]{1,64}$/.test(name)) return { by: 'author', name, source }
     throw new UsageError(`--author is "${author}": allowed is a name of letters, digits, _ and -`)
   }
   const purged = parseItemId(item ?? '')
-  if (purged !== null) return purged
+  if (purged !== null) return { ...purged, source }
   throw new UsageError(
     `--item is "${item}": allowed is the id of a post or comment, such as t3_abc123`,
   )

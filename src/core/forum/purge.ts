@@ -1,10 +1,17 @@
 import { type Comment, itemKey, MAIN } from './items.ts'
 
-/** Author or item to erase. An item has its id without prefix, and its kind if the id had one. */
-export type Purged =
-  /** `posts`: ids of this author's posts, whose titles appear on other users' comments. */
-  | { by: 'author'; name: string; posts: ReadonlySet<string> }
+/**
+ * Author or item to erase. An item has its id without prefix, and its kind if the id had one. `source` null: of any source.
+ */
+export type Purged = { source: string | null } & (
+  | {
+      by: 'author'
+      name: string
+      /** Ids of this author's posts, whose titles appear on other users' comments. */
+      posts: ReadonlySet<string>
+    }
   | { by: 'item'; id: string; kind: 'post' | 'comment' | null }
+)
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -29,7 +36,7 @@ export function parseItemId(text: string): (Purged & { by: 'item' }) | null {
   const [, prefix, id] = /^(?:t([13])_)?([a-z0-9]{1,13})$/i.exec(text) ?? []
   if (id === undefined) return null
   const kind = prefix === undefined ? null : prefix === '3' ? 'post' : 'comment'
-  return { by: 'item', id: id.toLowerCase(), kind }
+  return { by: 'item', id: id.toLowerCase(), kind, source: null }
 }
 
 /**
@@ -37,6 +44,7 @@ export function parseItemId(text: string): (Purged & { by: 'item' }) | null {
  * thread's title if only that is affected.
  */
 export function purgeItem(item: Row, purged: Purged, community: string): Row {
+  if (purged.source !== null && purged.source !== (sourceOf(item) ?? MAIN)) return item
   if (isMeant(item, purged))
     return { ...blanked(item, community), ...withoutOwnPage(item, community), author: GONE }
   if (!isUnder(item['post_id'], purged)) return item
@@ -159,6 +167,7 @@ function isMeant(item: Row, purged: Purged): boolean {
 /** True for a row of the item. */
 export function isItemRow(item: Row, purged: Purged & { by: 'item' }): boolean {
   if (item['id'] !== purged.id) return false
+  if (purged.source !== null && purged.source !== (sourceOf(item) ?? MAIN)) return false
   // Only comments have a `post_id`.
   const kind = 'post_id' in item ? 'comment' : 'post'
   return purged.kind === null || purged.kind === kind
@@ -194,7 +203,11 @@ export function isTraced(text: string, purged: Purged): boolean {
 }
 
 /** True for a post by this author; `name` is lower case. */
-export const isPostBy = (item: Row, name: string): boolean =>
+export const isPostBy = (
+  item: Row,
+  { name, source }: { name: string; source: string | null },
+): boolean =>
   !('post_id' in item) &&
+  (source === null || source === (sourceOf(item) ?? MAIN)) &&
   typeof item['author'] === 'string' &&
   item['author'].toLowerCase() === name

@@ -17,10 +17,9 @@ import { unpackBody } from '../delivery/deliveries.ts'
 import { ERASED_AT_ONCE, eraseItems } from '../erasure/erase.ts'
 import { listByAuthor, listKeptSources } from '../erasure/kept-items.ts'
 import { requestScrub, scrub } from '../erasure/scrub.ts'
-import { eraseInbox, eraseInboxAuthor, listInboxCustomers, pruneInbox } from '../inbox/items.ts'
+import { eraseInboxAuthor, listInboxCustomers, pruneInbox } from '../inbox/items.ts'
 import { pruneChecks } from '../monitoring/checks.ts'
 import { type FetchPosition, pruneMatchBodies, pruneSeen } from '../monitoring/matches.ts'
-import { forgetReasons } from '../relevance/judgements.ts'
 import { changeWaiting } from '../relevance/waiting.ts'
 
 /** Days for which checks, gaps, events and seen items are stored; health reads back one. */
@@ -132,7 +131,7 @@ export function purge(
   )
   transact(db, () => {
     counts.waiting += purgeUnjudged(db, purged, community) + purgeQueued(db, purged)
-    purgeInbox(db, purged)
+    if (purged.by === 'author' && purged.source === null) eraseInboxAuthor(db, purged.name)
     requestScrub(db)
     const detail = JSON.stringify({ by: purged.by, ...counts, proof: purgeDigest(ring, purged) })
     db.query(
@@ -142,12 +141,6 @@ export function purge(
   // If another connection is in the way, the daemon repeats it.
   runNow(scrub(db))
   return counts
-}
-
-/** Authors in the inbox. */
-function purgeInbox(db: Db, purged: Purged): void {
-  if (purged.by === 'author') eraseInboxAuthor(db, purged.name)
-  else eraseInbox(db, { gone: JSON.stringify(keptOf(db, purged)), authors: '[]' })
 }
 
 /** Erases the items that are known to be stored, with their tombstones and events. */
@@ -176,8 +169,10 @@ function eraseKnown(
 }
 
 /** Keys of the stored items that a purge means. */
-function keptOf(db: Db, purged: Purged): string[] {
-  const sources = listKeptSources(db).map(({ source }) => source)
+export function keptOf(db: Db, purged: Purged): string[] {
+  const sources = listKeptSources(db)
+    .map(({ source }) => source)
+    .filter((source) => purged.source === null || source === purged.source)
   if (purged.by === 'author')
     return sources.flatMap((source) => listByAuthor(db, { source, author: purged.name }))
   const kinds = purged.kind === null ? ['t1', 't3'] : [purged.kind === 'post' ? 't3' : 't1']
@@ -231,15 +226,18 @@ type Body = { items?: Record<string, unknown>[] }
 const NONE: ReadonlySet<string> = new Set()
 
 /** Ids of all stored posts by this author, whose name is in lower case. */
-export function findPostsBy(db: Db, name: string): Set<string> {
+export function findPostsBy(
+  db: Db,
+  { name, source }: { name: string; source: string | null },
+): Set<string> {
   const posts = new Set<string>()
   const note = (items: readonly Record<string, unknown>[]) => {
     for (const it of items)
-      if (isPostBy(it, name) && typeof it['id'] === 'string') posts.add(it['id'])
+      if (isPostBy(it, { name, source }) && typeof it['id'] === 'string') posts.add(it['id'])
   }
   const collect = (_: number, stored: Uint8Array) => {
     const text = new TextDecoder().decode(unpackBody(stored))
-    if (!isTraced(text, { by: 'author', name, posts: NONE })) return false
+    if (!isTraced(text, { by: 'author', name, source, posts: NONE })) return false
     const body: Body = JSON.parse(text)
     note(body.items ?? [])
     return false

@@ -61,8 +61,8 @@ test('matches are kept for ever only if there is no retention', () => {
 })
 
 test.each([
-  ['an author', { by: 'author' as const, name: 'jane', posts: new Set(['k1']) }],
-  ['an item', { by: 'item' as const, id: 'k1', kind: 'post' as const }],
+  ['an author', { by: 'author' as const, source: null, name: 'jane', posts: new Set(['k1']) }],
+  ['an item', { by: 'item' as const, source: null, id: 'k1', kind: 'post' as const }],
 ])('a purge of %s leaves no name of the author in the inbox', (_, purged) => {
   using store = createInboxStore()
   store.match(post(1))
