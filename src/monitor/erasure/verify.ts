@@ -16,7 +16,7 @@ import type { StreamSources } from '../../gateway/streams.ts'
 import type { Watch } from '../../gateway/watch.ts'
 import type { Clock, Log } from '../../runtime/runtime.ts'
 import { type Archiving, queueItem } from '../../store/archive/queue.ts'
-import { runCooperatively } from '../../store/db/chunked.ts'
+import { type Chunks, runCooperatively } from '../../store/db/chunked.ts'
 import { type Db, transact } from '../../store/db/connection.ts'
 import { insertDelivery, nextDeliveryAt } from '../../store/delivery/deliveries.ts'
 import {
@@ -162,16 +162,21 @@ export function createVerifier(deps: VerifyDeps): Verifier {
       log('debug', 'erasure.not_read', { source, fault: read.fault.kind })
       return none
     }
-    return settle(source, due, withoutMassAbsence(read.value))
+    const now = clock.now()
+    const { gone, orphans, events } = settle(due, withoutMassAbsence(read.value), now)
+    const erased = await eraseAll(source, gone, orphans, now)
+    return { ...erased, events: erased.events + events }
   }
 
-  /** Records a round and erases what is gone, in one transaction. */
+  /**
+   * Records a round, in one transaction. Items that are gone stay due until they are erased, so that a process that dies in
+   * between reads them again; those of accounts that are gone are read again at their own times.
+   */
   function settle(
-    source: string,
     due: readonly KeptItem[],
     states: ReadonlyMap<string, ItemState>,
-  ): Round {
-    const now = clock.now()
+    now: number,
+  ): { gone: readonly ErasedItem[]; orphans: ReadonlySet<string>; events: number } {
     const gone: ErasedItem[] = []
     const orphans = new Set<string>()
     return transact(db, () => {
@@ -209,18 +214,17 @@ export function createVerifier(deps: VerifyDeps): Verifier {
         if (is_edit) queueItem(db, deps.archive, { item, scopes: [], now })
         if (is_edit) events += writeEdited(item_id, item, seen, now)
       }
-      const erased = eraseAll(source, gone, orphans, now)
-      return { ...erased, events: erased.events + events }
+      return { gone, orphans, events }
     })
   }
 
-  /** Erases items, and the accounts that are gone from every item that they wrote. */
-  function eraseAll(
+  /** Erases items, and the accounts that are gone from every item that they wrote. In steps. */
+  async function eraseAll(
     source: string,
     gone: readonly ErasedItem[],
     orphans: ReadonlySet<string>,
     now: number,
-  ): Round {
+  ): Promise<Round> {
     const taken = new Set(gone.map(({ item_id }) => item_id))
     const orphaned = [...orphans].flatMap((author) => listByAuthor(db, { source, author }))
     const all = [
@@ -233,21 +237,24 @@ export function createVerifier(deps: VerifyDeps): Verifier {
     const { community } = words
     const { clock_offset_ms } = watch
     const total = { items: 0, bodies: 0, events: 0 }
-    for (let at = 0; at < all.length; at += ERASED_AT_ONCE) {
-      const part = all.slice(at, at + ERASED_AT_ONCE)
-      const { items, bodies, events } = eraseItems(
-        { db, instance_id, community, clock_offset_ms },
-        part,
-        now,
-      )
-      total.items += items
-      total.bodies += bodies
-      total.events += events
+    function* steps(): Chunks<void> {
+      for (let at = 0; at < all.length; at += ERASED_AT_ONCE) {
+        const part = all.slice(at, at + ERASED_AT_ONCE)
+        const { items, bodies, events } = eraseItems(
+          { db, instance_id, community, clock_offset_ms },
+          part,
+          now,
+        )
+        total.items += items
+        total.bodies += bodies
+        total.events += events
+        deps.on_erased?.(part.map(({ reason }) => reason))
+        yield
+      }
     }
-    if (all.length > 0) {
-      log('info', 'erasure.erased', { source, items: all.length, count: total.bodies })
-      deps.on_erased?.(all.map(({ reason }) => reason))
-    }
+    await runCooperatively(steps(), signal)
+    if (total.items > 0)
+      log('info', 'erasure.erased', { source, items: total.items, count: total.bodies })
     return total
   }
 

@@ -17,8 +17,8 @@ import { changeWaiting } from '../relevance/waiting.ts'
 import { forgetKept } from './kept-items.ts'
 import { eraseQuotes, noteTexts } from './quotes.ts'
 
-/** Most items of one erasure, which is one transaction. */
-export const ERASED_AT_ONCE = 100
+/** Most items of one erasure, which is one transaction: some 20 ms with ten deliveries of each item. */
+export const ERASED_AT_ONCE = 20
 /** Tombstones are kept this long, so that a copy of the database from before can be cleaned again, ms. */
 const TOMBSTONE_MS = 400 * 86_400_000
 

@@ -291,6 +291,36 @@ test('an account that is gone is forgotten on all of its items, whose texts stay
   ])
 })
 
+test('a large erasure lets other work run in between', async () => {
+  const fixture = await watching()
+  const by_ann = { author: 'ann', author_info: { fullname: 't2_ann', flair: null, premium: null } }
+  const many = Array.from({ length: 90 }, (_, n) =>
+    post(10 + n, `cat ${n}`, START + MINUTE + n * 100, by_ann),
+  )
+  fixture.feed.put('cats', ...many)
+  await fixture.check()
+  const [first] = many
+  if (first === undefined) throw new Error('no post')
+  const item = { ...first, author: '[deleted]' }
+  fixture.feed.shown.set(first.name, { state: 'live', item, author_gone: true })
+  const counts = [0]
+  const count = fixture.db.query<{ n: number }, []>('SELECT count(*) AS n FROM item_tombstones')
+  let is_over = false
+  const watch = () => {
+    if (is_over) return
+    counts.push(count.get()?.n ?? 0)
+    setImmediate(watch)
+  }
+  watch()
+
+  await advance(fixture, HOUR)
+  is_over = true
+
+  expect(count.get()).toEqual({ n: 91 })
+  const steps = counts.slice(1).map((n, at) => n - (counts[at] ?? 0))
+  expect(Math.max(...steps)).toBeLessThanOrEqual(20)
+})
+
 test('a deleted post takes its title from the comments under it', async () => {
   const fixture = await watching()
   const title = `${WORDS} two`
