@@ -16,6 +16,7 @@ import { type Breach, scanForBreaches } from '../store/maintenance/invariants.ts
 import {
   type Keep,
   removeExpired,
+  removeMovedAside,
   SourceDamaged,
   takeSnapshot,
 } from '../store/maintenance/snapshots.ts'
@@ -169,6 +170,7 @@ export function createStorage(deps: StorageDeps): Storage {
     if (now < snapshot_at || taking !== null) return
     snapshot_at = snapshots.schedule(now)
     const folder = join(dir, 'snapshots')
+    removeMovedAside(path, now, snapshots)
     if (snapshots.keep_hourly + snapshots.keep_daily === 0)
       return removeExpired(folder, now, snapshots)
     const { instance_id } = deps

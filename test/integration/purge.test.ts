@@ -285,11 +285,20 @@ test('a purged item is searched by its own texts, and compressed values are sear
   })
   db.close()
 
+  const aside = join(it.daemon.dir, 'forumd.sqlite.before-20260101T000000Z')
+  const copied = new Database(join(it.daemon.dir, 'forumd.sqlite'), { readonly: true })
+  copied.query('VACUUM INTO ?').run(aside)
+  copied.close()
+
   const { code, out } = await it.forumd('purge', '--text', HIDDEN, '--prove', '--json')
 
   expect(code).toBe(1)
-  const found = JSON.parse(out).searched.flatMap(({ found: places }: { found: string[] }) => places)
-  expect(found).toEqual(['match_bodies.body'])
+  const hits = JSON.parse(out).searched.filter(({ found }: { found: string[] }) => found.length > 0)
+  expect(hits.map(({ file, found }: { file: string; found: string[] }) => [file, found])).toEqual([
+    ['forumd.sqlite', ['match_bodies.body']],
+    ['forumd.sqlite.before-20260101T000000Z', ['match_bodies.body']],
+  ])
+  rmSync(aside)
   const unique = it.daemon.sandbox.post({ subforum: 'cats', title: 'a title that is its own' })
   await it.daemon.clock.advance(3 * MINUTE)
   const item = await it.forumd('purge', '--item', unique.name, '--prove', '--json')

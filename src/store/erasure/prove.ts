@@ -55,7 +55,8 @@ export function searchFolder(dir: string, ring: Ring, texts: readonly string[]):
   return filesBelow(dir).map((file) => {
     const path = join(dir, file)
     const found = isInBytes(path, forms) ? ['bytes'] : []
-    if (file.endsWith('.sqlite'))
+    // Also those that a restore has moved aside, under other names.
+    if (isDatabase(path))
       found.push(...searchValues(path, ring, forms), ...searchIndexes(path, texts))
     return { file, bytes: statSync(path).size, found }
   })
@@ -70,11 +71,26 @@ const filesBelow = (dir: string): string[] =>
 /** Bytes as characters in lower case: names are written in either. */
 const comparable = (bytes: Buffer): string => bytes.toString('latin1').toLowerCase()
 
+/** First bytes of a database (https://www.sqlite.org/fileformat2.html#magic_header_string). */
+const MAGIC = Buffer.from('SQLite format 3\0')
+
+function isDatabase(path: string): boolean {
+  const fd = path.endsWith('.sqlite') ? null : openSync(path, 'r')
+  if (fd === null) return true
+  try {
+    const start = Buffer.alloc(MAGIC.length)
+    return readSync(fd, start, 0, start.length, 0) === MAGIC.length && start.equals(MAGIC)
+  } finally {
+    closeSync(fd)
+  }
+}
+
 function isInBytes(path: string, forms: readonly string[]): boolean {
   const overlap = Math.max(0, ...forms.map(({ length }) => length))
   const part = Buffer.alloc(PART_BYTES + overlap)
-  const is_database = path.endsWith('.sqlite')
-  const fd = is_database ? openBeside(path) : openSync(path, 'r')
+  // Locks are on the database and on its shared memory.
+  const is_locked = isDatabase(path) || path.endsWith('-shm')
+  const fd = is_locked ? openBeside(path) : openSync(path, 'r')
   try {
     for (let at = 0; ; at += PART_BYTES) {
       const got = readSync(fd, part, 0, part.length, at)
@@ -82,7 +98,7 @@ function isInBytes(path: string, forms: readonly string[]): boolean {
       if (got < part.length) return false
     }
   } finally {
-    if (!is_database) closeSync(fd)
+    if (!is_locked) closeSync(fd)
   }
 }
 

@@ -127,8 +127,8 @@ async function inWorker(job: { from: string; to: string }): Promise<CopyResult> 
 const DAY_MS = 86_400_000
 const NAME = /^forumd-(\d{8})T\d{6}Z\.sqlite$/
 
-const nameAt = (at: number) =>
-  `forumd-${new Date(at).toISOString().replace(/[-:]|\.\d+/g, '')}.sqlite`
+const stampAt = (at: number) => new Date(at).toISOString().replace(/[-:]|\.\d+/g, '')
+const nameAt = (at: number) => `forumd-${stampAt(at)}.sqlite`
 
 /** The snapshots in a folder, newest first. */
 export function listSnapshots(folder: string): string[] {
@@ -190,6 +190,26 @@ function removeExcess(folder: string, keep: Keep): void {
   const names = listSnapshots(folder)
   const retained = new Set(snapshotsToKeep(names, keep))
   for (const name of names) if (!retained.has(name)) rmSync(join(folder, name), { force: true })
+}
+
+/**
+ * Removes databases that restores have moved aside, with their logs, once they are older than the retention of snapshots:
+ * they contain content that was erased since.
+ */
+export function removeMovedAside(
+  database: string,
+  now: number,
+  { snapshots_days }: Pick<Keep, 'snapshots_days'>,
+): void {
+  if (snapshots_days === 0) return
+  const oldest = stampAt(now - snapshots_days * DAY_MS)
+  const folder = dirname(database)
+  for (const name of readdirSync(folder)) {
+    const stamp = name.startsWith(`${basename(database)}.before-`)
+      ? /\.before-(\d{8}T\d{6}Z)(?:-\d+)?(?:-wal|-shm)?$/.exec(name)?.[1]
+      : undefined
+    if (stamp !== undefined && stamp < oldest) rmSync(join(folder, name), { force: true })
+  }
 }
 
 /** Removes the snapshots that are older than the retention of content. */

@@ -7,6 +7,7 @@ import {
   copyDatabase,
   CopyFailed,
   listSnapshots,
+  removeMovedAside,
   snapshotsToKeep,
   takeSnapshot,
 } from '../../../../src/store/maintenance/snapshots.ts'
@@ -132,6 +133,32 @@ test('a snapshot is kept no longer than content is, and old ones stay until ther
   expect(listSnapshots(snapshots)).toEqual([
     'forumd-20260201T120000Z.sqlite',
     'forumd-20260131T000000Z.sqlite',
+  ])
+})
+
+test('a database that a restore has moved aside is kept as long as a snapshot', async () => {
+  using folder = tempFolder()
+  const database = folder.file('forumd.sqlite')
+  const names = [
+    'forumd.sqlite',
+    'forumd.sqlite.before-20251225T000000Z',
+    'forumd.sqlite.before-20251225T000000Z-wal',
+    'forumd.sqlite.before-20251225T000000Z-2-shm',
+    'forumd.sqlite.before-20251226T000000Z',
+    'forumd.sqlite.before-mine',
+  ]
+  for (const name of names) writeFileSync(folder.file(name), 'content')
+  const now = Date.parse('2026-01-01T12:00:00Z')
+
+  removeMovedAside(database, now, { snapshots_days: 0 })
+  const without_limit = readdirSync(folder.path).length
+  removeMovedAside(database, now, { snapshots_days: 7 })
+
+  expect(without_limit).toBe(names.length)
+  expect(readdirSync(folder.path).toSorted()).toEqual([
+    'forumd.sqlite',
+    'forumd.sqlite.before-20251226T000000Z',
+    'forumd.sqlite.before-mine',
   ])
 })
 
