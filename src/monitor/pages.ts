@@ -67,6 +67,8 @@ export type BatchResult = {
   resynced: Feed[]
   started_at: number
   ended_at: number
+  /** `ended_at` by the clock of the items. */
+  seen_at: number
 }
 
 /** A poll that is not recorded as a check. `wait_s`: seconds until an identity may send again. */
@@ -229,10 +231,10 @@ export function splitBatch(polled: PolledBatch): PollResult {
     results.push(resultOf({ stream, backfill_since: null }, polled, mine))
     resynced.push(stream)
   }
-  const { started_at, ended_at } = at
+  const { started_at, ended_at, seen_at } = at
   return {
     results,
-    batch_result: { batch, state, unproven, resynced, started_at, ended_at },
+    batch_result: { batch, state, unproven, resynced, started_at, ended_at, seen_at },
     epoch: 0,
   }
 }

@@ -216,7 +216,7 @@ async function pollBatch(
 const unprovenResult = (
   targets: readonly PollTarget[],
   batch: BatchState,
-  { started_at, ended_at }: Pick<FeedResult, 'started_at' | 'ended_at'>,
+  { started_at, ended_at, seen_at }: Pick<FeedResult, 'started_at' | 'ended_at' | 'seen_at'>,
 ): PollResult => ({
   results: [],
   batch_result: {
@@ -226,6 +226,7 @@ const unprovenResult = (
     resynced: [],
     started_at,
     ended_at,
+    seen_at,
   },
   epoch: 0,
 })

@@ -76,7 +76,7 @@ export function recordComplete(
   result: FeedResult,
   at: CheckContext & { emptied: boolean; epoch: number; synced_epoch: number },
 ): void {
-  const { state, started_at, ended_at, items, gap_id } = result
+  const { state, started_at, ended_at, seen_at, items, gap_id } = result
   const { run_id, next_seq, new_items, arrivals, emptied, epoch, synced_epoch } = at
   const alone = synced_epoch === 0
   const backoff_factor = paceAfter(stream.backoff_factor, false)
@@ -85,6 +85,7 @@ export function recordComplete(
     checkpoint: emptied ? EMPTY_CHECKPOINT : nextCheckpoint(state, true),
     next_seq,
     last_check_at: ended_at,
+    last_seen_at: seen_at,
     last_fault: null,
     rate_per_s: rateAfter(stream, result, arrivals),
     peak_rate_per_s,
@@ -179,6 +180,7 @@ export function recordTruncated(
     checkpoint: moves ? nextCheckpoint(state, false) : (stream.checkpoint ?? EMPTY_CHECKPOINT),
     next_seq,
     last_check_at: read ? ended_at : stream.last_check_at,
+    last_seen_at: read ? seen_at : stream.last_seen_at,
     last_fault: fault ?? reason,
     backoff_factor: stream.backoff_factor,
     interval_s: paceOf(stream),
@@ -195,19 +197,10 @@ export function recordTruncated(
     new_items,
     pages: state.pages,
   })
-  const { from_at, until_at } = gapSince(
-    db,
-    stream,
-    gapOf(state, checkedAt(stream, seen_at - ended_at)),
-  )
+  const { from_at, until_at } = gapSince(db, stream, gapOf(state, checkedAt(stream)))
   const end_at = until_at ?? seen_at
   const gap = { from_at, until_at: end_at }
-  const missed_estimate = estimateMissed(
-    gap,
-    arrivalsIn(db, stream, gap, seen_at - ended_at),
-    state.rows,
-    seen_at,
-  )
+  const missed_estimate = estimateMissed(gap, arrivalsIn(db, stream, gap), state.rows, seen_at)
   insertGap(db, {
     feed_id: stream.id,
     check_id,
@@ -229,12 +222,12 @@ function gapSince(db: Db, { id }: Feed, { from_at, until_at }: ReturnType<typeof
 }
 
 /** The poll that a gap follows, by the item clock; null where the gap begins at an item that was seen. */
-function polledBefore(db: Db, stream: Feed, from_at: number | null, offset_ms: number) {
-  const { id, last_check_at, checkpoint } = stream
+function polledBefore(db: Db, stream: Feed, from_at: number | null) {
+  const { id, last_seen_at, checkpoint } = stream
   if (from_at === null || from_at === checkpoint?.checkpoint_at) return null
   // Polls that were cut may have moved the time of the last one.
   if (openGapSince(db, id) !== null) return from_at + VISIBILITY_LAG_MS
-  return last_check_at === null ? null : last_check_at + offset_ms
+  return last_seen_at
 }
 
 const NO_ARRIVALS = { before: [], known_from_at: null }
@@ -243,11 +236,10 @@ function arrivalsIn(
   db: Db,
   stream: Feed,
   { from_at, until_at }: { from_at: number | null; until_at: number },
-  offset_ms: number,
 ): Arrivals {
   const { id, rate_per_s } = stream
   const seen = from_at === null ? NO_ARRIVALS : listArrivals(db, id, { from_at, until_at })
-  const polled_at = polledBefore(db, stream, from_at, offset_ms)
+  const polled_at = polledBefore(db, stream, from_at)
   return { ...seen, polled_at, recent: rate_per_s, last_week: lastWeekRate(db, id, until_at) }
 }
 
@@ -302,10 +294,8 @@ const unchangedFields = ({
 const VISIBILITY_LAG_MS = 60_000
 
 /** The time of the last finished check by the platform's clock, less the lag for which its view was uncertain. */
-const checkedAt = ({ last_check_at, checkpoint }: Feed, offset_ms: number): number | null =>
-  last_check_at === null || checkpoint === null
-    ? null
-    : last_check_at + offset_ms - VISIBILITY_LAG_MS
+const checkedAt = ({ last_seen_at, checkpoint }: Feed): number | null =>
+  last_seen_at === null || checkpoint === null ? null : last_seen_at - VISIBILITY_LAG_MS
 
 /** A check that could not be recorded when it ended: its time and the reason. */
 export type Unwritten = { at: number; kind: 'storage_full' | 'poll_log_failed' }
@@ -326,7 +316,7 @@ export function recordUnwritten(
   const { from_at } = gapSince(
     db,
     stream,
-    gapOf(startPoll({ ...NO_BACKFILL, checkpoint: stream.checkpoint }), checkedAt(stream, 0)),
+    gapOf(startPoll({ ...NO_BACKFILL, checkpoint: stream.checkpoint }), checkedAt(stream)),
   )
   insertGap(db, {
     feed_id: stream.id,
@@ -336,7 +326,7 @@ export function recordUnwritten(
     until_at: null,
     missed_estimate: estimateMissed(
       { from_at, until_at: at },
-      arrivalsIn(db, stream, { from_at, until_at: at }, 0),
+      arrivalsIn(db, stream, { from_at, until_at: at }),
     ),
     anchor_ids: stream.checkpoint?.anchor_ids ?? [],
     recorded_at: at,

@@ -108,9 +108,9 @@ export function record(
       hits.push(...found)
     }
     if (poll_result.batch_result !== null) {
-      const { ended_at: now } = poll_result.batch_result
+      const { ended_at: now, seen_at } = poll_result.batch_result
       if (recorded.new_items > FULL_PAGE) raisePeakRate(db, rushes)
-      touchQuiet(db, quiet, { now, epoch: synced_epoch, keep: QUIET_DECAY })
+      touchQuiet(db, quiet, { now, seen_at, epoch: synced_epoch, keep: QUIET_DECAY })
       closeOpenGaps(db, quiet, now)
       recordBatch(db, poll_result.batch_result, synced_epoch)
     }
@@ -153,7 +153,7 @@ function recordOne(
   const new_items = fresh.size
   const created_at = [...fresh].map((name) => (result.items.get(name)?.created_utc ?? 0) * 1000)
   countHours(db, stream.id, created_at, seen_at)
-  const arrivals = created_at.filter((created) => isArrival(stream, created, result)).length
+  const arrivals = created_at.filter((created) => isArrival(stream, created)).length
   const position = { run_id, next_seq, new_items, arrivals, ...at }
   if (ending.kind === 'complete' || is_empty)
     recordComplete(db, stream, result, { ...position, emptied: is_empty })
@@ -202,8 +202,7 @@ function writeSeen(db: Db, stream: Feed, { items, seen_at, ended_at, audit }: Fe
   for (const { name, created_utc } of ordered) {
     if (first_seen.has(name)) continue
     const created_at = created_utc * 1000
-    const found_by =
-      audit !== null && isLate(stream, created_at, { seen_at, ended_at }) ? 'audit' : 'poll'
+    const found_by = audit !== null && isLate(stream, created_at, seen_at) ? 'audit' : 'poll'
     const row = { feed_id: stream.id, item_id: name, seq, created_at }
     insertSeen(db, { ...row, first_seen_at: seen_at, found_by })
     fresh.add(name)
@@ -221,26 +220,22 @@ const RANGE_EDGE_MS = 5_000
 
 /** True for an item that, by its creation time, the last complete poll of the feed should have seen. */
 const isLate = (
-  { audited_from, last_check_at, last_fault }: Feed,
+  { audited_from, last_seen_at, last_fault }: Feed,
   created_at: number,
-  { seen_at, ended_at }: Pick<FeedResult, 'seen_at' | 'ended_at'>,
+  seen_at: number,
 ): boolean =>
   audited_from !== null &&
-  last_check_at !== null &&
+  last_seen_at !== null &&
   last_fault === null &&
   created_at > Math.max(audited_from, seen_at - AUDIT_DEPTH_MS) + RANGE_EDGE_MS &&
-  created_at < last_check_at + (seen_at - ended_at) - JUST_CREATED_MS
+  created_at < last_seen_at - JUST_CREATED_MS
 
 /** An item created this long before the last check may still be new since then. */
 const ARRIVAL_SLACK_MS = 10_000
 
 /** True for an item that came since the last check. Audits and first polls also read older ones for the first time. */
-const isArrival = (
-  { last_check_at }: Feed,
-  created_at: number,
-  { seen_at, ended_at }: Pick<FeedResult, 'seen_at' | 'ended_at'>,
-): boolean =>
-  last_check_at === null || created_at > last_check_at + (seen_at - ended_at) - ARRIVAL_SLACK_MS
+const isArrival = ({ last_seen_at }: Feed, created_at: number): boolean =>
+  last_seen_at === null || created_at > last_seen_at - ARRIVAL_SLACK_MS
 
 /** Keeps how late items appeared that earlier polls should have seen. */
 function noteLate(
@@ -253,7 +248,7 @@ function noteLate(
   if (state.backfill_since !== null || state.gap_ids !== null) return
   const late = [...fresh].flatMap((name) => {
     const created_at = (items.get(name)?.created_utc ?? 0) * 1000
-    return isLate(stream, created_at, { seen_at, ended_at }) ? [seen_at - created_at] : []
+    return isLate(stream, created_at, seen_at) ? [seen_at - created_at] : []
   })
   if (late.length === 0) return
   const lateness_ms = latenessAfter(stream.lateness_ms, late, false)
@@ -277,7 +272,9 @@ function recordElsewhere(deps: RecordDeps, from: Feed, result: FeedResult): Hit[
   return [...by_key].flatMap(([key, candidates]) => {
     const feed = findFeedByKey(db, key)
     if (feed === null || feed.asleep) return []
-    const behind = candidates.filter(({ created_utc }) => isLate(feed, created_utc * 1000, result))
+    const behind = candidates.filter(({ created_utc }) =>
+      isLate(feed, created_utc * 1000, result.seen_at),
+    )
     const names = behind.map(({ name }) => name)
     const first_seen = new Map(
       listSeen(db, feed.id, names).map((it) => [it.item_id, it.first_seen_at]),

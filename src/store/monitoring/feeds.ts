@@ -32,6 +32,8 @@ export type Feed = {
   checkpoint: Checkpoint | null
   next_seq: number
   last_check_at: number | null
+  /** The same by the clock of the items: ours may be set while the daemon is stopped. */
+  last_seen_at: number | null
   last_fault: string | null
   /** New items a second: recently, and in its busiest hours. */
   rate_per_s: number | null
@@ -64,7 +66,7 @@ export type StoredFeed = Omit<Feed, 'checkpoint' | 'asleep'> & {
 
 /** The columns of a {@link StoredFeed}. */
 export const FEED_COLUMNS = `id, key, kind, place, interval_s, requested_interval_s, backoff_factor, anchor_ids, checkpoint_at, next_seq,
-  next_check_at, last_check_at, last_fault, rate_per_s, peak_rate_per_s, created_at, last_item_seen_at, newest_item_at, individual_poll_at, poll_batch_id, synced_epoch, covered_epoch,
+  next_check_at, last_check_at, last_seen_at, last_fault, rate_per_s, peak_rate_per_s, created_at, last_item_seen_at, newest_item_at, individual_poll_at, poll_batch_id, synced_epoch, covered_epoch,
   audit_due_at, audit_interval_s, audits, audited_at, audited_from, audited_until, lateness_ms`
 
 /** A feed from its stored row. */
@@ -144,6 +146,7 @@ export type FeedProgress = Pick<
   Feed,
   | 'next_seq'
   | 'last_check_at'
+  | 'last_seen_at'
   | 'last_fault'
   | 'rate_per_s'
   | 'peak_rate_per_s'
@@ -164,7 +167,7 @@ export function advanceFeed(
 ): void {
   db.query(
     `UPDATE feeds SET anchor_ids = $anchor_ids, checkpoint_at = $checkpoint_at, next_seq = $next_seq,
-            last_check_at = $last_check_at, last_fault = $last_fault, rate_per_s = $rate_per_s,
+            last_check_at = $last_check_at, last_seen_at = $last_seen_at, last_fault = $last_fault, rate_per_s = $rate_per_s,
             peak_rate_per_s = $peak_rate_per_s, backoff_factor = $backoff_factor, interval_s = $interval_s, last_item_seen_at = $last_item_seen_at, newest_item_at = $newest_item_at, individual_poll_at = $individual_poll_at,
             synced_epoch = $synced_epoch, covered_epoch = $covered_epoch
       WHERE id = $id`,
@@ -304,7 +307,7 @@ export function updateFeedPace(db: Db, now: number, keys: readonly string[] | nu
       })
       db.query(
         `UPDATE feeds SET requested_interval_s = $fastest_s, interval_s = $interval_s, backoff_factor = 1, next_check_at = $now,
-                anchor_ids = '[]', checkpoint_at = NULL, last_check_at = NULL, last_fault = NULL, created_at = $now,
+                anchor_ids = '[]', checkpoint_at = NULL, last_check_at = NULL, last_seen_at = NULL, last_fault = NULL, created_at = $now,
                 last_item_seen_at = NULL, newest_item_at = NULL, individual_poll_at = NULL, poll_batch_id = NULL, synced_epoch = 0, covered_epoch = 0,
                 audit_due_at = iif(kind = 'stream', NULL, $now), audits = 0, audited_at = NULL, audited_from = NULL, audited_until = NULL
           WHERE id = $id`,

@@ -77,12 +77,12 @@ export function repollIndividually(db: Db, ids: readonly number[], now: number):
 export function touchQuiet(
   db: Db,
   ids: readonly number[],
-  { now, epoch, keep }: { now: number; epoch: number; keep: number },
+  { now, seen_at, epoch, keep }: { now: number; seen_at: number; epoch: number; keep: number },
 ): void {
   db.query(
-    `UPDATE feeds SET last_check_at = $now, synced_epoch = $epoch, rate_per_s = rate_per_s * $keep
+    `UPDATE feeds SET last_check_at = $now, last_seen_at = $seen_at, synced_epoch = $epoch, rate_per_s = rate_per_s * $keep
       WHERE next_check_at IS NOT NULL AND id IN (SELECT value FROM json_each($ids))`,
-  ).run({ ids: JSON.stringify(ids), now, epoch, keep })
+  ).run({ ids: JSON.stringify(ids), now, seen_at, epoch, keep })
   countToday(db, ids, now, { polls: 1 })
 }
 

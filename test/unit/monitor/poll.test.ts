@@ -27,6 +27,32 @@ async function watching() {
   return fixture
 }
 
+test.each([-4 * 3600 * S, -20 * 60 * S, 4 * 3600 * S])(
+  'a gap begins at the poll before a stop in which the clock was set by %i ms',
+  async (jump_ms) => {
+    await using fixture = await watching()
+    fixture.feed.put('cats', ...posts(100, 5, START + 5 * S))
+    await fixture.check()
+    const polled_at = fixture.clock.now()
+    const minutes = 30
+    fixture.pass(minutes * 60 * S)
+    // More than a listing shows, all of them since the poll.
+    fixture.feed.remove('cats', ...fixture.feed.rows('cats').map(({ name }) => name))
+    fixture.feed.put('cats', ...posts(1000, 1000, polled_at + minutes * 60 * S, S))
+    fixture.jump(jump_ms)
+    fixture.feed.ahead(-jump_ms)
+    fixture.reboot()
+    await fixture.check()
+
+    const [gap, ...more] = fixture.gaps()
+    expect(more).toEqual([])
+    const oldest_at = polled_at + minutes * 60 * S - 999 * S
+    expect(gap?.until_at).toBe(oldest_at)
+    expect(gap?.from_at ?? Infinity).toBeLessThanOrEqual(polled_at)
+    expect(gap?.from_at ?? 0).toBeGreaterThanOrEqual(polled_at - 2 * 60 * S)
+  },
+)
+
 test('a check that reaches the checkpoint is neither truncated nor a gap', async () => {
   await using fixture = await watching()
   fixture.feed.put('cats', post(100, 'new', START + S))

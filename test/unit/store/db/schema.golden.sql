@@ -406,6 +406,8 @@ CREATE TABLE feeds (
   next_seq             INTEGER NOT NULL DEFAULT 1,
   next_check_at        INTEGER,
   last_check_at        INTEGER,
+  -- The same by the clock of the items: ours may be set while the daemon is stopped.
+  last_seen_at         INTEGER,
   last_fault           TEXT,
   rate_per_s           REAL,
   peak_rate_per_s      REAL,
