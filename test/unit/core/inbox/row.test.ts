@@ -16,11 +16,11 @@ const row = (fields: object): Record<string, unknown> => ({
   ...fields,
 })
 
-test('a score that the platform hides is not shown', () => {
-  const shown = (fields: object) =>
-    toInboxText(row({ upvotes: 1, ...fields }), [], 'subforum').score
+const scoreOf = (fields: object) =>
+  toInboxText(row({ upvotes: 1, ...fields }), [], 'subforum').score
 
-  expect([shown({}), shown({ score_hidden: true })]).toEqual([1, null])
+test('a score that the platform hides is not shown', () => {
+  expect([scoreOf({}), scoreOf({ score_hidden: true })]).toEqual([1, null])
 })
 
 test('the place has the name of the configured word', () => {

@@ -214,6 +214,8 @@ const itemOf = (n: number) =>
     subforum: PLACES[n % PLACES.length] ?? '',
   })
 
+const sum = (numbers: number[]) => numbers.reduce((a, b) => a + b, 0)
+
 /** Runs commands on both, and compares them after each. */
 function run(commands: readonly Command[]): void {
   using store = createInboxStore()
@@ -359,7 +361,6 @@ function run(commands: readonly Command[]): void {
       if (slice.length < 3) break
     }
     const { total, share, authors, states } = charts.result()
-    const sum = (numbers: number[]) => numbers.reduce((a, b) => a + b, 0)
     expect(sum(total)).toBe(expected.length)
     expect(sum(share.map(({ mentions }) => mentions))).toBe(
       sum(expected.map(({ monitors }) => monitors.length)),
