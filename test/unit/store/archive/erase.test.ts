@@ -19,7 +19,7 @@ import { indexOf, listSpans, openArchive } from '../../../../src/store/archive/f
 import { queueItem } from '../../../../src/store/archive/queue.ts'
 import { runNow } from '../../../../src/store/db/chunked.ts'
 import { type Db, openDb } from '../../../../src/store/db/connection.ts'
-import { eraseItems } from '../../../../src/store/erasure/erase.ts'
+import { ERASED_AT_ONCE, eraseItems } from '../../../../src/store/erasure/erase.ts'
 import { searchFolder } from '../../../../src/store/erasure/prove.ts'
 import { parse } from '../../../support/archive-arbitraries.ts'
 import { archive, searchAll } from '../../../support/archive.ts'
@@ -56,10 +56,10 @@ const post = (n: number, fields: Partial<Item & { kind: 'post' }> = {}) =>
 /** Erases items in the database, which leaves tombstones. */
 function erase(ids: readonly string[], reason: 'author' | 'author_gone' = 'author', now = 2e12) {
   const deps = { db: main, instance_id: 'i', community: 'subforum', clock_offset_ms: () => 0 }
-  for (let at = 0; at < ids.length; at += 100)
+  for (let at = 0; at < ids.length; at += ERASED_AT_ONCE)
     eraseItems(
       deps,
-      ids.slice(at, at + 100).map((item_id) => ({ item_id, reason })),
+      ids.slice(at, at + ERASED_AT_ONCE).map((item_id) => ({ item_id, reason })),
       now,
     )
 }
