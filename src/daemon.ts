@@ -95,13 +95,17 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
   const { clock, fence } = runtime
   await using stack = new AsyncDisposableStack()
   // Given up last: until then no other node may act.
-  if (lease !== null) stack.defer(lease.release)
+  if (lease !== null) {
+    stack.defer(lease.release)
+    stack.defer(lease.replicator.stop)
+  }
 
   const { instance, full } = open(of_file, runtime, lease?.term)
   stack.defer(() => instance.close())
   if (fence !== undefined) guardCommits(instance.db, fence.mayCommit)
   // Before the first act: from here on, a database of an older epoch lacks something.
   if (lease !== null && !(await lease.enter())) throw new Fenced()
+  lease?.replicator.start()
   const stored = listStoredSources(instance.db)
   const { config, left_out } = withSources(of_file, stored)
   for (const source of left_out) runtime.log('warn', 'source.left_out', { source })

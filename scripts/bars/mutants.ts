@@ -44,6 +44,7 @@ const PARTS = [
   'test',
   'scripts',
   'docs',
+  'config.example.toml',
   'package.json',
   'bunfig.toml',
   'tsconfig.json',

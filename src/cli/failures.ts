@@ -16,6 +16,7 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
   ForeignRecord: EXIT.broken,
   DatabaseExists: EXIT.usage,
   Fenced: EXIT.restart,
+  ReplicaUnusable: EXIT.restart,
 }
 
 const SYSTEM: Readonly<Record<string, string>> = {

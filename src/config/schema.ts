@@ -9,6 +9,7 @@ import {
   auto,
   bool,
   choice,
+  commandLine,
   cookieName,
   day,
   decimal,
@@ -253,6 +254,12 @@ export const schema = table({
     name: nodeName(),
     ttl_s: decimal(30, 1, 3600, 'seconds'),
     skew_s: decimal(2, 0, 600, 'seconds'),
+    replicate: commandLine(['litestream', 'replicate', '-config', '/etc/litestream.yml']),
+    restore: commandLine(
+      ['litestream', 'restore', '-o', '{target}', 's3://bucket/{primary}'],
+      '{target}',
+    ),
+    restore_every_s: decimal(300, 1, 86_400, 'seconds'),
   }),
   limits,
   log: table({

@@ -191,6 +191,16 @@ export const leaseAddress = () =>
     '',
   )
 
+/** A command as a list of words; empty: none. `placed`: a text that one of them must have; `example`: one, in errors. */
+export const commandLine = (example: readonly string[], placed = '') =>
+  kind((value = [], refuse) => {
+    const allowed = `a command as a list of words, such as ${JSON.stringify(example)}, or [] for none`
+    if (!Array.isArray(value) || value.length > 100) return refuse(allowed)
+    const words = value.filter((it) => typeof it === 'string' && it !== '' && it.length <= 4096)
+    const has_target = words.length === 0 || words.some((it) => it.includes(placed))
+    return words.length === value.length && has_target ? words : refuse(allowed)
+  })
+
 /** The name of a node, or "" for none. */
 export const nodeName = () =>
   text(

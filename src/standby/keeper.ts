@@ -1,7 +1,7 @@
 import { type Instant, mayAct, remainingMs } from '../core/standby/lease.ts'
 import { createOutages } from '../runtime/outages.ts'
 import type { Clock, Fence, Log } from '../runtime/runtime.ts'
-import type { Lease } from './lease.ts'
+import type { Lease, TakenTerm } from './lease.ts'
 
 /** Renewals in one term: several may fail before the holder has to stop. */
 const RENEWALS = 6
@@ -40,8 +40,11 @@ const retryDelay = (ttl_ms: number): number => Math.max(RETRY_MIN_MS, ttl_ms / R
 /** Waits for the lease; null once `signal` aborts. `waiting` learns who holds it. */
 export async function takeLease(
   { lease, clock, log, ttl_ms }: KeeperDeps,
-  { signal, waiting }: { signal: AbortSignal; waiting: (holder: string) => void },
-): Promise<{ epoch: number; data_epoch: number } | null> {
+  {
+    signal,
+    waiting,
+  }: { signal: AbortSignal; waiting: (of: { holder: string; data_holder: string }) => void },
+): Promise<TakenTerm | null> {
   const outages = createOutages(clock)
   while (!signal.aborted) {
     let wait_ms = retryDelay(ttl_ms)
@@ -55,7 +58,7 @@ export async function takeLease(
         await lease.release()
         return null
       }
-      waiting(found.holder)
+      waiting(found)
       wait_ms = Math.min(wait_ms, Math.max(RETRY_MIN_MS, found.wait_ms))
     } catch (error) {
       noteFailure(outages.failed(SYSTEM), error, log)

@@ -9,11 +9,14 @@ import {
 } from '../core/standby/lease.ts'
 import type { Register } from './register.ts'
 
+/** The term of a lease that was taken: `data_holder` is the node that acted in `data_epoch`, empty if none has. */
+export type TakenTerm = { epoch: number; data_epoch: number; data_holder: string }
+
 /** Outcome of one attempt to take the lease. */
 type Acquired =
-  | { held: true; epoch: number; data_epoch: number }
+  | ({ held: true } & TakenTerm)
   /** `wait_ms`: until another attempt may succeed, if the holder does not renew meanwhile. */
-  | { held: false; holder: string; wait_ms: number }
+  | { held: false; holder: string; data_holder: string; wait_ms: number }
 
 /** Exclusive permission to be the primary, with an end and an epoch that grows with every holder. */
 export type Lease = {
@@ -59,7 +62,7 @@ export function createLease({ register, node, token, ttl_ms, skew_ms, instant }:
 
   function adopt(version: string, record: LeaseRecord): boolean {
     const at = asked.get(nameOf(record))
-    if (record.token !== token || record.holder === null || at === undefined) return false
+    if (record.token !== token || record.released || at === undefined) return false
     own = { version, record, term: { epoch: record.epoch, asked: at, ttl_ms: record.ttl_ms } }
     asked.clear()
     asked.set(nameOf(record), at)
@@ -73,10 +76,11 @@ export function createLease({ register, node, token, ttl_ms, skew_ms, instant }:
     return version !== null && adopt(version, record)
   }
 
-  const acquired = ({ record: { epoch, data_epoch } }: Own): Acquired => ({
+  const acquired = ({ record: { epoch, data_epoch, data_holder } }: Own): Acquired => ({
     held: true,
     epoch,
     data_epoch,
+    data_holder,
   })
 
   return {
@@ -89,11 +93,14 @@ export function createLease({ register, node, token, ttl_ms, skew_ms, instant }:
         if (adopt(found.version, record) && own !== null) return acquired(own)
         if (sighting?.version !== found.version) sighting = { version: found.version, since: mono }
         const wait_ms = claimWait(record, sighting, { mono, skew_ms })
-        if (wait_ms > 0) return { held: false, holder: record.holder ?? '', wait_ms }
+        if (wait_ms > 0) {
+          const { holder, data_holder } = record
+          return { held: false, holder, data_holder, wait_ms }
+        }
       }
       const next = claimed(record, { holder: node, token, ttl_ms })
       if ((await store(found?.version ?? null, next)) && own !== null) return acquired(own)
-      return { held: false, holder: '', wait_ms: 0 }
+      return { held: false, holder: '', data_holder: '', wait_ms: 0 }
     },
 
     async renew(acting = false) {
@@ -101,8 +108,8 @@ export function createLease({ register, node, token, ttl_ms, skew_ms, instant }:
       const { version, record } = own
       // Never a beat that was used: the answer to an earlier request may still be on its way.
       const beat = record.beat + asked.size
-      const data_epoch = acting ? record.epoch : record.data_epoch
-      if (await store(version, { ...record, beat, data_epoch })) return true
+      const entered = acting ? { data_epoch: record.epoch, data_holder: record.holder } : {}
+      if (await store(version, { ...record, ...entered, beat })) return true
       const found = await register.read()
       if (found !== null && adopt(found.version, readRecord(found.text))) return true
       own = null
@@ -113,7 +120,7 @@ export function createLease({ register, node, token, ttl_ms, skew_ms, instant }:
       if (own === null) return
       const { version, record } = own
       own = null
-      await register.swap(version, JSON.stringify({ ...record, holder: null }))
+      await register.swap(version, JSON.stringify({ ...record, released: true }))
     },
 
     term: () => own?.term ?? null,

@@ -6,18 +6,23 @@ import type { Instant } from '../core/standby/lease.ts'
 import { createFencedFetch } from '../net/fenced-fetch.ts'
 import { type Clock, realClock, type Runtime } from '../runtime/runtime.ts'
 import { type Keeper, keepLease, takeLease } from '../standby/keeper.ts'
-import { createLease } from '../standby/lease.ts'
+import { createLease, type TakenTerm } from '../standby/lease.ts'
 import { openRegister } from '../standby/open.ts'
 import { LeaseUnreachable } from '../standby/register.ts'
+import { createReplicator, type Replicator } from '../standby/replicator.ts'
 import type { StartTerm } from '../store/startup/epoch.ts'
 import { serveOutage } from './outage.ts'
+import { createFollower } from './replica.ts'
 
 /** Calls to the system of the lease in one term. */
 const CALLS = 6
 const RETRY_AFTER_S = 5
 
 /** The lease of a daemon that starts. */
-export type HeldLease = Pick<Keeper, 'ended' | 'enter' | 'release'> & { term: StartTerm }
+export type HeldLease = Pick<Keeper, 'ended' | 'enter' | 'release'> & {
+  term: StartTerm
+  replicator: Replicator
+}
 
 type Start<D> = (runtime: Runtime, lease: HeldLease) => Promise<D>
 
@@ -27,9 +32,9 @@ type Standby<D> = ReturnType<typeof serveOutage> & {
   proceed(): Promise<D>
 }
 
-const MANUAL: HeldLease = {
-  term: 'manual',
-  ended: new Promise(() => {}),
+const MANUAL = {
+  term: 'manual' as const,
+  ended: new Promise<never>(() => {}),
   enter: () => Promise.resolve(true),
   release: () => Promise.resolve(),
 }
@@ -71,16 +76,30 @@ export async function startUnderLease<D>(
   runtime: Runtime,
   start: Start<D>,
 ): Promise<D | Standby<D>> {
-  if (config.standby.lease === 'manual') return start(runtime, MANUAL)
   const { log } = runtime
+  const replicator = createReplicator(config.standby.replicate, runtime)
+  if (config.standby.lease === 'manual') return start(runtime, { ...MANUAL, replicator })
   const deps = await openLease(config, runtime)
 
-  function held(term: { epoch: number; data_epoch: number }): { begin(): Promise<D> } & Keeper {
+  const follower = createFollower(config, runtime)
+
+  function held(term: TakenTerm): { begin(): Promise<D> } & Keeper {
     log('info', 'lease.acquired', { epoch: term.epoch })
     const keeper = keepLease(deps, term)
     const { fence } = keeper
     const fenced = { ...runtime, fence, fetch: createFencedFetch(fence) }
-    return { ...keeper, begin: () => start(fenced, { ...keeper, term }) }
+    return {
+      ...keeper,
+      async begin() {
+        try {
+          await follower?.takeOver(term)
+        } catch (error) {
+          await keeper.release()
+          throw error
+        }
+        return start(fenced, { ...keeper, term, replicator })
+      },
+    }
   }
 
   const first = await deps.lease.acquire().catch((error: unknown) => {
@@ -90,19 +109,33 @@ export async function startUnderLease<D>(
   if (first?.held === true) return held(first).begin()
 
   const ending = new AbortController()
+  const following = new AbortController()
   let primary = first?.holder ?? ''
+  let data_holder = first?.data_holder ?? ''
   log('info', 'lease.waiting', { holder: primary })
   const serving = serveOutage(config, {
-    outage: () => ({ reason: 'standby', retry_after_s: RETRY_AFTER_S, primary }),
+    outage: () => ({
+      reason: 'standby',
+      retry_after_s: RETRY_AFTER_S,
+      primary,
+      ...(follower !== null && { replica_age_s: follower.age_s() }),
+    }),
     status: 'standby',
   })
   const taken = takeLease(deps, {
     signal: ending.signal,
-    waiting(holder) {
-      if (holder !== '' && holder !== primary) log('info', 'lease.waiting', { holder })
-      if (holder !== '') primary = holder
+    waiting(found) {
+      const { holder } = found
+      if (holder === '') return
+      if (holder !== primary) log('info', 'lease.waiting', { holder })
+      primary = holder
+      data_holder = found.data_holder
     },
-  }).then((term) => (term === null ? null : held(term)))
+  }).then((term) => {
+    following.abort()
+    return term === null ? null : held(term)
+  })
+  const followed = follower?.follow(() => data_holder, following.signal)
   let is_handed_on = false
   return {
     ...serving,
@@ -113,12 +146,14 @@ export async function startUnderLease<D>(
       if (it === null) throw new Error('the standby was stopped')
       is_handed_on = true
       await serving[Symbol.asyncDispose]()
+      await followed
       return it.begin()
     },
     async [Symbol.asyncDispose]() {
       ending.abort()
       await serving[Symbol.asyncDispose]()
       const it = await taken
+      await followed
       if (!is_handed_on && it !== null) await it.release()
       else if (it === null) await deps.lease.close()
     },

@@ -8,7 +8,7 @@ import { createMqttPublisher } from '../../src/net/mqtt.ts'
 import { type Fence, realClock } from '../../src/runtime/runtime.ts'
 import { startReceiver } from '../support/receiver.ts'
 
-/** A fence that is open for the first `times` calls. */
+/** A fence that is open for its first `times` checks. */
 function handFence(times = Infinity) {
   const lost = new AbortController()
   let count = 0
@@ -22,7 +22,7 @@ function handFence(times = Infinity) {
   return { fence, asked: () => count, lose: () => lost.abort() }
 }
 
-/** A TCP server that reports each connection, and records the bytes received. */
+/** A TCP server that records the bytes of every connection. */
 async function recorder(onConnection: (socket: Socket) => void = () => {}) {
   const bytes: Buffer[] = []
   const sockets = new Set<Socket>()

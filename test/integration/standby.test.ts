@@ -1,5 +1,6 @@
+import { Database } from 'bun:sqlite'
 import { afterAll, expect, test } from 'bun:test'
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -8,6 +9,7 @@ import { parseConfig } from '../../src/config/load.ts'
 import { type Daemon, startDaemon } from '../../src/daemon.ts'
 import { createRuntime } from '../../src/runtime/runtime.ts'
 import { startObjectStore } from '../support/lease-servers.ts'
+import { litestreamCommands, litestreamProgram } from '../support/litestream.ts'
 
 // Two nodes of one instance in this process, in real time, at an object store.
 
@@ -22,7 +24,7 @@ afterAll(async () => {
 
 const folderOf = (name: string) => join(dir, name)
 
-function start(name: string, lease = store.url): Promise<Daemon> {
+function start(name: string, lease = store.url, more = ''): Promise<Daemon> {
   const config = parseConfig(`
 [server]
 port = 0
@@ -38,7 +40,8 @@ timeout_s = 0.2
 lease = "${lease}"
 name = "${name}"
 ttl_s = 1.5
-skew_s = 0.2`)
+skew_s = 0.2
+${more}`)
   return startDaemon(
     config,
     createRuntime(() => {}),
@@ -111,3 +114,83 @@ test('a primary that loses its lease asks for a restart and answers no call', as
   })
   await daemon[Symbol.asyncDispose]()
 }, 20_000)
+
+const program = litestreamProgram()
+
+test.skipIf(program === null)(
+  'a standby restores the replica of the primary, and goes on with it as the same instance',
+  async () => {
+    await using other = startObjectStore()
+    const replicas = join(dir, 'replicas')
+    const more = (name: string) => {
+      const database = join(folderOf(name), 'forumd.sqlite')
+      const commands = litestreamCommands(program ?? '', { dir, database, name, replicas })
+      return `replicate = ${JSON.stringify(commands.replicate)}
+restore = ${JSON.stringify(commands.restore)}
+restore_every_s = 1`
+    }
+    const first = await start('one', other.url, more('one'))
+    mkdirSync(folderOf('two'))
+    cpSync(join(folderOf('one'), 'secrets.key'), join(folderOf('two'), 'secrets.key'))
+    const second = await start('two', other.url, more('two'))
+    const copied = async () =>
+      existsSync(join(folderOf('two'), 'standby/warm.sqlite')) &&
+      (await get(second, '/health')).body
+    for (const began = performance.now(); !(await copied());) {
+      if (performance.now() - began > 15_000) throw new Error('there is no copy')
+      await Bun.sleep(50)
+    }
+    expect(await copied()).toEqual({
+      ok: false,
+      reads: 'unknown',
+      role: 'standby',
+      primary: 'one',
+      // No monitor has been checked.
+      replica_age_s: null,
+    })
+    // The last change before the stop.
+    const created_at = Date.now()
+    using db = new Database(join(folderOf('one'), 'forumd.sqlite'))
+    db.query(
+      "INSERT INTO customers (id, name, plan, balance_micros, created_at) VALUES ('cus_last', 'last', 'entry', 0, ?)",
+    ).run(created_at)
+    db.close()
+
+    await first[Symbol.asyncDispose]()
+    await second.recovered
+    const third = await second.proceed?.()
+    if (third === undefined) throw new Error('two did not wait')
+
+    expect(await get(third, '/health')).toMatchObject({ body: { role: 'primary', epoch: 2 } })
+    using copy = new Database(join(folderOf('two'), 'forumd.sqlite'), { readonly: true })
+    expect(copy.query('SELECT name FROM customers').all()).toEqual([{ name: 'last' }])
+    expect(copy.query('SELECT kind FROM observation_events').all()).toEqual([
+      { kind: 'failover_detected' },
+    ])
+    while (!existsSync(join(replicas, 'two/generations'))) await Bun.sleep(50)
+    await third[Symbol.asyncDispose]()
+
+    // And back: what one has is moved aside, because two has been primary since.
+    const fourth = await start('one', other.url, more('one'))
+    expect(await get(fourth, '/health')).toMatchObject({ body: { role: 'primary', epoch: 3 } })
+    await fourth[Symbol.asyncDispose]()
+    expect(readdirSync(folderOf('one')).some((it) => it.includes('.before-'))).toBe(true)
+  },
+  60_000,
+)
+
+test.skipIf(program === null)(
+  'a replica that cannot be had leaves the lease to others',
+  async () => {
+    await using other = startObjectStore()
+    const first = await start('three', other.url)
+    await first[Symbol.asyncDispose]()
+    const restore = 'restore = ["false", "{target}"]'
+
+    expect(start('four', other.url, restore)).rejects.toThrow('restore ended with 1')
+
+    const again = await start('three', other.url)
+    expect(await get(again, '/health')).toMatchObject({ body: { role: 'primary', epoch: 3 } })
+    await again[Symbol.asyncDispose]()
+  },
+)

@@ -193,6 +193,7 @@ export type EventKind =
   | 'feed_replaced'
   | 'log_pruned'
   | 'restore_detected'
+  | 'failover_detected'
   | 'process_down'
 
 /** A polling event from its row. Epoch ms. */

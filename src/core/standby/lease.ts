@@ -23,15 +23,20 @@ export type Instant = {
 export const elapsedAtMost = (from: Instant, to: Instant): number =>
   Math.max(to.mono - from.mono, to.boot - from.boot, to.wall - from.wall)
 
-/** The stored record. `holder` null: released; the next process need not wait. */
+/** The stored record. */
 const record_shape = once(() =>
   z.strictObject({
-    holder: z.string().min(1).max(100).nullable(),
+    /** Name of the node that holds it, or held it last. */
+    holder: z.string().min(1).max(100),
+    /** True: given up, so the next process need not wait. */
+    released: z.boolean(),
     /** Random id of the process that holds it: two processes may have one name. */
     token: z.string().min(1).max(100),
     epoch: z.int().min(1),
     /** The newest epoch whose holder has written it into its database, and may therefore have acted. */
     data_epoch: z.int().min(0),
+    /** Name of that holder: the newest data are its; empty: none yet. */
+    data_holder: z.string().max(100),
     /** Counts the renewals of this epoch. */
     beat: z.int().min(0),
     ttl_ms: z.int().min(1),
@@ -73,7 +78,7 @@ export function claimWait(
   sighting: Sighting,
   { mono, skew_ms }: { mono: number; skew_ms: number },
 ): number {
-  if (record.holder === null) return 0
+  if (record.released) return 0
   return Math.max(0, sighting.since + record.ttl_ms + skew_ms - mono)
 }
 
@@ -83,8 +88,10 @@ export const claimed = (
   by: { holder: string; token: string; ttl_ms: number },
 ): LeaseRecord => ({
   ...by,
+  released: false,
   epoch: (before?.epoch ?? 0) + 1,
   data_epoch: before?.data_epoch ?? 0,
+  data_holder: before?.data_holder ?? '',
   beat: 0,
 })
 

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { createRing, type Ring } from '../../core/base/secrets.ts'
 import { connect, type Db, migrate, schemaVersion, transact } from '../db/connection.ts'
 import { migrations } from '../db/migrations.ts'
-import { enterEpoch, requireEpoch, type StartTerm } from '../startup/epoch.ts'
+import { enterEpoch, requireEpoch, requireFirst, type StartTerm } from '../startup/epoch.ts'
 import { keepRecord, requireDatabase, requireRecorded } from '../startup/record.ts'
 import { removePartialSnapshots, removeTempFiles } from './disk.ts'
 import { openFolder } from './folder.ts'
@@ -64,7 +64,10 @@ export function openInstance(
   const undo: Lock[] = lock ? [lock] : []
   try {
     requireKeyPlace(paths)
-    if (!existsSync(paths.db)) create(paths, location)
+    if (!existsSync(paths.db)) {
+      requireFirst(paths.db, term)
+      create(paths, location)
+    }
     const ring = openRing(paths, random)
     const db = openChecked(paths, { mode, lock_path, now: clock.now() })
     undo.unshift({ release: () => db.close() })

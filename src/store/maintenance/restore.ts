@@ -49,6 +49,12 @@ type World = {
   random: { uuid(): string; bytes(count: number): Uint8Array }
 }
 
+type RestoreOptions = {
+  without_secrets: boolean
+  /** The copy of another node that is gone: health names a failover instead of a restore. */
+  failover?: boolean
+}
+
 /** The result of a restore. `moved_to`: new path of the previous database; null when there was none. */
 export type Restored = {
   instance_id: string
@@ -128,7 +134,7 @@ const notABackup = (path: string) => new DatabaseDamaged(`${path} is not a backu
 export function restoreInstance(
   backup: BackupFile,
   paths: InstanceFiles,
-  { clock, random, without_secrets }: World & { without_secrets: boolean },
+  { clock, random, without_secrets, failover = false }: World & RestoreOptions,
 ): Restored {
   mkdirSync(paths.dir, { recursive: true, mode: 0o700 })
   const lock = takeLock(join(paths.dir, 'lock.db'))
@@ -143,7 +149,7 @@ export function restoreInstance(
     const db = connectTo(`${paths.db}.${id}`, backup.path)
     let restored: Prepared
     try {
-      restored = prepare(db, backup.path, paths, { clock, random, without_secrets })
+      restored = prepare(db, backup.path, paths, { clock, random, without_secrets, failover })
     } finally {
       db.close()
     }
@@ -216,9 +222,9 @@ function prepare(
   db: Db,
   file: string,
   paths: InstanceFiles,
-  world: World & { without_secrets: boolean },
+  world: World & RestoreOptions,
 ): Prepared {
-  const { clock, random, without_secrets } = world
+  const { clock, random, without_secrets, failover = false } = world
   const info = readBackupInfo(db, file)
   // The key first: without the right key a check of the pages is no use.
   const ring = without_secrets ? currentOrNewRing(paths, random) : ringOf(info, paths, random)
@@ -248,7 +254,8 @@ function prepare(
     const { at = null } =
       db.query<{ at: number | null }, []>('SELECT max(last_check_at) AS at FROM feeds').get() ?? {}
     const until_at = at === null ? null : Math.min(at, now)
-    insertEvent(db, { kind: 'restore_detected', feed_id: null, at: now, until_at })
+    const kind = failover ? 'failover_detected' : 'restore_detected'
+    insertEvent(db, { kind, feed_id: null, at: now, until_at })
     // It may have been retired, or revoked, since the backup.
     retireKey(db, now)
     skipAhead(db, now)
@@ -271,14 +278,23 @@ function requireOwnSchema(db: Db, file: string) {
   migrate(own, migrations.slice(0, version))
   const expected = new Set(objectsOf(own))
   const found = objectsOf(db)
-  const foreign = found.filter((it) => !expected.has(it))
-  if (foreign.length === 0 && found.length === expected.size) return
+  const foreign = found.filter((it) => !expected.has(it) && !LITESTREAM.has(it))
+  if (foreign.length === 0 && found.filter((it) => expected.has(it)).length === expected.size)
+    return
   throw new DatabaseDamaged(
     `${file} does not have the tables and triggers that forumd makes${foreign.length === 0 ? '' : `, but ${foreign.map(nameOf).join(', ')}`}: it was changed by another program, take another backup or a snapshot`,
   )
 }
 
 type SchemaObject = { type: string; name: string; tbl_name: string; sql: string | null }
+
+/** Tables that Litestream adds to the databases that it replicates, as they are in `objectsOf`. */
+const LITESTREAM: ReadonlySet<string> = new Set(
+  [
+    ['_litestream_seq', 'CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)'],
+    ['_litestream_lock', 'CREATE TABLE _litestream_lock (id INTEGER)'],
+  ].map(([name, sql]) => JSON.stringify([`table ${name}`, name, sql])),
+)
 
 /** Objects that SQLite creates itself have no SQL text, or a reserved name. */
 const objectsOf = (db: Db): string[] =>

@@ -34,6 +34,17 @@ export function requireEpoch(db: Db, file: string, term: StartTerm): number {
   }
 }
 
+/**
+ * Checks that no other process has been primary, so that a missing database may be created.
+ * @throws {WrongEpoch}
+ */
+export function requireFirst(file: string, term: StartTerm | undefined): void {
+  if (term === undefined || term === 'manual' || term.data_epoch === 0) return
+  throw new WrongEpoch(
+    `${file} is not there, and another node has been primary in epoch ${term.data_epoch}: restore a copy of its database here (docs/high-availability.md)`,
+  )
+}
+
 /** Records the epoch; the caller checked it. */
 export const enterEpoch = (db: Db, epoch: number): void =>
   void db.query('UPDATE instance SET epoch = ?').run(epoch)

@@ -23,14 +23,14 @@ function pair() {
 
 test('the second process waits for the whole term and the skew, from its own first look', async () => {
   const { a, b, pass } = pair()
-  expect(await a.acquire()).toEqual({ held: true, epoch: 1, data_epoch: 0 })
+  expect(await a.acquire()).toMatchObject({ held: true, epoch: 1, data_epoch: 0 })
   pass(20_000)
 
-  expect(await b.acquire()).toEqual({ held: false, holder: 'a', wait_ms: TTL_MS + SKEW_MS })
+  expect(await b.acquire()).toMatchObject({ held: false, holder: 'a', wait_ms: TTL_MS + SKEW_MS })
   pass(TTL_MS + SKEW_MS - 1)
   expect(await b.acquire()).toMatchObject({ held: false, wait_ms: 1 })
   pass(1)
-  expect(await b.acquire()).toEqual({ held: true, epoch: 2, data_epoch: 0 })
+  expect(await b.acquire()).toMatchObject({ held: true, epoch: 2, data_epoch: 0 })
   expect(await a.renew()).toBe(false)
   expect(a.term()).toBeNull()
 })
@@ -53,7 +53,7 @@ test('a released lease is taken at once, with the epoch in which a database acte
   await a.renew(true)
   await a.release()
 
-  expect(await b.acquire()).toEqual({ held: true, epoch: 2, data_epoch: 1 })
+  expect(await b.acquire()).toMatchObject({ held: true, epoch: 2, data_epoch: 1 })
 })
 
 test('the term counts from before the request, not from its answer', async () => {
@@ -75,7 +75,7 @@ test('a claim whose answer was lost is found by the next attempt', async () => {
   expect(await attempt.catch(() => 'lost')).toBe('lost')
   pass(1000)
 
-  expect(await a.acquire()).toEqual({ held: true, epoch: 1, data_epoch: 0 })
+  expect(await a.acquire()).toMatchObject({ held: true, epoch: 1, data_epoch: 0 })
   expect(a.term()).toMatchObject({ asked: { mono: 0 } })
   expect(await b.acquire()).toMatchObject({ held: false, holder: 'a' })
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { type Arrival, judgeTakeover } from './judge.ts'
+import { type Arrival, judgeDeliveries, judgeTakeover } from './judge.ts'
 
 const arrival = (at: number, node: string, epoch: number | null = null): Arrival => ({
   at,
@@ -8,7 +8,7 @@ const arrival = (at: number, node: string, epoch: number | null = null): Arrival
   epoch,
   delivery_id: null,
   items: [],
-  where: epoch === null ? 'platform' : 'receiver',
+  where: epoch === null ? 'platform' : 'first receiver',
 })
 const OF = { old: 'a', next: 'b', fault_at: 10 }
 
@@ -32,4 +32,21 @@ test('a delivery of an older epoch is counted', () => {
 
 test('without a request of the new primary there is no takeover', () => {
   expect(judgeTakeover([arrival(1, 'a', 1)], OF).takeover_ms).toBeNull()
+})
+
+test('an item that one of two receivers never got is lost once, a second arrival is a repeat', () => {
+  const got = (where: Arrival['where'], delivery_id: string, item: string): Arrival => ({
+    ...arrival(1, 'a', 1),
+    where,
+    delivery_id,
+    items: [item],
+  })
+  const arrivals = [
+    got('first receiver', 'd1', 'x'),
+    got('first receiver', 'd1', 'x'),
+    got('second receiver', 'd2', 'x'),
+    got('second receiver', 'd3', 'y'),
+  ]
+
+  expect(judgeDeliveries(arrivals, ['x', 'y'])).toEqual({ lost: 1, repeated: 1, deliveries: 3 })
 })

@@ -2,7 +2,7 @@
 export type Arrival = {
   at: number
   node: string
-  where: 'platform' | 'receiver'
+  where: 'platform' | 'first receiver' | 'second receiver'
   /** Header of a delivery; null at the platform. */
   epoch: number | null
   delivery_id: string | null
@@ -42,4 +42,20 @@ export function judgeTakeover(
     epochs_back,
     takeover_ms: first === undefined ? null : first.at - fault_at,
   }
+}
+
+/** Judges a whole run: matched items that a receiver never got, and the share of deliveries that arrived more than once. */
+export function judgeDeliveries(arrivals: readonly Arrival[], matching: readonly string[]) {
+  let lost = 0
+  let repeated = 0
+  let distinct = 0
+  for (const receiver of ['first receiver', 'second receiver'] as const) {
+    const here = arrivals.filter(({ where }) => where === receiver)
+    const items = new Set(here.flatMap((it) => it.items))
+    lost += matching.filter((it) => !items.has(it)).length
+    const ids = new Set(here.map(({ delivery_id }) => delivery_id))
+    distinct += ids.size
+    repeated += here.length - ids.size
+  }
+  return { lost, repeated, deliveries: distinct }
 }

@@ -11,7 +11,9 @@ const spawn = (args: readonly string[], env: Record<string, string>) =>
     env: { ...process.env, ...env },
     stdin: 'ignore',
     stdout: 'pipe',
-    stderr: 'inherit',
+    stderr: 'ignore',
+    // The group is the machine: its replication dies and freezes with it.
+    detached: true,
   })
 
 /** Exit codes after which a service manager starts the daemon again. */
@@ -26,12 +28,17 @@ export class Node {
   readonly events: { at: number; event: string; line: string }[] = []
   readonly #dir: string
   readonly #library: string | null
+  readonly #has_replica: boolean
   #life: Life | null = null
   #wanted = false
   #running: Promise<void> = Promise.resolve()
 
-  constructor(name: string, dir: string, config: string, library: string | null) {
+  constructor(
+    name: string,
+    { dir, config, library }: { dir: string; config: string; library: string | null },
+  ) {
     this.name = name
+    this.#has_replica = config.includes('restore =')
     this.#dir = join(dir, name)
     this.data = join(this.#dir, 'data')
     this.#library = library
@@ -44,10 +51,12 @@ export class Node {
     return join(this.#dir, 'forumd.toml')
   }
 
-  /** Replaces the data by a copy of another node's database, key and marker. */
+  /** Replaces the data by a copy of another node's database, key and marker; of its key alone with a replica. */
   copyFrom(other: Node): void {
     rmSync(this.data, { recursive: true, force: true })
     mkdirSync(this.data, { recursive: true })
+    if (this.#has_replica)
+      return copyFileSync(join(other.data, 'secrets.key'), join(this.data, 'secrets.key'))
     using db = new Database(join(other.data, 'forumd.sqlite'))
     db.run('PRAGMA busy_timeout = 5000')
     db.query('VACUUM INTO ?').run(join(this.data, 'forumd.sqlite'))
@@ -121,7 +130,7 @@ export class Node {
   signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT' | 'SIGTERM'): void {
     if (this.#life === null) return
     try {
-      process.kill(this.#life.pid, signal)
+      process.kill(signal === 'SIGTERM' ? this.#life.pid : -this.#life.pid, signal)
     } catch {
       // It has ended meanwhile.
     }

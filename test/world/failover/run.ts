@@ -1,15 +1,16 @@
 /**
  * Fails over again and again between two nodes at one lease, and reads from the logs of the platform and the receivers
  * whether both ever acted. `bun test/world/failover/run.ts [--rounds 20] [--system postgres|etcd] [--seed N]
- * [--faults kill,stop,…] [--ttl 4]`. Prints a line per fault and ends with 0 only if no request of the old primary arrived
+ * [--faults kill,stop,…] [--ttl 4] [--replicate]`. Prints a line per fault and ends with 0 only if no request of the old primary arrived
  * after the first one of the new primary, and each round had a takeover.
  */
 import { parseArgs } from 'node:util'
 
 import { createSeededRandom } from '../../../sandbox/world/random.ts'
 import { percentile } from '../../chaos/process-kill.ts'
+import { litestreamProgram } from '../../support/litestream.ts'
 import { fakeTimeLibrary } from '../deletion/clock.ts'
-import { judgeTakeover } from './judge.ts'
+import { judgeDeliveries, judgeTakeover } from './judge.ts'
 import { setStage } from './stage.ts'
 
 const FAULTS = [
@@ -32,6 +33,7 @@ const { values } = parseArgs({
     faults: { type: 'string', default: FAULTS.join() },
     ttl: { type: 'string', default: '4' },
     items: { type: 'string', default: '60' },
+    replicate: { type: 'boolean', default: false },
   },
 })
 const seed = Number(values.seed)
@@ -62,6 +64,7 @@ await using stage = await setStage({
   items_per_s: Number(values.items),
   library,
   ttl_s,
+  litestream: values.replicate ? litestreamProgram() : null,
   skew_s: ttl_s / 12,
   timeout_s: ttl_s / 8,
 })
@@ -78,8 +81,9 @@ async function round(fault: Fault): Promise<Outcome> {
   if ((await standby.node.until('lease.waiting', began, START_MS)) === null)
     throw new Error(`${standby.node.name} does not wait for the lease`)
   await Bun.sleep(chance.whole(300, 1500))
-  stage.arrivals.length = 0
+  const before = stage.arrivals.length
   const fault_at = performance.now()
+  faults_at.push(fault_at)
   const stopped = fault.endsWith('stop')
   if (fault === 'standby_clock_forward_and_kill') {
     standby.node.stepClock(3600)
@@ -99,14 +103,14 @@ async function round(fault: Fault): Promise<Outcome> {
 
   const { name } = standby.node
   const over = performance.now() + TERMS * ttl_s * 1000
-  while (!stage.arrivals.some(({ node }) => node === name) && performance.now() < over)
-    await Bun.sleep(5)
+  const since = () => stage.arrivals.slice(before)
+  while (!since().some(({ node }) => node === name) && performance.now() < over) await Bun.sleep(5)
   await Bun.sleep(chance.whole(0, 500))
   primary.node.signal('SIGCONT')
   primary.link.heal()
   await Bun.sleep(AFTER_MS)
   await Promise.all([ends, planned])
-  const { overlaps, epochs_back, takeover_ms } = judgeTakeover(stage.arrivals, {
+  const { overlaps, epochs_back, takeover_ms } = judgeTakeover(since(), {
     old: primary.node.name,
     next: name,
     fault_at,
@@ -117,7 +121,7 @@ async function round(fault: Fault): Promise<Outcome> {
     takeover_ms,
     overlaps: overlaps.length,
     epochs_back,
-    delivered: new Set(stage.arrivals.flatMap((it) => it.delivery_id ?? [])).size,
+    delivered: new Set(since().flatMap((it) => it.delivery_id ?? [])).size,
   }
   if (takeover_ms === null)
     for (const { node } of stage.nodes)
@@ -141,6 +145,7 @@ await stage.populate(primary.node)
 await Bun.sleep(3000)
 
 const outcomes: Outcome[] = []
+const faults_at: number[] = []
 for (let n = 0; n < rounds; n++) {
   const fault = chosen[n % chosen.length]
   if (fault === undefined) break
@@ -167,7 +172,34 @@ const rows = chosen.map((fault) => {
 console.table(rows)
 const overlaps = outcomes.filter((it) => it.overlaps > 0 || it.epochs_back > 0).length
 const without = outcomes.filter((it) => it.takeover_ms === null).length
-const passed = overlaps === 0 && without === 0 && outcomes.length === rounds
+// Retries and the polls after the last takeover.
+await stage.poster.stop()
+await Bun.sleep(6000)
+const { lost, ...ledger } = judgeDeliveries(
+  stage.arrivals,
+  stage.poster.matching.map((it) => it.name),
+)
+if (lost > 0 && values.replicate) {
+  const got = new Set(stage.arrivals.flatMap(({ items }) => items))
+  const missing = stage.poster.matching.filter((it) => !got.has(it.name))
+  const end = Date.now()
+  console.log(
+    `never delivered: ${missing.length}, posted seconds before the end:`,
+    missing.map(({ posted_at }) => ((end - posted_at) / 1000).toFixed(1)).join(' '),
+  )
+  console.log(
+    'faults, seconds before the end:',
+    faults_at.map((at) => ((performance.now() - at) / 1000).toFixed(1)).join(' '),
+  )
+}
+const passed =
+  overlaps === 0 &&
+  without === 0 &&
+  outcomes.length === rounds &&
+  // Without a replica the state of the standby is that of its copy.
+  (!values.replicate || lost === 0)
 await stage[Symbol.asyncDispose]()
-console.log(JSON.stringify({ seed, rounds: outcomes.length, overlaps, without, passed }))
+console.log(
+  JSON.stringify({ seed, rounds: outcomes.length, overlaps, without, lost, ...ledger, passed }),
+)
 process.exit(passed ? 0 : 1)

@@ -9,6 +9,7 @@ import { createSeededRandom } from '../../../sandbox/world/random.ts'
 import { startPoster } from '../../chaos/content-generator.ts'
 import { certificate } from '../../support/certificate.ts'
 import { type LeaseServer, startEtcd, startPostgres } from '../../support/lease-servers.ts'
+import { litestreamCommands } from '../../support/litestream.ts'
 import { runForumd } from '../../support/process.ts'
 import type { Arrival } from './judge.ts'
 import { type Link, openLink } from './links.ts'
@@ -22,6 +23,8 @@ export type StageOptions = Times & {
   seed: number
   items_per_s: number
   library: string | null
+  /** Path of a Litestream that replicates; null: the standby gets a copy before each fault. */
+  litestream: string | null
 }
 
 const NAMES = ['a', 'b'] as const
@@ -86,7 +89,14 @@ export async function setStage(options: StageOptions) {
         const epoch = Number(request.headers.get('x-service-epoch') ?? NaN)
         const body = delivery.parse(await request.json())
         const items = body.items.map(({ name }) => name)
-        arrivals.push({ at, node, where: 'receiver', epoch, delivery_id: body.delivery_id, items })
+        arrivals.push({
+          at,
+          node,
+          where: n === 0 ? 'first receiver' : 'second receiver',
+          epoch,
+          delivery_id: body.delivery_id,
+          items,
+        })
         // Each attempt makes a connection of its own: handshakes are in progress at any moment.
         return new Response(null, { status: 204, headers: { connection: 'close' } })
       },
@@ -106,7 +116,8 @@ export async function setStage(options: StageOptions) {
     const url = lease.url.replace(`:${lease.port}`, `:${link.port}`)
     const platform = `http://127.0.0.1:${front.port}`
     const config = configText({ ...options, name, platform, lease: url, ca: join(dir, 'ca.pem') })
-    const node = new Node(name, dir, config, options.library)
+    const commands = replication(options.litestream, { dir, name })
+    const node = new Node(name, { dir, config: config + commands, library: options.library })
     stack.defer(() => node.end())
     return { node, link }
   })
@@ -155,7 +166,26 @@ export async function setStage(options: StageOptions) {
   }
 
   const owned = stack.move()
-  return { arrivals, nodes, poster, populate, [Symbol.asyncDispose]: () => owned.disposeAsync() }
+  return {
+    arrivals,
+    nodes,
+    poster,
+    populate,
+    hooks: hooks.length,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+/** The keys of a node's replication. */
+function replication(program: string | null, { dir, name }: { dir: string; name: string }): string {
+  if (program === null) return ''
+  const replicas = join(dir, 'replicas')
+  const database = join(dir, name, 'data/forumd.sqlite')
+  const { replicate, restore } = litestreamCommands(program, { dir, database, name, replicas })
+  return `replicate = ${JSON.stringify(replicate)}
+restore = ${JSON.stringify(restore)}
+restore_every_s = 3
+`
 }
 
 const delivery = z.looseObject({
@@ -179,6 +209,9 @@ session_requests_per_minute = 60000
 slots = 100
 cadence_s = 1
 daily_deliveries = 10000000
+[monitor]
+# A clock that is set by an hour makes items look stale, which is another test.
+freshness_s = 604800
 [guard]
 allow_targets = ["127.0.0.1"]
 [delivery]
@@ -191,11 +224,11 @@ management_per_minute = 0
 [maintenance]
 keep_hourly = 0
 keep_daily = 0
+[log]
+json = true
 [standby]
 lease = "${it.lease}"
 name = "${it.name}"
 ttl_s = ${it.ttl_s}
 skew_s = ${it.skew_s}
-[log]
-json = true
 `

@@ -328,7 +328,7 @@ CREATE INDEX gaps_retry ON gaps (feed_id, retry_at) WHERE retry_at IS NOT NULL;
 CREATE INDEX gaps_ids ON gaps (feed_id, from_id) WHERE closed_at IS NULL AND from_id IS NOT NULL;
 CREATE INDEX gaps_open ON gaps (feed_id) WHERE closed_at IS NULL AND until_at IS NULL;
 
--- Causes on our side for which items may not have been observed: clock_jump, process_down, restore_detected, …
+-- Causes on our side for which items may not have been observed: clock_jump, process_down, restore_detected, failover_detected, …
 CREATE TABLE observation_events (
   id              INTEGER PRIMARY KEY,
   kind            TEXT    NOT NULL,

@@ -48,7 +48,7 @@ test('a waiting process counts from its first sight of a version, whole term and
   expect(claimWait(record, sighting, { mono: 1000, skew_ms: 2000 })).toBe(32_000)
   expect(claimWait(record, sighting, { mono: 32_999, skew_ms: 2000 })).toBe(1)
   expect(claimWait(record, sighting, { mono: 33_000, skew_ms: 2000 })).toBe(0)
-  expect(claimWait({ ...record, holder: null }, sighting, { mono: 1000, skew_ms: 2000 })).toBe(0)
+  expect(claimWait({ ...record, released: true }, sighting, { mono: 1000, skew_ms: 2000 })).toBe(0)
 })
 
 test('each claim has the next epoch and keeps the one in which a database acted', () => {

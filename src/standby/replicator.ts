@@ -1,0 +1,79 @@
+import type { Clock, Log } from '../runtime/runtime.ts'
+
+const RESTART_MS = 5000
+/** Time for the last changes to reach the replica at a stop; after it the process is killed. */
+const LAST_MS = 20_000
+/** Further runs of a process that has failed at its stop, and the time that each has to begin. */
+const AGAIN_MAX = 2
+const AGAIN_MS = 2000
+
+/** The process that replicates the database of the primary. */
+export type Replicator = {
+  /** Starts it, and again whenever it ends. */
+  start(): void
+  /** Ends it once the database is closed: it passes on what is left first. */
+  stop(): Promise<void>
+}
+
+/** Creates the replicator of a command; without words it does nothing. */
+export function createReplicator(
+  words: readonly string[],
+  { clock, log }: { clock: Pick<Clock, 'sleep'>; log: Log },
+): Replicator {
+  const stopping = new AbortController()
+  let child: Bun.Subprocess | null = null
+  let running: Promise<void> = Promise.resolve()
+
+  const spawn = () =>
+    Bun.spawn([...words], { stdin: 'ignore', stdout: 'ignore', stderr: 'inherit' })
+
+  /** Asks a process to end, and kills it if it does not. Returns its exit code. */
+  async function end(process: Bun.Subprocess): Promise<number> {
+    process.kill('SIGTERM')
+    const done = new AbortController()
+    const late = clock.sleep(LAST_MS, done.signal).then(() => {
+      if (!done.signal.aborted) process.kill('SIGKILL')
+    })
+    const code = await process.exited
+    done.abort('ended')
+    await late
+    return code
+  }
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      try {
+        child = spawn()
+        const code = await child.exited
+        if (!stopping.signal.aborted)
+          log('error', 'standby.replication_ended', { code: String(code) })
+      } catch {
+        log('error', 'standby.replication_ended', { code: 'cannot_start' })
+      }
+      child = null
+      await clock.sleep(RESTART_MS, stopping.signal)
+    }
+  }
+
+  return {
+    start() {
+      if (words.length > 0) running = run()
+    },
+    async stop() {
+      stopping.abort()
+      let code = child === null ? 0 : await end(child)
+      await running
+      // It passes on what is left when it starts too.
+      for (let again = 0; code !== 0 && again < AGAIN_MAX; again++) {
+        log('error', 'standby.replication_ended', { code: String(code) })
+        try {
+          const last = spawn()
+          await clock.sleep(AGAIN_MS)
+          code = await end(last)
+        } catch {
+          return
+        }
+      }
+    },
+  }
+}

@@ -1,0 +1,102 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+
+import type { Config } from '../config/schema.ts'
+import { loggedCode } from '../core/base/errors.ts'
+import type { Runtime } from '../runtime/runtime.ts'
+import type { TakenTerm } from '../standby/lease.ts'
+import { type CopyState, readCopy, ReplicaUnusable, runRestore } from '../standby/replica.ts'
+import { pathsOf } from '../store/maintenance/paths.ts'
+import { openBackup, restoreInstance } from '../store/maintenance/restore.ts'
+import { copyDatabase } from '../store/maintenance/snapshots.ts'
+
+/** Folder of copies within the data folder. */
+const FOLDER = 'standby'
+
+/** Copies of the primary's database on a standby. */
+export type Follower = {
+  /** Makes and checks a copy at intervals until `signal` aborts; `primary` names the node, empty: not known yet. */
+  follow(primary: () => string, signal: AbortSignal): Promise<void>
+  /** Seconds since the newest check in the newest copy; null: there is no copy. */
+  age_s(): number | null
+  /**
+   * Replaces the own database by the newest copy if another node has been primary since. The caller holds the lease.
+   * @throws {ReplicaUnusable} there is no copy of that node's epoch
+   */
+  takeOver(term: TakenTerm): Promise<void>
+}
+
+/** Creates the follower; null if no command is configured. */
+export function createFollower({ standby, storage }: Config, runtime: Runtime): Follower | null {
+  const { clock, log, random } = runtime
+  const words = standby.restore
+  if (words.length === 0) return null
+  const paths = pathsOf(storage)
+  const folder = join(storage.dir, FOLDER)
+  const warm = join(folder, 'warm.sqlite')
+  /** State of the warm copy, which was checked in every page. */
+  let newest: CopyState | null = null
+
+  async function copy(primary: string, signal: AbortSignal): Promise<void> {
+    try {
+      const path = await runRestore(words, { folder, primary, signal })
+      const state = readCopy(path)
+      await copyDatabase(path, warm, { instance_id: state.instance_id, replace: true })
+      newest = state
+      log('debug', 'standby.copied', { epoch: state.epoch, late_ms: ageOf(state) })
+    } catch (error) {
+      if (!signal.aborted) log('error', 'standby.copy_failed', { why: reasonOf(error) })
+    }
+  }
+
+  const ageOf = ({ seen_at }: CopyState) => (seen_at === null ? null : clock.now() - seen_at)
+
+  /** The last changes of the node that is gone; the warm copy without them if that fails. */
+  async function newestCopy({ data_epoch, data_holder }: TakenTerm) {
+    try {
+      const never = new AbortController().signal
+      const path = await runRestore(words, { folder, primary: data_holder, signal: never })
+      const state = readCopy(path)
+      if (state.epoch >= data_epoch) return { path, state }
+      throw new ReplicaUnusable(`the copy is of epoch ${state.epoch}, before ${data_epoch}`)
+    } catch (error) {
+      log('error', 'standby.copy_failed', { why: reasonOf(error) })
+      if (newest !== null && newest.epoch >= data_epoch && existsSync(warm))
+        return { path: warm, state: newest }
+      throw error
+    }
+  }
+
+  return {
+    async follow(primary, signal) {
+      while (!signal.aborted) {
+        const name = primary()
+        if (name !== '' && name !== standby.name) await copy(name, signal)
+        await clock.sleep(standby.restore_every_s * 1000, signal)
+      }
+    },
+    age_s() {
+      const age_ms = newest === null ? null : ageOf(newest)
+      return age_ms === null ? null : Math.round(age_ms / 1000)
+    },
+    async takeOver(term) {
+      if (term.data_holder === '' || ownEpoch(paths.db) >= term.data_epoch) return
+      const { path, state } = await newestCopy(term)
+      using backup = openBackup(path)
+      restoreInstance(backup, paths, { clock, random, without_secrets: false, failover: true })
+      log('warn', 'standby.took_over', { epoch: term.epoch, late_ms: ageOf(state) })
+    },
+  }
+}
+
+/** Epoch of the own database; -1 if there is none that can be read. */
+function ownEpoch(path: string): number {
+  try {
+    return existsSync(path) ? readCopy(path).epoch : -1
+  } catch {
+    return -1
+  }
+}
+
+const reasonOf = (error: unknown): string =>
+  error instanceof ReplicaUnusable ? error.message : loggedCode(error)
