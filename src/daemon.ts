@@ -105,7 +105,6 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
   if (fence !== undefined) guardCommits(instance.db, fence.mayCommit)
   // Before the first act: from here on, a database of an older epoch lacks something.
   if (lease !== null && !(await lease.enter())) throw new Fenced()
-  lease?.replicator.start()
   const stored = listStoredSources(instance.db)
   const { config, left_out } = withSources(of_file, stored)
   for (const source of left_out) runtime.log('warn', 'source.left_out', { source })
@@ -151,6 +150,8 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
     failing_loops: failingLoops,
   })
 
+  lease?.replicator.start(log)
+  if (lease?.took_over !== undefined) log('warn', 'standby.took_over', lease.took_over)
   stack.defer(close)
   if (full !== null) reportStorageError(instance.db, full)
   const released = releaseAll(instance.db, clock.now())

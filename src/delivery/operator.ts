@@ -204,6 +204,19 @@ const NOTICE_KINDS: Readonly<Record<string, NoticeKind>> = {
       `The ${loop} loop works again after ${secondsOf(fields['duration_ms'])} s.`,
     every_time: true,
   },
+  'standby.took_over': {
+    kind: 'failover',
+    subject: ({ holder }) => holder,
+    message: (name) =>
+      `This node has taken over from ${name} with a copy of its database; monitors name the time between as not observed.`,
+    every_time: true,
+  },
+  'standby.replication_ended': {
+    kind: 'replication_failed',
+    subject: () => 'replication',
+    message: () =>
+      'The process that replicates the database ends again and again: the standby does not get what is written now.',
+  },
   'process.out_of_files': {
     kind: 'out_of_files',
     subject: () => 'process',
@@ -250,6 +263,7 @@ const RUNBOOK_SECTIONS: Readonly<Record<string, string>> = {
   account_needs_login: 'no-account-can-read',
   account_suspended: 'no-account-can-read',
   disk_low: 'disk-full',
+  failover: 'a-failover',
   filter_too_slow: 'errors-in-the-log',
   invariant_broken: 'storage-damaged',
   loop_failing: 'a-loop-fails',
@@ -258,6 +272,7 @@ const RUNBOOK_SECTIONS: Readonly<Record<string, string>> = {
   platform_recovered: 'platform-unreachable',
   platform_unreachable: 'platform-unreachable',
   pool_empty: 'no-account-can-read',
+  replication_failed: 'a-failover',
   source_ended: 'access-ends',
   source_ending: 'access-ends',
   snapshot_failed: 'backups-are-old',

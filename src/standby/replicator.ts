@@ -10,7 +10,7 @@ const AGAIN_MS = 2000
 /** The process that replicates the database of the primary. */
 export type Replicator = {
   /** Starts it, and again whenever it ends. */
-  start(): void
+  start(log: Log): void
   /** Ends it once the database is closed: it passes on what is left first. */
   stop(): Promise<void>
 }
@@ -18,10 +18,11 @@ export type Replicator = {
 /** Creates the replicator of a command; without words it does nothing. */
 export function createReplicator(
   words: readonly string[],
-  { clock, log }: { clock: Pick<Clock, 'sleep'>; log: Log },
+  clock: Pick<Clock, 'sleep'>,
 ): Replicator {
   const stopping = new AbortController()
   let child: Bun.Subprocess | null = null
+  let log: Log = () => {}
   let running: Promise<void> = Promise.resolve()
 
   const spawn = () =>
@@ -56,7 +57,8 @@ export function createReplicator(
   }
 
   return {
-    start() {
+    start(to) {
+      log = to
       if (words.length > 0) running = run()
     },
     async stop() {

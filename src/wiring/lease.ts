@@ -12,7 +12,7 @@ import { LeaseUnreachable } from '../standby/register.ts'
 import { createReplicator, type Replicator } from '../standby/replicator.ts'
 import type { StartTerm } from '../store/startup/epoch.ts'
 import { serveOutage } from './outage.ts'
-import { createFollower } from './replica.ts'
+import { createFollower, type TookOver } from './replica.ts'
 
 /** Calls to the system of the lease in one term. */
 const CALLS = 6
@@ -22,6 +22,8 @@ const RETRY_AFTER_S = 5
 export type HeldLease = Pick<Keeper, 'ended' | 'enter' | 'release'> & {
   term: StartTerm
   replicator: Replicator
+  /** Absent unless the database was replaced by a copy of another node. */
+  took_over?: TookOver
 }
 
 type Start<D> = (runtime: Runtime, lease: HeldLease) => Promise<D>
@@ -76,8 +78,8 @@ export async function startUnderLease<D>(
   runtime: Runtime,
   start: Start<D>,
 ): Promise<D | Standby<D>> {
-  const { log } = runtime
-  const replicator = createReplicator(config.standby.replicate, runtime)
+  const { clock, log } = runtime
+  const replicator = createReplicator(config.standby.replicate, clock)
   if (config.standby.lease === 'manual') return start(runtime, { ...MANUAL, replicator })
   const deps = await openLease(config, runtime)
 
@@ -91,13 +93,19 @@ export async function startUnderLease<D>(
     return {
       ...keeper,
       async begin() {
+        let took_over: TookOver | null = null
         try {
-          await follower?.takeOver(term)
+          took_over = (await follower?.takeOver(term)) ?? null
         } catch (error) {
           await keeper.release()
           throw error
         }
-        return start(fenced, { ...keeper, term, replicator })
+        return start(fenced, {
+          ...keeper,
+          term,
+          replicator,
+          ...(took_over !== null && { took_over }),
+        })
       },
     }
   }

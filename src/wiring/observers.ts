@@ -120,6 +120,7 @@ export function connectGauges(
     ...sources,
     db,
     clock: runtime.clock,
+    fence: runtime.fence,
     accounts: () => {
       // The states in memory are newer than the stored ones.
       const states = new Map(pool.list().map(({ name, state }) => [name, state]))

@@ -13,6 +13,9 @@ import { copyDatabase } from '../store/maintenance/snapshots.ts'
 /** Folder of copies within the data folder. */
 const FOLDER = 'standby'
 
+/** A takeover, for the log: `holder` was the primary, `late_ms` the time since the newest check in the copy. */
+export type TookOver = { epoch: number; holder: string; late_ms: number | null }
+
 /** Copies of the primary's database on a standby. */
 export type Follower = {
   /** Makes and checks a copy at intervals until `signal` aborts; `primary` names the node, empty: not known yet. */
@@ -20,10 +23,11 @@ export type Follower = {
   /** Seconds since the newest check in the newest copy; null: there is no copy. */
   age_s(): number | null
   /**
-   * Replaces the own database by the newest copy if another node has been primary since. The caller holds the lease.
+   * Replaces the own database by the newest copy if another node has been primary since; otherwise returns null. The
+   * caller holds the lease.
    * @throws {ReplicaUnusable} there is no copy of that node's epoch
    */
-  takeOver(term: TakenTerm): Promise<void>
+  takeOver(term: TakenTerm): Promise<TookOver | null>
 }
 
 /** Creates the follower; null if no command is configured. */
@@ -80,11 +84,11 @@ export function createFollower({ standby, storage }: Config, runtime: Runtime): 
       return age_ms === null ? null : Math.round(age_ms / 1000)
     },
     async takeOver(term) {
-      if (term.data_holder === '' || ownEpoch(paths.db) >= term.data_epoch) return
+      if (term.data_holder === '' || ownEpoch(paths.db) >= term.data_epoch) return null
       const { path, state } = await newestCopy(term)
       using backup = openBackup(path)
       restoreInstance(backup, paths, { clock, random, without_secrets: false, failover: true })
-      log('warn', 'standby.took_over', { epoch: term.epoch, late_ms: ageOf(state) })
+      return { epoch: term.epoch, holder: term.data_holder, late_ms: ageOf(state) }
     },
   }
 }

@@ -192,6 +192,10 @@ export const METRICS = {
     "Lead of the platform's clock over the local clock, to about a second; absent until three answers have shown it.",
   ),
   loop_failing: gauge('1 while consecutive iterations of a loop fail.', 'loop'),
+  lease_epoch: gauge('Epoch of the lease of this primary; absent without one.'),
+  lease_remaining_seconds: gauge(
+    'Time that remains of the lease, less its skew; absent without one.',
+  ),
   event_loop_stall_max_seconds: gauge('Longest stall of the last minute.'),
   log_events_total: counter(
     'Log events, including those below the configured level.',

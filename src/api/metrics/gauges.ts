@@ -7,7 +7,7 @@ import { HELD_FOR, type HeldFor } from '../../core/limits/byte-budget.ts'
 import { judgeAudits, judgeLiveness, judgeStatus } from '../../core/polling/coverage.ts'
 import { FEED_KINDS } from '../../core/polling/feed.ts'
 import { LOOPS } from '../../runtime/loop.ts'
-import type { Clock } from '../../runtime/runtime.ts'
+import type { Clock, Fence } from '../../runtime/runtime.ts'
 import type { Db } from '../../store/db/connection.ts'
 import { checksState } from '../../store/erasure/kept-items.ts'
 import {
@@ -122,6 +122,8 @@ export type GaugeSources = {
   reloads: () => { ok: boolean; at: number }
   /** Loops that fail repeatedly. */
   failing_loops: () => { loop: string }[]
+  /** The lease of this primary; absent: there is none. */
+  fence?: Pick<Fence, 'epoch' | 'remainingMs'> | undefined
   /** Price of a read, in micro-dollars. */
   read_price: () => number
   /** Longest event loop stall, in seconds. */
@@ -305,7 +307,7 @@ function registerStorageGauges(metrics: Metrics, { db, storage }: GaugeSources) 
 
 function registerProcessGauges(
   metrics: Metrics,
-  { clock, worst_stall, failing_loops, reloads }: GaugeSources,
+  { clock, worst_stall, failing_loops, reloads, fence }: GaugeSources,
 ) {
   const began_s = clock.now() / 1000 - process.uptime()
   metrics.onScrape('event_loop_stall_max_seconds', worst_stall)
@@ -314,6 +316,8 @@ function registerProcessGauges(
     const failing = new Set(failing_loops().map(({ loop }) => loop))
     return LOOPS.map((loop) => [{ loop }, toNumber(failing.has(loop))])
   })
+  metrics.onScrape('lease_epoch', () => fence?.epoch ?? null)
+  metrics.onScrape('lease_remaining_seconds', () => (fence ? fence.remainingMs() / 1000 : null))
   metrics.onScrapeAll(
     ['config_last_reload_successful', 'config_last_reload_success_timestamp_seconds'],
     () => ({

@@ -1,7 +1,7 @@
 /**
  * Fails over again and again between two nodes at one lease, and reads from the logs of the platform and the receivers
  * whether both ever acted. `bun test/world/failover/run.ts [--rounds 20] [--system postgres|etcd] [--seed N]
- * [--faults kill,stop,…] [--ttl 4] [--replicate]`. Prints a line per fault and ends with 0 only if no request of the old primary arrived
+ * [--faults kill,stop,…] [--ttl 4] [--replicate true]`. Prints a line per fault and ends with 0 only if no request of the old primary arrived
  * after the first one of the new primary, and each round had a takeover.
  */
 import { parseArgs } from 'node:util'
@@ -33,7 +33,7 @@ const { values } = parseArgs({
     faults: { type: 'string', default: FAULTS.join() },
     ttl: { type: 'string', default: '4' },
     items: { type: 'string', default: '60' },
-    replicate: { type: 'boolean', default: false },
+    replicate: { type: 'string', default: 'false' },
   },
 })
 const seed = Number(values.seed)
@@ -64,7 +64,7 @@ await using stage = await setStage({
   items_per_s: Number(values.items),
   library,
   ttl_s,
-  litestream: values.replicate ? litestreamProgram() : null,
+  litestream: values.replicate === 'true' ? litestreamProgram() : null,
   skew_s: ttl_s / 12,
   timeout_s: ttl_s / 8,
 })
@@ -179,7 +179,7 @@ const { lost, ...ledger } = judgeDeliveries(
   stage.arrivals,
   stage.poster.matching.map((it) => it.name),
 )
-if (lost > 0 && values.replicate) {
+if (lost > 0 && values.replicate === 'true') {
   const got = new Set(stage.arrivals.flatMap(({ items }) => items))
   const missing = stage.poster.matching.filter((it) => !got.has(it.name))
   const end = Date.now()
@@ -197,7 +197,7 @@ const passed =
   without === 0 &&
   outcomes.length === rounds &&
   // Without a replica the state of the standby is that of its copy.
-  (!values.replicate || lost === 0)
+  (values.replicate !== 'true' || lost === 0)
 await stage[Symbol.asyncDispose]()
 console.log(
   JSON.stringify({ seed, rounds: outcomes.length, overlaps, without, lost, ...ledger, passed }),
