@@ -10,6 +10,8 @@ import { pathsOf } from '../store/maintenance/paths.ts'
 import { openBackup, restoreInstance } from '../store/maintenance/restore.ts'
 import { copyDatabase } from '../store/maintenance/snapshots.ts'
 
+/** Delay after a copy that failed. */
+const AGAIN_MS = 10_000
 /** Folder of copies within the data folder. */
 const FOLDER = 'standby'
 
@@ -41,15 +43,18 @@ export function createFollower({ standby, storage }: Config, runtime: Runtime): 
   /** State of the warm copy, which was checked in every page. */
   let newest: CopyState | null = null
 
-  async function copy(primary: string, signal: AbortSignal): Promise<void> {
+  /** Makes the warm copy; false if that failed. */
+  async function copy(primary: string, signal: AbortSignal): Promise<boolean> {
     try {
       const path = await runRestore(words, { folder, primary, signal })
       const state = readCopy(path)
       await copyDatabase(path, warm, { instance_id: state.instance_id, replace: true })
       newest = state
       log('debug', 'standby.copied', { epoch: state.epoch, late_ms: ageOf(state) })
+      return true
     } catch (error) {
       if (!signal.aborted) log('error', 'standby.copy_failed', { why: reasonOf(error) })
+      return false
     }
   }
 
@@ -75,8 +80,10 @@ export function createFollower({ standby, storage }: Config, runtime: Runtime): 
     async follow(primary, signal) {
       while (!signal.aborted) {
         const name = primary()
-        if (name !== '' && name !== standby.name) await copy(name, signal)
-        await clock.sleep(standby.restore_every_s * 1000, signal)
+        // A primary that has only just begun has no replica yet.
+        const made = name !== '' && name !== standby.name && (await copy(name, signal))
+        const every_ms = standby.restore_every_s * 1000
+        await clock.sleep(made ? every_ms : Math.min(every_ms, AGAIN_MS), signal)
       }
     },
     age_s() {
