@@ -137,7 +137,7 @@ test('a backtest out of time says how far it came, and counts only that', () => 
     Array.from({ length: 100 }, (_, n) => numbered(n, 'cat', n)),
   )
   let now = 0
-  const budget = createWorkBudget(() => (now += 1), 30, 1000)
+  const budget = createWorkBudget(() => (now += 1), 8, 1000)
   const { matched, scanned, scanned_until } = run(db, { spec: parse({ q: 'cat' }) }, budget)
 
   expect(scanned).toBeGreaterThan(0)
