@@ -251,6 +251,29 @@ export function inboxStories(fixture: () => Dashboard) {
     expect(client.strange).toEqual([])
   })
 
+  scenario('the form of a monitor tries its filter on the archive while one types', async (it) => {
+    const { client, monitor_id } = await startInbox(it, 'trials', [
+      'Loaf',
+      'Rye loaf',
+      'Spelt loaf',
+    ])
+    await using _ = client
+    await client.open(`/monitors/${monitor_id}/edit`)
+    await client.waitForText('The last 30 days')
+    await client.waitFor(
+      `/3 matches among \\d+ archived items/.test(document.querySelector('.backtest').innerText)`,
+    )
+    await client.misses('Against the saved filter')
+    await client.type('None of these', 'rye')
+    await client.waitForText('Against the saved filter: 0 more, 1 fewer, 2 the same.')
+    const label: unknown = await client.page.evaluate(
+      "document.querySelector('.histogram svg').getAttribute('aria-label')",
+    )
+    expect(String(label)).toMatch(/^Matches by day; most on \w+ \d+: 2$/)
+    expect(await faultsOf(client, 'monitor-backtest', BRIEF)).toEqual([])
+    expect(client.strange).toEqual([])
+  })
+
   scenario('on a phone a match covers the list, and Back returns to it', async (it) => {
     const { client } = await startInbox(it, 'phone', ['Loaf one', 'Loaf two'])
     await using _ = client

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 
+import { Backtest } from '../../components/backtest.tsx'
 import { TextField } from '../../components/base/field.tsx'
 import { ErrorNotice, Notice, sentence, Skeleton } from '../../components/base/notice.tsx'
 import { notify } from '../../components/base/toast.tsx'
@@ -12,7 +13,7 @@ import { fieldOf, inShort, toSpec, toTyped } from '../../lib/filter-spec.ts'
 import { formParts, moreParts } from '../../lib/form-fields.ts'
 import { many } from '../../lib/format.ts'
 import { dashboardPath, go, Link } from '../../lib/route.tsx'
-import type { Me, Monitor, MonitorList, Source, Webhook } from '../../lib/types.ts'
+import type { FilterSpec, Me, Monitor, MonitorList, Source, Webhook } from '../../lib/types.ts'
 import { WebhookNewDialog } from '../webhooks/dialogs.tsx'
 import { AttentionFields, toAttention, toTypedAttention } from './attention.tsx'
 import { OutageNotice, type PreviewState, PreviewView, usePreview } from './preview.tsx'
@@ -130,7 +131,7 @@ function MonitorForm({ monitor }: { monitor: Monitor | null }) {
         <div>
           <SpecParts parts={parts} {...{ typed, setTyped, errorOf, sources }} />
         </div>
-        <PreviewPane preview={preview} />
+        <PreviewPane preview={preview} json={specJson} saved={monitor?.filter_spec ?? null} />
         <div>
           <MoreParts parts={more} {...{ typed, setTyped, errorOf, sources }} />
           <fieldset>
@@ -199,9 +200,12 @@ function MonitorForm({ monitor }: { monitor: Monitor | null }) {
   )
 }
 
-const PreviewPane = ({ preview }: { preview: PreviewState }) => (
+type PaneProps = { preview: PreviewState; json: string; saved: FilterSpec | null }
+
+const PreviewPane = ({ preview, json, saved }: PaneProps) => (
   <section class="preview" aria-labelledby="preview" aria-busy={preview.busy}>
     <h2 id="preview">Preview</h2>
+    <Backtest json={json} saved={saved} />
     <PreviewView {...preview} />
   </section>
 )
