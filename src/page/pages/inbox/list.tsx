@@ -206,11 +206,14 @@ class MatchRow extends Component<RowProps> {
   override render() {
     const { match, top, at, length, current, selected, age, choose, select, star } = this.props
     const { id, state, starred, label, sentiment, monitors, author, erased } = match
+    const excerpt = match.excerpt === match.title ? '' : match.excerpt
     const classes = [
       'match-row',
       state,
       ...(current ? ['current'] : []),
       ...(selected ? ['selected'] : []),
+      // An excerpt that only repeats the title leaves its lines to it.
+      ...(excerpt === '' ? ['bare'] : []),
     ]
     const score = readJudgement(match.enrichment)?.score ?? null
     const names = monitors.map((it) => it.name ?? 'Unnamed monitor').join(', ')
@@ -252,7 +255,7 @@ class MatchRow extends Component<RowProps> {
           </span>
         </span>
         <span class="row-excerpt">
-          <Highlighted match={match} of="excerpt" text={match.excerpt} />
+          <Highlighted match={match} of="excerpt" text={excerpt} />
         </span>
         <span class="row-facts">
           <span class="row-place">{placeOf(match)}</span>
