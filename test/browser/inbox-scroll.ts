@@ -62,6 +62,9 @@ type TraceEvent = {
   args?: { name?: string }
 }
 
+/** Milliseconds of the longest of times in microseconds. */
+const longest = (times: number[]) => times.reduce((most, it) => Math.max(most, it), 0) / 1000
+
 /**
  * Longest task of the page's thread while `run` runs, in ms of the processor: time in which other programs had the processor
  * is no fault of the page. `wall`: in ms of the clock.
@@ -80,7 +83,6 @@ async function longestTask(page: Page, run: () => Promise<unknown>) {
   const tasks = traceEvents.filter(
     (it) => it.ph === 'X' && it.name.endsWith('RunTask') && threads.has(`${it.pid} ${it.tid}`),
   )
-  const longest = (times: number[]) => times.reduce((most, it) => Math.max(most, it), 0) / 1000
   return {
     tasks: tasks.length,
     cpu: longest(tasks.map((it) => it.tdur ?? it.dur ?? 0)),

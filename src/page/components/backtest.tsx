@@ -22,7 +22,7 @@ type BacktestProps = {
 type BacktestState = { value: Preview | null; failure: Failure | null; busy: boolean }
 
 /** Tries the filter of the form on the archive: matches by day, expected deliveries, and the difference to the saved one. */
-export function Backtest({ json, saved }: BacktestProps) {
+export function BacktestPane({ json, saved }: BacktestProps) {
   const settled = useDebounced(json, PAUSE_MS)
   const { value, failure, busy } = useBacktest(settled, saved)
   // An invalid filter is explained beside its field, and an archive that is switched off needs no words here.
@@ -103,20 +103,21 @@ function BacktestView({ result }: { result: Preview }) {
 const HEIGHT = 40
 const dayName = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' })
 
+const nameOfDay = (date: string): string => dayName.format(Date.parse(date))
+
 /** Matches a day as columns; the text alternative has the largest day. */
 function Histogram({ days }: { days: readonly { date: string; matched: number }[] }) {
   const most = days.reduce((top, it) => (it.matched > top.matched ? it : top), {
     date: '',
     matched: 0,
   })
-  const name = (date: string) => dayName.format(Date.parse(date))
   const [first] = days
   const last = days.at(-1)
   if (first === undefined || last === undefined) return null
   const label =
     most.matched === 0
       ? 'No match on any day'
-      : `Matches by day; most on ${name(most.date)}: ${count(most.matched)}`
+      : `Matches by day; most on ${nameOfDay(most.date)}: ${count(most.matched)}`
   return (
     <div class="histogram">
       <svg
@@ -136,15 +137,15 @@ function Histogram({ days }: { days: readonly { date: string; matched: number }[
               width={8}
               height={height}
             >
-              <title>{`${name(date)}: ${count(matched)}`}</title>
+              <title>{`${nameOfDay(date)}: ${count(matched)}`}</title>
             </rect>
           )
         })}
       </svg>
       <p class="strip-ends">
-        <span>{name(first.date)}</span>
+        <span>{nameOfDay(first.date)}</span>
         {most.matched > 0 && <span>at most {count(most.matched)} a day</span>}
-        <span>{name(last.date)}</span>
+        <span>{nameOfDay(last.date)}</span>
       </p>
     </div>
   )

@@ -254,7 +254,7 @@ const orNull = (values: readonly number[]): (number | null)[] => values.map((it)
 type Voice = { label: string; counts: readonly number[] }
 
 /** The series of a chart: the first monitors by themselves, the sum of the others last. */
-export function voicesOf(all: readonly Voice[]) {
+function voicesOf(all: readonly Voice[]) {
   const own = all.slice(0, VOICES.length)
   const others = all.slice(VOICES.length)
   const rest = (own[0]?.counts ?? []).map((_, at) =>

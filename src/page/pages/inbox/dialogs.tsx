@@ -185,11 +185,7 @@ export function HistoryDialog({ base, own_key, undone, close }: HistoryProps) {
 }
 
 /** An action as the predicate of a sentence. */
-export function actionText({
-  kind,
-  set,
-  items,
-}: Pick<HistoryAction, 'kind' | 'set' | 'items'>): string {
+function actionText({ kind, set, items }: Pick<HistoryAction, 'kind' | 'set' | 'items'>): string {
   const matches = many(items, 'match', 'matches')
   if (kind === 'undo') return `took back a change of ${matches}`
   if (kind === 'answered') return `answered ${matches} with a comment`

@@ -23,7 +23,7 @@ const PERIODS = [
 type Options = readonly (readonly [string, string])[]
 
 /** Changes some filters and keeps the others. */
-export type ChangeFilter = (change: Partial<ListFilter>) => void
+type ChangeFilter = (change: Partial<ListFilter>) => void
 
 type TabsProps = { filter: ListFilter; counts: TabCounts | undefined }
 

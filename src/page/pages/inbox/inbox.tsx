@@ -116,30 +116,26 @@ export function Inbox() {
     return act === 'star' ? { starred: !(it?.starred ?? false) } : null
   }
 
+  /** Opens a dialog if there is something that it is about. */
+  const ask = (which: OpenDialog, about: boolean) => about && setDialog(which)
+
   function perform(act: KeyAct) {
     const set = changeOf(act)
     if (set !== null) return void change(set)
     const { match: it } = cursor.now()
-    switch (act) {
-      case 'undo':
-        return void triage.undo()
-      case 'fresh':
-        return arrive()
-      case 'help':
-        return setDialog('help')
-      case 'label':
-        return targets().length > 0 ? setDialog('label') : undefined
-      case 'mute':
-        return it !== undefined && !it.erased ? setDialog('mute') : undefined
-      case 'reply':
-        return it?.url ? setDialog('reply') : undefined
-      case 'thread':
-        return it === undefined ? undefined : setThreadRequest(({ n }) => ({ id: it.id, n: n + 1 }))
-      case 'visit':
-        return it?.url ? void open(it.url, '_blank', 'noopener,noreferrer') : undefined
-      default:
-        return cursor.perform(act)
+    const own: { [name in KeyAct]?: () => unknown } = {
+      undo: () => triage.undo(),
+      fresh: arrive,
+      help: () => ask('help', true),
+      label: () => ask('label', targets().length > 0),
+      mute: () => ask('mute', it !== undefined && !it.erased),
+      reply: () => ask('reply', it?.url != null),
+      thread: () => it && setThreadRequest(({ n }) => ({ id: it.id, n: n + 1 })),
+      visit: () => it?.url && open(it.url, '_blank', 'noopener,noreferrer'),
     }
+    const run = own[act]
+    if (run === undefined) cursor.perform(act)
+    else run()
   }
   useInboxKeys(perform, letters)
 

@@ -15,10 +15,10 @@ const OVERSCAN = 8
 const ROW_PX = 92
 
 /** Id of the element of a match, which the list names as active. */
-export const rowId = (id: string): string => `match-${id}`
+const rowId = (id: string): string => `match-${id}`
 
 /** Age in its shortest form: '5m', '3h', '2d', then a date. */
-export function shortAge(at: number, now: number): string {
+function shortAge(at: number, now: number): string {
   const minutes = Math.max(0, Math.floor((now - at) / 60_000))
   if (minutes < 60) return minutes < 1 ? 'now' : `${minutes}m`
   if (minutes < 24 * 60) return `${Math.floor(minutes / 60)}h`

@@ -19,7 +19,7 @@ type MuteProps = { base: string; match: Match; close: () => void; done: () => vo
 
 /** Proposes an exclusion from a match, shows the edit of the filter with its effect, and applies it on request. */
 export function MuteDialog({ base, match, close, done }: MuteProps) {
-  const monitors = match.monitors.filter((it) => it.removed !== true)
+  const monitors = match.monitors.filter((it) => !it.removed)
   const kinds: (readonly [Kind, string])[] = [
     ...(match.author === null ? [] : [['author', `Author ${match.author}`] as const]),
     ...(match.place === '' ? [] : [['place', `Place ${placeOf(match)}`] as const]),

@@ -21,7 +21,7 @@ import { WrittenText } from './written.tsx'
 const PAUSE_MS = 150
 
 /** The actions of the open match. */
-export type ReaderActions = {
+type ReaderActions = {
   star: () => void
   unread: () => void
   answered: () => void
@@ -207,7 +207,7 @@ function Reasons({ match: { monitors, sentiment, intent, enrichment } }: { match
   const judgement = readJudgement(enrichment)
   return (
     <dl class="reasons">
-      {monitors.map(({ id, name, matched_terms, removed = false }) => (
+      {monitors.map(({ id, name, matched_terms, removed }) => (
         <div key={id}>
           <dt>
             {removed ? (

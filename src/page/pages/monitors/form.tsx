@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 
-import { Backtest } from '../../components/backtest.tsx'
+import { BacktestPane } from '../../components/backtest.tsx'
 import { TextField } from '../../components/base/field.tsx'
 import { ErrorNotice, Notice, sentence, Skeleton } from '../../components/base/notice.tsx'
 import { notify } from '../../components/base/toast.tsx'
@@ -205,7 +205,7 @@ type PaneProps = { preview: PreviewState; json: string; saved: FilterSpec | null
 const PreviewPane = ({ preview, json, saved }: PaneProps) => (
   <section class="preview" aria-labelledby="preview" aria-busy={preview.busy}>
     <h2 id="preview">Preview</h2>
-    <Backtest json={json} saved={saved} />
+    <BacktestPane json={json} saved={saved} />
     <PreviewView {...preview} />
   </section>
 )

@@ -140,8 +140,13 @@ export const toQuery = ({ state, ...rest }: FilterBody): string =>
   ).toString()
 
 /** A body as the query of the counts, which have a number for each state and no text. */
-export const toCountQuery = ({ state: _, starred: __, text: ___, ...rest }: FilterBody): string =>
-  toQuery(rest)
+export function toCountQuery(body: FilterBody): string {
+  const counted = { ...body }
+  delete counted.state
+  delete counted.starred
+  delete counted.text
+  return toQuery(counted)
+}
 
 /**
  * True if a match leaves the list at once when it changes to `state`: it was decided. One that was only read or lost its

@@ -7,12 +7,14 @@ export type ShownJudgement = {
   fault: string | null
 }
 
+const textOf = (value: unknown): string | null =>
+  typeof value === 'string' && value !== '' ? value : null
+
 /** Reads the judgement of a match from its open enrichment; null: its monitor has no rules for a model. */
 export function readJudgement(enrichment: { [part: string]: unknown }): ShownJudgement | null {
   const { judgement } = enrichment
   if (typeof judgement !== 'object' || judgement === null) return null
   const { score, reason, model, fault }: { [name: string]: unknown } = { ...judgement }
-  const textOf = (value: unknown) => (typeof value === 'string' && value !== '' ? value : null)
   return {
     score: typeof score === 'number' ? score : null,
     reason: textOf(reason),

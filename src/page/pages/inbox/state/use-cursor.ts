@@ -169,36 +169,31 @@ export function useCursor({ list, filter, item, triage }: Options) {
       set({ current: next })
       if (state.opened) go(inboxPath(filter, next), { replace: true })
     },
+    /** Performs the act of a key that moves, opens or selects; nothing for other acts. */
     perform(act: KeyAct) {
-      switch (act) {
-        case 'next':
-          return moveTo(position() + 1)
-        case 'previous':
-          return moveTo(position() - 1)
-        case 'first':
-          return moveTo(0)
-        case 'last':
-          return moveTo(rows.size() - 1)
-        case 'page_down':
-          return moveTo(position() + PAGE_ROWS)
-        case 'page_up':
-          return moveTo(position() - PAGE_ROWS)
-        case 'open':
-          if (state.current === null) return moveTo(0)
-          open(state.current)
-          return focusReader()
-        case 'back':
-          if (state.selection.ids.size > 0) return clear()
-          return state.opened || isInReader() ? close() : undefined
-        case 'select':
-          return state.current === null ? undefined : select(state.current, false)
-        case 'select_range':
-          return state.current === null ? undefined : select(state.current, true)
-        case 'select_all':
-          return set({ selection: { ids: new Set(rows.ids()), anchor: null, whole: false } })
-        default:
-          return undefined
+      const { current: at } = state
+      const acts: { [name in KeyAct]?: () => unknown } = {
+        next: () => moveTo(position() + 1),
+        previous: () => moveTo(position() - 1),
+        first: () => moveTo(0),
+        last: () => moveTo(rows.size() - 1),
+        page_down: () => moveTo(position() + PAGE_ROWS),
+        page_up: () => moveTo(position() - PAGE_ROWS),
+        open() {
+          if (at === null) return moveTo(0)
+          open(at)
+          focusReader()
+        },
+        back() {
+          if (state.selection.ids.size > 0) clear()
+          else if (state.opened || isInReader()) close()
+        },
+        select: () => at !== null && select(at, false),
+        select_range: () => at !== null && select(at, true),
+        select_all: () =>
+          set({ selection: { ids: new Set(rows.ids()), anchor: null, whole: false } }),
       }
+      acts[act]?.()
     },
   }
 }
