@@ -7,6 +7,8 @@ import { HOSTILE } from './hostile.ts'
 
 const CUSTOMER_PAGES = [
   '',
+  '/inbox?state=any&item=ITEM',
+  '/inbox/charts',
   '/monitors',
   '/monitors/ID',
   '/monitors/ID/edit',
@@ -73,6 +75,7 @@ export function hostileStories(fixture: () => Dashboard) {
         const path = page
           .replace('ID', delivery.monitor_id)
           .replace('DELIVERY', delivery.delivery_id)
+          .replace('ITEM', delivery.payload.items[0].name)
         await client.open(path)
         // Hostile text is visible, so the page has rendered the response.
         await client.waitForText('hacked')

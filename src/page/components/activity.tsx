@@ -2,6 +2,7 @@ import { useQuery } from '../hooks/use-query.ts'
 import { count, inFull, many } from '../lib/format.ts'
 import { dashboardPath, Link } from '../lib/route.tsx'
 import type { Activity } from '../lib/types.ts'
+import { inboxPath } from '../pages/inbox/state/filter.ts'
 import { Chart } from './base/chart.tsx'
 import { EmptyState, ErrorNotice, Skeleton } from './base/notice.tsx'
 import { DataTable } from './base/table.tsx'
@@ -107,6 +108,10 @@ function Charts({ hours, linked }: { hours: readonly Hour[]; linked: boolean }) 
 
 const delivery = (status: string) => `${dashboardPath('deliveries')}?status=${status}`
 
+/** Id of an item in the inbox: its fullname, after the name of a further source. */
+const inboxId = (name: string, source: unknown): string =>
+  typeof source === 'string' && source !== 'main' ? `${source}/${name}` : name
+
 function Newest({ newest, linked }: { newest: Activity['newest']; linked: boolean }) {
   if (newest.length === 0)
     return (
@@ -131,6 +136,14 @@ function Newest({ newest, linked }: { newest: Activity['newest']; linked: boolea
                   )}
                 </span>
               ))}
+              {linked && typeof item['name'] === 'string' && (
+                <>
+                  {' · '}
+                  <Link to={inboxPath({ state: 'any' }, inboxId(item['name'], item['source']))}>
+                    Open in the inbox
+                  </Link>
+                </>
+              )}
             </span>
           </ItemView>
         </li>
