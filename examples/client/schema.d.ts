@@ -1625,6 +1625,26 @@ export interface paths {
     patch?: never
     trace?: never
   }
+  '/forum/inbox/proposals': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * Exclusions that dismissed matches of a monitor propose
+     * @description Shows what dismissed matches have in common. Use it to make a filter or a prompt narrower by what was decided. Authors, places and words that at least three dismissed matches of the last 30 days have in common, that no answered or starred one has, and that are three times as frequent in dismissed matches as in others. Changes nothing: send preview.body to preview.path for the edit of the filter and its effect. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
+     */
+    get: operations['inboxProposals']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
   '/forum/inbox/stats': {
     parameters: {
       query?: never
@@ -27605,6 +27625,264 @@ export interface operations {
            * @example {
            *       "error": "storage_unavailable",
            *       "code": "storage_unavailable"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
+  inboxProposals: {
+    parameters: {
+      query: {
+        /** @description Id of the monitor. */
+        monitor: string
+      }
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "monitor_id": "mon_0199a000-0000-7000-8000-000000000001",
+           *       "monitor_name": "grinders",
+           *       "days": 30,
+           *       "examined": 1200,
+           *       "complete": true,
+           *       "dismissed": 240,
+           *       "kept": 60,
+           *       "open": 900,
+           *       "proposals": [
+           *         {
+           *           "mute": "author",
+           *           "value": "example_user",
+           *           "dismissed": 31,
+           *           "kept": 0,
+           *           "open": 4,
+           *           "preview": {
+           *             "path": "/forum/inbox/mute",
+           *             "body": {
+           *               "id": "t3_1abcde",
+           *               "mute": "author",
+           *               "monitor_id": "mon_0199a000-0000-7000-8000-000000000001"
+           *             }
+           *           }
+           *         }
+           *       ],
+           *       "prompt": null
+           *     }
+           */
+          'application/json': {
+            /** @description Id of the monitor. */
+            monitor_id: string
+            /** @description Name of the monitor; null: it has none. */
+            monitor_name: string | null
+            /**
+             * Format: int64
+             * @description Days that were looked back.
+             */
+            days: number
+            /**
+             * Format: int64
+             * @description Matches of the monitor that were read.
+             */
+            examined: number
+            /** @description False: only the newest were read. */
+            complete: boolean
+            /**
+             * Format: int64
+             * @description Dismissed matches.
+             */
+            dismissed: number
+            /**
+             * Format: int64
+             * @description Answered or starred matches.
+             */
+            kept: number
+            /**
+             * Format: int64
+             * @description Matches without a decision.
+             */
+            open: number
+            /** @description At most ten of a kind, those with most dismissed matches first. */
+            proposals: {
+              /**
+               * @description author, place or phrase: what to exclude.
+               * @enum {string}
+               */
+              mute: 'author' | 'place' | 'phrase'
+              /** @description Author, place or word. */
+              value: string
+              /**
+               * Format: int64
+               * @description Dismissed matches.
+               */
+              dismissed: number
+              /**
+               * Format: int64
+               * @description Answered or starred matches.
+               */
+              kept: number
+              /**
+               * Format: int64
+               * @description Matches without a decision.
+               */
+              open: number
+              /** @description Call that shows the edit of the filter and its effect. */
+              preview: {
+                /** @description Path of the call. */
+                path: string
+                /** @description Body to send there. */
+                body: {
+                  [key: string]: unknown
+                }
+              }
+            }[]
+            /** @description Addition to the prompt of the relevance rules; its effect is not known without calls of the model. Null: none is proposed, or the monitor has no such rules. */
+            prompt: {
+              /** @description The present prompt. */
+              before: string
+              /** @description The prompt with the proposed words. */
+              after: string
+              /** @description Call that makes the edit. */
+              apply: {
+                /** @description Path of the call. */
+                path: string
+                /** @description Body to send there. */
+                body: {
+                  [key: string]: unknown
+                }
+              }
+            } | null
+          }
+        }
+      }
+      /** @description INVALID_REQUEST */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "q is required",
+           *       "code": "INVALID_REQUEST"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description NOT_FOUND */
+      404: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_FOUND",
+           *       "code": "NOT_FOUND"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
            *     }
            */
           'application/json': components['schemas']['Error']

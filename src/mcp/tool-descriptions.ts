@@ -189,6 +189,9 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<string, ToolDescription>> = {
   inbox_mute: localRead(
     `Proposes the edit of a monitor that mutes the author or place of a match, or a phrase, with its effect on the matches of 30 days. Changes nothing: show the effect to the person, then send apply.body with monitor_update. ${FREE}`,
   ),
+  inbox_proposals: localRead(
+    `Authors, places and words that dismissed matches of a monitor have in common, as proposed exclusions with counts. Changes nothing: send preview.body with inbox_mute for the effect. ${FREE}`,
+  ),
   inbox_context: platformRead(
     'The thread around a match of the inbox: its post, the comments above it and its replies. Costs one read.',
   ),

@@ -10,6 +10,7 @@ import { sourcePath } from '../api/http/routes.ts'
 import { inboxContext } from '../api/inbox/context.ts'
 import { inboxItem } from '../api/inbox/item.ts'
 import { inboxMute } from '../api/inbox/mute.ts'
+import { inboxProposals } from '../api/inbox/proposals.ts'
 import { inbox } from '../api/inbox/routes.ts'
 import { inboxStats } from '../api/inbox/stats.ts'
 import { inboxStream } from '../api/inbox/stream.ts'
@@ -332,6 +333,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
     ...inboxItem(route_context, db),
     ...inboxViews(route_context, db),
     ...inboxMute(route_context, db),
+    ...inboxProposals(route_context, db),
     ...inboxStats(route_context, db),
     ...inboxContext(route_context, db),
     ...inboxStream(route_context, { db, ended: parts.ended }),

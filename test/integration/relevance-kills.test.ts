@@ -119,6 +119,6 @@ requests_per_minute = 6000
   // most as many a kill as there are calls at once.
   expect(counted).toBeGreaterThanOrEqual(sent)
   expect(counted).toBeLessThanOrEqual(sent + 3 * KILLS)
-  // A match is judged again only if its call was under way at a kill.
+  // A match has a second call only if the first was under way at a kill.
   expect(sent).toBeLessThanOrEqual(texts.size + 3 * KILLS)
 }, 120_000)

@@ -1,6 +1,7 @@
 import { createApp } from '../../src/api/app.ts'
 import { inboxItem } from '../../src/api/inbox/item.ts'
 import { inboxMute } from '../../src/api/inbox/mute.ts'
+import { inboxProposals } from '../../src/api/inbox/proposals.ts'
 import { inbox } from '../../src/api/inbox/routes.ts'
 import { inboxStats } from '../../src/api/inbox/stats.ts'
 import { inboxStream } from '../../src/api/inbox/stream.ts'
@@ -126,6 +127,7 @@ export function startInbox() {
       ...inboxItem(context, db),
       ...inboxViews(context, db),
       ...inboxMute(context, db),
+      ...inboxProposals(context, db),
       ...inboxStats(context, db),
       ...inboxStream(context, { db, ended: ended.signal }),
     ],

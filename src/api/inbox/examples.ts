@@ -204,6 +204,32 @@ export const muteExample = (words: Pick<Naming, 'monitor'>) => ({
   },
 })
 
+/** Example of proposals. */
+export const proposalsExample = (words: Pick<Naming, 'monitor'>) => ({
+  monitor_id: IDS.monitor,
+  monitor_name: 'grinders',
+  days: 30,
+  examined: 1200,
+  complete: true,
+  dismissed: 240,
+  kept: 60,
+  open: 900,
+  proposals: [
+    {
+      mute: 'author',
+      value: 'example_user',
+      dismissed: 31,
+      kept: 0,
+      open: 4,
+      preview: {
+        path: `${words.monitor.replace(/\/monitor$/, '')}/inbox/mute`,
+        body: { id: item.id, mute: 'author', monitor_id: IDS.monitor },
+      },
+    },
+  ],
+  prompt: null,
+})
+
 const exampleOf = (body: object) => ({ examples: [body] })
 
 /** Metadata of its bodies, with an example each. */

@@ -380,6 +380,10 @@ const INBOX: Texts = {
     'InboxMute',
     'Shows how a monitor would be edited, and which past matches it would lose. Use it before you exclude an author, a place or a phrase.',
   ],
+  'GET /proposals': [
+    'InboxProposals',
+    'Shows what dismissed matches have in common. Use it to make a filter or a prompt narrower by what was decided.',
+  ],
   'GET /stats': [
     'InboxStats',
     'Sums the matches by time, monitor, sentiment, place and author. Use it for charts and reports.',

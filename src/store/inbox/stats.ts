@@ -43,8 +43,13 @@ export const listMonitorNames = (
     )
     .all({ customer_id })
 
-/** A match of a monitor with the key of its item and the row of its body; its position is that of the item. */
-export type MonitorMatch = InboxPosition & { item_id: string; match_row: number }
+/** A match of a monitor with the key of its item, the row of its body, and the decision on the item; its position is that of the item. */
+export type MonitorMatch = InboxPosition & {
+  item_id: string
+  match_row: number
+  state: InboxState
+  starred: 0 | 1
+}
 
 /** Matches of a monitor within a span, newest first. */
 export const listMonitorMatches = (
@@ -53,7 +58,7 @@ export const listMonitorMatches = (
 ): MonitorMatch[] =>
   db
     .query<MonitorMatch, Record<string, string | number>>(
-      `SELECT i.item_id, m.matched_at, m.item AS row, m.match_row
+      `SELECT i.item_id, m.matched_at, m.item AS row, m.match_row, i.state, i.starred
          FROM inbox_matches m CROSS JOIN inbox_items i ON i.row = m.item
         WHERE m.monitor_id = $monitor_id AND i.customer_id = $customer_id
           AND m.matched_at <= $below_at AND (m.matched_at, m.item) < ($below_at, $below_row)
