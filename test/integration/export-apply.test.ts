@@ -732,3 +732,32 @@ test('declared signatures make a key pair, are exported, and are refused for a c
     err: expect.stringContaining('found v1a for kind slack; allowed: for kind webhook'),
   })
 })
+
+const JUDGED = `version = 1
+[[customers]]
+name = "ann"
+[[customers.monitors]]
+name = "grinders"
+filter_spec = { subforum = ["coffee"] }
+relevance = { prompt = "People who want to buy a grinder.", min_score = 0.7, when_down = "hold" }
+`
+
+test('relevance rules are applied, exported as they are, and removed by leaving them out', async () => {
+  using it = await setUp('[relevance]\nbase_url = "http://127.0.0.1:1/v1"\nmodel = "small"\n')
+  expect((await it.steps(JUDGED)).steps).toMatchObject([{ action: 'create', what: 'monitor' }])
+  const out = await it.exported()
+  expect(out).toContain('People who want to buy a grinder.')
+  expect((await it.steps(out)).steps).toMatchObject([{ action: 'keep' }])
+  const without = JUDGED.replace(/\nrelevance = .*/, '')
+  expect((await it.steps(without)).steps).toMatchObject([
+    { action: 'change', fields: ['relevance'] },
+  ])
+})
+
+test('relevance rules without a model are refused with their line', async () => {
+  using it = await setUp()
+  const { code, err } = await it.apply(JUDGED)
+
+  expect(code).not.toBe(0)
+  expect(err).toContain('relevance: found rules for a model, and none is configured')
+})

@@ -18,6 +18,9 @@ const kitten = (n: number, fields: object = {}) =>
 
 type Inbox = Awaited<ReturnType<typeof startInbox>>
 
+const names = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, n) => `t3_k${from + n}`)
+
 /** Twelve matches: those of Spam sell something and are dismissed; jane is answered, the others are open. */
 async function decide(it: Inbox) {
   for (let n = 0; n < 12; n++)
@@ -27,8 +30,6 @@ async function decide(it: Inbox) {
         : kitten(n, { author: n < 8 ? 'jane' : 'bob' }),
       'mon_all',
     )
-  const names = (from: number, to: number) =>
-    Array.from({ length: to - from }, (_, n) => `t3_k${from + n}`)
   await it.call('/update', { ids: names(0, 4), set: { state: 'dismissed' } })
   await it.call('/update', { ids: names(4, 8), set: { state: 'answered' } })
 }

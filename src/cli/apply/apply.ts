@@ -200,6 +200,7 @@ const planningWith = (
   readUrl: (text) => urlFrom(text, env),
   isTaken: (what, id) => isTaken(db, what, id),
   affords: createAffords(),
+  has_model: config.relevance.base_url !== '',
   newId: (prefix) => `${prefix}_${random.uuid()}`,
 })
 

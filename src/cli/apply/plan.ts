@@ -102,6 +102,8 @@ export type PlanContext = AddressRules & {
   isTaken: (what: 'webhooks' | 'monitors', id: string) => boolean
   /** True for a pattern that is not too expensive on text made against it. */
   affords: (pattern: string, case_sensitive: boolean) => boolean
+  /** True if a model is configured. */
+  has_model: boolean
   newId: (prefix: 'wh' | 'mon') => string
   /** Removes monitors and webhooks that the file does not declare. */
   prune: boolean
@@ -195,6 +197,12 @@ export function planMonitors(
     if (spec === null || webhook_ids === undefined) continue
     const filter_spec = encodeFilterSpec(spec)
     if (filter_spec !== before?.filter_spec) checkPatterns(spec, planning, problems, at)
+    if (it.relevance !== undefined && !planning.has_model)
+      problems.add(
+        [...at, 'relevance'],
+        'found rules for a model, and none is configured',
+        'set [relevance] base_url and model, or leave this table out',
+      )
     const set: MonitorSet = {
       name: it.name ?? null,
       filter_spec,
