@@ -28,6 +28,7 @@ import {
 import { readRelevance, type RelevanceRules } from '../../core/relevance/rules.ts'
 import { type Clock, createJumpWatch, type Log, type Random } from '../../runtime/runtime.ts'
 import { transact } from '../../store/db/connection.ts'
+import { keepLonger } from '../../store/erasure/kept-items.ts'
 import { findWaitingMatch, listDueWaiting, type WaitingMatch } from '../../store/relevance/due.ts'
 import {
   findCached,
@@ -159,6 +160,13 @@ export function createJudging(deps: JudgingDeps): Judging {
   // Held matches follow limits and addresses that were changed while the daemon was down.
   transact(db, () => wakeWaiting(db, clock.now()))
 
+  /** Takes a match out of the queue to store its body; false if it was erased or delivered meanwhile. */
+  function take(match: WaitingMatch, now: number): boolean {
+    if (!deleteWaiting(db, keyOf(match))) return false
+    keepLonger(db, match.item_id, now)
+    return true
+  }
+
   const send = (match: WaitingMatch, judgement: object | null, now: number): number => {
     const group = groupOf(decodeFilterSpec(match.filter_spec))
     return routeMatches(deps, match.watcher, [readyOf(match, judgement)], { group, now })
@@ -166,7 +174,7 @@ export function createJudging(deps: JudgingDeps): Judging {
 
   /** Ends the wait of a match that is not judged any more. Returns the number of deliveries to be sent. */
   function abandon(match: WaitingMatch, now: number): number {
-    if (!deleteWaiting(db, keyOf(match))) return 0
+    if (!take(match, now)) return 0
     deps.on_result?.('abandoned')
     return withholdMatch(deps, match.watcher, readyOf(match, null), {
       suppressed: { reason: 'unjudged' },
@@ -190,7 +198,7 @@ export function createJudging(deps: JudgingDeps): Judging {
       holdWaiting(db, keyOf(match), { next_attempt_at, fault, failed })
       return 0
     }
-    if (!deleteWaiting(db, keyOf(match))) return 0
+    if (!take(match, now)) return 0
     const suppressed = judgeRelevance(judged, rules)
     const outcome =
       suppressed !== null ? 'irrelevant' : judged.kind === 'fault' ? 'unjudged' : 'relevant'
@@ -224,7 +232,7 @@ export function createJudging(deps: JudgingDeps): Judging {
         continue
       }
       if (rules === null) {
-        if (deleteWaiting(db, keyOf(match))) pending += send(match, null, now)
+        if (take(match, now)) pending += send(match, null, now)
         continue
       }
       const fail = (fault: ModelFault) =>

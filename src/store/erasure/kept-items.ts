@@ -30,6 +30,12 @@ export function keepItem(db: Db, item: Item, now: number): void {
   })
 }
 
+/** Notes that content of a known item is stored again, such as a match that was delivered late. */
+export const keepLonger = (db: Db, item_id: string, now: number): void =>
+  void db
+    .query('UPDATE kept_items SET last_kept_at = max(last_kept_at, $now) WHERE item_id = $item_id')
+    .run({ item_id, now })
+
 /** Notes that a stored body contains these items. `row`: of the delivery or of the match. */
 export function noteCopies(
   db: Db,

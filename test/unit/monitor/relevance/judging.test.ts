@@ -599,3 +599,16 @@ test('an author who is erased during a call is not delivered', async () => {
     JSON.stringify(it.fixture.deliveries().map((row) => it.fixture.payload(row))),
   ).not.toContain(`"${author}"`)
 })
+
+test('a match that is delivered late is checked for its deletion as long as its body is stored', async () => {
+  await using it = await startJudgingFixture({ relevance: { when_down: 'hold' } })
+  it.answer(unreachable)
+  await it.find('a cat')
+  for (let day = 0; day < 20; day++) await it.after(24 * HOUR)
+  it.answer(async () => completion({ score: 1, reason: 'x' }))
+  await it.after(HOUR)
+
+  expect(it.sent()).toHaveLength(1)
+  const kept = it.fixture.one<{ last_kept_at: number }>('SELECT last_kept_at FROM kept_items')
+  expect(kept?.last_kept_at).toBe(it.fixture.clock.now())
+})
