@@ -9,6 +9,7 @@ import { DIRECT_VERDICTS, type Verdicts } from '../core/pattern/verdicts.ts'
 import type { Log } from '../runtime/runtime.ts'
 import { type Archiving, feedScope, queueItem } from '../store/archive/queue.ts'
 import type { Db } from '../store/db/connection.ts'
+import { withoutErased } from '../store/erasure/erase.ts'
 import { type Feed, FIRST_POLL_SEQ } from '../store/monitoring/feeds.ts'
 import { findFilterSpec, listWatchers, type Watcher } from '../store/monitoring/monitors.ts'
 import type { FeedResult } from './pages.ts'
@@ -73,7 +74,11 @@ export function matchAll(
   if (deps.archive?.keep === 'feeds')
     for (const item of eligible)
       if (isNew(item))
-        queueItem(deps.db, deps.archive, { item, scopes: [feedScope(stream.key)], now })
+        queueItem(deps.db, deps.archive, {
+          item: withoutErased(deps.db, item),
+          scopes: [feedScope(stream.key)],
+          now,
+        })
   const watchers = new Map(listWatchers(deps.db, stream.id).map((it) => [it.id, it]))
   const matchItem = deps.filters.among(stream.id, [...watchers.values()])
   // Read once for all items: when more monitors match than specs are cached, each match would be a read.

@@ -211,7 +211,7 @@ export function createVerifier(deps: VerifyDeps): Verifier {
           next_check_at: nextCheckAt(first_kept_at, now),
         })
         // Scopes are those of the item that is archived; one that is not archived stays out.
-        if (is_edit) queueItem(db, deps.archive, { item, scopes: [], now })
+        if (is_edit) queueItem(db, deps.archive, { item: withoutErased(db, item), scopes: [], now })
         if (is_edit) events += writeEdited(item_id, item, seen, now)
       }
       return { gone, orphans, events }

@@ -8,6 +8,9 @@ import base64
 import hashlib
 import json
 import sys
+from datetime import datetime
+
+SKEW_S = 300
 
 P = 2**255 - 19
 Q = 2**252 + 27742317777372353535851937790883648493
@@ -120,8 +123,9 @@ def main(file, keys_file):
         if key.get("revoked_at") is not None:
             print("the key is revoked")
             return 1
-        if key.get("retired_at") is not None and statement["issued_at"] > key["retired_at"]:
-            print("issued after the key was retired")
+        issued_at = datetime.fromisoformat(statement["issued_at"].replace("Z", "+00:00")).timestamp()
+        if issued_at > key.get("retired_at", issued_at) + SKEW_S or issued_at < key.get("iat", issued_at) - SKEW_S:
+            print("issued at a time at which its key did not sign")
             return 1
         if not verify(unpadded(key["x"]), message, signature):
             print("changed, or signed by another key")

@@ -1,5 +1,14 @@
 import { Database } from 'bun:sqlite'
-import { cpSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import {
+  closeSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  rmSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { constants, gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync } from 'node:zlib'
 
@@ -27,9 +36,38 @@ export function wordsOf(bytes: Uint8Array): Set<string> {
   return words
 }
 
-/** UTF-16 of ASCII letters has zeros between them: both byte orders are read as one. */
-function withoutZeros(bytes: Uint8Array): Uint8Array {
-  return bytes.filter((byte) => byte !== 0)
+const WIDE_MARKS = [MARK, MARK.toUpperCase()].map((mark) =>
+  Buffer.from(mark, 'utf16le').subarray(0, -1),
+)
+
+/** The marked words in UTF-16 of either byte order: their letters have zeros between them. */
+function wideWordsOf(bytes: Buffer): Set<string> {
+  const words = new Set<string>()
+  for (const mark of WIDE_MARKS)
+    for (let at = bytes.indexOf(mark); at >= 0; at = bytes.indexOf(mark, at + 1)) {
+      const letters = bytes.subarray(at, at + 2 * WORD_LENGTH).filter((byte) => byte !== 0)
+      for (const word of wordsOf(letters)) words.add(word)
+    }
+  return words
+}
+
+/** Bytes of a file that are read at once, and those that are read again with the next. */
+const PART_BYTES = 4 * 1024 * 1024
+const OVERLAP_BYTES = 65_536
+
+/** A file in parts, which overlap by more than any word or compressed text. */
+function* partsOf(path: string): Generator<Buffer> {
+  const part = Buffer.alloc(PART_BYTES + OVERLAP_BYTES)
+  const fd = openSync(path, 'r')
+  try {
+    for (let at = 0; ; at += PART_BYTES) {
+      const got = readSync(fd, part, 0, part.length, at)
+      yield part.subarray(0, got)
+      if (got < part.length) return
+    }
+  } finally {
+    closeSync(fd)
+  }
 }
 
 function attempt(unpack: () => Uint8Array): Uint8Array | null {
@@ -125,36 +163,48 @@ export function filesOf(folder: string, under = ''): string[] {
   })
 }
 
+const MAGIC = 'SQLite format 3\0'
+
+/** True for a database, of any name. */
 function isDatabase(path: string): boolean {
-  return (
-    statSync(path).size >= 512 &&
-    readFileSync(path).subarray(0, 15).toString('latin1') === 'SQLite format 3'
-  )
+  const fd = openSync(path, 'r')
+  try {
+    const start = Buffer.alloc(MAGIC.length)
+    readSync(fd, start, 0, start.length, 0)
+    return start.toString('latin1') === MAGIC
+  } finally {
+    closeSync(fd)
+  }
 }
 
 /**
- * Every marked word in the files of `folder`, read as bytes, as compressed streams and as values of databases. The folder is copied to
- * `scratch` first: a database is opened with its log, which would change the files.
+ * Every marked word in the files of `folder`, read as bytes, as compressed streams and as values of databases. Databases are
+ * copied to `scratch`, one at a time: to open one with its log changes its files.
  */
 export function sightings(folder: string, scratch: string): Sightings {
   const found: Sightings = new Map()
   const add = (words: Iterable<string>, file: string, how: Sighting['how']): void => {
     for (const word of words) {
       const list = found.get(word) ?? []
+      if (list.some((it) => it.file === file && it.how === how)) continue
       list.push({ file, how })
       found.set(word, list)
     }
   }
   for (const file of filesOf(folder)) {
-    const from = join(folder, file)
-    if (!existsSync(from)) continue
-    const bytes = readFileSync(from)
-    add(wordsOf(bytes), file, 'raw')
-    add(wordsOf(withoutZeros(bytes)), file, 'raw')
-    add(packedWordsOf(bytes), file, 'packed')
+    const path = join(folder, file)
+    if (!existsSync(path)) continue
+    for (const part of partsOf(path)) {
+      add(wordsOf(part), file, 'raw')
+      add(wideWordsOf(part), file, 'raw')
+      add(packedWordsOf(part), file, 'packed')
+    }
+    if (!isDatabase(path)) continue
+    mkdirSync(scratch, { recursive: true })
+    const copy = join(scratch, 'copy.sqlite')
+    for (const end of ['', '-wal']) if (existsSync(path + end)) cpSync(path + end, copy + end)
+    add(valueWordsOf(copy), file, 'value')
+    rmSync(scratch, { recursive: true })
   }
-  cpSync(folder, scratch, { recursive: true, filter: (path) => !path.endsWith('.sock') })
-  for (const file of filesOf(scratch))
-    if (isDatabase(join(scratch, file))) add(valueWordsOf(join(scratch, file)), file, 'value')
   return found
 }

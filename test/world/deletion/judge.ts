@@ -1,17 +1,26 @@
 import type { Sightings } from './bytes.ts'
 import type { Fate } from './life.ts'
-import { fullname } from './platform.ts'
-import { DAY, type DeletionWorld, HOUR, TARGETS } from './world.ts'
+import { type Counts, fullname } from './platform.ts'
+import type { Received } from './receiver.ts'
+import { DAY, HOUR, TARGETS } from './world.ts'
 
 export interface Verdict {
   faults: string[]
   figures: Record<string, number>
 }
 
+/** The parts of a world that are judged. */
+export interface JudgedWorld {
+  life: { fates: readonly Fate[] }
+  platform: { counts: Counts }
+  daemon: { kills: number }
+  receivers: { received: readonly Received[] }
+}
+
 const ERASING = new Set(['author', 'moderator', 'platform'])
 
 /** Compares what the platform did with what the files hold and what the receivers got. */
-export function judge(world: DeletionWorld, found: Sightings, when: string): Verdict {
+export function judge(world: JudgedWorld, found: Sightings, when: string): Verdict {
   const faults: string[] = []
   const erased = world.life.fates.filter((fate) => ERASING.has(fate.end_as))
   const stay = world.life.fates.filter((fate) => !ERASING.has(fate.end_as))
@@ -67,7 +76,7 @@ export function judge(world: DeletionWorld, found: Sightings, when: string): Ver
 
 /** Judges `item.deleted`: which targets got which, how often, and when. */
 function judgeEvents(
-  world: DeletionWorld,
+  world: JudgedWorld,
   faults: string[],
 ): { all: Set<string>; events: number; late: number[] } {
   const fates = new Map(world.life.fates.map((fate) => [fullname(fate.item), fate]))

@@ -58,6 +58,8 @@ port = 0
 dir = "data"
 [retention]
 snapshots_days = ${SNAPSHOTS_DAYS}
+[archive]
+keep = "feeds"
 [platform]
 base_url = "${platform}"
 session_cookie = "session"
@@ -96,6 +98,8 @@ export class DeletionWorld {
   readonly life: Life
   readonly daemon: Daemon
   readonly #random: () => number
+  /** Mean of the simulated seconds between two looks of the daemon. */
+  readonly #step_s: number
   key = ''
   readonly monitors = new Map<string, string>()
 
@@ -105,6 +109,7 @@ export class DeletionWorld {
     for (const name of ['data', 'log'])
       mkdirSync(join(this.folder, name), { recursive: true, mode: 0o700 })
     this.#random = seeded(options.seed)
+    this.#step_s = options.days < 7 ? 600 : 1200
     this.clock = new SimulatedClock(join(this.folder, 'offset'), options.library)
     this.platform = new Platform(PLACES, () => this.clock.now(), this.#random)
     this.receivers = new Receivers(() => this.clock.now(), this.#random)
@@ -164,7 +169,7 @@ export class DeletionWorld {
     // A short run ends after the check at 24 hours, a full one after the weekly check; snapshots have to grow old too.
     const database_due = days < 7 ? DAY + 2 * HOUR : 7 * DAY + 2 * HOUR
     const ends = from + days * DAY + database_due + SNAPSHOTS_DAYS * DAY + 3 * HOUR
-    const kill_chance = (1.1 * kills) / ((ends - from) / (600 * 1000))
+    const kill_chance = (1.1 * kills) / ((ends - from) / (this.#step_s * 1000))
     let reported_at = from
     while (this.clock.now() < ends) {
       await this.#step(kill_chance)
@@ -203,7 +208,7 @@ export class DeletionWorld {
   }
 
   async #step(kill_chance: number): Promise<void> {
-    this.clock.advance(between(this.#random, 300, 900))
+    this.clock.advance(between(this.#random, this.#step_s / 2, this.#step_s * 1.5))
     this.life.until(this.clock.now())
     if (this.#random() < 0.1) this.platform.changeFault()
     const killed_after = this.#random() < kill_chance ? this.#random() * 300 : null
