@@ -185,7 +185,7 @@ function recordBatch(db: Db, result: BatchResult, epoch: number): void {
 }
 
 /** Stores every row of every page as seen, oldest first. */
-function writeSeen(db: Db, stream: Feed, { items, seen_at, ended_at, audit }: FeedResult): Seen {
+function writeSeen(db: Db, stream: Feed, { items, seen_at, audit }: FeedResult): Seen {
   const seen_rows = listSeen(db, stream.id, [...items.keys()])
   const first_seen = new Map(seen_rows.map((it) => [it.item_id, it.first_seen_at]))
   // As rows that the feed itself has shown they count for the overlap of the next poll.

@@ -143,7 +143,7 @@ test.each<[string, Received[], Sightings, RegExp]>([
     /text in item/,
   ],
   ['an event of a live item', [...PROPER, deletedOf('live')], KEPT, /which is not deleted/],
-  ['an event without a match', [...PROPER.slice(1)], KEPT, /which it never got/],
+  ['an event without a match', PROPER.slice(1), KEPT, /which it never got/],
   [
     'a late event',
     [...MATCHES, deletedOf('gone', { detected_at: '2026-01-09T00:00:00Z' })],

@@ -2,7 +2,7 @@ import type { Sightings } from './bytes.ts'
 import type { Fate } from './life.ts'
 import { type Counts, fullname } from './platform.ts'
 import type { Received } from './receiver.ts'
-import { DAY, HOUR, TARGETS } from './world.ts'
+import { DAY, HOUR, TARGETS } from './targets.ts'
 
 export interface Verdict {
   faults: string[]
@@ -119,7 +119,8 @@ function judgeEvents(
       } else if (body['type'] === undefined) {
         if (items.length === 0) faults.push(`${target.name}: a delivery without items`)
         for (const item of items) {
-          const name = String(record(item)['name'] ?? `t1_${String(record(item)['id'])}`)
+          const { name } = record(item)
+          if (typeof name !== 'string') continue
           arrived.add(name)
           if (ok) accepted.add(name)
           if (target.name === 'all') all.add(name)
@@ -151,9 +152,10 @@ function judgeEvents(
   return { all, events, late }
 }
 
+const at = (time: number | null): string =>
+  time === null ? 'never' : new Date(time).toISOString().slice(5, 19)
+
 function describe(fate: Fate): string {
-  const at = (time: number | null): string =>
-    time === null ? 'never' : new Date(time).toISOString().slice(5, 19)
   return `${fullname(fate.item)} created ${at(fate.item.created)}, ${fate.end_as} ${at(fate.end)}, edited ${at(fate.edit)}`
 }
 

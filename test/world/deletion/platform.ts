@@ -51,6 +51,9 @@ const MODERATION: Partial<Record<Look, string>> = {
   platform: 'reddit',
 }
 
+const html = (status: number, text: string): Response =>
+  new Response(text, { status, headers: HTML })
+
 /** A platform with posts, comments and reads by id, written from its protocol alone. It serves readers without an account. */
 export class Platform {
   readonly items = new Map<string, Item>()
@@ -135,7 +138,7 @@ export class Platform {
     const rows = [...this.items.values()]
       .filter((item) => item.kind === kind && wanted.has(item.place))
       .filter((item) => item.look === 'live' || item.look === 'account_gone')
-      .sort((a, b) => b.created - a.created || (a.id < b.id ? 1 : -1))
+      .toSorted((a, b) => b.created - a.created || (a.id < b.id ? 1 : -1))
       .slice(0, 1000)
     const after = url.searchParams.get('after')
     const before = url.searchParams.get('before')
@@ -171,8 +174,6 @@ export class Platform {
     this.counts.by_id += 1
     const ids = (url.searchParams.get('id') ?? '').split(',').filter((id) => id !== '')
     this.counts.ids += ids.length
-    const html = (status: number, text: string): Response =>
-      new Response(text, { status, headers: HTML })
     switch (this.fault) {
       case 'unavailable':
         return html(503, '<h1>Our CDN was unable to reach our servers</h1>')

@@ -66,8 +66,6 @@ export class Receivers {
   }
 }
 
-function escape(text: string): string {
-  return [...text]
-    .map((letter) => (/[a-z]/.test(letter) ? letter : encodeURI(letter.toWellFormed())))
-    .join('')
-}
+/** Percent encoding of everything but small letters, as far as the text can be encoded. */
+const escape = (text: string): string =>
+  text.toWellFormed().replaceAll(/[^a-z]+/g, (rest) => encodeURI(rest))
