@@ -3,6 +3,7 @@
 import { parentPort } from 'node:worker_threads'
 
 import { createNaming, type Naming } from '../core/forum/naming.ts'
+import { realClock } from '../runtime/runtime.ts'
 import { backtest } from '../store/archive/backtest.ts'
 import {
   followTombstones,
@@ -38,7 +39,7 @@ type Handlers = {
  */
 function charged(): number {
   const { user, system } = process.threadCpuUsage()
-  return (3 * (user + system)) / 4000 + performance.now() / 4
+  return (3 * (user + system)) / 4000 + realClock.mono() / 4
 }
 
 /** Work that is one step. */
