@@ -129,7 +129,7 @@ function Figures({
           </p>
         </Notice>
       )}
-      <div class="charts wide-charts">
+      <div class="charts">
         <figure>
           <figcaption>
             <strong>

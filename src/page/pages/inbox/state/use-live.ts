@@ -18,8 +18,8 @@ export type LiveInbox = {
   fresh: readonly Match[]
   /** Puts them above the list. */
   showFresh: () => void
-  /** Reads the counts again after an action of this page. */
-  recount: () => void
+  /** Updates the counts after an action of this page; `labels`: those in use may have changed. */
+  recount: (labels?: boolean) => void
 }
 
 type Options = {
@@ -38,6 +38,7 @@ export function useLiveInbox({ base, query, count_query, list, taken }: Options)
   const [fresh, setFresh] = useState<readonly Match[]>([])
   const arrived = useRef(new Set<string>())
   const cancelRecount = useRef(() => {})
+  const is_open = useRef(false)
   // The handler of the stream reads the latest values, so that the stream is opened once.
   const latest = useRef({ base, query, count_query, list, taken })
   latest.current = { base, query, count_query, list, taken }
@@ -116,6 +117,7 @@ export function useLiveInbox({ base, query, count_query, list, taken }: Options)
           take(event)
         },
         down: (broken) => {
+          is_open.current = !broken
           if (broken) return
           recount()
           void lookForFresh()
@@ -134,6 +136,9 @@ export function useLiveInbox({ base, query, count_query, list, taken }: Options)
       setFresh([])
       list.changed()
     },
-    recount,
+    // The stream sends the counts of the whole inbox, but neither those of a filter nor the labels.
+    recount(labels = false) {
+      if (labels || count_query !== '' || !is_open.current) recount()
+    },
   }
 }

@@ -33,7 +33,7 @@ type Options = {
   /** Receives ids that leave the list, or come back. */
   taken: Set<string>
   now: () => number
-  recount: () => void
+  recount: (labels?: boolean) => void
   /** Receives the first match that an undoing has put back into the list. */
   onRestored: (id: string) => void
 }
@@ -99,7 +99,7 @@ export function useTriage({
       changed += answer.value.changed
       if (answer.value.action_id !== null) action_ids.push(answer.value.action_id)
     }
-    recount()
+    recount('label' in set)
     if (!quiet) record({ action_ids, ids: [...ids], removed }, confirmation(set, changed))
   }
 
@@ -120,7 +120,7 @@ export function useTriage({
       cursor = answer.value.next_cursor
       if (!answer.value.has_more) break
     }
-    recount()
+    recount('label' in set)
     record({ action_ids, ids: [], removed: [] }, confirmation(set, changed))
     list.reload()
   }
@@ -134,7 +134,7 @@ export function useTriage({
       if (!answer.ok) return notify(`Not undone: ${answer.failure.message}`)
       restored += answer.value.restored
     }
-    recount()
+    recount(true)
     notify(`Undone for ${many(restored, 'match', 'matches')}.`)
     if (last.ids.length === 0) return list.reload()
     for (const { id } of last.removed) taken.delete(id)
