@@ -178,9 +178,19 @@ type ChipsProps = {
 /** The active filters, each with a button that removes it. */
 export function Chips({ filter, change, monitorName }: ChipsProps) {
   const shown = NARROWING.filter((name) => filter[name] !== '')
-  if (shown.length === 0) return null
+  const states = tabOf(filter) === undefined ? statesText(filter) : null
+  if (shown.length === 0 && states === null) return null
   return (
     <ul class="chips" aria-label="Filters">
+      {states !== null && (
+        <li>
+          <button type="button" onClick={() => change({ state: 'unread', starred: '' })}>
+            {states}
+            <span class="unseen">: remove this filter</span>
+            <Icon name="close" />
+          </button>
+        </li>
+      )}
       {shown.map((name) => (
         <li key={name}>
           <button type="button" onClick={() => change({ [name]: '' })}>
@@ -192,6 +202,12 @@ export function Chips({ filter, change, monitorName }: ChipsProps) {
       ))}
     </ul>
   )
+}
+
+/** The states of a view that is none of the tabs. */
+function statesText({ state, starred }: ListFilter): string {
+  const states = state === 'any' ? 'every state' : state.replaceAll(',', ' or ')
+  return starred === '' ? states : `starred, ${states}`
 }
 
 function chipText(
