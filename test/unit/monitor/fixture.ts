@@ -171,6 +171,8 @@ export function startMonitorFixture({
   requests_per_minute = Infinity,
   /** Checks of stored items; 0: none. */
   recheck_share = 0,
+  /** Items that are queued for the archive; null: none. */
+  archive = null as 'matches' | 'feeds' | null,
   streams = new Map() as StreamSources,
 } = {}) {
   const folder = tempFolder()
@@ -214,6 +216,7 @@ export function startMonitorFixture({
       audit_interval_s,
       requests_per_minute: () => requests_per_minute,
       recheck_share,
+      archive: archive === null ? undefined : { keep: archive, on_queued() {} },
       wake: () => void wakes++,
       on_pending: () => void pendings++,
     })

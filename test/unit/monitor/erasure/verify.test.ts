@@ -18,7 +18,9 @@ const WORDS = 'unmistakable walrus'
 const fixtures: MonitorFixture[] = []
 
 /** Monitoring that checks stored items. */
-function start(options: { requests_per_minute?: number } = {}) {
+function start(
+  options: { requests_per_minute?: number; archive?: 'matches' | 'feeds' | null } = {},
+) {
   const fixture = startMonitorFixture({ recheck_share: 0.1, ...options })
   fixtures.push(fixture)
   fixture.db.run(
@@ -32,8 +34,12 @@ afterEach(async () => {
 })
 
 /** Monitoring with a target that takes all events and one that takes matches, and an item that both have in a delivery. */
-async function watching({ filter_spec = {}, requests_per_minute = Infinity } = {}) {
-  const fixture = start({ requests_per_minute })
+async function watching({
+  filter_spec = {},
+  requests_per_minute = Infinity,
+  archive = null as 'matches' | 'feeds' | null,
+} = {}) {
+  const fixture = start({ requests_per_minute, archive })
   fixture.webhook('wh_all', { events: ['match', 'item.deleted', 'item.edited'] })
   fixture.webhook('wh_matches')
   fixture.feed.put('cats', post(1, 'old', START - 1000))
@@ -346,41 +352,44 @@ test('a deleted post takes its title from the comments under it', async () => {
   expect(filesWith(fixture, 'bobs words')).not.toEqual([])
 })
 
-test('the title of a deleted post does not come back with a comment under it', async () => {
-  const fixture = await watching()
-  fixture.monitor('mon_votes', { subforum: ['cats'], kind: 'comment', min_score: 1000 })
-  await fixture.check()
-  const title = `${WORDS} two`
-  const at = (ms: number) => ({
-    subforum: 'cats',
-    body: 'bobs words',
-    post_id: '2',
-    link_title: title,
-    link_url: `https://forum.test/r/cats/comments/2/${title.replaceAll(' ', '_')}/`,
-    created: new Date(START + ms).toISOString(),
-    created_utc: (START + ms) / 1000,
-  })
-  const early = commentOf({ id: 'c1', name: 't1_c1', author: 'bob', ...at(70_000) })
-  fixture.feed.put('cats', early)
-  await fixture.check()
-  deliverAll(fixture)
-  fixture.feed.remove('cats', 't3_2')
-  fixture.feed.shown.set('t3_2', { state: 'removed' })
-  await advance(fixture, 2 * HOUR)
-  expect(filesWith(fixture, WORDS)).toEqual([])
+test.each(['feeds', 'matches'] as const)(
+  'the title of a deleted post does not come back with a comment under it, nor into an archive of %s',
+  async (archive) => {
+    const fixture = await watching({ archive })
+    fixture.monitor('mon_votes', { subforum: ['cats'], kind: 'comment', min_score: 1000 })
+    await fixture.check()
+    const title = `${WORDS} two`
+    const at = (ms: number) => ({
+      subforum: 'cats',
+      body: 'bobs words',
+      post_id: '2',
+      link_title: title,
+      link_url: `https://forum.test/r/cats/comments/2/${title.replaceAll(' ', '_')}/`,
+      created: new Date(START + ms).toISOString(),
+      created_utc: (START + ms) / 1000,
+    })
+    const early = commentOf({ id: 'c1', name: 't1_c1', author: 'bob', ...at(70_000) })
+    fixture.feed.put('cats', early)
+    await fixture.check()
+    deliverAll(fixture)
+    fixture.feed.remove('cats', 't3_2')
+    fixture.feed.shown.set('t3_2', { state: 'removed' })
+    await advance(fixture, 2 * HOUR)
+    expect(filesWith(fixture, WORDS)).toEqual([])
 
-  const edited = { ...early, body: 'bobs new words', edited: new Date(START + DAY).toISOString() }
-  fixture.feed.shown.set('t1_c1', { state: 'live', item: edited, author_gone: false })
-  await advance(fixture, 2 * DAY, 6 * HOUR)
-  const late = fixture.clock.now() - START
-  fixture.feed.put('cats', commentOf({ id: 'c2', name: 't1_c2', author: 'eve', ...at(late) }))
-  await fixture.check()
+    const edited = { ...early, body: 'bobs new words', edited: new Date(START + DAY).toISOString() }
+    fixture.feed.shown.set('t1_c1', { state: 'live', item: edited, author_gone: false })
+    await advance(fixture, 2 * DAY, 6 * HOUR)
+    const late = fixture.clock.now() - START
+    fixture.feed.put('cats', commentOf({ id: 'c2', name: 't1_c2', author: 'eve', ...at(late) }))
+    await fixture.check()
 
-  expect(filesWith(fixture, 'bobs new words')).not.toEqual([])
-  expect(filesWith(fixture, '"eve"')).not.toEqual([])
-  expect(filesWith(fixture, WORDS)).toEqual([])
-  expect(filesWith(fixture, WORDS.replaceAll(' ', '_'))).toEqual([])
-})
+    expect(filesWith(fixture, 'bobs new words')).not.toEqual([])
+    expect(filesWith(fixture, '"eve"')).not.toEqual([])
+    expect(filesWith(fixture, WORDS)).toEqual([])
+    expect(filesWith(fixture, WORDS.replaceAll(' ', '_'))).toEqual([])
+  },
+)
 
 test('an edit is sent once to those who ask for it, in its new form', async () => {
   const fixture = await watching()
