@@ -150,7 +150,8 @@ export class DeletionWorld {
     const kill_chance = (1.1 * kills) / ((ends - from) / (this.#step_s * 1000))
     let reported_at = from
     while (this.clock.now() < ends) {
-      await this.#step(kill_chance)
+      // The last checks are answered, so that the end of the promise is known.
+      await this.#step(kill_chance, this.clock.now() < ends - SNAPSHOTS_DAYS * DAY - 15 * HOUR)
       if (this.clock.now() - reported_at < DAY / 2) continue
       reported_at = this.clock.now()
       say(
@@ -159,7 +160,7 @@ export class DeletionWorld {
       )
     }
     this.platform.fault = 'none'
-    for (let step = 0; step < 3; step += 1) await this.#step(0)
+    for (let step = 0; step < 3; step += 1) await this.#step(0, false)
     const health = await fetch(`${this.daemon.base}/metrics`).then((each) => each.text())
     writeFileSync(join(this.folder, 'fates.json'), JSON.stringify(this.life.fates))
     const running = this.look()
@@ -185,10 +186,11 @@ export class DeletionWorld {
     return found
   }
 
-  async #step(kill_chance: number): Promise<void> {
+  async #step(kill_chance: number, with_faults: boolean): Promise<void> {
     this.clock.advance(between(this.#random, this.#step_s / 2, this.#step_s * 1.5))
     this.life.until(this.clock.now())
-    if (this.#random() < 0.1) this.platform.changeFault()
+    if (!with_faults) this.platform.fault = 'none'
+    else if (this.#random() < 0.1) this.platform.changeFault()
     const killed_after = this.#random() < kill_chance ? this.#random() * 300 : null
     if (killed_after !== null) {
       const settled = this.#settle()
