@@ -15,7 +15,7 @@ import { constants, gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync 
 import { MARK, WORD_LENGTH } from './words.ts'
 
 /** Where a word was found: the file relative to its folder, and how it was read. */
-export interface Sighting {
+interface Sighting {
   file: string
   how: 'raw' | 'packed' | 'value'
 }
@@ -26,7 +26,7 @@ const LIMIT = 256 * 1024 * 1024
 const PARTIAL = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: LIMIT }
 
 /** Every marked word of `bytes`, in lower case, with upper and lower case taken as equal. */
-export function wordsOf(bytes: Uint8Array): Set<string> {
+function wordsOf(bytes: Uint8Array): Set<string> {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     .toString('latin1')
     .toLowerCase()
@@ -92,7 +92,7 @@ function unpacked(bytes: Uint8Array): Uint8Array[] {
 }
 
 /** The words of every compressed stream that begins anywhere in `bytes`. */
-export function packedWordsOf(bytes: Uint8Array): Set<string> {
+function packedWordsOf(bytes: Uint8Array): Set<string> {
   const words = new Set<string>()
   const add = (from: number): void => {
     for (const plain of unpacked(bytes.subarray(from, from + 65_536)))
@@ -114,7 +114,7 @@ export function packedWordsOf(bytes: Uint8Array): Set<string> {
 }
 
 /** The words of every value of a database file, decompressed where it is compressed. */
-export function valueWordsOf(path: string): Set<string> {
+function valueWordsOf(path: string): Set<string> {
   const words = new Set<string>()
   const database = new Database(path)
   try {
@@ -156,7 +156,7 @@ function attemptRows(database: Database, table: string): Iterable<Record<string,
 }
 
 /** Files of `folder` and its folders, relative to it. */
-export function filesOf(folder: string, under = ''): string[] {
+function filesOf(folder: string, under = ''): string[] {
   return readdirSync(join(folder, under), { withFileTypes: true }).flatMap((entry) => {
     const path = join(under, entry.name)
     return entry.isDirectory() ? filesOf(folder, path) : entry.isFile() ? [path] : []

@@ -26,7 +26,7 @@ export interface Item {
 export type Fault =
   'none' | 'unavailable' | 'blocked' | 'challenge' | 'empty' | 'cut' | 'half' | 'throttled'
 
-export const FAULTS: readonly Fault[] = [
+const FAULTS: readonly Fault[] = [
   'unavailable',
   'blocked',
   'challenge',

@@ -12,7 +12,7 @@ import { Receivers } from './receiver.ts'
 import { DAY, HOUR, TARGETS } from './targets.ts'
 import { between, seeded } from './words.ts'
 
-export const SNAPSHOTS_DAYS = 1
+const SNAPSHOTS_DAYS = 1
 
 export interface Options {
   seed: number
