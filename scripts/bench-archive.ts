@@ -217,11 +217,17 @@ function backtestOf(
   }
 }
 
-const booleanFilter = () =>
-  spec({
-    kind: 'post',
-    q: `(${world.word(200, 2000)} OR ${world.word(200, 2000)} OR "${world.word(1, 200)} ${world.word(1, 200)}") AND -${world.word(1, 200)}`,
-  })
+const rare = (): string => world.word(200, 2000)
+const frequent = (): string => world.word(1, 200)
+const BOOLEAN: Readonly<Record<string, () => FilterSpec>> = {
+  'three words, one excluded': () =>
+    spec({ kind: 'post', q: `(${rare()} OR ${rare()} OR ${rare()}) AND -${frequent()}` }),
+  'two words or a phrase of frequent ones': () =>
+    spec({
+      kind: 'post',
+      q: `(${rare()} OR ${rare()} OR "${frequent()} ${frequent()}") AND -${frequent()}`,
+    }),
+}
 
 console.log(
   `seed ${values.seed}; Bun ${Bun.version}, ${cpus().length} cores (${cpus()[0]?.model.trim()}), load ${(loadavg()[0] ?? NaN).toFixed(1)} before; processor time in ms\n`,
@@ -272,11 +278,13 @@ for (const size of SIZES) {
     )
     console.log(worst.at(-1))
   }
-  const booleans = Array.from({ length: 20 }, () => backtestOf(size, booleanFilter()))
+  const trials = Object.entries(BOOLEAN).map(
+    ([name, make]) => [name, Array.from({ length: 20 }, () => backtestOf(size, make()))] as const,
+  )
   const pattern = Array.from({ length: 4 }, () =>
     backtestOf(size, spec({ regex: [`\\b${world.word()}\\s+\\w+`] })),
   )
-  for (const [name, runs] of Object.entries({ 'boolean filter': booleans, pattern })) {
+  for (const [name, runs] of [...trials, ['pattern', pattern] as const]) {
     tried.push(
       `| ${size} | ${name} | ${spread(runs.map((it) => it.ms))} | ${Math.round(
         quantile(
