@@ -119,7 +119,11 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
   const { signal } = stopping
   const loops = new Map<string, Loop>()
   const progress = createProgress(clock)
-  void lease?.ended.then((why) => failure.resolve(`lease_${why}`))
+  void lease?.ended.then((why) => {
+    failure.resolve(`lease_${why}`)
+    // Another node may be the primary: nothing of this one may reach the replicas.
+    void lease.replicator.stop()
+  })
   const failingLoops = () => [...loops.values()].flatMap((loop) => loop.failure() ?? [])
   let url = ''
   const {

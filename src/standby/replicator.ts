@@ -1,3 +1,5 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+
 import type { Clock, Log } from '../runtime/runtime.ts'
 
 const RESTART_MS = 5000
@@ -15,18 +17,38 @@ export type Replicator = {
   stop(): Promise<void>
 }
 
+const NO_LOG: Log = () => {}
+
+/** Kills the process of an earlier daemon that was killed itself. Its id may belong to another program by now. */
+function killLeftOver(pid_file: string, words: readonly string[]): void {
+  try {
+    const pid = Number(readFileSync(pid_file, 'utf8'))
+    const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+    if (command === words.map((word) => `${word}\0`).join('')) process.kill(pid, 'SIGKILL')
+  } catch {
+    // There is none.
+  }
+}
+
 /** Creates the replicator of a command; without words it does nothing. */
 export function createReplicator(
   words: readonly string[],
-  clock: Pick<Clock, 'sleep'>,
+  { clock, pid_file }: { clock: Pick<Clock, 'sleep'>; pid_file: string },
 ): Replicator {
   const stopping = new AbortController()
   let child: Bun.Subprocess | null = null
-  let log: Log = () => {}
+  let log: Log = NO_LOG
   let running: Promise<void> = Promise.resolve()
+  let stopped: Promise<void> | null = null
 
-  const spawn = () =>
-    Bun.spawn([...words], { stdin: 'ignore', stdout: 'ignore', stderr: 'inherit' })
+  function spawn(): Bun.Subprocess {
+    const it = Bun.spawn([...words], { stdin: 'ignore', stdout: 'ignore', stderr: 'inherit' })
+    child = it
+    writeFileSync(pid_file, `${it.pid}\n`)
+    return it
+  }
+  // A process that is left over would write to the replica beside the next one, and both would spoil it.
+  const endWithUs = () => child?.kill('SIGKILL')
 
   /** Asks a process to end, and kills it if it does not. Returns its exit code. */
   async function end(process: Bun.Subprocess): Promise<number> {
@@ -44,8 +66,7 @@ export function createReplicator(
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       try {
-        child = spawn()
-        const code = await child.exited
+        const code = await spawn().exited
         if (!stopping.signal.aborted)
           log('error', 'standby.replication_ended', { code: String(code) })
       } catch {
@@ -56,26 +77,33 @@ export function createReplicator(
     }
   }
 
+  async function finish(): Promise<void> {
+    stopping.abort()
+    let code = child === null ? 0 : await end(child)
+    await running
+    // It passes on what is left when it starts too.
+    for (let again = 0; code !== 0 && again < AGAIN_MAX; again++) {
+      log('error', 'standby.replication_ended', { code: String(code) })
+      try {
+        const last = spawn()
+        await clock.sleep(AGAIN_MS)
+        code = await end(last)
+      } catch {
+        break
+      }
+    }
+    child = null
+    process.off('exit', endWithUs)
+  }
+
   return {
     start(to) {
       log = to
-      if (words.length > 0) running = run()
+      if (words.length === 0) return
+      killLeftOver(pid_file, words)
+      process.once('exit', endWithUs)
+      running = run()
     },
-    async stop() {
-      stopping.abort()
-      let code = child === null ? 0 : await end(child)
-      await running
-      // It passes on what is left when it starts too.
-      for (let again = 0; code !== 0 && again < AGAIN_MAX; again++) {
-        log('error', 'standby.replication_ended', { code: String(code) })
-        try {
-          const last = spawn()
-          await clock.sleep(AGAIN_MS)
-          code = await end(last)
-        } catch {
-          return
-        }
-      }
-    },
+    stop: () => (stopped ??= finish()),
   }
 }

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { join } from 'node:path'
 
 import { longestActS } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
@@ -79,7 +80,10 @@ export async function startUnderLease<D>(
   start: Start<D>,
 ): Promise<D | Standby<D>> {
   const { clock, log } = runtime
-  const replicator = createReplicator(config.standby.replicate, clock)
+  const replicator = createReplicator(config.standby.replicate, {
+    clock,
+    pid_file: join(config.storage.dir, 'replicate.pid'),
+  })
   if (config.standby.lease === 'manual') return start(runtime, { ...MANUAL, replicator })
   const deps = await openLease(config, runtime)
 

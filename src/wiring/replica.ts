@@ -8,7 +8,7 @@ import type { TakenTerm } from '../standby/lease.ts'
 import { type CopyState, readCopy, ReplicaUnusable, runRestore } from '../standby/replica.ts'
 import { pathsOf } from '../store/maintenance/paths.ts'
 import { openBackup, restoreInstance } from '../store/maintenance/restore.ts'
-import { copyDatabase } from '../store/maintenance/snapshots.ts'
+import { copyDatabase, CopyFailed } from '../store/maintenance/snapshots.ts'
 
 /** Delay after a copy that failed. */
 const AGAIN_MS = 10_000
@@ -110,4 +110,6 @@ function ownEpoch(path: string): number {
 }
 
 const reasonOf = (error: unknown): string =>
-  error instanceof ReplicaUnusable ? error.message : loggedCode(error)
+  error instanceof ReplicaUnusable || error instanceof CopyFailed
+    ? error.message
+    : loggedCode(error)

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import { hasEtcd } from '../../support/lease-servers.ts'
 import { isLongForm } from '../../support/long-form.ts'
 
-// Goal: two nodes never act at the same time, for any fault of the primary.
+// Goal: two nodes do not act at the same time, under any fault of the primary.
 // Method: one takeover for each fault, judged by the logs of the platform and the receivers alone. `bun run bar:failover`
 // makes many, with a replication, and checks that a planted fault is detected.
 

@@ -34,13 +34,14 @@ test('without a request of the new primary there is no takeover', () => {
   expect(judgeTakeover([arrival(1, 'a', 1)], OF).takeover_ms).toBeNull()
 })
 
+const got = (where: Arrival['where'], delivery_id: string, item: string): Arrival => ({
+  ...arrival(1, 'a', 1),
+  where,
+  delivery_id,
+  items: [item],
+})
+
 test('an item that one of two receivers never got is lost once, a second arrival is a repeat', () => {
-  const got = (where: Arrival['where'], delivery_id: string, item: string): Arrival => ({
-    ...arrival(1, 'a', 1),
-    where,
-    delivery_id,
-    items: [item],
-  })
   const arrivals = [
     got('first receiver', 'd1', 'x'),
     got('first receiver', 'd1', 'x'),

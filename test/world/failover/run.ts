@@ -48,6 +48,8 @@ const START_MS = 60_000
 const TERMS = 8
 /** The old primary is observed for this long after its fault has ended. */
 const AFTER_MS = 1500
+/** Without a delivery for this long, none is to come. */
+const QUIET_MS = 8000
 
 type Outcome = {
   fault: Fault
@@ -174,7 +176,11 @@ const overlaps = outcomes.filter((it) => it.overlaps > 0 || it.epochs_back > 0).
 const without = outcomes.filter((it) => it.takeover_ms === null).length
 // Retries and the polls after the last takeover.
 await stage.poster.stop()
-await Bun.sleep(6000)
+const countDeliveries = () => stage.arrivals.filter(({ epoch }) => epoch !== null).length
+for (let last = -1; last !== countDeliveries();) {
+  last = countDeliveries()
+  await Bun.sleep(QUIET_MS)
+}
 const { lost, ...ledger } = judgeDeliveries(
   stage.arrivals,
   stage.poster.matching.map((it) => it.name),
