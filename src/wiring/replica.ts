@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, rmSync } from 'node:fs'
+import { basename, join } from 'node:path'
 
 import type { Config } from '../config/schema.ts'
 import { loggedCode } from '../core/base/errors.ts'
@@ -91,10 +91,18 @@ export function createFollower({ standby, storage }: Config, runtime: Runtime): 
       return age_ms === null ? null : Math.round(age_ms / 1000)
     },
     async takeOver(term) {
-      if (term.data_holder === '' || ownEpoch(paths.db) >= term.data_epoch) return null
+      // A primary keeps no copies: what it deletes must not stay in them.
+      const removeCopies = () => rmSync(folder, { recursive: true, force: true })
+      if (term.data_holder === '' || ownEpoch(paths.db) >= term.data_epoch) {
+        removeCopies()
+        return null
+      }
       const { path, state } = await newestCopy(term)
       using backup = openBackup(path)
       restoreInstance(backup, paths, { clock, random, without_secrets: false, failover: true })
+      removeCopies()
+      // What Litestream noted about the database that was there before.
+      rmSync(join(paths.dir, `.${basename(paths.db)}-litestream`), { recursive: true, force: true })
       return { epoch: term.epoch, holder: term.data_holder, late_ms: ageOf(state) }
     },
   }

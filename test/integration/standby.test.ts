@@ -164,6 +164,8 @@ restore_every_s = 1`
     expect(await get(third, '/health')).toMatchObject({ body: { role: 'primary', epoch: 2 } })
     using copy = new Database(join(folderOf('two'), 'forumd.sqlite'), { readonly: true })
     expect(copy.query('SELECT name FROM customers').all()).toEqual([{ name: 'last' }])
+    // A primary keeps no copies of what it may delete.
+    expect(existsSync(join(folderOf('two'), 'standby'))).toBe(false)
     expect(copy.query('SELECT kind FROM observation_events').all()).toEqual([
       { kind: 'failover_detected' },
     ])
