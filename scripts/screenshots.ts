@@ -265,6 +265,7 @@ async function takeAll(into: string) {
     usage: '/dashboard/usage',
     drafts: '/dashboard/drafts',
     feedback: '/dashboard/feedback',
+    account: '/dashboard/account',
     'not-found': '/dashboard/absent',
     reference: '/docs#tag/monitoring/POST/forum/monitor/add',
   })

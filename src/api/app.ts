@@ -15,6 +15,7 @@ import { countingMeter } from './dashboard/counters.ts'
 import { dashboardLive, type LiveDeps } from './dashboard/live.ts'
 import { dashboardPage, type PageFiles } from './dashboard/page.ts'
 import { createDashboardSession, webSession } from './dashboard/session.ts'
+import { webSessions } from './dashboard/sessions.ts'
 import { createAdmit } from './http/admission.ts'
 import {
   createAuthenticate,
@@ -253,6 +254,7 @@ export function createApp(deps: AppDeps) {
     const signed_in = createDashboardSession(session_deps)
     app
       .use(webSession(session_deps, signed_in))
+      .use(webSessions({ db, clock, log, signed_in }))
       .use(
         dashboardApi({
           signed_in,

@@ -31,6 +31,10 @@ const CertificatePage = lazyPage(
   'Certificate of coverage',
   async () => (await import('./pages/monitors/certificate.tsx')).CertificatePage,
 )
+const AccountPage = lazyPage(
+  'Account',
+  async () => (await import('./pages/account.tsx')).AccountPage,
+)
 const OperatorPages = lazyPage(
   'Dashboard',
   async () => (await import('./pages/operator/pages.tsx')).OperatorPages,
@@ -121,13 +125,22 @@ function App() {
 
 function Dashboard({ role, leave }: { role: UserSession['role']; leave: () => void }) {
   const live = useLiveConnection()
+  const [first] = useRoute().parts
   // A disconnect may mean that the session ended: any API call finds out.
   useEffect(() => {
     if (live.broken) void callApi(role === 'operator' ? '/operator/overview' : '/account/me')
   }, [live.broken, role])
   return (
     <LiveNow value={live}>
-      <Frame leave={leave}>{role === 'operator' ? <OperatorPages /> : <CustomerPages />}</Frame>
+      <Frame leave={leave}>
+        {first === 'account' ? (
+          <AccountPage />
+        ) : role === 'operator' ? (
+          <OperatorPages />
+        ) : (
+          <CustomerPages />
+        )}
+      </Frame>
     </LiveNow>
   )
 }

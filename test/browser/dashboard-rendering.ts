@@ -98,6 +98,7 @@ const CUSTOMER: readonly PageCheck[] = [
     press: 'Approve',
   },
   { name: 'feedback', path: '/feedback', text: 'A bell' },
+  { name: 'account', path: '/account', text: 'This one' },
   { name: 'nowhere', path: '/elsewhere', text: 'Page not found' },
 ]
 

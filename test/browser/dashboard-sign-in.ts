@@ -51,4 +51,36 @@ export function signInStories(fixture: () => Dashboard) {
     await client.waitForText('State of the daemon')
     expect(client.strange).toEqual([])
   })
+
+  scenario('signed-in browsers are listed and ended, by customers and operators', async (it) => {
+    for (const key of [it.daemon.mint('two browsers'), it.operator]) {
+      await using client = await it.openClient()
+      await using other = await it.openClient()
+      await client.setViewport('wide', 'light')
+      await other.signIn(key)
+      await client.signIn(key)
+      await client.press('Account and sessions')
+      await client.waitForText('Browser sessions')
+      await client.waitForText('This one')
+      await client.waitForText('Chrome ')
+      await client.picture(`account-${key.slice(0, 2)}`)
+      await client.press('End all other sessions')
+      await client.waitForText('needs the key or a sign-in link again')
+      await client.picture(`account-end-${key.slice(0, 2)}`)
+      await client.press('End the others')
+      await client.waitForText('Only this browser is signed in.')
+      await client.misses('End all other sessions')
+
+      await other.open('/account')
+      await other.waitForText('API key')
+      await other.signIn(key)
+      await other.open('/account')
+      await other.waitForText('This one')
+      await client.open('/account')
+      await client.press('End')
+      await client.press('End session')
+      await client.waitForText('is signed out.')
+      expect([...client.strange, ...other.strange]).toEqual([])
+    }
+  })
 }

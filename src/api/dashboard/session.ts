@@ -3,6 +3,7 @@ import * as z from 'zod'
 
 import { version } from '../../../package.json'
 import { ApiError, invalid } from '../../core/base/errors.ts'
+import { browserName } from '../../core/base/user-agent.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import type { Clock, Log, Random } from '../../runtime/runtime.ts'
 import type { KeyHolder } from '../../store/customers/keys.ts'
@@ -181,7 +182,9 @@ export function webSession(deps: WebSessionDeps, signed_in: DashboardSession) {
         // A new sign-in ends the previous session.
         const before = tokenOf(request, secure)
         if (before !== null) removeWebSession(db, before)
-        insertWebSession(db, { token, key_id: holder.key.id }, clock.now())
+        const browser = browserName(request.headers.get('user-agent'))
+        const { address } = peerOf(request, socket)
+        insertWebSession(db, { token, key_id: holder.key.id, browser, address }, clock.now())
         log('info', 'dashboard.signed_in', { key_id: holder.key.id, customer: holder.customer?.id })
         set.headers['set-cookie'] = cookie(token, SESSION_IDLE_MS / 1000, secure)
         return who(holder, secure)

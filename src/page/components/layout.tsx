@@ -129,6 +129,11 @@ export function Frame({ leave, children }: { leave: () => void; children: Compon
             </p>
             <ThemeSwitch />
             <p>
+              <Link to={dashboardPath('account')} current={at === 'account'}>
+                Account and sessions
+              </Link>
+            </p>
+            <p>
               <a href="/docs">API reference</a>
             </p>
             <button type="button" class="plain wide" onClick={leave}>

@@ -41,9 +41,9 @@ export const cachedResponse = (path: string) => cache.get(path)
 /** Clears the cache, so that no data of one session appears in the next. */
 export const clearCache = (): void => cache.clear()
 
-/** Calls the API as the signed-in user. `path` is the public path, such as `/account/me`. */
+/** Calls the API as the signed-in user. `path` is the public path, such as `/account/me`, or one of the dashboard's own. */
 export const callApi = <T>(path: string, sent: CallOptions = {}): Promise<ApiResult<T>> =>
-  call<T>(`/dashboard/api${path}`, sent, path)
+  call<T>(path.startsWith('/dashboard/') ? path : `/dashboard/api${path}`, sent, path)
 
 /** Calls the session endpoint: current user, sign in, sign out. */
 export const requestSession = <T>(sent: CallOptions = {}): Promise<ApiResult<T>> =>

@@ -118,6 +118,17 @@ export type UserSession = {
   monitor_path: string
 }
 
+/** A browser that is signed in with the same key. */
+export type BrowserSession = {
+  id: string
+  current: boolean
+  /** Browser and system; null: not known. */
+  browser: string | null
+  address: string
+  created_at: string
+  last_used_at: string
+}
+
 /** The periodic snapshot of the event stream. */
 export type Snapshot = {
   at: string

@@ -16,22 +16,30 @@ const LINKS_MAX = 5
 /** A dashboard session: the key that signed in, and the last use. */
 export type WebSession = KeyHolder & { hash: Uint8Array; last_used_at: number }
 
+/** Browser and system in a few words, null if not known, and the address of a sign-in. */
+type SignInOrigin = { browser: string | null; address: string }
+
+/** A session as its key's holder sees it. `id` is a part of the hash, which opens nothing. Epoch milliseconds. */
+export type ListedSession = SignInOrigin & { id: string; created_at: number; last_used_at: number }
+
 /** SHA-256 of a session's token, the only stored form. */
 const hashOf = (token: string): Uint8Array => new Bun.CryptoHasher('sha256').update(token).digest()
 
 /** Inserts a session of this key, and deletes expired ones. */
 export function insertWebSession(
   db: Db,
-  { token, key_id }: { token: string; key_id: string },
+  { token, ...session }: { token: string; key_id: string } & SignInOrigin,
   now: number,
 ): void {
+  const { key_id } = session
   transact(db, () => {
     db.query('DELETE FROM web_sessions WHERE last_used_at <= $ended').run({
       ended: now - SESSION_IDLE_MS,
     })
     db.query(
-      'INSERT INTO web_sessions (hash, key_id, created_at, last_used_at) VALUES ($hash, $key_id, $now, $now)',
-    ).run({ hash: hashOf(token), key_id, now })
+      `INSERT INTO web_sessions (hash, key_id, created_at, last_used_at, browser, address)
+       VALUES ($hash, $key_id, $now, $now, $browser, $address)`,
+    ).run({ hash: hashOf(token), ...session, now })
     db.query(
       `DELETE FROM web_sessions WHERE key_id = $key_id AND hash IN
          (SELECT hash FROM web_sessions WHERE key_id = $key_id AND hash <> $hash
@@ -79,6 +87,43 @@ export function removeWebSessions(db: Db): void {
 /** Ends a session, if it exists. */
 export function removeWebSession(db: Db, token: string): void {
   db.query('DELETE FROM web_sessions WHERE hash = $hash').run({ hash: hashOf(token) })
+}
+
+/** Public id of a session by its hash: 16 hexadecimal digits. */
+export const sessionId = (hash: Uint8Array): string =>
+  Buffer.from(hash.subarray(0, 8)).toString('hex')
+
+/** Open sessions of one key, the last used first; at most `SESSIONS_MAX`. */
+export function listWebSessions(db: Db, key_id: string, now: number): ListedSession[] {
+  return db
+    .query<
+      Omit<ListedSession, 'id'> & { hash: Uint8Array },
+      { key_id: string; ended: number; limit: number }
+    >(
+      `SELECT hash, created_at, last_used_at, browser, address FROM web_sessions
+        WHERE key_id = $key_id AND last_used_at > $ended ORDER BY last_used_at DESC, hash LIMIT $limit`,
+    )
+    .all({ key_id, ended: now - SESSION_IDLE_MS, limit: SESSIONS_MAX })
+    .map(({ hash, ...session }) => ({ id: sessionId(hash), ...session }))
+}
+
+/** Ends one session of this key by its public id. Returns false if the key has no such session. */
+export function endWebSession(db: Db, key_id: string, id: string): boolean {
+  return (
+    db
+      .query('DELETE FROM web_sessions WHERE key_id = $key_id AND substr(hash, 1, 8) = $start')
+      .run({ key_id, start: Buffer.from(id, 'hex') }).changes > 0
+  )
+}
+
+/** Ends every session of the key except this one, and the key's unused sign-in links. Returns the number of sessions. */
+export function endOtherWebSessions(db: Db, { key, hash }: WebSession): number {
+  return transact(db, () => {
+    db.query('DELETE FROM sign_in_links WHERE key_id = $key_id').run({ key_id: key.id })
+    return db
+      .query('DELETE FROM web_sessions WHERE key_id = $key_id AND hash <> $hash')
+      .run({ key_id: key.id, hash }).changes
+  })
 }
 
 /** Stores the hash of a link that signs a browser in as this key, once; deletes expired links. */

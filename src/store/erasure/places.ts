@@ -97,7 +97,7 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
   sources: { customer: 'name base_url', plain: 'kind' },
   unsubscribed: { plain: 'webhook_id monitor_id' },
   usage_hours: { plain: 'customer_id tier' },
-  web_sessions: { plain: 'hash key_id' },
+  web_sessions: { person: 'address', plain: 'hash key_id browser' },
   webhook_hours: { plain: 'webhook_id' },
   webhooks: {
     customer: 'name',

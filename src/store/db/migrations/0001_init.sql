@@ -835,7 +835,11 @@ CREATE TABLE web_sessions (
   hash            BLOB    PRIMARY KEY,
   key_id          TEXT    NOT NULL REFERENCES api_keys (id),
   created_at      INTEGER NOT NULL,
-  last_used_at    INTEGER NOT NULL
+  last_used_at    INTEGER NOT NULL,
+  -- Browser and system in a few words; NULL: not known.
+  browser         TEXT,
+  -- Address of the sign-in.
+  address         TEXT    NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX web_sessions_key ON web_sessions (key_id, last_used_at);
 CREATE INDEX web_sessions_used ON web_sessions (last_used_at);

@@ -19,6 +19,8 @@ const random = {
   bytes: (size: number) => crypto.getRandomValues(new Uint8Array(size)),
 }
 
+const ORIGIN = { browser: 'Firefox 128 on Linux', address: '203.0.113.7' }
+
 test('restoring a backup ends all sessions and links, and keeps the keys', () => {
   using folder = tempFolder()
   const place = { dir: folder.file('data'), key_file: '', clock, random }
@@ -27,7 +29,7 @@ test('restoring a backup ends all sessions and links, and keeps the keys', () =>
   const token = `fo_${'a'.repeat(43)}`
   const key = { id: 'key_1', customer_id: null, token, name: null, scopes: [], created_at: 1 }
   insertKey(before.db, { ...key, expires_at: null })
-  insertWebSession(before.db, { token: 'cookie', key_id: 'key_1' }, clock.now())
+  insertWebSession(before.db, { token: 'cookie', key_id: 'key_1', ...ORIGIN }, clock.now())
   insertSignInLink(before.db, { token: 'link', key_id: 'key_1' }, clock.now())
   expect(findWebSession(before.db, 'cookie', clock.now())?.key.id).toBe('key_1')
   before.db.query('VACUUM INTO ?').run(backup)

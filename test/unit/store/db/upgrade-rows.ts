@@ -93,7 +93,7 @@ const ROWS: Readonly<Record<number, string>> = {
     INSERT INTO audit (at, kind, subject, detail) VALUES (1000, 'config.changed', 'config', '{}');
     UPDATE instance SET packed_to = 1, blanked_to = 0, backup_at = 3000;
     INSERT INTO webhook_hours VALUES ('wh_1', 472222, 3, 1);
-    INSERT INTO web_sessions VALUES (x'0102', 'key_1', 1000, 2000);
+    INSERT INTO web_sessions VALUES (x'0102', 'key_1', 1000, 2000, 'Firefox 128 on Linux', '127.0.0.1');
     INSERT INTO sign_in_links VALUES (x'0102', 'key_1', 9000);
     INSERT INTO feedback VALUES ('fb_1', 'cus_1', 'bug', 'a title', 'details', NULL, NULL, 'new', NULL, 1000, 1000);
     INSERT INTO drafts VALUES ('drf_1', 'cus_1', 'key_1', 'vote', '{"id":"t3_a","direction":"up"}', 'meta', 'done', 'main', '{"success":true}', 1000, 9000, 2000),
