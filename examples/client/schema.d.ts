@@ -69,8 +69,8 @@ export interface paths {
       cookie?: never
     }
     /**
-     * Your last 24 hours: matches and deliveries by hour, and the newest matches
-     * @description Counts matches and deliveries of each hour. Use it for charts and for a list of the newest matches. For an overview. To receive every match, use a webhook or the items of each monitor. Takes any key. Counts towards the rate limit of `dashboard`.
+     * Your matches and deliveries by hour or day, and the newest matches
+     * @description Counts matches and deliveries of each hour of 24 hours or 7 days, or of each day of 30 days. Use it for charts and for a list of the newest matches. For an overview. To receive every match, use a webhook or the items of each monitor. Takes any key. Counts towards the rate limit of `dashboard`.
      */
     get: operations['accountActivity']
     put?: never
@@ -2427,7 +2427,10 @@ export interface operations {
   }
   accountActivity: {
     parameters: {
-      query?: never
+      query?: {
+        /** @description The counted period up to now: 24 hours or 7 days by hour, or 30 days by day of UTC, each with the current one. */
+        period?: '24h' | '7d' | '30d'
+      }
       header?: never
       path?: never
       cookie?: never
@@ -2444,7 +2447,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "hours": [
+           *       "bucket": "hour",
+           *       "buckets": [
            *         {
            *           "start": "2026-01-31T09:00:00.000Z",
            *           "matches": 4,
@@ -2471,26 +2475,28 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description The last 24 hours, oldest first; the last one has not ended. */
-            hours: {
+            /**
+             * @description Length of a bucket; days are of UTC.
+             * @enum {string}
+             */
+            bucket: 'hour' | 'day'
+            /** @description Every hour or day of the period, oldest first; the last one has not ended. 24 for 24h, 168 for 7d, 30 for 30d. */
+            buckets: {
               /**
                * Format: date-time
-               * @description Start of the hour.
+               * @description Start of the hour or day.
                */
               start: string
+              /** @description Items matched, each once per monitor; null where `[retention] days` has removed them. */
+              matches: number | null
               /**
                * Format: int64
-               * @description Items matched, each once per monitor.
-               */
-              matches: number
-              /**
-               * Format: int64
-               * @description Deliveries that arrived in this hour.
+               * @description Deliveries that arrived in it.
                */
               delivered: number
               /**
                * Format: int64
-               * @description Deliveries created in this hour that failed for good.
+               * @description Deliveries created in it that failed for good.
                */
               failed: number
             }[]
@@ -2514,6 +2520,23 @@ export interface operations {
               }
             }[]
           }
+        }
+      }
+      /** @description INVALID_REQUEST */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "q is required",
+           *       "code": "INVALID_REQUEST"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
         }
       }
       /** @description Missing Bearer token */

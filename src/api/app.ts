@@ -86,6 +86,8 @@ export type AppDeps = {
   failing_loops?: () => string[]
   /** Description of the storage failure; null: none. */
   storage_failing?: () => string | null
+  /** Days for which matches are kept; 0 or absent: for ever. */
+  retention_days?: number
   /** Sources whose way in ends soon or has ended. */
   ends?: () => SourceEnd[]
   /** Epoch of this primary; null or absent: there is no standby. */
@@ -247,6 +249,7 @@ export function createApp(deps: AppDeps) {
         monitors: deps.monitors,
         storage_failing: () => (deps.storage_failing?.() ?? null) !== null,
         read_price_micros: billing.enabled ? billing.prices.read : null,
+        retention_days: deps.retention_days ?? 0,
       }),
     )
   if (deps.page) {

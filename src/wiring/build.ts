@@ -377,6 +377,7 @@ export function assemble({
     },
     failing_loops: failing,
     storage_failing: storage.trouble,
+    retention_days: config.retention.days,
     ends: () => endingSoon(source_ends, clock.now()),
     epoch,
     ...(fence !== undefined && { mayAct: fence.mayAct }),

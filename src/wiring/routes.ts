@@ -373,6 +373,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       model: parts.model,
       failing_loops: parts.failing_loops,
       read_price_micros: config.billing.enabled ? config.billing.price_micros.read : null,
+      retention_days: config.retention.days,
       sources: () => operatedSources(config, parts.platform, parts.sources),
       source_desk: createSourceDesk(config, {
         clock,

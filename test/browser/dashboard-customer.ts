@@ -137,6 +137,27 @@ export function customerStories(fixture: () => Dashboard) {
     await client.misses('This page could not be loaded.')
   })
 
+  asCustomer('the period of the charts is kept in the address', async (client) => {
+    const selected = () =>
+      client.page.evaluate(
+        "document.querySelector('.periods [aria-pressed=true]').innerText + ' ' + document.querySelectorAll('.charts + details tbody tr').length",
+      )
+    await client.page.waitForSelector('.chart canvas')
+    expect(await selected()).toBe('24 hours 24')
+    await client.press('7 days')
+    await client.waitFor("document.querySelectorAll('.charts + details tbody tr').length === 168")
+    await client.picture('overview-7d')
+    await client.press('30 days')
+    await client.waitFor("document.querySelectorAll('.charts + details tbody tr').length === 30")
+    await client.picture('overview-30d')
+    expect(client.page.url()).toEndWith('/dashboard?period=30d')
+    await client.open('?period=7d')
+    await client.page.waitForSelector('.chart canvas')
+    expect(await selected()).toBe('7 days 168')
+    await client.press('24 hours')
+    expect(client.page.url()).toEndWith('/dashboard')
+  })
+
   asCustomer('usage is shown as a chart and as a table', async (client) => {
     await client.open('/usage')
     await client.page.waitForSelector('.chart canvas')

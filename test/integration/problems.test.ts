@@ -10,8 +10,10 @@ const SECOND = 1000
 const MINUTE = 60 * SECOND
 
 /** A daemon with a webhook "crm" and monitors of the place coffee for these words. */
-async function start(words: readonly string[]) {
-  const daemon = await startOperated()
+async function start(words: readonly string[], retention_days = 30) {
+  const daemon = await startOperated((config) => {
+    config.retention.days = retention_days
+  })
   const { body: hook } = await daemon.send('/forum/monitor/webhook/create', {
     url: daemon.receiver.url,
   })
@@ -73,8 +75,8 @@ test('the activity lists an item once that matched two monitors, and counts both
   await daemon.clock.advance(2 * MINUTE)
   const { body } = await daemon.call('/account/activity')
 
-  expect(body.hours).toHaveLength(24)
-  expect(body.hours.at(-1)).toEqual({
+  expect(body.buckets).toHaveLength(24)
+  expect(body.buckets.at(-1)).toEqual({
     start: '2026-01-01T00:00:00.000Z',
     matches: 2,
     delivered: 2,
@@ -85,12 +87,46 @@ test('the activity lists an item once that matched two monitors, and counts both
     'hay',
     'needle',
   ])
+  const of = async (period: string) =>
+    (await daemon.call(`/account/activity?period=${period}`)).body
+  const week = await of('7d')
+  expect([week.bucket, week.buckets.length, week.buckets.at(-1)]).toEqual([
+    'hour',
+    168,
+    body.buckets.at(-1),
+  ])
+  const month = await of('30d')
+  expect([month.bucket, month.buckets.length]).toEqual(['day', 30])
+  expect([month.buckets[0].start, month.buckets.at(-1)]).toEqual([
+    '2025-12-03T00:00:00.000Z',
+    body.buckets.at(-1),
+  ])
+  expect((await of('1y')).field).toBe('period')
   const { body: other } = await daemon.call('/account/activity', {}, daemon.mint('bob'))
   expect(other.newest).toEqual([])
   // The hour is over: a past hour stays as it was counted.
   await daemon.clock.advance(60 * MINUTE)
   const { body: later } = await daemon.call('/account/activity')
-  expect(later.hours.slice(-2).map(({ matches }: { matches: number }) => matches)).toEqual([2, 0])
+  expect(later.buckets.slice(-2).map(({ matches }: { matches: number }) => matches)).toEqual([2, 0])
+})
+
+test('days add up their hours, and matches past their retention are null, not 0', async () => {
+  const { daemon } = await start(['needle'], 1)
+  await using _ = daemon
+  daemon.sandbox.post({ subforum: 'coffee', title: 'a needle', created_at: daemon.clock.now() })
+  await daemon.clock.advance(2 * MINUTE)
+  await daemon.clock.advance(59 * MINUTE)
+  daemon.sandbox.post({
+    subforum: 'coffee',
+    title: 'a needle again',
+    created_at: daemon.clock.now(),
+  })
+  await daemon.clock.advance(2 * MINUTE)
+  const { buckets } = (await daemon.call('/account/activity?period=30d')).body
+  const matches = buckets.map((it: { matches: number | null }) => it.matches)
+
+  expect(matches.slice(-3)).toEqual([null, null, 2])
+  expect(buckets.map((it: { delivered: number }) => it.delivered).slice(-3)).toEqual([0, 0, 2])
 })
 
 test('used-up credits are an error of the customer, and a warning of the operator', async () => {
@@ -116,7 +152,7 @@ test('used-up credits are an error of the customer, and a warning of the operato
       ['feedback_new', undefined],
     ]),
   )
-  expect((await daemon.call('/operator/activity', {}, key)).body.hours).toHaveLength(24)
+  expect((await daemon.call('/operator/activity', {}, key)).body.buckets).toHaveLength(24)
 })
 
 test('an operator reads a customer with what is its own, and without secrets', async () => {

@@ -6,9 +6,24 @@ import { iso } from '../../core/base/time.ts'
 import type { Clock } from '../../runtime/runtime.ts'
 import type { Db } from '../../store/db/connection.ts'
 import { type ActivityHour, countHour, listRecentMatches } from '../../store/maintenance/counts.ts'
+import { oneOf, querySchema } from '../http/fields.ts'
 
 const HOUR_MS = 3_600_000
-const HOURS = 24
+const DAY_MS = 24 * HOUR_MS
+
+/** Periods that are counted, with the length and the number of their buckets. A bucket of a day is one of UTC. */
+const PERIODS = {
+  '24h': { bucket: 'hour', bucket_ms: HOUR_MS, buckets: 24 },
+  '7d': { bucket: 'hour', bucket_ms: HOUR_MS, buckets: 168 },
+  '30d': { bucket: 'day', bucket_ms: DAY_MS, buckets: 30 },
+} as const
+type Period = keyof typeof PERIODS
+
+/** Query of the routes that answer with activity. */
+export const activityQuery = querySchema(() => ({
+  period: oneOf('period', ['24h', '7d', '30d'], '24h'),
+}))
+
 const NEWEST = 8
 /** Customers whose past hours are cached. */
 const SCOPES_MAX = 200
@@ -18,18 +33,23 @@ const PAST_MS = 10 * 60_000
 /** Shape of an answer, for the OpenAPI document. */
 export const activityShape = once(() =>
   z.object({
-    hours: z
+    bucket: z.enum(['hour', 'day']).meta({ description: 'Length of a bucket; days are of UTC.' }),
+    buckets: z
       .array(
         z.object({
-          start: z.iso.datetime().meta({ description: 'Start of the hour.' }),
-          matches: z.int().meta({ description: 'Items matched, each once per monitor.' }),
-          delivered: z.int().meta({ description: 'Deliveries that arrived in this hour.' }),
-          failed: z
-            .int()
-            .meta({ description: 'Deliveries created in this hour that failed for good.' }),
+          start: z.iso.datetime().meta({ description: 'Start of the hour or day.' }),
+          matches: z.int().nullable().meta({
+            description:
+              'Items matched, each once per monitor; null where `[retention] days` has removed them.',
+          }),
+          delivered: z.int().meta({ description: 'Deliveries that arrived in it.' }),
+          failed: z.int().meta({ description: 'Deliveries created in it that failed for good.' }),
         }),
       )
-      .meta({ description: 'The last 24 hours, oldest first; the last one has not ended.' }),
+      .meta({
+        description:
+          'Every hour or day of the period, oldest first; the last one has not ended. 24 for 24h, 168 for 7d, 30 for 30d.',
+      }),
     newest: z
       .array(
         z.object({
@@ -50,48 +70,72 @@ type NewestMatch = {
   item: Record<string, unknown>
 }
 
-/** Activity of the last 24 hours. */
+type Bucket = Omit<ActivityHour, 'at' | 'matches'> & { start: string; matches: number | null }
+
+/** Activity of a period. */
 export type Activity = {
-  hours: (Omit<ActivityHour, 'at'> & { start: string })[]
+  bucket: 'hour' | 'day'
+  buckets: Bucket[]
   newest: NewestMatch[]
+}
+
+type Deps = {
+  db: Db
+  clock: Clock
+  /** Days for which matches are kept; 0: for ever. */
+  retention_days: number
 }
 
 const bodyShape = once(() => z.looseObject({ items: z.array(z.looseObject({})).default([]) }))
 
-/** Creates the reader of the activity of a customer, or of all (null). Past hours are cached for ten minutes. */
-export function createActivity({ db, clock }: { db: Db; clock: Clock }) {
-  type Past = { read_at: number; hours: Map<number, ActivityHour> }
+/** Creates the reader of the activity of a customer, or of all (null). Past buckets are cached for ten minutes. */
+export function createActivity({ db, clock, retention_days }: Deps) {
+  type Past = { read_at: number; counts: Map<string, ActivityHour> }
   const cache = new LRUCache<string, Past>({ max: SCOPES_MAX })
 
-  function pastHours(customer_id: string | null): Map<number, ActivityHour> {
+  function pastCounts(customer_id: string | null): Past['counts'] {
     const key = customer_id ?? ''
     const cached = cache.get(key)
-    if (cached && clock.mono() - cached.read_at < PAST_MS) return cached.hours
-    const fresh = { read_at: clock.mono(), hours: new Map<number, ActivityHour>() }
+    if (cached && clock.mono() - cached.read_at < PAST_MS) return cached.counts
+    const fresh = { read_at: clock.mono(), counts: new Map<string, ActivityHour>() }
     cache.set(key, fresh)
-    return fresh.hours
+    return fresh.counts
   }
 
-  async function listHours(customer_id: string | null): Promise<Activity['hours']> {
-    const hour_at = Math.floor(clock.now() / HOUR_MS) * HOUR_MS
-    const past = pastHours(customer_id)
-    const hours: Activity['hours'] = []
-    for (let at = hour_at - (HOURS - 1) * HOUR_MS; at <= hour_at; at += HOUR_MS) {
-      let counted = past.get(at)
-      if (counted === undefined) {
-        counted = countHour(db, customer_id, at)
-        // An hour may have a hundred thousand rows: other calls run between two of them.
-        await new Promise((resolve) => setImmediate(resolve))
-      }
-      if (at < hour_at) past.set(at, counted)
-      const { matches, delivered, failed } = counted
-      hours.push({ start: iso(at), matches, delivered, failed })
+  /** Counts hour by hour: one may have a hundred thousand rows, and other calls run between two of them. */
+  async function count(customer_id: string | null, from: number, until: number) {
+    const sum = { at: from, matches: 0, delivered: 0, failed: 0 }
+    for (let at = from; at < until; at += HOUR_MS) {
+      const { matches, delivered, failed } = countHour(db, customer_id, at)
+      sum.matches += matches
+      sum.delivered += delivered
+      sum.failed += failed
+      await new Promise((resolve) => setImmediate(resolve))
     }
-    return hours
+    return sum
   }
 
-  return async (customer_id: string | null): Promise<Activity> => ({
-    hours: await listHours(customer_id),
+  async function listBuckets(customer_id: string | null, period: Period): Promise<Bucket[]> {
+    const { bucket, bucket_ms, buckets } = PERIODS[period]
+    const now = clock.now()
+    const kept_from = retention_days > 0 ? now - retention_days * DAY_MS : 0
+    const last_at = Math.floor(now / bucket_ms) * bucket_ms
+    const past = pastCounts(customer_id)
+    const found: Bucket[] = []
+    for (let at = last_at - (buckets - 1) * bucket_ms; at <= last_at; at += bucket_ms) {
+      const key = `${bucket} ${at}`
+      const counted =
+        past.get(key) ?? (await count(customer_id, at, Math.min(at + bucket_ms, now + 1)))
+      if (at < last_at) past.set(key, counted)
+      const { matches, delivered, failed } = counted
+      found.push({ start: iso(at), matches: at < kept_from ? null : matches, delivered, failed })
+    }
+    return found
+  }
+
+  return async (customer_id: string | null, period: Period): Promise<Activity> => ({
+    bucket: PERIODS[period].bucket,
+    buckets: await listBuckets(customer_id, period),
     newest: newestMatches(db, customer_id),
   })
 }

@@ -12,7 +12,7 @@ import type { Db } from '../../store/db/connection.ts'
 import type { Keyed } from '../http/auth.ts'
 import { maybeInstant, oneOf, querySchema } from '../http/fields.ts'
 import { answers } from '../openapi/route-docs.ts'
-import { activityShape, createActivity } from './activity.ts'
+import { activityQuery, activityShape, createActivity } from './activity.ts'
 import { type Problem, problemsShape, readProblems, toProblemReport } from './problems.ts'
 
 type Deps = {
@@ -29,6 +29,8 @@ type Deps = {
   storage_failing: () => boolean
   /** Price of a read in micro-dollars; null: calls are not billed. */
   read_price_micros: number | null
+  /** Days for which matches are kept; 0: for ever. */
+  retention_days: number
 }
 
 const PAYMENTS_MAX = 1_000
@@ -143,9 +145,10 @@ export function account(deps: Deps) {
         },
       },
     )
-    .get('/activity', ({ customer: { id } }) => readActivity(id), {
+    .get('/activity', ({ customer: { id }, query: { period } }) => readActivity(id, period), {
+      query: activityQuery,
       detail: {
-        summary: 'Your last 24 hours: matches and deliveries by hour, and the newest matches',
+        summary: 'Your matches and deliveries by hour or day, and the newest matches',
         description:
           'For an overview. To receive every match, use a webhook or the items of each monitor.',
         tags: ['Account'],

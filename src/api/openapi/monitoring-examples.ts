@@ -350,7 +350,8 @@ export const EXAMPLES_OF_ACCOUNT: Readonly<Record<string, unknown>> = {
     truncated: false,
   },
   'GET /account/activity': {
-    hours: [{ start: '2026-01-31T09:00:00.000Z', matches: 4, delivered: 3, failed: 0 }],
+    bucket: 'hour',
+    buckets: [{ start: '2026-01-31T09:00:00.000Z', matches: 4, delivered: 3, failed: 0 }],
     newest: [
       {
         matched_at: '2026-01-31T09:12:00.000Z',

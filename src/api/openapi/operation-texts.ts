@@ -24,7 +24,7 @@ const SERVICE: Texts = {
   ],
   'GET /account/activity': [
     'Activity',
-    'Counts matches and deliveries of each hour. Use it for charts and for a list of the newest matches.',
+    'Counts matches and deliveries of each hour of 24 hours or 7 days, or of each day of 30 days. Use it for charts and for a list of the newest matches.',
   ],
   'GET /account/payments': [
     'PaymentPage',

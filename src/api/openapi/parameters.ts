@@ -74,6 +74,8 @@ const PARAMETER_DESCRIPTIONS: Readonly<Record<string, Description>> = {
   nsfw: 'Includes adult content.',
   over_18: ONLY('adult posts'),
   page: 'The name of a wiki page, such as index; a subpage is separated by /.',
+  period:
+    'The counted period up to now: 24 hours or 7 days by hour, or 30 days by day of UTC, each with the current one.',
   permalink: 'The path of a post or comment, such as /r/coffee/comments/1abcde/, or its address.',
   postId: POST_ID,
   q: {

@@ -15,7 +15,7 @@ import { countPending, countSystem, listCustomerSummaries } from '../../store/ma
 import { lastDeliveryAt } from '../../store/monitoring/matches.ts'
 import { listMonitors } from '../../store/monitoring/monitors.ts'
 import { measureWaiting } from '../../store/relevance/waiting.ts'
-import { createActivity } from '../account/activity.ts'
+import { activityQuery, createActivity } from '../account/activity.ts'
 import { answerBody, listQuery, toOperator, toPage } from '../account/feedback.ts'
 import { hostOf, readProblems, toProblemReport } from '../account/problems.ts'
 import type { RouteContext } from '../context.ts'
@@ -39,7 +39,10 @@ export type OperatorRouteDeps = OperatorPoolDeps &
   CustomerActionDeps &
   AccountChangeDeps &
   SourceDeps &
-  Pick<RouteContext, 'operatorOf'>
+  Pick<RouteContext, 'operatorOf'> & {
+    /** Days for which matches are kept; 0: for ever. */
+    retention_days: number
+  }
 
 /**
  * `/operator/…`, for operators' keys. It is not part of the public document, which describes the
@@ -65,7 +68,9 @@ function system(deps: OperatorRouteDeps) {
   const started = clock.mono()
   return new Elysia({ name: 'operator house', prefix: '/operator', detail: { hide: true } })
     .get('/problems', () => instanceProblems(deps))
-    .get('/activity', () => readActivity(null))
+    .get('/activity', ({ query: { period } }) => readActivity(null, period), {
+      query: activityQuery,
+    })
     .get('/customers/:id', ({ params: { id } }) => oneCustomer(db, id, clock.now()))
     .get('/customers', () => {
       const rows = listCustomerSummaries(db, clock.now() - DAY_MS, CUSTOMERS_MAX + 1)

@@ -1,6 +1,6 @@
-import { useQuery } from '../hooks/use-query.ts'
+import { useLast, useQuery } from '../hooks/use-query.ts'
 import { count, inFull, many } from '../lib/format.ts'
-import { dashboardPath, Link } from '../lib/route.tsx'
+import { dashboardPath, go, Link, useRoute } from '../lib/route.tsx'
 import type { Activity } from '../lib/types.ts'
 import { inboxPath } from '../pages/inbox/state/filter.ts'
 import { Chart } from './base/chart.tsx'
@@ -11,11 +11,35 @@ import { ItemView } from './item.tsx'
 
 const REFRESH_MS = 60_000
 
-type Hour = Activity['hours'][number]
+type Bucket = Activity['buckets'][number]
 
-/** Charts of the last 24 hours, and the newest matches. `linked`: the reader has pages of monitors and deliveries. */
+const PERIODS = [
+  ['24h', '24 hours'],
+  ['7d', '7 days'],
+  ['30d', '30 days'],
+] as const
+type Period = (typeof PERIODS)[number][0]
+
+/** The period of the charts, kept in the URL; and a function that changes it there. */
+function usePeriod() {
+  const { query } = useRoute()
+  const period = PERIODS.find(([it]) => it === query.get('period'))?.[0] ?? '24h'
+  const choose = (next: Period) => {
+    const url = new URL(location.href)
+    if (next === '24h') url.searchParams.delete('period')
+    else url.searchParams.set('period', next)
+    go(url.pathname + url.search, { replace: true })
+  }
+  return { period, choose }
+}
+
+/** Charts of a period, and the newest matches. `linked`: the reader has pages of monitors and deliveries. */
 export function ActivityView({ path, linked }: { path: string; linked: boolean }) {
-  const { value, failure, again } = useQuery<Activity>(path, { every_ms: REFRESH_MS })
+  const { period, choose } = usePeriod()
+  const asked = useQuery<Activity>(`${path}?period=${period}`, { every_ms: REFRESH_MS })
+  const { failure, again } = asked
+  // The charts stay while those of another period load.
+  const value = useLast(asked.value)
   if (value === undefined)
     return failure === null ? (
       <Skeleton rows={4} />
@@ -24,9 +48,25 @@ export function ActivityView({ path, linked }: { path: string; linked: boolean }
     )
   return (
     <>
-      <section aria-labelledby="day">
-        <h2 id="day">The last 24 hours</h2>
-        <Charts hours={value.hours} linked={linked} />
+      <section aria-labelledby="day" aria-busy={asked.value === undefined && failure === null}>
+        <div class="card-head">
+          <h2 id="day">Matches and deliveries</h2>
+          <div class="periods" role="group" aria-label="Period">
+            {PERIODS.map(([it, label]) => (
+              <button
+                key={it}
+                type="button"
+                class="plain small"
+                aria-pressed={period === it}
+                onClick={() => choose(it)}
+              >
+                {label}
+              </button>
+            ))}
+          </div>
+        </div>
+        <ErrorNotice failure={failure} again={again} />
+        <Charts activity={value} linked={linked} />
       </section>
       <section aria-labelledby="newest">
         <h2 id="newest">Newest matches</h2>
@@ -41,16 +81,28 @@ export function ActivityView({ path, linked }: { path: string; linked: boolean }
   )
 }
 
-function Charts({ hours, linked }: { hours: readonly Hour[]; linked: boolean }) {
-  const times = hours.map(({ start }) => Date.parse(start) / 1000)
-  const of = (figure: (hour: Hour) => number) => hours.map((hour) => figure(hour) || null)
-  const sum = (figure: (hour: Hour) => number) =>
-    hours.reduce((total, hour) => total + figure(hour), 0)
+function Charts({
+  activity: { bucket, buckets },
+  linked,
+}: {
+  activity: Activity
+  linked: boolean
+}) {
+  const by_day = bucket === 'day'
+  const times = buckets.map(({ start }) => Date.parse(start) / 1000)
+  const of = (figure: (it: Bucket) => number | null) => buckets.map((it) => figure(it) || null)
+  const sum = (figure: (it: Bucket) => number | null) =>
+    buckets.reduce((total, it) => total + (figure(it) ?? 0), 0)
+  const removed = buckets.findLast((it) => it.matches === null)
   const delivered = sum((it) => it.delivered)
   const failed = sum((it) => it.failed)
   const matches = sum((it) => it.matches)
   if (matches + delivered + failed === 0)
-    return <p class="quiet">No matches and no deliveries: charts appear with the first.</p>
+    return (
+      <p class="quiet">
+        No matches and no deliveries in this period: charts appear with the first.
+      </p>
+    )
   return (
     <>
       <div class="charts">
@@ -61,11 +113,11 @@ function Charts({ hours, linked }: { hours: readonly Hour[]; linked: boolean }) 
             </Link>
           </figcaption>
           <Chart
-            label="Matches by hour; the table below has the figures"
+            label={`Matches by ${bucket}; the table below has the figures`}
             times={times}
             series={[{ label: 'Matches', values: of((it) => it.matches), tone: 'accent' }]}
             figure={count}
-            by_day={false}
+            by_day={by_day}
             counted
           />
         </figure>
@@ -76,26 +128,35 @@ function Charts({ hours, linked }: { hours: readonly Hour[]; linked: boolean }) 
             <Link to={delivery('dead')}>{count(failed)} failed</Link>
           </figcaption>
           <Chart
-            label="Deliveries by hour; the table below has the figures"
+            label={`Deliveries by ${bucket}; the table below has the figures`}
             times={times}
             series={[
               { label: 'Delivered', values: of((it) => it.delivered), tone: 'accent' },
               { label: 'Failed', values: of((it) => it.failed), tone: 'bad' },
             ]}
             figure={count}
-            by_day={false}
+            by_day={by_day}
             counted
           />
         </figure>
       </div>
+      {removed && (
+        <p class="quiet small-text">
+          Matches up to {startOf(removed, by_day)} are past their retention and no longer counted.
+        </p>
+      )}
       <details>
         <summary>Show as a table</summary>
-        <DataTable<Hour>
-          caption="Matches and deliveries by hour, newest first"
+        <DataTable<Bucket>
+          caption={`Matches and deliveries by ${bucket}, newest first`}
           keyOf={(it) => it.start}
-          rows={hours.toReversed()}
+          rows={buckets.toReversed()}
           columns={[
-            { title: 'Hour', kind: 'main', cell: (it) => inFull(Date.parse(it.start)) },
+            {
+              title: by_day ? 'Day (UTC)' : 'Hour',
+              kind: 'main',
+              cell: (it) => startOf(it, by_day),
+            },
             { title: 'Matches', kind: 'figure', cell: (it) => count(it.matches) },
             { title: 'Delivered', kind: 'figure', cell: (it) => count(it.delivered) },
             { title: 'Failed', kind: 'figure', cell: (it) => count(it.failed) },
@@ -105,6 +166,9 @@ function Charts({ hours, linked }: { hours: readonly Hour[]; linked: boolean }) 
     </>
   )
 }
+
+const startOf = ({ start }: Bucket, by_day: boolean) =>
+  by_day ? start.slice(0, 10) : inFull(Date.parse(start))
 
 const delivery = (status: string) => `${dashboardPath('deliveries')}?status=${status}`
 
