@@ -262,6 +262,7 @@ async function takeAll(into: string) {
     'deliveries-failed': '/dashboard/deliveries?status=failed',
     delivery: await first('deliveries'),
     webhooks: '/dashboard/webhooks',
+    webhook: await first('webhooks'),
     usage: '/dashboard/usage',
     drafts: '/dashboard/drafts',
     feedback: '/dashboard/feedback',

@@ -19,13 +19,20 @@ import { Monitors } from './pages/monitors/monitors.tsx'
 import { Overview } from './pages/overview.tsx'
 import { SignInLinkPage, SignInPage } from './pages/sign-in.tsx'
 import { UsagePage } from './pages/usage.tsx'
-import { Webhooks } from './pages/webhooks/webhooks.tsx'
 
 // Pages that only some visits need are loaded with the first of these.
 const Inbox = lazyPage('Inbox', async () => (await import('./pages/inbox/inbox.tsx')).Inbox)
 const MentionsPage = lazyPage(
   'Inbox',
   async () => (await import('./pages/inbox/charts.tsx')).MentionsPage,
+)
+const Webhooks = lazyPage(
+  'Webhooks',
+  async () => (await import('./pages/webhooks/webhooks.tsx')).Webhooks,
+)
+const WebhookPage = lazyPage(
+  'Webhook',
+  async () => (await import('./pages/webhooks/webhook.tsx')).WebhookPage,
 )
 const CertificatePage = lazyPage(
   'Certificate of coverage',
@@ -158,7 +165,8 @@ function CustomerPages() {
     return third === 'edit' ? <MonitorEdit id={second} /> : <MonitorPage id={second} />
   if (first === 'deliveries')
     return second === undefined ? <Deliveries /> : <DeliveryPage id={second} />
-  if (first === 'webhooks') return <Webhooks />
+  if (first === 'webhooks')
+    return second === undefined ? <Webhooks /> : <WebhookPage key={second} id={second} />
   if (first === 'usage') return <UsagePage />
   if (first === 'drafts') return <Drafts />
   if (first === 'feedback') return <FeedbackPage />

@@ -59,7 +59,8 @@ export function problemStories(fixture: () => Dashboard) {
       await client.press(
         'Webhook Oven alarm is failing: deliveries were given up after their last attempt',
       )
-      await client.waitFor("location.pathname === '/dashboard/webhooks'")
+      await client.waitFor("location.pathname.startsWith('/dashboard/webhooks/wh_')")
+      await client.waitForText('The receiver answered 503.')
 
       await using operator = await it.openClient()
       await operator.signIn(it.operator)

@@ -59,6 +59,7 @@ const CUSTOMER: readonly PageCheck[] = [
     press: 'Send failed deliveries again',
   },
   { name: 'webhooks', path: '/webhooks', text: 'The bakery' },
+  { name: 'webhook', path: '/webhooks/WEBHOOK', text: 'Monitors that send here' },
   { name: 'webhook-new', path: '/webhooks', text: 'The bakery', press: 'New webhook' },
   { name: 'webhook-edit', path: '/webhooks', text: 'The bakery', press: 'Edit', brief: true },
   {
@@ -173,6 +174,7 @@ export function pageTests(fixture: () => Dashboard) {
       const path = page_check.path
         .replace('MONITOR', opened.monitor_id)
         .replace('DELIVERY', opened.delivery_id)
+        .replace('WEBHOOK', opened.webhook_id)
         .replace('ITEM', opened.payload.items[0].name)
       expect(await checkPage(client, { ...page_check, path })).toEqual([])
     }

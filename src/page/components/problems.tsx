@@ -4,6 +4,7 @@ import type { Tone } from '../lib/monitor-status.ts'
 import { errorReason } from '../lib/reasons.ts'
 import { dashboardPath, Link } from '../lib/route.tsx'
 import type { Problem, ProblemReport } from '../lib/types.ts'
+import { webhookPath } from '../lib/webhook-health.ts'
 import { Badge } from './base/badge.tsx'
 import { ErrorNotice, sentence, Skeleton } from './base/notice.tsx'
 import { Time } from './base/time.tsx'
@@ -24,11 +25,11 @@ const opened = (page: string, dialog: string, of: string) =>
 const OF_CUSTOMER: { [kind: string]: (subject: string) => string } = {
   source_unreachable: () => dashboardPath('monitors'),
   feed_behind: () => dashboardPath('monitors'),
-  webhook_failing: (id) => opened('webhooks', 'edit', id),
-  webhook_retrying: (id) => opened('webhooks', 'edit', id),
-  webhook_paused: () => dashboardPath('webhooks'),
-  webhook_off: (id) => opened('webhooks', 'edit', id),
-  webhook_unconfirmed: () => dashboardPath('webhooks'),
+  webhook_failing: webhookPath,
+  webhook_retrying: webhookPath,
+  webhook_paused: webhookPath,
+  webhook_off: (id) => `${webhookPath(id)}?edit=${encodeURIComponent(id)}`,
+  webhook_unconfirmed: webhookPath,
   monitor_stopped: (id) => dashboardPath('monitors', id, 'edit'),
   monitors_paused: () => dashboardPath('monitors'),
   daily_ceiling: () => `${dashboardPath('deliveries')}?status=suppressed`,

@@ -39,6 +39,5 @@ export const targetsOf = (
     ? webhook_ids.flatMap((id) => webhooks.find((it) => it.id === id) ?? [])
     : webhooks.filter(({ active, health }) => active || health.state === 'paused')
 
-/** The page of webhooks, scrolled to this one. */
-export const webhookPath = (id: string): string =>
-  `${dashboardPath('webhooks')}?show=${encodeURIComponent(id)}`
+/** The page of a webhook. */
+export const webhookPath = (id: string): string => dashboardPath('webhooks', id)

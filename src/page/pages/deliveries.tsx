@@ -68,7 +68,8 @@ function Redrive({ webhooks, webhook, again }: RedriveProps) {
   )
 }
 
-function RedriveDialog({
+/** Counts failed deliveries of a period and a webhook, then sends them again. */
+export function RedriveDialog({
   webhooks,
   webhook: chosen_before,
   close,

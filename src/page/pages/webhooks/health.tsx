@@ -1,9 +1,10 @@
+import { Badge } from '../../components/base/badge.tsx'
 import { Notice, sentence } from '../../components/base/notice.tsx'
 import { Time } from '../../components/base/time.tsx'
 import { count, many } from '../../lib/format.ts'
 import { dashboardPath, Link } from '../../lib/route.tsx'
 import type { Webhook } from '../../lib/types.ts'
-import { webhookProblem } from '../../lib/webhook-health.ts'
+import { webhookProblem, webhookStatus } from '../../lib/webhook-health.ts'
 
 type Health = Webhook['health']
 
@@ -111,6 +112,12 @@ const LastFailure = ({ at, delivery_id }: NonNullable<Health['last_failure']>) =
   ) : (
     <Link to={dashboardPath('deliveries', delivery_id)}>{text}</Link>
   )
+}
+
+/** The state of a webhook. */
+export function WebhookBadge({ webhook }: { webhook: Webhook }) {
+  const { tone, word } = webhookStatus(webhook)
+  return <Badge tone={tone}>{word}</Badge>
 }
 
 /** The beginning of a receiver's response. */
