@@ -29,7 +29,12 @@ import { readRelevance, type RelevanceRules } from '../../core/relevance/rules.t
 import { type Clock, createJumpWatch, type Log, type Random } from '../../runtime/runtime.ts'
 import { transact } from '../../store/db/connection.ts'
 import { keepLonger } from '../../store/erasure/kept-items.ts'
-import { findWaitingMatch, listDueWaiting, type WaitingMatch } from '../../store/relevance/due.ts'
+import {
+  findWaitingMatch,
+  listDueWaiting,
+  listOverdueWaiting,
+  type WaitingMatch,
+} from '../../store/relevance/due.ts'
 import {
   findCached,
   insertJudgement,
@@ -364,12 +369,12 @@ export function createJudging(deps: JudgingDeps): Judging {
 
   function listDue(now: number): WaitingMatch[] {
     const limit = (model?.batch ?? 100) + running.size
-    const due = listDueWaiting(db, { now, limit, overdue_from: null })
+    const due = listDueWaiting(db, { now, limit })
     // Behind a long queue there may be some that have waited for as long as they may.
     const late =
       due.length < limit || model === null
         ? []
-        : listDueWaiting(db, { now, limit, overdue_from: now - model.max_wait_ms })
+        : listOverdueWaiting(db, { from_at: now - model.max_wait_ms, limit })
     const all = new Map([...due, ...late].map((it) => [nameOf(it), it]))
     return [...all.values()].filter((it) => !running.has(nameOf(it)))
   }

@@ -26,11 +26,12 @@ type Row = WatcherRow &
     is_orphan: 0 | 1
   }
 
-const SELECT = `SELECT w.item_id, w.created_at AS item_created_at, w.body, w.since_at, w.failures, m.filter_spec,
+const COLUMNS = `w.item_id, w.created_at AS item_created_at, w.body, w.since_at, w.failures, m.filter_spec,
               m.removed_at IS NOT NULL OR u.removed_at IS NOT NULL AS is_orphan,
               m.id, m.customer_id, u.plan, m.webhook_ids, m.baseline_item_id, m.updated_at, m.attention, m.relevance,
-              m.active_since, 0 AS active_from_seq
-         FROM relevance_waiting w JOIN monitors m ON m.id = w.monitor_id JOIN customers u ON u.id = m.customer_id`
+              m.active_since, 0 AS active_from_seq`
+const FROM =
+  'relevance_waiting w JOIN monitors m ON m.id = w.monitor_id JOIN customers u ON u.id = m.customer_id'
 
 const toMatch = ({
   item_id,
@@ -52,19 +53,31 @@ const toMatch = ({
   watcher: { ...it, webhook_ids: readIds(it.webhook_ids) },
 })
 
+/** Due matches, the longest due first. */
+export const listDueWaiting = (db: Db, query: { now: number; limit: number }): WaitingMatch[] =>
+  db
+    .query<Row, [typeof query]>(
+      `SELECT ${COLUMNS} FROM ${FROM} WHERE w.next_attempt_at <= $now
+        ORDER BY w.next_attempt_at, w.monitor_id, w.item_id LIMIT $limit + 0`,
+    )
+    .all(query)
+    .map(toMatch)
+
 /**
- * Due matches, the longest due first. `overdue_from`: only those that wait since then or longer, and are delivered
- * without a verdict.
+ * Matches that have waited since `from_at` or longer, of monitors that deliver without a verdict: by monitor, because
+ * many thousands of held ones may wait before them.
  */
-export const listDueWaiting = (
+export const listOverdueWaiting = (
   db: Db,
-  query: { now: number; limit: number; overdue_from: number | null },
+  query: { from_at: number; limit: number },
 ): WaitingMatch[] =>
   db
     .query<Row, [typeof query]>(
-      `${SELECT} WHERE w.next_attempt_at <= $now AND ($overdue_from IS NULL
-               OR (w.since_at <= $overdue_from AND json_extract(m.relevance, '$.when_down') = 'deliver'))
-        ORDER BY w.next_attempt_at, w.monitor_id, w.item_id LIMIT $limit + 0`,
+      `SELECT ${COLUMNS} FROM monitors m INDEXED BY monitors_relevance
+         CROSS JOIN relevance_waiting w INDEXED BY relevance_waiting_since
+                 ON w.monitor_id = m.id AND w.since_at <= $from_at
+         JOIN customers u ON u.id = m.customer_id
+        WHERE m.relevance IS NOT NULL AND json_extract(m.relevance, '$.when_down') = 'deliver' LIMIT $limit + 0`,
     )
     .all(query)
     .map(toMatch)
@@ -75,7 +88,9 @@ export function findWaitingMatch(
   key: { monitor_id: string; item_id: string },
 ): WaitingMatch | null {
   const row = db
-    .query<Row, [typeof key]>(`${SELECT} WHERE w.monitor_id = $monitor_id AND w.item_id = $item_id`)
+    .query<Row, [typeof key]>(
+      `SELECT ${COLUMNS} FROM ${FROM} WHERE w.monitor_id = $monitor_id AND w.item_id = $item_id`,
+    )
     .get(key)
   return row && toMatch(row)
 }

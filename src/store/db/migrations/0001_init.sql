@@ -157,6 +157,7 @@ CREATE TABLE monitors (
   attention       TEXT,
   relevance       TEXT
 ) STRICT;
+CREATE INDEX monitors_relevance ON monitors (id) WHERE relevance IS NOT NULL;
 CREATE INDEX monitors_attention ON monitors (id) WHERE attention IS NOT NULL AND removed_at IS NULL;
 CREATE INDEX monitors_customer ON monitors (customer_id) WHERE removed_at IS NULL;
 
@@ -465,6 +466,7 @@ CREATE TABLE relevance_waiting (
   PRIMARY KEY (monitor_id, item_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX relevance_waiting_due ON relevance_waiting (next_attempt_at);
+CREATE INDEX relevance_waiting_since ON relevance_waiting (monitor_id, since_at);
 
 -- Results of matches that were to be judged. cache_key: SHA-256 of model, prompt and item, under which the verdict is used
 -- again; null: it is not. reason: the model's words, which may repeat the item's.

@@ -612,3 +612,44 @@ test('a match that is delivered late is checked for its deletion as long as its 
   const kept = it.fixture.one<{ last_kept_at: number }>('SELECT last_kept_at FROM kept_items')
   expect(kept?.last_kept_at).toBe(it.fixture.clock.now())
 })
+
+test('behind a long queue of held matches others wait no longer than they may', async () => {
+  await using it = await startJudgingFixture({
+    relevance: { when_down: 'hold' },
+    model: { concurrency: 1, batch: 1 },
+  })
+  it.answer(() => new Promise(() => {}))
+  await it.find(...Array.from({ length: 20 }, (_, n) => `held ${n}`))
+  it.fixture.edit('mon_1', { filter_spec: { subforum: ['cats'], include_any: ['held'] } })
+  it.fixture.monitor(
+    'mon_2',
+    { subforum: ['cats'], include_any: ['eager'] },
+    { relevance: { prompt: 'cats', when_down: 'deliver' } },
+  )
+  await it.fixture.pollDue()
+  await it.find('an eager cat')
+  await it.judging.turn()
+  expect(it.sent()).toEqual([])
+  it.fixture.pass(301 * S)
+  await it.judging.turn()
+
+  expect(it.sent().map(({ title, judgement }) => [title, judgement.fault])).toEqual([
+    ['an eager cat', 'too_slow'],
+  ])
+  expect(it.waiting()).toBe(20)
+})
+
+test('overdue matches are found by index, however many are held', async () => {
+  await using it = await startJudgingFixture()
+  const plan = it.fixture.db
+    .query<{ detail: string }, [number]>(
+      `EXPLAIN QUERY PLAN SELECT w.item_id FROM monitors m INDEXED BY monitors_relevance
+         CROSS JOIN relevance_waiting w INDEXED BY relevance_waiting_since
+                 ON w.monitor_id = m.id AND w.since_at <= ? WHERE m.relevance IS NOT NULL`,
+    )
+    .all(0)
+    .map(({ detail }) => detail)
+
+  expect(plan.filter((it) => it.startsWith('SCAN')).length).toBe(1)
+  expect(plan.join()).toContain('relevance_waiting_since (monitor_id=? AND since_at<?)')
+})

@@ -959,6 +959,8 @@ CREATE INDEX monitors_attention ON monitors (id) WHERE attention IS NOT NULL AND
 
 CREATE INDEX monitors_customer ON monitors (customer_id) WHERE removed_at IS NULL;
 
+CREATE INDEX monitors_relevance ON monitors (id) WHERE relevance IS NOT NULL;
+
 CREATE INDEX named_writes_age ON idempotent_writes (created_at);
 
 CREATE INDEX observation_events_at ON observation_events (at);
@@ -972,6 +974,8 @@ CREATE INDEX operator_events_subject ON operator_events (kind, subject, created_
 CREATE INDEX payments_customer ON payments (customer_id, created_at DESC);
 
 CREATE INDEX relevance_waiting_due ON relevance_waiting (next_attempt_at);
+
+CREATE INDEX relevance_waiting_since ON relevance_waiting (monitor_id, since_at);
 
 CREATE INDEX sign_in_links_end ON sign_in_links (expires_at);
 
