@@ -650,6 +650,6 @@ test('overdue matches are found by index, however many are held', async () => {
     .all(0)
     .map(({ detail }) => detail)
 
-  expect(plan.filter((it) => it.startsWith('SCAN')).length).toBe(1)
+  expect(plan.filter((step) => step.startsWith('SCAN')).length).toBe(1)
   expect(plan.join()).toContain('relevance_waiting_since (monitor_id=? AND since_at<?)')
 })
