@@ -113,15 +113,32 @@ function packedWordsOf(bytes: Uint8Array): Set<string> {
   return words
 }
 
+/** The words of a full-text index, which stores them without the beginning that they share. */
+function indexWordsOf(database: Database, table: string): Set<string> {
+  database.run('DROP TABLE IF EXISTS temp.terms')
+  const quoted = table.replaceAll("'", "''")
+  database.run(`CREATE VIRTUAL TABLE temp.terms USING fts5vocab('main', '${quoted}', 'row')`)
+  const terms = database
+    .query<{ term: string }, []>(`SELECT term FROM temp.terms WHERE term LIKE '${MARK}%'`)
+    .all()
+  return new Set(terms.flatMap(({ term }) => [...wordsOf(Buffer.from(term))]))
+}
+
 /** The words of every value of a database file, decompressed where it is compressed. */
 function valueWordsOf(path: string): Set<string> {
   const words = new Set<string>()
   const database = new Database(path)
   try {
     const tables = database
-      .query<{ name: string }, []>(`SELECT name FROM sqlite_schema WHERE type = 'table'`)
+      .query<{ name: string; sql: string }, []>(
+        `SELECT name, sql FROM sqlite_schema WHERE type = 'table'`,
+      )
       .all()
-    for (const { name } of tables) {
+    for (const { name, sql } of tables) {
+      if (/^CREATE VIRTUAL/i.test(sql)) {
+        for (const word of indexWordsOf(database, name)) words.add(word)
+        continue
+      }
       const rows = attemptRows(database, name)
       for (const row of rows)
         for (const value of Object.values(row)) {

@@ -20,7 +20,7 @@ test('a word is found as text, in capitals, in UTF-16, compressed, and in pages 
   using folder = tempFolder()
   const data = folder.file('data')
   mkdirSync(data)
-  const names = ['text', 'capitals', 'wide', 'packed', 'value', 'free'] as const
+  const names = ['text', 'capitals', 'wide', 'packed', 'value', 'free', 'index'] as const
   const words = Object.fromEntries(names.map((name) => [name, uniqueWord(random)]))
   const of = (name: (typeof names)[number]): string => words[name] ?? ''
   writeFileSync(`${data}/text`, `${'x'.repeat(5000)}${of('text')}`)
@@ -36,6 +36,8 @@ test('a word is found as text, in capitals, in UTF-16, compressed, and in pages 
   const insert = database.query('INSERT INTO held VALUES (?)')
   insert.run(zstdCompressSync(Buffer.from(`${of('value')} `.repeat(50))))
   insert.run(`${of('free')} `.repeat(500))
+  database.run("CREATE VIRTUAL TABLE words USING fts5(body, content = '')")
+  database.query('INSERT INTO words (rowid, body) VALUES (1, ?)').run(`qzxjaaaa ${of('index')}`)
   database.run('DELETE FROM held WHERE typeof(body) = ?', ['text'])
   database.close()
 
