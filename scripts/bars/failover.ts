@@ -3,7 +3,7 @@
  * PostgreSQL and at an etcd of this machine, with Litestream as the replication, then with an executable that does not check
  * before it writes, whose late requests must be detected.
  *
- *     bun run bar:failover [--rounds 100] [--mutant-rounds 40] [--ttl 4] [--seed N]
+ *     bun run bar:failover [--rounds 100] [--mutant-rounds 40] [--ttl 8] [--seed N]
  */
 import { parseArgs } from 'node:util'
 
@@ -15,7 +15,7 @@ const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '100' },
     'mutant-rounds': { type: 'string', default: '40' },
-    ttl: { type: 'string', default: '4' },
+    ttl: { type: 'string', default: '8' },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
   },
 })
@@ -44,7 +44,7 @@ for (const system of ['postgres', 'etcd']) {
 }
 const rounds = values['mutant-rounds']
 const { report } = await withPlanted(MUTANT, (tree) =>
-  run(tree, { system: 'etcd', rounds, faults: 'stop', items: '200' }),
+  run(tree, { system: 'etcd', rounds, faults: 'stop', items: '200', ttl: '4' }),
 )
 const noticed = (report?.overlaps ?? 0) > 0
 console.log(

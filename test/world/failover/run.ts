@@ -1,7 +1,7 @@
 /**
  * Fails over again and again between two nodes at one lease, and reads from the logs of the platform and the receivers
  * whether both ever acted. `bun test/world/failover/run.ts [--rounds 20] [--system postgres|etcd] [--seed N]
- * [--faults kill,stop,…] [--ttl 4] [--replicate true]`. Prints a line per fault and ends with 0 only if no request of the old primary arrived
+ * [--faults kill,stop,…] [--ttl 8] [--replicate true]`. Prints a line per fault and ends with 0 only if no request of the old primary arrived
  * after the first one of the new primary, and each round had a takeover.
  */
 import { parseArgs } from 'node:util'
@@ -31,8 +31,8 @@ const { values } = parseArgs({
     system: { type: 'string', default: 'postgres' },
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
     faults: { type: 'string', default: FAULTS.join() },
-    ttl: { type: 'string', default: '4' },
-    items: { type: 'string', default: '60' },
+    ttl: { type: 'string', default: '8' },
+    items: { type: 'string', default: '30' },
     replicate: { type: 'string', default: 'false' },
   },
 })
