@@ -172,6 +172,13 @@ const rows = chosen.map((fault) => {
   }
 })
 console.table(rows)
+const timesOf = (is_planned: boolean) => {
+  const took = outcomes.flatMap(({ fault, takeover_ms }) =>
+    (fault === 'planned') === is_planned ? (takeover_ms ?? []) : [],
+  )
+  return { p50: Math.round(percentile(took, 0.5)), p99: Math.round(percentile(took, 0.99)) }
+}
+const takeover_ms = { faults: timesOf(false), planned: timesOf(true) }
 const overlaps = outcomes.filter((it) => it.overlaps > 0 || it.epochs_back > 0).length
 const without = outcomes.filter((it) => it.takeover_ms === null).length
 // Retries and the polls after the last takeover.
@@ -206,6 +213,15 @@ const passed =
   (values.replicate !== 'true' || lost === 0)
 await stage[Symbol.asyncDispose]()
 console.log(
-  JSON.stringify({ seed, rounds: outcomes.length, overlaps, without, lost, ...ledger, passed }),
+  JSON.stringify({
+    seed,
+    takeover_ms,
+    rounds: outcomes.length,
+    overlaps,
+    without,
+    lost,
+    ...ledger,
+    passed,
+  }),
 )
 process.exit(passed ? 0 : 1)
