@@ -222,6 +222,28 @@ export function inboxStories(fixture: () => Dashboard) {
     expect([...client.strange, ...other.strange]).toEqual([])
   })
 
+  scenario(
+    'unread matches are counted in the navigation and in the title of the tab',
+    async (it) => {
+      const { client, arrive } = await startInbox(it, 'unread', ['Loaf one', 'Loaf two'])
+      await using _ = client
+      const counted = (nav: string, title: string) =>
+        client.waitFor(
+          `(document.querySelector('.places .count')?.firstChild.data ?? '') === '${nav}' && document.title === '${title}'`,
+        )
+      await counted('2', '(2) Overview · forumd')
+      await arrive(['Loaf three'])
+      await counted('3', '(3) Overview · forumd')
+      await client.picture('inbox-unread')
+      await client.go('/inbox')
+      await shows(client, ['Loaf three', 'Loaf two', 'Loaf one'])
+      await press(client, 'j', 'e', 'e', 'e')
+    await shows(client, [])
+    await it.daemon.clock.advance(5000)
+    await counted('', 'Inbox · forumd')
+    },
+  )
+
   scenario('a view with filters is saved, opened and deleted', async (it) => {
     const { client } = await startInbox(it, 'views', ['Loaf', 'Loaf spam'])
     await using _ = client

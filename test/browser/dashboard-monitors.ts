@@ -103,10 +103,10 @@ export function monitorStories(fixture: () => Dashboard) {
       await client.signIn(key)
       const { host } = new URL(receiver.url)
       await client.press(`Webhook ${host} was paused, because its receiver answered 410`)
-      await client.waitForText('the receiver answered 410. Fix the receiver')
+      await client.waitForText('the receiver answered 410 Gone. Fix the receiver')
       await client.press('Test')
       await client.waitForText('Test delivered.')
-      await client.misses('the receiver answered 410. Fix the receiver')
+      await client.misses('the receiver answered 410 Gone. Fix the receiver')
 
       expect(await client.text()).toContain('Active')
       expect(client.strange).toEqual([])

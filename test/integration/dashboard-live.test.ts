@@ -23,6 +23,7 @@ const snapshotShape = z.object({
   last_minute: z.record(z.string(), z.number()),
   waiting: z.number(),
   retrying: z.number(),
+  unread: z.number().optional(),
   recent: z.array(z.record(z.string(), z.string().nullable())),
   accounts: z.record(z.string(), z.number()).optional(),
 })
@@ -100,6 +101,7 @@ test('the state is sent at once, and then after each change', async () => {
     },
     waiting: 0,
     retrying: 0,
+    unread: 0,
     recent: [],
   })
   await daemon.clock.advance(10 * SECOND)
@@ -178,12 +180,14 @@ test('a customer gets no events of another, and the operator gets all', async ()
 
   expect((await delivered(ops))?.recent).toHaveLength(2)
   expect((await delivered(ann))?.recent).toHaveLength(2)
+  expect([ann.latest()?.unread, ops.latest()?.unread]).toEqual([1, undefined])
   await daemon.clock.advance(30 * SECOND)
   expect(other.snapshots()).toHaveLength(1)
   expect(other.latest()).toMatchObject({
     last_minute: { checks: 0, items_seen: 0, matches: 0, delivered: 0, reads: 0, spent_usd: 0 },
     waiting: 0,
     retrying: 0,
+    unread: 0,
     recent: [],
   })
   expect(other.text()).not.toMatch(/needle|mon_|dlv_/)

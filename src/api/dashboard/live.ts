@@ -7,6 +7,7 @@ import { iso } from '../../core/base/time.ts'
 import { toUsd } from '../../core/limits/price.ts'
 import type { Clock } from '../../runtime/runtime.ts'
 import type { Db } from '../../store/db/connection.ts'
+import { countUnread } from '../../store/inbox/counts.ts'
 import {
   type ActivityEvent,
   bodyOf,
@@ -25,6 +26,8 @@ const OPEN_MAX = 10
 const RETRY_S = 5
 /** Waiting and retrying deliveries are counted up to this number each; the page shows no more. */
 const PENDING_MAX = 10_000
+/** Unread items of the inbox are counted up to this number; the page shows 999+. */
+const UNREAD_MAX = 1000
 const TITLES_MAX = 1000
 const TITLE_MAX = 200
 const FRESH_MS = 1000
@@ -111,7 +114,9 @@ function createView({ db, clock, tally, accounts }: LiveDeps) {
         title: cachedTitle(it),
         status: it.status,
       })),
-      ...(customer_id === null && { accounts: accounts() }),
+      ...(customer_id === null
+        ? { accounts: accounts() }
+        : { unread: countUnread(db, customer_id, UNREAD_MAX) }),
     }
   }
 

@@ -76,7 +76,8 @@ const OF_OPERATOR: readonly Entry[] = [
 /** The frame of every page: navigation, signed-in user and notifications. */
 export function Frame({ leave, children }: { leave: () => void; children: ComponentChildren }) {
   const user = useCurrentUser()
-  const { broken } = useLive()
+  const { broken, snapshot } = useLive()
+  const unread = snapshot?.unread ?? 0
   const { parts } = useRoute()
   const [open, setOpen] = useState(false)
   const at = parts[0] ?? ''
@@ -118,6 +119,12 @@ export function Frame({ leave, children }: { leave: () => void; children: Compon
                   current={it.at === at}
                 >
                   <Icon name={it.icon} /> {it.label}
+                  {it.at === 'inbox' && unread > 0 && (
+                    <span class="count">
+                      {unreadText(unread)}
+                      <span class="unseen"> unread</span>
+                    </span>
+                  )}
                 </Link>
               </li>
             ))}
@@ -229,6 +236,11 @@ function PlainHttp() {
   )
 }
 
+const UNREAD_SHOWN_MAX = 999
+/** A number of unread matches; the daemon counts up to one more than is shown. */
+const unreadText = (unread: number): string =>
+  unread > UNREAD_SHOWN_MAX ? `${UNREAD_SHOWN_MAX}+` : String(unread)
+
 type PageLayoutProps = {
   title: string
   /** Content beside the title, mostly buttons. */
@@ -244,10 +256,11 @@ let arrived = false
 export function PageLayout({ title, beside, lead, children }: PageLayoutProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   const { parts } = useRoute()
+  const unread = useLive().snapshot?.unread ?? 0
   const where = parts.join('/')
   useEffect(() => {
-    document.title = `${title} · forumd`
-  }, [title])
+    document.title = `${unread > 0 ? `(${unreadText(unread)}) ` : ''}${title} · forumd`
+  }, [title, unread])
   useEffect(() => {
     if (arrived) heading.current?.focus({ preventScroll: true })
     arrived = true

@@ -144,6 +144,8 @@ export type Snapshot = {
   waiting: number
   retrying: number
   recent: Recent[]
+  /** Unread items of the inbox, counted up to 1000; absent for operators. */
+  unread?: number
   accounts?: { usable: number; cooling: number; needs_login: number }
 }
 

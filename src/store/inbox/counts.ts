@@ -33,6 +33,15 @@ export function countInbox(db: Db, customer_id: string): InboxCounts {
   return { ...states, complete: Object.values(states).every((n) => n < COUNTED_MAX) }
 }
 
+/** Counts unread items of a customer up to `most`, from an index alone. */
+export const countUnread = (db: Db, customer_id: string, most: number): number =>
+  db
+    .query<{ n: number }, [{ customer_id: string; most: number }]>(
+      `SELECT count(*) AS n FROM (SELECT 1 FROM inbox_items INDEXED BY inbox_items_state
+          WHERE customer_id = $customer_id AND state = 'unread' LIMIT $most)`,
+    )
+    .get({ customer_id, most })?.n ?? 0
+
 /** Counts the items of a filter among the newest that it examines. */
 export function countFiltered(db: Db, customer_id: string, filter: InboxFilter): InboxCounts {
   const query = inboxSql(customer_id, filter)

@@ -82,10 +82,10 @@ export function WebhookFacts({ webhook, again, gone, children }: WebhookFactsPro
         <button type="button" onClick={() => setDialog('rotate')}>
           New secret
         </button>
+        {children}
         <button type="button" class="danger-quiet" onClick={() => setDialog('delete')}>
           Delete
         </button>
-        {children}
       </div>
       {dialog === 'edit' && <WebhookEditDialog webhook={webhook} close={done} again={again} />}
       {dialog === 'rotate' && <WebhookRotateDialog webhook={webhook} close={done} />}
