@@ -39,7 +39,7 @@ timeout_s = 0.2
 [standby]
 lease = "${lease}"
 name = "${name}"
-ttl_s = 1.5
+ttl_s = 5
 skew_s = 0.2
 ${more}`)
   return startDaemon(

@@ -70,6 +70,8 @@ test('a program that is not there is logged, and does not end the daemon', async
 test('a process that an earlier daemon left behind is ended, another program with its id is not', async () => {
   const words = ['sh', '-c', 'trap "exit 0" TERM; while :; do sleep 0.02; done']
   const left = Bun.spawn(words)
+  // Before it runs its program, a new process has the name of this one.
+  await until(() => readFileSync(`/proc/${left.pid}/cmdline`, 'utf8').startsWith('sh\0'))
   writeFileSync(pid_file, `${left.pid}\n`)
   const { stop } = replicatorOf(words)
   await left.exited
@@ -77,6 +79,7 @@ test('a process that an earlier daemon left behind is ended, another program wit
   await stop()
 
   const other = Bun.spawn(['sleep', '100.2'])
+  await until(() => readFileSync(`/proc/${other.pid}/cmdline`, 'utf8').startsWith('sleep\0'))
   writeFileSync(pid_file, `${other.pid}\n`)
   const next = replicatorOf(words)
   await next.stop()
