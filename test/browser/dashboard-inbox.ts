@@ -238,9 +238,9 @@ export function inboxStories(fixture: () => Dashboard) {
       await client.go('/inbox')
       await shows(client, ['Loaf three', 'Loaf two', 'Loaf one'])
       await press(client, 'j', 'e', 'e', 'e')
-    await shows(client, [])
-    await it.daemon.clock.advance(5000)
-    await counted('', 'Inbox · forumd')
+      await shows(client, [])
+      await it.daemon.clock.advance(5000)
+      await counted('', 'Inbox · forumd')
     },
   )
 

@@ -6,34 +6,55 @@ import type { Db } from '../db/connection.ts'
 // again by their ids, and erases what is deleted. The rows also name the bodies that contain an item, so that an erasure
 // does not search all of them.
 
-/** Notes that content of an item is stored; a known item keeps its time of the next check. */
+/** Digest of an item of which nothing but its title is stored, in a comment under it. */
+const UNREAD = ''
+
+/**
+ * Notes that content of an item is stored; a known item keeps its time of the next check. A comment contains the title of
+ * its post, so that the post is checked too.
+ */
 export function keepItem(db: Db, item: Item, now: number): void {
-  const { source = MAIN, subforum, author, author_info } = item
-  db.query(
+  const { source = MAIN, subforum: place, author, author_info } = item
+  const insert = db.query(
     `INSERT INTO kept_items (item_id, source, place, thread, author, author_id, digest, first_kept_at, last_kept_at,
                              next_check_at)
      VALUES ($item_id, $source, $place, $thread, $author, $author_id, $digest, $now, $now, $next_check_at)
-     ON CONFLICT (item_id) DO UPDATE SET last_kept_at = max(last_kept_at, $now)`,
-  ).run({
+     ON CONFLICT (item_id) DO UPDATE SET last_kept_at = max(last_kept_at, $now),
+       author = CASE digest WHEN '${UNREAD}' THEN $author ELSE author END,
+       author_id = CASE digest WHEN '${UNREAD}' THEN $author_id ELSE author_id END,
+       digest = CASE digest WHEN '${UNREAD}' THEN $digest ELSE digest END`,
+  )
+  const shared = { source, place, now, next_check_at: nextCheckAt(now, now) }
+  const thread =
+    item.kind === 'comment' && item.post_id !== ''
+      ? itemKey({ name: `t3_${item.post_id}`, source: item.source })
+      : null
+  insert.run({
+    ...shared,
     item_id: itemKey(item),
-    source,
-    place: subforum,
-    thread:
-      item.kind === 'comment' && item.post_id !== ''
-        ? itemKey({ name: `t3_${item.post_id}`, source: item.source })
-        : null,
+    thread,
     author: author.toLowerCase(),
     author_id: author_info.fullname,
     digest: contentDigest(item),
-    now,
-    next_check_at: nextCheckAt(now, now),
   })
+  if (thread !== null)
+    insert.run({
+      ...shared,
+      item_id: thread,
+      thread: null,
+      author: null,
+      author_id: null,
+      digest: UNREAD,
+    })
 }
 
 /** Notes that content of a known item is stored again, such as a match that was delivered late. */
 export const keepLonger = (db: Db, item_id: string, now: number): void =>
   void db
-    .query('UPDATE kept_items SET last_kept_at = max(last_kept_at, $now) WHERE item_id = $item_id')
+    .query(
+      `UPDATE kept_items SET last_kept_at = max(last_kept_at, $now)
+        WHERE item_id IN ($item_id, (SELECT thread FROM kept_items WHERE item_id = $item_id))`,
+    )
     .run({ item_id, now })
 
 /** Notes that a stored body contains these items. `row`: of the delivery or of the match. */

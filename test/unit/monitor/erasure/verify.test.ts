@@ -352,6 +352,31 @@ test('a deleted post takes its title from the comments under it', async () => {
   expect(filesWith(fixture, 'bobs words')).not.toEqual([])
 })
 
+test('the title of a post that was never stored leaves with it the comments under it', async () => {
+  const fixture = await watching()
+  const under = commentOf({
+    id: 'c1',
+    name: 't1_c1',
+    subforum: 'cats',
+    author: 'bob',
+    body: 'bobs words',
+    post_id: '9',
+    link_title: 'a quiet capybara',
+    created: new Date(START + 70_000).toISOString(),
+    created_utc: (START + 70_000) / 1000,
+  })
+  fixture.feed.put('cats', under)
+  await fixture.check()
+  deliverAll(fixture)
+  expect(filesWith(fixture, 'a quiet capybara')).not.toEqual([])
+  fixture.feed.shown.set('t3_9', { state: 'deleted' })
+
+  await advance(fixture, 2 * HOUR)
+
+  expect(filesWith(fixture, 'a quiet capybara')).toEqual([])
+  expect(filesWith(fixture, 'bobs words')).not.toEqual([])
+})
+
 test.each(['feeds', 'matches'] as const)(
   'the title of a deleted post does not come back with a comment under it, nor into an archive of %s',
   async (archive) => {
