@@ -43,6 +43,9 @@ export function createFollower({ standby, storage }: Config, runtime: Runtime): 
   /** State of the warm copy, which was checked in every page. */
   let newest: CopyState | null = null
 
+  /** A primary keeps no copies: what it deletes must not stay in them. */
+  const removeCopies = () => rmSync(folder, { recursive: true, force: true })
+
   /** Makes the warm copy; false if that failed. */
   async function copy(primary: string, signal: AbortSignal): Promise<boolean> {
     try {
@@ -91,8 +94,6 @@ export function createFollower({ standby, storage }: Config, runtime: Runtime): 
       return age_ms === null ? null : Math.round(age_ms / 1000)
     },
     async takeOver(term) {
-      // A primary keeps no copies: what it deletes must not stay in them.
-      const removeCopies = () => rmSync(folder, { recursive: true, force: true })
       if (term.data_holder === '' || ownEpoch(paths.db) >= term.data_epoch) {
         removeCopies()
         return null
