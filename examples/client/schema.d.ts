@@ -1805,6 +1805,26 @@ export interface paths {
     patch?: never
     trace?: never
   }
+  '/forum/monitor/deliveries/request': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * The signed request of a delivery: its headers and body
+     * @description Returns what was sent, with its signed headers. Use it when your receiver refuses a signature. For a receiver that does not accept a signature: headers of each attempt, and a request with a new timestamp to send by hand. Only for kind webhook, while the content is kept. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     */
+    get: operations['getForumMonitorDeliveriesRequest']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
   '/feedback': {
     parameters: {
       query?: never
@@ -29730,6 +29750,206 @@ export interface operations {
            * @example {
            *       "error": "storage_unavailable",
            *       "code": "storage_unavailable"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
+  getForumMonitorDeliveriesRequest: {
+    parameters: {
+      query: {
+        /** @description A delivery to a webhook of kind webhook. */
+        delivery_id: string
+      }
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody?: never
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "delivery_id": "dlv_DNIMOUN-WuxB2A7gBKgs1i",
+           *       "method": "POST",
+           *       "url": "https://example.com/hook",
+           *       "headers": {
+           *         "content-type": "application/json",
+           *         "x-service-signature": "t=1769850720,v1=5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd"
+           *       },
+           *       "signed_at": "2026-01-31T09:12:00.000Z",
+           *       "body": "{\"count\":1}",
+           *       "attempts": [
+           *         {
+           *           "n": 1,
+           *           "headers": {
+           *             "x-service-signature": null
+           *           }
+           *         }
+           *       ]
+           *     }
+           */
+          'application/json': {
+            /** @description Id of the delivery; it stays the same in every attempt. */
+            delivery_id: string
+            /**
+             * @description Way of signing in; absent: the configured one.
+             * @constant
+             */
+            method: 'POST'
+            /** @description Address. */
+            url: string
+            /** @description Headers of this request, signed at signed_at. */
+            headers: {
+              [key: string]: string
+            }
+            /**
+             * Format: date-time
+             * @description Time of the signature in headers.
+             */
+            signed_at: string
+            /** @description The body, whose bytes are signed. */
+            body: string
+            /** @description The attempts so far, first to last. */
+            attempts: {
+              /**
+               * Format: int64
+               * @description Number of the attempt, from 1.
+               */
+              n: number
+              /** @description Headers that the attempt sent; null: a signature by a secret that was since rotated. */
+              headers: {
+                [key: string]: string | null
+              }
+            }[]
+          }
+        }
+      }
+      /** @description INVALID_REQUEST */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "q is required",
+           *       "code": "INVALID_REQUEST"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description NOT_FOUND */
+      404: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "NOT_FOUND",
+           *       "code": "NOT_FOUND"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "overloaded",
+           *       "code": "overloaded"
            *     }
            */
           'application/json': components['schemas']['Error']

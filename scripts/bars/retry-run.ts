@@ -52,7 +52,7 @@ function fill(db: Db, count: number): void {
     insertWebhook(db, { ...webhook, kind: 'webhook' })
   }
   const { now, overlap_until: until } = SECRET
-  rotateSecret(db, 'cus_1', { id: 'wh_rotated', secret: sealed(now), until })
+  rotateSecret(db, 'cus_1', { id: 'wh_rotated', secret: sealed(now), until, now: START })
   db.transaction(() => {
     for (let n = 0; n < count; n++) {
       const items = [{ id: `item${n}`, title: 'grüße' }]

@@ -9,7 +9,7 @@ import {
   isService,
   type ServiceKind,
 } from '../core/delivery/services.ts'
-import { signedHeaders } from '../core/delivery/signature.ts'
+import { signDelivery } from '../core/delivery/signature.ts'
 import type { WebhookKind } from '../core/delivery/target.ts'
 import type { PublishMqtt } from '../net/mqtt.ts'
 import type { Transport, TransportResponse } from '../net/transport.ts'
@@ -121,7 +121,12 @@ export function createSend(deps: SendDeps): Send {
   const { transport, clock, display } = deps
   const trueNow = () => clock.now() + deps.clock_offset_ms()
 
-  function buildRequest(kind: Posted, to: Addressee, id: string, body: Uint8Array) {
+  function buildRequest(
+    kind: Posted,
+    to: Addressee,
+    { id, body }: OutgoingDelivery,
+    started_at: number,
+  ) {
     const headers = {
       ...JSON_HEADERS,
       'user-agent': deps.user_agent,
@@ -134,23 +139,17 @@ export function createSend(deps: SendDeps): Send {
         return { headers, body: encode(discordBody(readMessage(body, display))) }
       case 'webhook': {
         // Receivers reject timestamps that are 300 s off, so an error of the local clock must not reach the signature.
-        const timestamp_s = Math.floor(trueNow() / 1000)
-        const secret = deps.openSecret(to.webhook_id, to.secret)
-        const signed = signedHeaders(secret, id, timestamp_s, body, oldSecret(to))
+        const timestamp_s = Math.floor(started_at / 1000)
+        const signed = signDelivery(deps, to, { id, body, timestamp_s, now: clock.now() })
         return { headers: { ...headers, ...signed }, body }
       }
     }
   }
 
-  /** The secret before the last rotation, while it still signs. */
-  function oldSecret({ webhook_id, old_secret = null, old_secret_until }: Addressee) {
-    const over = old_secret === null || (old_secret_until ?? 0) <= clock.now()
-    return over ? null : deps.openSecret(webhook_id, old_secret)
-  }
-
   async function sendOnce(
     to: Addressee,
     { id, body, attempts = 0, interrupted = 0 }: OutgoingDelivery,
+    started_at: number,
   ): Promise<Pick<SendResult, 'attempt' | 'excerpt'>> {
     if (to.kind === 'email') {
       // A mail server that was removed from the configuration may come back before the retry schedule ends.
@@ -162,7 +161,7 @@ export function createSend(deps: SendDeps): Send {
     const answer = await transport({
       url: to.url,
       tried: attempts,
-      ...buildRequest(kind, to, id, body),
+      ...buildRequest(kind, to, { id, body }, started_at),
     })
     return { attempt: toAttempt(kind, answer, trueNow()), excerpt: excerptResponse(answer) }
   }
@@ -206,7 +205,7 @@ export function createSend(deps: SendDeps): Send {
   return async (to, delivery) => {
     const started_at = trueNow()
     const began = clock.mono()
-    const result = await sendOnce(to, delivery)
+    const result = await sendOnce(to, delivery, started_at)
     const duration_ms = Math.round(clock.mono() - began)
     const ended_at = started_at + duration_ms
     return { ...result, started_at, ended_at, duration_ms }

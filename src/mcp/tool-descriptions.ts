@@ -149,6 +149,9 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<string, ToolDescription>> = {
   monitor_deliveries: localRead(
     `The state of each delivery: delivered, pending, dead or suppressed, with the reason. q finds an id or text of the items. ${FREE}`,
   ),
+  monitor_deliveries_request: localRead(
+    `The signed request of a delivery, to find out why a receiver does not accept its signature. ${FREE}`,
+  ),
   monitor_deliveries_redeliver: localChange(
     `Sends finished deliveries again: one, or all of a period. Receivers recognise repeats by the delivery id. Use dry_run for the count. ${FREE}`,
   ),

@@ -18,6 +18,7 @@ import { inboxViews } from '../api/inbox/views.ts'
 import { atomFeed, atomFeedUrl } from '../api/matches/atom.ts'
 import { deliveries } from '../api/matches/deliveries.ts'
 import { items } from '../api/matches/pull.ts'
+import { deliveryRequest } from '../api/matches/request.ts'
 import { sse } from '../api/matches/sse.ts'
 import { mcpRoute } from '../api/mcp.ts'
 import { certificates, publicKeys } from '../api/monitors/certificate.ts'
@@ -349,6 +350,12 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
     }),
     unsubscribePage({ db, links, clock }),
     ...deliveries(route_context, db, parts.nudgeSender),
+    ...deliveryRequest(route_context, {
+      db,
+      openSecret: parts.openSecret,
+      user_agent: config.platform.user_agent,
+      clock_offset_ms: platform.clock_offset_ms,
+    }),
     feedback(route_context, { db, limits: config.limits }),
     operatorRoutes({
       db,

@@ -3,6 +3,12 @@ import { expect } from 'bun:test'
 import { type Dashboard, MINUTE } from './dashboard-fixture.ts'
 import { createScenarios, newcomer } from './dashboard-scenarios.ts'
 
+/** The words of a command, as a shell passes them to its program. */
+function wordsOf(command: string): string[] {
+  const { stdout } = Bun.spawnSync(['sh', '-c', `curl() { printf '%s\\0' "$@"; }; ${command}`])
+  return stdout.toString().split('\0').slice(0, -1)
+}
+
 /** Scenarios of a customer: sign-in, navigation, deliveries, usage and sign-out. */
 export function customerStories(fixture: () => Dashboard) {
   const { asCustomer, scenario } = createScenarios(fixture)
@@ -81,6 +87,18 @@ export function customerStories(fixture: () => Dashboard) {
     await client.press('Raw payload')
     await client.waitForText('"delivery_id"')
     const [, id = ''] = /(dlv_[\w-]+)/.exec(client.page.url()) ?? []
+    await client.press('Request headers and curl')
+    await client.waitForText(`x-service-delivery-id: ${id}`)
+    await client.waitForText('Send it by hand')
+    await client.picture('delivery-request')
+    const words = wordsOf(await client.value('Request as curl'))
+    const { body: request } = await it.daemon.call(
+      `/forum/monitor/deliveries/request?delivery_id=${id}`,
+    )
+    expect(words.filter((word) => word.startsWith('x-service-delivery-id'))).toEqual([
+      `x-service-delivery-id: ${id}`,
+    ])
+    expect([words.at(-1), words.at(-2)]).toEqual([request.url, request.body])
     await client.press('Send again')
     await client.waitForText('Queued again.')
     await it.daemon.clock.advance(MINUTE)

@@ -179,9 +179,9 @@ function revokedSince() {
   const { db, ring, close } = opened(it.path)
   // Sealing the same secret again is not a rotation.
   const resealed = ring.seal('webhooks.secret:wh_1', 'whsec_secret')
-  rotateSecret(db, customer_id, { id: 'wh_1', secret: resealed, until: null })
+  rotateSecret(db, customer_id, { id: 'wh_1', secret: resealed, until: null, now: 1 })
   const secret = ring.seal('webhooks.secret:wh_2', 'whsec_second')
-  rotateSecret(db, customer_id, { id: 'wh_2', secret, until: null })
+  rotateSecret(db, customer_id, { id: 'wh_2', secret, until: null, now: 1 })
   deleteWebhook(db, customer_id, 'wh_3', Date.now())
   close()
   const state = () => {

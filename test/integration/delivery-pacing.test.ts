@@ -51,7 +51,12 @@ test.each([
   await using it = await startDelivering()
   const secret = new TextEncoder().encode(`whsec_${Buffer.alloc(32, 8).toString('base64')}`)
   if (before) it.clock.jump(jump)
-  rotateSecret(it.db, 'cus_1', { id: 'wh_1', secret, until: it.clock.now() + 600_000 })
+  rotateSecret(it.db, 'cus_1', {
+    id: 'wh_1',
+    secret,
+    until: it.clock.now() + 600_000,
+    now: it.clock.now(),
+  })
   const signedBy = () =>
     it.receiver.received.at(-1)?.headers.get('x-service-signature')?.match(/v1=/g)?.length
   if (!before) it.clock.jump(jump)

@@ -7,7 +7,7 @@ import { iso } from '../../core/base/time.ts'
 import { toUsd } from '../../core/limits/price.ts'
 import type { Clock } from '../../runtime/runtime.ts'
 import type { Db } from '../../store/db/connection.ts'
-import { countUnread } from '../../store/inbox/counts.ts'
+import { countUnreadItems } from '../../store/inbox/counts.ts'
 import {
   type ActivityEvent,
   bodyOf,
@@ -116,7 +116,7 @@ function createView({ db, clock, tally, accounts }: LiveDeps) {
       })),
       ...(customer_id === null
         ? { accounts: accounts() }
-        : { unread: countUnread(db, customer_id, UNREAD_MAX) }),
+        : { unread: countUnreadItems(db, customer_id, UNREAD_MAX) }),
     }
   }
 

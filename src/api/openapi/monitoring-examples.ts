@@ -92,6 +92,19 @@ export function exampleMonitoring(words: Naming): Readonly<Record<string, unknow
       ],
       next_before: null,
     },
+    'GET /deliveries/request': {
+      delivery_id: IDS.delivery,
+      method: 'POST',
+      url: 'https://example.com/hook',
+      headers: {
+        'content-type': 'application/json',
+        'x-service-signature':
+          't=1769850720,v1=5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd',
+      },
+      signed_at: '2026-01-31T09:12:00.000Z',
+      body: '{"count":1}',
+      attempts: [{ n: 1, headers: { 'x-service-signature': null } }],
+    },
     'POST /deliveries/redeliver': { queued: 3, skipped: 0, dry_run: false },
     'POST /preview': {
       filter_spec,

@@ -313,6 +313,10 @@ const MONITORING: Texts = {
     'DeliveryPage',
     'Lists deliveries with their status and last error. Use it to find failures and their causes.',
   ],
+  'GET /deliveries/request': [
+    'DeliveryRequest',
+    'Returns what was sent, with its signed headers. Use it when your receiver refuses a signature.',
+  ],
   'POST /deliveries/redeliver': [
     'Redelivery',
     'Sends deliveries again. Use it after a receiver was repaired; try dry_run first to count them.',

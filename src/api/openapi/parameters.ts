@@ -27,7 +27,10 @@ const PARAMETER_DESCRIPTIONS: Readonly<Record<string, Description>> = {
   bucket: 'Sums of calls by hour or by day, in UTC.',
   contest_mode: ONLY('posts whose comments are in random order'),
   cursor: 'The next_cursor of the last answer; absent: from the newest.',
-  delivery_id: 'A delivery to explain; excludes id and item_id.',
+  delivery_id: {
+    '/deliveries/request': 'A delivery to a webhook of kind webhook.',
+    '': 'A delivery to explain; excludes id and item_id.',
+  },
   depth: {
     '/comments/': `Maximum depth of replies; ${AT_ONCE}`,
     '/comments': 'Maximum depth of replies; without depth and limit, the whole tree.',

@@ -149,7 +149,7 @@ const edits = (prefix: string, context: RouteContext, deps: WebhookDeps) => {
           before.public_key !== null,
         )
         const until = overlap_s === 0 ? null : context.clock.now() + overlap_s * 1000
-        const sealed = { secret: sealSecret(id, stored), public_key }
+        const sealed = { secret: sealSecret(id, stored), public_key, now: context.clock.now() }
         if (!rotateSecret(db, customer.id, { id, ...sealed, until })) throw absent()
         return {
           id,

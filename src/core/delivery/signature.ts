@@ -116,3 +116,27 @@ export function signedHeaders(
     ].join(' '),
   }
 }
+
+/** Sealed secrets of a target: the current one, and the one before the last rotation, which signs until `old_secret_until`. */
+export type SealedSecrets = {
+  webhook_id: string
+  secret: Uint8Array
+  old_secret?: Uint8Array | null
+  old_secret_until?: number | null
+}
+
+/** Signed headers of a delivery to a target; `now`, epoch ms, decides if the old secret signs too. */
+export function signDelivery(
+  { openSecret }: { openSecret: (webhook_id: string, sealed: Uint8Array) => string },
+  { webhook_id, secret, old_secret = null, old_secret_until }: SealedSecrets,
+  {
+    id,
+    body,
+    timestamp_s,
+    now,
+  }: { id: string; body: Uint8Array; timestamp_s: number; now: number },
+): Record<string, string> {
+  const over = old_secret === null || (old_secret_until ?? 0) <= now
+  const old = over ? null : openSecret(webhook_id, old_secret)
+  return signedHeaders(openSecret(webhook_id, secret), id, timestamp_s, body, old)
+}

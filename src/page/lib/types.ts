@@ -98,6 +98,8 @@ export type Criterion = NonNullable<Preview['item']>['criteria'][number]
 
 export type Source = ResponseBody<'/api/forum/sources'>['sources'][number]
 
+export type DeliveryRequest = ResponseBody<'/forum/monitor/deliveries/request'>
+
 type AnyWhy = ResponseBody<'/forum/monitor/why'>
 export type Why = Omit<AnyWhy, 'items'> & {
   items: (Omit<AnyWhy['items'][number], 'enrichment'> & { enrichment: Enrichment | null })[]

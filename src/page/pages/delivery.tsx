@@ -6,6 +6,7 @@ import { DataTable } from '../components/base/table.tsx'
 import { Time } from '../components/base/time.tsx'
 import { notify } from '../components/base/toast.tsx'
 import { ReasonsView } from '../components/criteria.tsx'
+import { RequestView } from '../components/delivery-request.tsx'
 import { headlineOf, stateOf } from '../components/delivery-rows.tsx'
 import { ItemView } from '../components/item.tsx'
 import { PageLayout } from '../components/layout.tsx'
@@ -32,7 +33,7 @@ export function DeliveryPage({ id }: { id: string }) {
   const payload_query = usePayload(id)
   const payload = payload_query.delivery
   const refusal = payload?.redeliver_refusal ?? null
-  const names = useNames(why.value)
+  const { is_signed, ...names } = useNames(why.value)
   const action = useAction()
   async function again() {
     const answer = await action.run(() =>
@@ -108,6 +109,7 @@ export function DeliveryPage({ id }: { id: string }) {
             )}
           </section>
           <Attempts attempts={delivery.attempts} />
+          {is_signed && <RequestView id={id} />}
           <section aria-labelledby="why">
             <h2 id="why">Explanation</h2>
             <ReasonsView items={why.value.items} of_delivery />
@@ -132,6 +134,7 @@ function useNames(why: Why | undefined) {
   return {
     monitor: monitor ? (monitor.name ?? inShort(monitor.filter_spec, words)) : why?.monitor_id,
     webhook: webhook ? webhookName(webhook) : target,
+    is_signed: webhook?.kind === 'webhook',
   }
 }
 

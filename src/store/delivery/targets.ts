@@ -168,6 +168,27 @@ export function findAddressee(db: Db, customer_id: string, id: string): Addresse
     .get({ id, customer_id })
 }
 
+/** Conditions under which the request of an ended attempt can be computed again. */
+export type RequestBasis = {
+  /** The stored body is no longer the sent one. */
+  erased: boolean
+  /** Time from which the current secret signs, epoch ms; null: since the creation of the target. */
+  secret_since: number | null
+}
+
+/** The basis of the requests of a delivery; null without a target, or if it was deleted. */
+export function findRequestBasis(db: Db, delivery_id: string): RequestBasis | null {
+  const row = db
+    .query<Omit<RequestBasis, 'erased'> & { erased: number }, [{ delivery_id: string }]>(
+      `SELECT d.reason IS 'item_deleted' OR d.row <= coalesce((SELECT blanked_to FROM instance), 0) AS erased,
+              w.secret_since
+         FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id
+        WHERE d.id = $delivery_id AND w.deleted_at IS NULL`,
+    )
+    .get({ delivery_id })
+  return row && { ...row, erased: row.erased === 1 }
+}
+
 /** A target of a monitor. A paused target accepts nothing: its row is written as failed, webhook_paused. */
 export type DeliveryTarget = { id: string; kind: WebhookKind; paused: boolean }
 

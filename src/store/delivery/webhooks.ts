@@ -268,17 +268,19 @@ export function rotateSecret(
     secret,
     public_key = null,
     until,
-  }: Partial<Resealed> & { id: string; secret: Uint8Array; until: number | null },
+    now,
+  }: Partial<Resealed> & { id: string; secret: Uint8Array; until: number | null; now: number },
 ): boolean {
   return transact(
     db,
     () =>
       db
         .query(
-          `UPDATE webhooks SET old_secret = iif($until IS NULL, NULL, secret), old_secret_until = $until, secret = $secret, public_key = $public_key
+          `UPDATE webhooks SET old_secret = iif($until IS NULL, NULL, secret), old_secret_until = $until, secret = $secret,
+                  secret_since = $now, public_key = $public_key
             WHERE id = $id AND customer_id = $customer_id AND deleted_at IS NULL`,
         )
-        .run({ id, customer_id, secret, public_key, until }).changes > 0,
+        .run({ id, customer_id, secret, public_key, until, now }).changes > 0,
   )
 }
 

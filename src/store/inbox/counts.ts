@@ -34,7 +34,7 @@ export function countInbox(db: Db, customer_id: string): InboxCounts {
 }
 
 /** Counts unread items of a customer up to `most`, from an index alone. */
-export const countUnread = (db: Db, customer_id: string, most: number): number =>
+export const countUnreadItems = (db: Db, customer_id: string, most: number): number =>
   db
     .query<{ n: number }, [{ customer_id: string; most: number }]>(
       `SELECT count(*) AS n FROM (SELECT 1 FROM inbox_items INDEXED BY inbox_items_state

@@ -245,7 +245,7 @@ function prepare(
   migrate(db)
   const lost =
     without_secrets && !sealed_here
-      ? forgetSecrets(db, ring, random)
+      ? forgetSecrets(db, ring, { random, now: clock.now() })
       : { webhooks: [], credentials: [], accounts: [], proxies: [], links: false }
   const now = clock.now()
   transact(db, () => {
@@ -359,7 +359,11 @@ function toRing(bytes: Uint8Array, key: string, random: World['random']): Ring {
  * Removes all secrets that the present key cannot open, and lists them. Targets stop until their customers have
  * rotated their secrets.
  */
-function forgetSecrets(db: Db, ring: Ring, random: World['random']): LostSecrets {
+function forgetSecrets(
+  db: Db,
+  ring: Ring,
+  { random, now }: { random: World['random']; now: number },
+): LostSecrets {
   return transact(db, () => {
     const names = (table: 'accounts' | 'proxies') =>
       db
@@ -378,7 +382,7 @@ function forgetSecrets(db: Db, ring: Ring, random: World['random']): LostSecrets
     for (const { id, customer_id, kind, sealed, asymmetric } of targets) {
       const { stored, public_key } = newTargetSecret(random, asymmetric === 1)
       const secret = ring.seal(`webhooks.secret:${id}`, stored)
-      rotateSecret(db, customer_id, { id, secret, public_key, until: null })
+      rotateSecret(db, customer_id, { id, secret, public_key, until: null, now })
       // Chats and mail are not signed, and have no credentials.
       if (kind === 'webhook' || sealed === 1)
         updateWebhook(db, customer_id, id, { active: false, credentials: null })

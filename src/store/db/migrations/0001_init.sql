@@ -101,6 +101,8 @@ CREATE TABLE webhooks (
   ordered         INTEGER NOT NULL DEFAULT 0 CHECK (ordered IN (0, 1)),
   old_secret      BLOB,
   old_secret_until INTEGER CHECK ((old_secret IS NULL) = (old_secret_until IS NULL)),
+  -- Time from which the secret signs; NULL: since the creation.
+  secret_since    INTEGER,
   credentials     BLOB,
   last_success_at INTEGER,
   refused_since   INTEGER,

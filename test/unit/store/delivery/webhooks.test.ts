@@ -22,7 +22,7 @@ function opened(): Db {
 
 test('the previous secret is stored until its overlap ends', () => {
   using db = opened()
-  rotateSecret(db, 'cus_1', { id: 'wh_1', secret: new Uint8Array(2), until: OVER_AT })
+  rotateSecret(db, 'cus_1', { id: 'wh_1', secret: new Uint8Array(2), until: OVER_AT, now: 1 })
   const countRetained = (now: number) => {
     forgetOldSecrets(db, now)
     return db.query<{ n: number | null }, []>('SELECT length(old_secret) AS n FROM webhooks').get()

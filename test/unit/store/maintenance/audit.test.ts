@@ -52,7 +52,7 @@ function lived(): Db {
     secret: new Uint8Array([1]),
     created_at: 2,
   })
-  rotateSecret(db, 'cus_1', { id: 'wh_1', secret: new Uint8Array([2]), until: null })
+  rotateSecret(db, 'cus_1', { id: 'wh_1', secret: new Uint8Array([2]), until: null, now: 1 })
   deleteWebhook(db, 'cus_1', 'wh_1', 3)
   revokeKey(db, 'key_1', 4)
   recordConfig(db, { config, ring, now: 5 })
