@@ -20,22 +20,21 @@ const PERIODS = [
 ] as const
 type Period = (typeof PERIODS)[number][0]
 
-/** The period of the charts, kept in the URL; and a function that changes it there. */
-function usePeriod() {
-  const { query } = useRoute()
-  const period = PERIODS.find(([it]) => it === query.get('period'))?.[0] ?? '24h'
-  const choose = (next: Period) => {
-    const url = new URL(location.href)
-    if (next === '24h') url.searchParams.delete('period')
-    else url.searchParams.set('period', next)
-    go(url.pathname + url.search, { replace: true })
-  }
-  return { period, choose }
+/** The period of the charts in the URL. */
+const periodOf = (query: URLSearchParams): Period =>
+  PERIODS.find(([it]) => it === query.get('period'))?.[0] ?? '24h'
+
+/** Changes the period in the URL. */
+function choose(next: Period) {
+  const url = new URL(location.href)
+  if (next === '24h') url.searchParams.delete('period')
+  else url.searchParams.set('period', next)
+  go(url.pathname + url.search, { replace: true })
 }
 
 /** Charts of a period, and the newest matches. `linked`: the reader has pages of monitors and deliveries. */
 export function ActivityView({ path, linked }: { path: string; linked: boolean }) {
-  const { period, choose } = usePeriod()
+  const period = periodOf(useRoute().query)
   const asked = useQuery<Activity>(`${path}?period=${period}`, { every_ms: REFRESH_MS })
   const { failure, again } = asked
   // The charts stay while those of another period load.

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 import { Choice, Field, TextField } from '../../components/base/field.tsx'
 import { Icon } from '../../components/base/icon.tsx'
@@ -148,7 +148,8 @@ const Select = ({ label, all, options, value, change }: SelectProps) => (
 /** A text that filters when its field is left or Enter is pressed. */
 function Typed({ label, value, change }: Pick<SelectProps, 'label' | 'value' | 'change'>) {
   const [typed, setTyped] = useState(value)
-  useEffect(() => setTyped(value), [value])
+  // Before the next event: an effect after the first paint would take back what was typed meanwhile.
+  useLayoutEffect(() => setTyped(value), [value])
   return (
     <form
       onSubmit={(event) => {
@@ -247,7 +248,8 @@ export function Menu({ icon, label, marked = false, children }: MenuProps) {
   const [open, setOpen] = useState(false)
   const root = useRef<HTMLDivElement>(null)
   const button = useRef<HTMLButtonElement>(null)
-  useEffect(() => {
+  // Before the next event, which may already go to a field of the panel.
+  useLayoutEffect(() => {
     if (!open) return
     root.current?.querySelector<HTMLElement>('.menu-panel :is(a, button, input, select)')?.focus()
     const outside = ({ target }: Event) => {
