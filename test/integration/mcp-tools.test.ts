@@ -16,6 +16,7 @@ let it: Writing
 let comment: { id: string }
 let thread: string
 let match: string
+let delivery: string
 let client: Client
 let tools: Awaited<ReturnType<Client['listTools']>>['tools']
 beforeAll(async () => {
@@ -34,6 +35,7 @@ beforeAll(async () => {
   })
   tools = (await client.listTools()).tools
   match = await watchOne()
+  delivery = await deliverOne()
   it.sandbox.subforum({ name: 'cats', wiki: { index: 'About cats' } })
   comment = it.sandbox.comment({ parent: it.post.name, author: 'ben', text: 'A cat too' })
   const { body } = await it.act('dm', { to: 'ben', subject: 'Cats', text: 'Hello' })
@@ -63,6 +65,22 @@ async function watchOne(): Promise<string> {
   const { name } = it.sandbox.post({ subforum: 'cats', author: 'ben', title: 'A zebra' })
   await it.house.clock.advance(180_000)
   return name
+}
+/** A delivery to a webhook that signs. */
+async function deliverOne(): Promise<string> {
+  const webhook = await addWebhook()
+  await call('monitor_add', {
+    filter_spec: { subforum: 'cats', include_any: ['okapi'] },
+    webhook_ids: [webhook],
+  })
+  await it.house.clock.advance(120_000)
+  it.sandbox.post({ subforum: 'cats', author: 'ben', title: 'An okapi' })
+  await it.house.clock.advance(180_000)
+  const list = z.object({
+    deliveries: z.array(z.object({ delivery_id: z.string(), webhook_id: z.string().nullable() })),
+  })
+  const { deliveries } = list.parse((await call('monitor_deliveries')).answer)
+  return deliveries.find((one) => one.webhook_id === webhook)?.delivery_id ?? ''
 }
 const readMatch = async () =>
   String((await call('inbox_update', { ids: [match], set: { state: 'read' } })).answer['action_id'])
@@ -124,6 +142,7 @@ const ARGS: Record<string, () => Args | Promise<Args>> = {
   monitor_feed_rotate: async () => ({ id: await addMonitor() }),
   monitor_preview: () => ({ filter_spec: FILTER }),
   monitor_why: async () => ({ id: await addMonitor(), item_id: it.post.name }),
+  monitor_deliveries_request: () => ({ delivery_id: delivery }),
   monitor_deliveries_redeliver: () => ({ since: '2026-01-01T00:00:00Z', dry_run: true }),
   monitor_webhook_create: () => WEBHOOK,
   monitor_webhook_update: async () => ({ id: await addWebhook(), name: 'renamed' }),
