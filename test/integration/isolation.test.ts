@@ -12,9 +12,13 @@ import { startTestDaemon } from '../support/test-daemon.ts'
 
 const MINUTE_MS = 60_000
 /** Fields that name an object of a customer. */
-const OURS = ['id', 'monitor_id', 'webhook_id', 'webhook_ids', 'delivery_id']
-/** Fields that name objects of the platform, or are secrets themselves. */
-const NOT_OURS = ['item_id', 'baseline_item_id', 'token', 'csrf_token']
+const OURS = ['id', 'monitor_id', 'webhook_id', 'webhook_ids', 'delivery_id', 'action_id']
+/** Fields that name objects of the platform, or are secrets themselves. `ids` are those of matched items. */
+const NOT_OURS = ['item_id', 'baseline_item_id', 'ids', 'token', 'csrf_token']
+/** Fields that narrow a list, which is empty for an object of another customer. */
+const NARROWING = ['key_id']
+/** Calls about a matched item, whose `id` is that of the platform. */
+const ABOUT_ITEMS = /\/inbox\/(mute|context|item)$/
 const NAMES_SOMETHING = /(^|_)(ids?|token|uuid|key|ref)$/
 
 const field = z.object({ name: z.string(), in: z.string() })
@@ -106,6 +110,10 @@ test('another customer’s object and an unknown one give the same answer, byte 
   }
   const vote = { action: 'vote', body: { id: 't3_1', direction: 'up' } }
   owned.push((await daemon.send('/drafts', vote)).body.id)
+  const [item] = (await daemon.call('/forum/inbox')).body.items
+  const star = { ids: [item.id], set: { starred: true } }
+  owned.push((await daemon.send('/forum/inbox/update', star)).body.action_id)
+  owned.push((await daemon.send('/forum/inbox/views/save', { name: 'hay', filter: {} })).body.id)
   const bobs = (await as(bob)('/forum/monitor/add', spec)).body.id
   const state = async () =>
     JSON.stringify([
@@ -122,6 +130,7 @@ test('another customer’s object and an unknown one give the same answer, byte 
     if (path.endsWith('/redeliver') && name === 'webhook_id')
       return { since: '2026-01-01T00:00:00Z' }
     if (path.endsWith('/why') && name === 'id') return { item_id: 't3_1' }
+    if (path.endsWith('/mute')) return { id: item.id, mute: 'author' }
     if (name !== 'webhook_ids') return {}
     return path.endsWith('/add') ? spec : { id: mine }
   }
@@ -145,7 +154,22 @@ test('another customer’s object and an unknown one give the same answer, byte 
     return { status: response.status, text: text.replaceAll(id, '<id>') }
   }
 
-  const named = calls.filter(({ field: name }) => !NOT_OURS.includes(name))
+  const history = (await daemon.call('/forum/inbox/history')).body.actions
+  const [{ by }] = history
+  for (const key_id of [by.key_id, `${by.key_id}x`])
+    expect((await daemon.call(`/forum/inbox/history?key_id=${key_id}`, {}, bob)).body).toEqual({
+      actions: [],
+      next_cursor: null,
+    })
+  expect((await daemon.call(`/forum/inbox/history?key_id=${by.key_id}`)).body.actions).toEqual(
+    history,
+  )
+
+  const others = [...NOT_OURS, ...NARROWING]
+  const named = calls.filter(
+    ({ path, field: name }) =>
+      !others.includes(name) && !(name === 'id' && ABOUT_ITEMS.test(path)),
+  )
   expect(named.filter(({ field: name }) => !OURS.includes(name))).toEqual([])
 
   const silent = new Set<string>()

@@ -78,8 +78,8 @@ describe('the tools', () => {
       path.startsWith('/api/forum/monitor/') ? [] : Object.keys(methods).map(() => path),
     )
 
-    // Nine routes are not tools, each for a documented reason.
-    expect(tools.length).toBe(calls.length - 9)
+    // Fourteen routes are not tools, each for a documented reason.
+    expect(tools.length).toBe(calls.length - 14)
   })
 
   test('answer like the call, as text and as structured content, at its price', async () => {
