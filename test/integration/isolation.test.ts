@@ -167,8 +167,7 @@ test('another customer’s object and an unknown one give the same answer, byte 
 
   const others = [...NOT_OURS, ...NARROWING]
   const named = calls.filter(
-    ({ path, field: name }) =>
-      !others.includes(name) && !(name === 'id' && ABOUT_ITEMS.test(path)),
+    ({ path, field: name }) => !others.includes(name) && !(name === 'id' && ABOUT_ITEMS.test(path)),
   )
   expect(named.filter(({ field: name }) => !OURS.includes(name))).toEqual([])
 

@@ -74,7 +74,8 @@ test('counts, days and the difference of two filters are those of live matching'
           expect(found.days).toHaveLength((to_at - from_at) / DAY_MS)
           for (const { term, role, items: count } of found.terms) {
             const of_term = parse({ ...plain(spec), include_all: [term], kind: 'both' })
-            if (role === 'wanted' && !/[:*]/.test(term))
+            // A query may look for a term in one field alone, or for its beginning.
+            if (role === 'wanted' && !/[:*]/.test(term) && !spec.q?.includes(':'))
               expect(count).toBe(matchesOf(first, of_term).length)
           }
           matches += first.length
