@@ -138,7 +138,7 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<string, ToolDescription>> = {
     `Searches past items that the customer's monitors matched, newest first, with the grammar of monitors (q, filter_spec), by time, place, author and score. ${PAGES} While scanned_until is set, time ran out before the page was full: pass after to go on. ${FREE}`,
   ),
   archive_state: localRead(
-    `What the archive keeps, for how long, and how many items it has. ${FREE}`,
+    `Settings of the archive, its oldest and newest item, and the number of items. ${FREE}`,
   ),
   monitor_preview: localRead(
     `Tries a filter_spec on its current feeds: matches, counts per term, estimated matches a day. With item_id it explains why that item does or does not match. With window (such as 30d) it tries the filter on past days instead: matches by day, expected deliveries, and with compare the difference to a second filter. Creates and delivers nothing. ${FREE}`,
