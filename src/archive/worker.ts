@@ -6,9 +6,10 @@ import { createNaming, type Naming } from '../core/forum/naming.ts'
 import { realClock } from '../runtime/runtime.ts'
 import { backtest } from '../store/archive/backtest.ts'
 import {
+  beginScrub,
+  endScrub,
   followTombstones,
   isScrubDue,
-  noteScrub,
   positionOf,
   pruneArchive,
   statsOf,
@@ -62,11 +63,8 @@ const HANDLERS: Handlers = {
   },
   *scrub({ db }, { fd }) {
     if (!isScrubDue(db)) return true
-    // A deletion in the meantime asks for another one.
-    transact(db, () => noteScrub(db, false))
-    const is_done = yield* scrubPages(db, fd)
-    if (!is_done) transact(db, () => noteScrub(db, true))
-    return is_done
+    transact(db, () => beginScrub(db))
+    return (yield* scrubPages(db, fd)) && transact(db, () => endScrub(db))
   },
   *search({ db, words }, { budget_ms, ...search }) {
     return yield* searchArchive(db, search, words, createWorkBudget(charged, budget_ms, SLICE_MS))

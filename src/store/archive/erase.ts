@@ -44,11 +44,22 @@ export function positionOf(db: Db): ErasurePosition {
   return { seq: Number(seq), item_id: id.join(' ') }
 }
 
+/** A scrub was begun, and nothing was deleted since. A process that dies in it leaves this, and the scrub is due again. */
+const BEGUN = 'begun'
 /** True if something was deleted since the last complete scrub. */
-export const isScrubDue = (db: Db): boolean => readMeta(db, SCRUB) === 'true'
+export const isScrubDue = (db: Db): boolean => ['true', BEGUN].includes(readMeta(db, SCRUB) ?? '')
+/** Notes that a scrub begins. */
+export const beginScrub = (db: Db): void => writeMeta(db, SCRUB, BEGUN)
+/** Notes the end of a whole scrub; false if something was deleted in the meantime, so that another one is due. */
+export function endScrub(db: Db): boolean {
+  const is_whole = readMeta(db, SCRUB) === BEGUN
+  if (is_whole) noteScrub(db, false)
+  return is_whole
+}
 /** Notes a complete scrub, or that one is due. */
 export const noteScrub = (db: Db, is_due: boolean): void => {
-  if (isScrubDue(db) !== is_due) writeMeta(db, SCRUB, String(is_due))
+  const value = String(is_due)
+  if (readMeta(db, SCRUB) !== value) writeMeta(db, SCRUB, value)
 }
 
 /**

@@ -20,8 +20,7 @@ export function keepItem(db: Db, item: Item, now: number): void {
                              next_check_at)
      VALUES ($item_id, $source, $place, $thread, $author, $author_id, $digest, $now, $now, $next_check_at)
      ON CONFLICT (item_id) DO UPDATE SET last_kept_at = max(last_kept_at, $now),
-       author = CASE digest WHEN '${UNREAD}' THEN $author ELSE author END,
-       author_id = CASE digest WHEN '${UNREAD}' THEN $author_id ELSE author_id END,
+       author = coalesce(author, $author), author_id = coalesce(author_id, $author_id),
        digest = CASE digest WHEN '${UNREAD}' THEN $digest ELSE digest END`,
   )
   const shared = { source, place, now, next_check_at: nextCheckAt(now, now) }

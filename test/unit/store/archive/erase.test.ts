@@ -8,9 +8,13 @@ import { join } from 'node:path'
 import { createRing } from '../../../../src/core/base/secrets.ts'
 import type { Item } from '../../../../src/core/forum/items.ts'
 import {
+  beginScrub,
+  endScrub,
   eraseArchive,
   followTombstones,
+  isScrubDue,
   listToFollow,
+  noteScrub,
   positionOf,
   pruneArchive,
   statsOf,
@@ -230,4 +234,18 @@ test('the search for a text in all files reads the archive', () => {
   expect(found.filter((it) => it.found.length > 0)).toMatchObject([
     { file: 'archive.sqlite', found: ['bytes', 'items.item'] },
   ])
+})
+
+test('a scrub that a kill cuts short, or during which something is deleted, is due again', () => {
+  using db = openArchive(path())
+  noteScrub(db, true)
+  beginScrub(db)
+  expect(isScrubDue(db)).toBe(true)
+  expect(endScrub(db)).toBe(true)
+  expect(isScrubDue(db)).toBe(false)
+
+  beginScrub(db)
+  noteScrub(db, true)
+  expect(endScrub(db)).toBe(false)
+  expect(isScrubDue(db)).toBe(true)
 })
