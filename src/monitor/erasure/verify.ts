@@ -169,8 +169,8 @@ export function createVerifier(deps: VerifyDeps): Verifier {
   }
 
   /**
-   * Records a round, in one transaction. Items that are gone stay due until they are erased, so that a process that dies in
-   * between reads them again; those of accounts that are gone are read again at their own times.
+   * Records a round, in one transaction. Items that are gone stay due until they are erased, and those of accounts that are
+   * gone are read again within hours, so that a process that dies in between erases them after its restart.
    */
   function settle(
     due: readonly KeptItem[],
@@ -199,7 +199,8 @@ export function createVerifier(deps: VerifyDeps): Verifier {
           continue
         }
         const { item, author_gone } = verdict
-        if (author_gone && author !== null) orphans.add(author)
+        const is_orphan = author_gone && author !== null
+        if (is_orphan) orphans.add(author)
         const seen = contentDigest(item)
         // Listings and reads by id may render a text differently, so the first read by id counts as the original.
         const is_edit = seen !== digest && (checks > 0 || item.edited !== false || author_gone)
@@ -208,7 +209,8 @@ export function createVerifier(deps: VerifyDeps): Verifier {
           absent_at: null,
           digest: seen,
           checked: true,
-          next_check_at: nextCheckAt(first_kept_at, now),
+          // Without its author it is next checked as all others.
+          next_check_at: is_orphan ? now + UNCLEAR_RETRY_MS : nextCheckAt(first_kept_at, now),
         })
         // Scopes are those of the item that is archived; one that is not archived stays out.
         if (is_edit) queueItem(db, deps.archive, { item: withoutErased(db, item), scopes: [], now })

@@ -297,6 +297,19 @@ test('an account that is gone is forgotten on all of its items, whose texts stay
   ])
 })
 
+test('an account that is gone is read again within hours, until it is forgotten', async () => {
+  const fixture = await watching()
+  const item = post(2, `${WORDS} two`, START + 1000, { text: WORDS, author: '[deleted]' })
+  fixture.feed.shown.set('t3_2', { state: 'live', item, author_gone: true })
+  fixture.db.run(
+    "CREATE TRIGGER stop BEFORE INSERT ON item_tombstones BEGIN SELECT RAISE(ABORT, 'stop'); END",
+  )
+  for (let n = 0; n < 3; n += 1) await advance(fixture, 30 * MINUTE).catch(() => {})
+
+  const [row] = kept(fixture).filter(({ item_id }) => item_id === 't3_2')
+  expect((row?.next_check_at ?? 0) - fixture.clock.now()).toBeLessThan(6 * HOUR)
+})
+
 test('a large erasure lets other work run in between', async () => {
   const fixture = await watching()
   const by_ann = { author: 'ann', author_info: { fullname: 't2_ann', flair: null, premium: null } }
