@@ -114,6 +114,13 @@ test('a world that keeps its promises has no fault', () => {
   expect(faultsOf([...MATCHES, deletedOf('gone'), deletedOf('gone')], KEPT)).toEqual([])
 })
 
+test('a receiver that refuses six attempts has a dead-lettered event, fewer are a fault', () => {
+  const refused = { ...deletedOf('gone'), status: 503 }
+  const attempts = (count: number): Received[] => Array.from({ length: count }, () => refused)
+  expect(faultsOf([...MATCHES, ...attempts(6)], KEPT)).toEqual([])
+  expect(faultsOf([...MATCHES, ...attempts(5)], KEPT).join('\n')).toMatch(/no item\.deleted/)
+})
+
 const PROPER = [...MATCHES, deletedOf('gone')]
 test.each<[string, Received[], Sightings, RegExp]>([
   ['a text that stayed', PROPER, new Map([...KEPT, ...held(gone.words[2])]), /in forumd\.sqlite/],

@@ -20,6 +20,9 @@ export interface JudgedWorld {
 /** The promise, and the hours in which the source says nothing: it is read again after six. */
 const DETECTED_MAX_MS = 7 * DAY + 2 * HOUR + 12 * HOUR
 
+/** A delivery is dead-lettered after this many attempts (interface.md, Events). */
+const ATTEMPTS = 6
+
 const ERASING = new Set(['author', 'moderator', 'platform'])
 
 /** Compares what the platform did with what the files hold and what the receivers got. */
@@ -71,6 +74,7 @@ export function judge(world: JudgedWorld, found: Sightings, when: string): Verdi
       received: world.receivers.received.length,
       delivered: deliveries.all.size,
       deleted_events: deliveries.events,
+      dead_lettered: deliveries.dead,
       late_p50_s: percentile(deliveries.late, 0.5),
       late_most_s: percentile(deliveries.late, 1),
     },
@@ -81,16 +85,18 @@ export function judge(world: JudgedWorld, found: Sightings, when: string): Verdi
 function judgeEvents(
   world: JudgedWorld,
   faults: string[],
-): { all: Set<string>; events: number; late: number[] } {
+): { all: Set<string>; events: number; dead: number; late: number[] } {
   const fates = new Map(world.life.fates.map((fate) => [fullname(fate.item), fate]))
   const all = new Set<string>()
   const late: number[] = []
   let events = 0
+  let dead = 0
   for (const target of TARGETS) {
     const accepted = new Set<string>()
     const arrived = new Set<string>()
     const ids = new Map<string, Set<string>>()
     const taken = new Set<string>()
+    const refused = new Map<string, number>()
     for (const { delivery_id, status, body } of world.receivers.received.filter(
       (each) => each.target === target.name,
     )) {
@@ -101,6 +107,7 @@ function judgeEvents(
         const id = String(item['id'])
         ids.set(id, (ids.get(id) ?? new Set()).add(delivery_id))
         if (ok) taken.add(id)
+        else refused.set(id, (refused.get(id) ?? 0) + 1)
         const fate = fates.get(id)
         if (JSON.stringify(body).includes('qzxj'))
           faults.push(`${target.name}: text in item.deleted of ${id}`)
@@ -142,8 +149,9 @@ function judgeEvents(
     if (target.events)
       for (const name of accepted) {
         const fate = fates.get(name)
-        if (fate !== undefined && ERASING.has(fate.end_as) && !taken.has(name))
-          faults.push(`${target.name}: no item.deleted for ${describe(fate)}`)
+        if (fate === undefined || !ERASING.has(fate.end_as) || taken.has(name)) continue
+        if ((refused.get(name) ?? 0) >= ATTEMPTS) dead += 1
+        else faults.push(`${target.name}: no item.deleted for ${describe(fate)}`)
       }
     if (target.name === 'all')
       for (const fate of world.life.fates) {
@@ -152,7 +160,7 @@ function judgeEvents(
           faults.push(`all: ${describe(fate)} was not delivered`)
       }
   }
-  return { all, events, late }
+  return { all, events, dead, late }
 }
 
 const at = (time: number | null): string =>
