@@ -1,8 +1,12 @@
 import { type Clock, realClock } from '../runtime/runtime.ts'
 import type { ArchiveMessage, ArchiveReply, ArchiveWork, WordsInput, WorkName } from './protocol.ts'
 
-/** A thread without an answer for this long hangs: work yields every few milliseconds. */
-const HANG_MS = 120_000
+/**
+ * A thread without an answer for this many waits of this length hangs: work yields every few milliseconds. After a freeze of
+ * the process one wait has passed, however long the freeze was, and the thread can still answer.
+ */
+const HANG_WAITS = 12
+const HANG_WAIT_MS = 10_000
 /** A thread with nothing to do is ended, and its memory is given back. */
 const IDLE_MS = 90_000
 /** Work that waits at once. */
@@ -101,15 +105,14 @@ export function createArchiveThread(
 
   async function endIfHanging(work: Promise<unknown>): Promise<void> {
     const timer = new AbortController()
-    const late = clock.sleep(HANG_MS, timer.signal).then(() => 'late' as const)
-    const first = await Promise.race([work.then(nothing, nothing), late])
-    if (first === 'late' && !timer.signal.aborted && running !== null) {
-      const { worker } = running
-      running = null
-      worker.terminate()
-      failAll(new ArchiveUnavailable('the thread does not answer'))
-    }
-    timer.abort()
+    work.then(timer.abort.bind(timer), timer.abort.bind(timer))
+    for (let waits = 0; waits < HANG_WAITS && !timer.signal.aborted; waits += 1)
+      await clock.sleep(HANG_WAIT_MS, timer.signal)
+    if (timer.signal.aborted || running === null) return
+    const { worker } = running
+    running = null
+    worker.terminate()
+    failAll(new ArchiveUnavailable('the thread does not answer'))
   }
 
   return {
@@ -137,5 +140,3 @@ function post(worker: Worker, message: ArchiveMessage): void {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has none
   worker.postMessage(message)
 }
-
-function nothing(): void {}

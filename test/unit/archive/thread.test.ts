@@ -77,9 +77,9 @@ test('a thread that is idle ends and lets go of its file, and the next work star
   let idle = 0
   const clock = {
     ...realClock,
-    // Waits for hanging work are long, waits for the end of idling are not.
+    // Waits for the end of idling are long, those for hanging work are not.
     sleep: (ms: number, signal?: AbortSignal) =>
-      realClock.sleep(ms < 100_000 ? (idle++, 20) : ms, signal),
+      realClock.sleep(ms > 60_000 ? (idle++, 20) : ms, signal),
   }
   const thread = createArchiveThread({ path, words: WORDS }, { clock })
   expect((await thread.run('search', search('cat'))).rows).toHaveLength(1)
@@ -123,3 +123,33 @@ test('a stop fails what waits, and loses nothing', async () => {
 
   expect(await waiting).toBeInstanceOf(ArchiveUnavailable)
 })
+
+// A worker that answers nothing at first, as one that was frozen with its process.
+const SLOW_WORKER = `import { parentPort } from 'node:worker_threads'
+parentPort.on('message', ({ id }) => id && setTimeout(() => parentPort.postMessage({ id, gives: { items: 7 } }), 100))`
+
+test.each([
+  ['one wait of any length passes, as after a freeze: the answer still counts', 11, 7],
+  ['all waits pass: the thread hangs, and its work fails', 12, 'the thread does not answer'],
+])(
+  '%s',
+  async (_, passing, expected) => {
+    const worker_path = join(dir, 'worker.mjs')
+    await Bun.write(worker_path, SLOW_WORKER)
+    let waits = 0
+    const clock = {
+      ...realClock,
+      sleep: (ms: number, signal?: AbortSignal) =>
+        realClock.sleep(ms < 60_000 && waits++ < passing ? 0 : 60_000, signal),
+    }
+    const thread = createArchiveThread({ path, words: WORDS }, { worker_path, clock })
+    const result: unknown = await thread.run('stats', {}).then(
+      (stats) => stats.items,
+      (error: Error) => error.message,
+    )
+
+    expect(result).toBe(expected)
+    expect(waits).toBeGreaterThanOrEqual(passing)
+  },
+  20_000,
+)

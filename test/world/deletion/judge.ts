@@ -17,8 +17,11 @@ export interface JudgedWorld {
   receivers: { received: readonly Received[] }
 }
 
-/** The promise, and the hours in which the source says nothing: it is read again after six. */
-const DETECTED_MAX_MS = 7 * DAY + 2 * HOUR + 12 * HOUR
+/**
+ * The promise, the hours in which the source says nothing (it is read again after six), and one step of the clock, in which the
+ * daemon does not run.
+ */
+const DETECTED_MAX_MS = 7 * DAY + 2 * HOUR + 12 * HOUR + HOUR / 2
 
 /** A delivery is dead-lettered after this many attempts (interface.md, Events). */
 const ATTEMPTS = 6
