@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 
-import { LRUCache } from 'lru-cache'
-
+import { createLru } from '../core/base/lru.ts'
 import { ok, type Outcome } from '../core/base/result.ts'
 import type { Item, Page, Post } from '../core/forum/items.ts'
 import {
@@ -68,7 +67,7 @@ const positionKey = (listing: string, native: string) =>
 
 /** Stores the most recently used positions in memory. */
 export function createPositions(): Positions {
-  const positions = new LRUCache<string, string>({ max: POSITIONS_MAX })
+  const positions = createLru<string, string>(POSITIONS_MAX)
   return {
     resolve(listing, cursor) {
       if (cursor === null || cursor.depth !== null) return cursor

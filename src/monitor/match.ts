@@ -1,5 +1,4 @@
-import { LRUCache } from 'lru-cache'
-
+import { createLru } from '../core/base/lru.ts'
 import { createMatcher, type Matcher } from '../core/filter/index.ts'
 import { decodeFilterSpec } from '../core/filter/parse.ts'
 import type { FilterSpec, Thresholds } from '../core/filter/spec.ts'
@@ -140,9 +139,9 @@ const AT_ONCE = 50
  * `verdicts`.
  */
 export function createFilters(db: Db, log: Log, verdicts: Verdicts = DIRECT_VERDICTS): Filters {
-  const recent = new LRUCache<string, { updated_at: number; spec: FilterSpec }>({ max: RECENT_MAX })
-  const lacking = new LRUCache<string, number>({ max: LACKING_MAX })
-  const streams = new LRUCache<number, Matcher>({ max: STREAMS_MAX })
+  const recent = createLru<string, { updated_at: number; spec: FilterSpec }>(RECENT_MAX)
+  const lacking = createLru<string, number>(LACKING_MAX)
+  const streams = createLru<number, Matcher>(STREAMS_MAX)
 
   const lacks = ({ id, updated_at }: Watching): boolean => lacking.get(id) === updated_at
 

@@ -1,5 +1,4 @@
-import { LRUCache } from 'lru-cache'
-
+import { createLru } from '../core/base/lru.ts'
 import type { Fault } from '../core/base/result.ts'
 import { compileQuery } from '../core/filter/match.ts'
 import { parseQuery } from '../core/filter/query.ts'
@@ -140,7 +139,7 @@ export const toRows = (items: readonly Item[]): FeedRow[] =>
 type Test = (item: Item) => boolean
 
 const CACHED_TESTS_MAX = 2000
-const cached_tests = new LRUCache<string, Test>({ max: CACHED_TESTS_MAX })
+const cached_tests = createLru<string, Test>(CACHED_TESTS_MAX)
 
 // Accents are ignored: the platform may match with or without them, and so may a filter that folds them.
 const MATCH_OPTIONS = { search_in: SEARCH_FIELDS, view: 1, substring: true } as const

@@ -1,5 +1,4 @@
-import { LRUCache } from 'lru-cache'
-
+import { createLru } from '../core/base/lru.ts'
 import type { Item } from '../core/forum/items.ts'
 import { PATTERN_COST_MAX_MS } from '../core/pattern/cost.ts'
 import { type PatternSet, patternTextsOf } from '../core/pattern/evaluate.ts'
@@ -72,10 +71,10 @@ export function createPatternJudge(
 ): PatternJudge {
   const verdicts = createVerdicts()
   const queue = new Set<Task>()
-  const used = new LRUCache<string, { ms: number; at: number }>({ max: REMEMBERED_MAX })
+  const used = createLru<string, { ms: number; at: number }>(REMEMBERED_MAX)
   const monitor_budgets = createBudgets(clock, MONITOR_BUDGET)
   const customer_budgets = createBudgets(clock, customer_budget)
-  const measured = new LRUCache<string, boolean>({ max: MEASURED_MAX })
+  const measured = createLru<string, boolean>(MEASURED_MAX)
   let pumping = false
 
   const usedBy = (owner: string): number => {
@@ -270,7 +269,7 @@ export function createPatternJudge(
 
 /** Processor time available to each of many subjects, refilled over time. Time used beyond it is owed. */
 function createBudgets(clock: Clock, { burst_ms, refill_ms_per_s }: CpuBudget) {
-  const buckets = new LRUCache<string, { ms: number; at: number }>({ max: REMEMBERED_MAX })
+  const buckets = createLru<string, { ms: number; at: number }>(REMEMBERED_MAX)
   const left = (id: string): number => {
     const bucket = buckets.get(id)
     if (bucket === undefined) return burst_ms

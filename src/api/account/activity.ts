@@ -1,7 +1,7 @@
-import { LRUCache } from 'lru-cache'
 import * as z from 'zod'
 
 import { once } from '../../core/base/lazy.ts'
+import { createLru } from '../../core/base/lru.ts'
 import { iso } from '../../core/base/time.ts'
 import type { Clock } from '../../runtime/runtime.ts'
 import type { Db } from '../../store/db/connection.ts'
@@ -91,7 +91,7 @@ const bodyShape = once(() => z.looseObject({ items: z.array(z.looseObject({})).d
 /** Creates the reader of the activity of a customer, or of all (null). Past buckets are cached for ten minutes. */
 export function createActivity({ db, clock, retention_days }: Deps) {
   type Past = { read_at: number; counts: Map<string, ActivityHour> }
-  const cache = new LRUCache<string, Past>({ max: SCOPES_MAX })
+  const cache = createLru<string, Past>(SCOPES_MAX)
 
   function pastCounts(customer_id: string | null): Past['counts'] {
     const key = customer_id ?? ''

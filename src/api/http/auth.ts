@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
-import { LRUCache } from 'lru-cache'
 
 import { ApiError } from '../../core/base/errors.ts'
+import { createLru } from '../../core/base/lru.ts'
 import { perMinute } from '../../core/limits/pace.ts'
 import type { Clock, Log, Random } from '../../runtime/runtime.ts'
 import type { Customer } from '../../store/customers/customers.ts'
@@ -54,7 +54,7 @@ export type FailedAuth = {
 /** Creates the limit, which counts failures by address and reports them to metrics and log. */
 export function createFailedAuth({ clock, random, limits, log, metrics }: Deps): FailedAuth {
   const failures = createBuckets(clock, () => perMinute(limits.failed_auth_per_minute))
-  const recent = new LRUCache<bigint, true>({ max: RECENT_MAX })
+  const recent = createLru<bigint, true>(RECENT_MAX)
   let seed: bigint | null = null
   let reported_at = -Infinity
   let failed = 0

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
-import { LRUCache } from 'lru-cache'
 
 import { invalid } from '../../core/base/errors.ts'
+import { createLru } from '../../core/base/lru.ts'
 import { iso } from '../../core/base/time.ts'
 import { type InboxPosition, NO_FILTER, spanOf } from '../../core/inbox/filter.ts'
 import { type ChartBucket, createCharts } from '../../core/inbox/stats.ts'
@@ -92,7 +92,7 @@ type Answer = Awaited<ReturnType<typeof readStats>>
 
 /** Computes answers, one at a time for each customer; equal questions share an answer. */
 function createStats(db: Db, clock: Clock) {
-  const cached = new LRUCache<string, { at: number; answer: Promise<Answer> }>({ max: CACHED_MAX })
+  const cached = createLru<string, { at: number; answer: Promise<Answer> }>(CACHED_MAX)
   const busy = new Map<string, Promise<unknown>>()
 
   return (customer_id: string, window: Window): Promise<Answer> => {

@@ -1,8 +1,8 @@
 import { Elysia } from 'elysia'
-import { LRUCache } from 'lru-cache'
 import * as z from 'zod'
 
 import { ApiError, type FieldError, invalid } from '../../core/base/errors.ts'
+import { createLru } from '../../core/base/lru.ts'
 import type { Fault } from '../../core/base/result.ts'
 import { iso } from '../../core/base/time.ts'
 import { rowOf } from '../../core/enrichment/enrich.ts'
@@ -398,7 +398,7 @@ export function createPreviewPace(clock: Clock): PreviewPace {
   const pace = perMinute(REQUESTS_PER_MINUTE)
   // Excess requests of one preview, or of several at once, delay the next.
   const unbounded_pace = { ...pace, max_wait_ms: Infinity }
-  const buckets = new LRUCache<string, Bucket>({ max: CUSTOMERS_MAX })
+  const buckets = createLru<string, Bucket>(CUSTOMERS_MAX)
   return {
     before(customer_id) {
       const { wait_ms, retry_ms } = step(buckets.get(customer_id), pace, clock.mono())

@@ -1,5 +1,4 @@
-import { LRUCache } from 'lru-cache'
-
+import { createLru } from '../base/lru.ts'
 import { composed, type SearchField, type View, writtenOf } from '../filter/text.ts'
 import type { Item } from '../forum/items.ts'
 import { patternEngine } from './syntax.ts'
@@ -66,7 +65,7 @@ const CACHED_PATTERNS_MAX = 1000
 
 /** Creates an empty cache. */
 export function createPatternCache(isFull: () => boolean): PatternCache {
-  const tests = new LRUCache<string, PatternTest>({ max: CACHED_PATTERNS_MAX })
+  const tests = createLru<string, PatternTest>(CACHED_PATTERNS_MAX)
   return {
     testOf(pattern, case_sensitive) {
       const key = `${case_sensitive ? '=' : '~'}${pattern}`

@@ -1,5 +1,4 @@
-import { LRUCache } from 'lru-cache'
-
+import { createLru } from '../../core/base/lru.ts'
 import { ok, type Outcome } from '../../core/base/result.ts'
 import { isComment, type NativeItem, type Story, storyOf, toPost, unknownStory } from './readers.ts'
 
@@ -25,7 +24,7 @@ export type Stories = ReturnType<typeof createStories>
 
 /** Remembers the stories of the items that were used last. */
 export function createStories() {
-  const known = new LRUCache<number, Story>({ max: STORIES_MAX })
+  const known = createLru<number, Story>(STORIES_MAX)
   return {
     add: (id: number, story: Story) => void known.set(id, story),
 

@@ -1,5 +1,4 @@
-import { LRUCache } from 'lru-cache'
-
+import { createLru } from '../../core/base/lru.ts'
 import { isObject } from '../../core/base/object.ts'
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import { viewerTermIn } from '../../core/filter/search-query.ts'
@@ -324,7 +323,7 @@ const RESULTS_MAX = 1_000
  * request for the signed-in account proves the state.
  */
 export function createSessionCheck(client: Client, clock: Clock): SessionCheck {
-  const results = new LRUCache<string, { at: number; dead: boolean }>({ max: RESULTS_MAX })
+  const results = createLru<string, { at: number; dead: boolean }>(RESULTS_MAX)
 
   /** True if the platform treats these cookies as anonymous; false if that is unclear. */
   async function isDead(call: Call): Promise<boolean> {

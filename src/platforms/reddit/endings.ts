@@ -1,5 +1,4 @@
-import { LRUCache } from 'lru-cache'
-
+import { createLru } from '../../core/base/lru.ts'
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import type { AccessEnd, AccessEnds } from '../../runtime/access-ends.ts'
 import type { Clock } from '../../runtime/runtime.ts'
@@ -69,8 +68,8 @@ export function recogniseEndings(
   platform: Platform,
   { clock, ends }: { clock: Pick<Clock, 'mono'>; ends: AccessEnds },
 ): Pick<Listings, 'posts' | 'comments' | 'search' | 'userComments' | 'userItems'> {
-  const checked = new LRUCache<string, { at: number; fault: Verdict }>({ max: SUBJECTS_MAX })
-  const last_rows = new LRUCache<string, readonly Row[]>({ max: SUBJECTS_MAX })
+  const checked = createLru<string, { at: number; fault: Verdict }>(SUBJECTS_MAX)
+  const last_rows = createLru<string, readonly Row[]>(SUBJECTS_MAX)
 
   /** A check within its lifetime, or a new one. A fault of the request itself is not kept. */
   async function once(subject: string, check: () => Promise<Outcome<Verdict>>): Promise<Verdict> {
