@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 
+import { schemaFingerprint } from '../src/store/startup/schema.ts'
 import { embedPage } from './build-page.ts'
 
 const SOURCES = join(import.meta.dir, '../src')
@@ -32,6 +33,7 @@ export async function compile(outfile: string, runtime?: Runtime): Promise<strin
       // A start runs most code once, so compiling it early costs time. main.ts sets it back to 1.
       jitPolicy: 20,
     },
+    define: { SCHEMA_FINGERPRINT: JSON.stringify(schemaFingerprint()) },
     // Not minified: Elysia parses the source text of its handlers, and its validation silently loses bounds.
     bytecode: true,
     // A command loads only the chunks it needs.

@@ -17,19 +17,45 @@ const objectsOf = (db: Db): SchemaObject[] =>
     )
     .all()
 
+/** Fingerprint of the schema that these migrations make. `scripts/compile.ts` puts it into the executable. */
+export function schemaFingerprint(steps: readonly string[] = migrations): string {
+  using model = new Database(':memory:', { strict: true })
+  migrate(model, steps)
+  return fingerprintOf(objectsOf(model))
+}
+
+// In an order of its own: VACUUM changes that of the database.
+const fingerprintOf = (objects: readonly SchemaObject[]): string =>
+  Bun.hash(
+    objects
+      .map(({ type, name, sql }) => JSON.stringify([type, name, sql]))
+      .toSorted()
+      .join('\n'),
+  ).toString(36)
+
+declare const SCHEMA_FINGERPRINT: string
+
+/** Fingerprint of this build's schema; null when the program runs from its source. */
+const BUILT = typeof SCHEMA_FINGERPRINT === 'undefined' ? null : SCHEMA_FINGERPRINT
+
 /**
  * Throws OtherSchema unless the database has every table, index and trigger that the migrations make which it says to have
  * been through: a number alone does not tell two builds apart. What an operator has added to them is left alone.
+ * `built`: fingerprint after all steps. A database that has it needs no model to compare with, which takes a tenth of a start.
+ *
+ * @throws {OtherSchema}
  */
 export function requireOwnSchema(
   db: Db,
   file: string,
   steps: readonly string[] = migrations,
+  built: string | null = BUILT,
 ): void {
   // In one transaction: a daemon beside us may be bringing the database up to date.
   const [version, objects] = db.transaction(() => [schemaVersion(db), objectsOf(db)] as const)()
   // A newer one is refused by migrate.
   if (version > steps.length) return
+  if (version === steps.length && fingerprintOf(objects) === built) return
   using model = new Database(':memory:', { strict: true })
   migrate(model, steps.slice(0, version))
   const found = new Map(objects.map((it) => [`${it.type} ${it.name}`, it.sql]))

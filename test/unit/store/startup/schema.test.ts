@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { connect, migrate } from '../../../../src/store/db/connection.ts'
 import { migrations } from '../../../../src/store/db/migrations.ts'
 import { openInstance } from '../../../../src/store/maintenance/instance.ts'
-import { requireOwnSchema } from '../../../../src/store/startup/schema.ts'
+import { requireOwnSchema, schemaFingerprint } from '../../../../src/store/startup/schema.ts'
 import { tempFolder } from '../../../support/folder.ts'
 import { LATER } from '../db/upgrade-later.ts'
 
@@ -44,6 +44,20 @@ test('every schema of this build is accepted, also with objects that an operator
   }
   using db = withSchema(migrations, 'CREATE INDEX of_an_operator ON customers (name)')
   requireOwnSchema(db, 'forumd.sqlite')
+})
+
+test('a fingerprint of the build accepts its own schema alone', () => {
+  // Steps that would refuse every database, so that only the fingerprint can accept one.
+  const others = migrations.map(() => 'CREATE TABLE of_another_build (id TEXT)')
+  const built = schemaFingerprint()
+  using own = withSchema(migrations)
+  using other = withSchema(migrations, 'ALTER TABLE customers ADD COLUMN note TEXT')
+
+  requireOwnSchema(own, 'forumd.sqlite', others, built)
+  own.run('VACUUM')
+  requireOwnSchema(own, 'forumd.sqlite', others, built)
+  expect(() => requireOwnSchema(other, 'forumd.sqlite', others, built)).toThrow('made by another')
+  expect(() => requireOwnSchema(own, 'forumd.sqlite', others, null)).toThrow('made by another')
 })
 
 test('a folder of another build is refused by the daemon and by commands and is not changed', () => {
