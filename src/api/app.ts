@@ -34,9 +34,11 @@ import { jsonResponse } from './http/response.ts'
 import {
   createRouteTable,
   type Features,
+  firstPath,
   requestPath,
   restoreQuery,
   type RouteTable,
+  secondPath,
 } from './http/routes.ts'
 import { createInFlight } from './in-flight.ts'
 import { countMoney } from './metrics/counters.ts'
@@ -219,7 +221,8 @@ export function createApp(deps: AppDeps) {
       const status = set.status ?? 200
       // An internal request is part of an external request, which is counted.
       if (delegation.of(request)) return
-      const labels = { method: request.method, route: route || 'none' }
+      const called = route ? calledRoute(route, request) : 'none'
+      const labels = { method: request.method, route: called }
       metrics.count('http_requests_total', { ...labels, status: String(status) })
       const began = started.get(request)
       const ms = began === undefined ? undefined : clock.mono() - began
@@ -228,7 +231,7 @@ export function createApp(deps: AppDeps) {
         log('info', 'http.request', {
           ...labels,
           // A refused request has not reached its route.
-          route: route || (table().find(requestPath(request.url))?.path ?? 'none'),
+          route: route ? called : (table().find(requestPath(request.url))?.path ?? 'none'),
           status: Number(status),
           duration_ms: ms === undefined ? undefined : Math.round(ms),
           key_id: callers.get(request),
@@ -307,6 +310,13 @@ export function createApp(deps: AppDeps) {
     log,
   }
   for (const group of deps.routes(context)) app.use(group)
+  serveSecondPaths(app, words)
+
+  /** The route under the prefix by which it was called. */
+  function calledRoute(route: string, request: Request): string {
+    if (firstPath(words, requestPath(request.url)) === null) return route
+    return secondPath(words, route) ?? route
+  }
 
   const routes = (): readonly RouteLike[] => app.routes
   async function document() {
@@ -317,10 +327,44 @@ export function createApp(deps: AppDeps) {
   function table(): RouteTable<true> {
     if (cached_table) return cached_table
     cached_table = createRouteTable()
-    for (const { method, path } of routes()) cached_table.add(method, path, true)
+    for (const { method, path } of routes()) {
+      cached_table.add(method, path, true)
+      const second = secondPath(words, path)
+      if (second !== null) cached_table.add(method, second, true)
+    }
     return cached_table
   }
   return app
+}
+
+/**
+ * Routes calls under a second prefix to the route under the first: registering it twice would cost each start as much
+ * again. The request keeps its address.
+ */
+function serveSecondPaths({ router }: AnyElysia, words: Naming): void {
+  const { http } = router
+  type Find = typeof http.find
+  let { find } = http
+  const lookUp: Find = (method, path) => {
+    const found = find.call(http, method, path)
+    const is_encoded = found === null || !Object.values(found.params).includes(null)
+    // A percent sign that encodes nothing stands for itself, as in Bun's own router.
+    return is_encoded ? found : find.call(http, method, path.replaceAll('%', '%25'))
+  }
+  const findBoth: Find = (method, path) => {
+    const found = lookUp(method, path)
+    const first = found === null ? firstPath(words, path) : null
+    if (first === null) return found
+    // Elysia has a table of its own for paths without parameters.
+    const index = router.static[first.replace(/\/$/, '')]?.[method]
+    if (index === undefined) return lookUp(method, first)
+    const handler = router.history[index]?.composed
+    return typeof handler === 'function'
+      ? { store: { handler, compile: () => handler }, params: {} }
+      : null
+  }
+  // The router replaces its own lookup when it is built.
+  Object.defineProperty(http, 'find', { get: () => findBoth, set: (next: Find) => (find = next) })
 }
 
 /** Health and metrics say what is wrong. */

@@ -296,7 +296,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       limits: config.limits,
       endedOn,
     }),
-    ...monitors(route_context, {
+    monitors(route_context, {
       db,
       patterns: parts.patterns,
       watch: lookup,
@@ -311,7 +311,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       },
       feed_url: (id) => atomFeedUrl({ db, links }, id),
     }),
-    ...certificates(route_context, {
+    certificates(route_context, {
       db,
       ring,
       instance_id,
@@ -319,7 +319,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       streams: parts.streams,
     }),
     publicKeys({ db }),
-    ...webhooks(route_context, {
+    webhooks(route_context, {
       db,
       sealSecret: parts.sealSecret,
       openSecret: parts.openSecret,
@@ -329,17 +329,17 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       mails: parts.mails,
       nudge: parts.nudgeSender,
     }),
-    ...items(route_context, db),
-    ...inbox(route_context, db),
-    ...inboxItem(route_context, db),
-    ...inboxViews(route_context, db),
-    ...inboxMute(route_context, db),
-    ...inboxProposals(route_context, db),
-    ...inboxStats(route_context, db),
-    ...inboxContext(route_context, db),
-    ...inboxStream(route_context, { db, ended: parts.ended }),
-    ...sse(route_context, { db, ended: parts.ended }),
-    ...atomFeed(route_context, { db, links, budget: parts.budget }),
+    items(route_context, db),
+    inbox(route_context, db),
+    inboxItem(route_context, db),
+    inboxViews(route_context, db),
+    inboxMute(route_context, db),
+    inboxProposals(route_context, db),
+    inboxStats(route_context, db),
+    inboxContext(route_context, db),
+    inboxStream(route_context, { db, ended: parts.ended }),
+    sse(route_context, { db, ended: parts.ended }),
+    atomFeed(route_context, { db, links, budget: parts.budget }),
     confirmPage({ db, links }),
     connectPage({
       words: route_context.words,
@@ -350,7 +350,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
     }),
     unsubscribePage({ db, links, clock }),
     ...deliveries(route_context, db, parts.nudgeSender),
-    ...deliveryRequest(route_context, {
+    deliveryRequest(route_context, {
       db,
       openSecret: parts.openSecret,
       user_agent: config.platform.user_agent,
@@ -390,9 +390,9 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
         sources: parts.sources,
       }),
     }),
-    ...archiveRoutes(route_context, { db, archive: parts.archive, patterns: parts.patterns }),
-    ...preview(route_context, preview_deps),
-    ...why(route_context, { ...preview_deps, db, instance_id, freshness_ms }),
+    archiveRoutes(route_context, { db, archive: parts.archive, patterns: parts.patterns }),
+    preview(route_context, preview_deps),
+    why(route_context, { ...preview_deps, db, instance_id, freshness_ms }),
   ]
   return { routes, drafting: () => draft_executor }
 }

@@ -142,7 +142,7 @@ export async function startReaders({ url, ca }: { url?: string; ca?: string } = 
     limits: NO_LIMITS,
     public_url,
     routes: (context) => [
-      ...webhooks(context, {
+      webhooks(context, {
         db,
         sealSecret: (id, secret) => ring.seal(`webhooks.secret:${id}`, secret),
         openSecret: (id, sealed) => ring.unseal(`webhooks.secret:${id}`, sealed),
@@ -152,9 +152,9 @@ export async function startReaders({ url, ca }: { url?: string; ca?: string } = 
         mails: true,
         nudge: () => {},
       }),
-      ...items(context, db),
-      ...sse(context, { db, ended: ended.signal }),
-      ...atomFeed(context, { db, links }),
+      items(context, db),
+      sse(context, { db, ended: ended.signal }),
+      atomFeed(context, { db, links }),
       confirmPage({ db, links }),
       unsubscribePage({ db, links, clock }),
     ],

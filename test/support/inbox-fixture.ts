@@ -123,13 +123,13 @@ export function startInbox() {
     words,
     limits: NO_LIMITS,
     routes: (context) => [
-      ...inbox(context, db),
-      ...inboxItem(context, db),
-      ...inboxViews(context, db),
-      ...inboxMute(context, db),
-      ...inboxProposals(context, db),
-      ...inboxStats(context, db),
-      ...inboxStream(context, { db, ended: ended.signal }),
+      inbox(context, db),
+      inboxItem(context, db),
+      inboxViews(context, db),
+      inboxMute(context, db),
+      inboxProposals(context, db),
+      inboxStats(context, db),
+      inboxStream(context, { db, ended: ended.signal }),
     ],
   })
   app.listen({ port: 0, hostname: '127.0.0.1' })

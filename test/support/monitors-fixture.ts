@@ -48,7 +48,7 @@ export function startMonitors({ plan = PLAN, community = 'subforum', platform = 
     words: createNaming({ platform, community }),
     limits: NO_LIMITS,
     routes: (context) => [
-      ...monitors(context, {
+      monitors(context, {
         db,
         patterns: realPatterns(),
         watch: fixture.feed.watch,
@@ -58,7 +58,7 @@ export function startMonitors({ plan = PLAN, community = 'subforum', platform = 
         feed_url: (id) => `https://api.forum.example/feed/${id}`,
         nudge: () => void (nudges += 1),
       }),
-      ...certificates(context, {
+      certificates(context, {
         db,
         ring: createRing(new Uint8Array(32), random.bytes),
         instance_id: 'instance-1',

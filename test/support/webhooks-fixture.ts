@@ -78,7 +78,7 @@ export async function startTargets({
     words,
     limits: LIMITS,
     routes: (context) => [
-      ...webhooks(context, {
+      webhooks(context, {
         db,
         sealSecret: (id, secret) => ring.seal(`webhooks.secret:${id}`, secret),
         openSecret: (id, sealed) => ring.unseal(`webhooks.secret:${id}`, sealed),

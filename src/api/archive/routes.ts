@@ -23,10 +23,10 @@ const RETRY_S = 5
 /** Dependencies of the archive's routes. */
 export type ArchiveRouteDeps = { db: Db; archive: Archive; patterns: PatternJudge }
 
-/** Search, export and state of the archive, under both of its path prefixes. */
+/** Search, export and state of the archive. */
 export function archiveRoutes(context: RouteContext, deps: ArchiveRouteDeps) {
   const exports = createExports(context, deps.archive)
-  return archivePaths(context.words).map((place) => group(place, context, deps, exports))
+  return group(archivePaths(context.words)[0], context, deps, exports)
 }
 
 /**

@@ -108,19 +108,27 @@ export const inboxPaths = ({ platform }: Naming): readonly [string, string] => [
   `/api/${platform}/inbox`,
 ]
 
-/** Creates a group for each of them. */
-export const atInboxPaths = <T>(words: Naming, group: (place: string) => T): T[] =>
-  inboxPaths(words).map((place) => group(place))
-
 /** Both path prefixes of the archive; the document lists the first. */
 export const archivePaths = ({ platform, api }: Naming): readonly [string, string] => [
   `/${platform}/archive`,
   `${api}/archive`,
 ]
 
-/** Creates a group for each path prefix of monitoring. */
-export const atBothPaths = <T>(words: Naming, group: (place: string) => T): T[] =>
-  monitorPaths(words).map((place) => group(place))
+const doublePaths = (words: Naming) => [monitorPaths(words), inboxPaths(words), archivePaths(words)]
+
+/** Path of the same route under the first prefix, under which alone it is registered; null: `path` has one place. */
+export function firstPath(words: Naming, path: string): string | null {
+  for (const [first, second] of doublePaths(words))
+    if (isUnderPath(path, second)) return first + path.slice(second.length)
+  return null
+}
+
+/** Path of the same route under the second prefix; null: it has one place. */
+export function secondPath(words: Naming, path: string): string | null {
+  for (const [first, second] of doublePaths(words))
+    if (isUnderPath(path, first)) return second + path.slice(first.length)
+  return null
+}
 
 /**
  * Rate limits of routes: every policy names one, so that no route is unlimited.

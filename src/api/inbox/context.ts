@@ -13,7 +13,7 @@ import { findInbox, listInboxMatches } from '../../store/inbox/list.ts'
 import type { RouteContext } from '../context.ts'
 import type { Holder } from '../http/auth.ts'
 import { querySchema, required } from '../http/fields.ts'
-import { atInboxPaths, sourcePath } from '../http/routes.ts'
+import { inboxPaths, sourcePath } from '../http/routes.ts'
 import { answers, refuses } from '../openapi/route-docs.ts'
 import { INBOX_EXAMPLES } from './examples.ts'
 import { createBodies } from './rows.ts'
@@ -35,10 +35,11 @@ const treeShape = once(() => {
   return z.looseObject({ post: z.unknown(), comments: z.array(node) })
 })
 
-/** Threads around items, under both paths of the inbox. */
+/** Threads around items. */
 export const inboxContext = (context: RouteContext, db: Db) =>
-  atInboxPaths(context.words, (prefix) =>
-    new Elysia({ name: `inbox context ${prefix}`, prefix }).use(context.keyed).get(
+  new Elysia({ name: `inbox context `, prefix: inboxPaths(context.words)[0] })
+    .use(context.keyed)
+    .get(
       '/context',
       async ({ customer, holder, query: { id }, set }) => {
         const post_id = postOf(db, customer.id, id)
@@ -74,8 +75,7 @@ export const inboxContext = (context: RouteContext, db: Db) =>
           ),
         },
       },
-    ),
-  )
+    )
 
 /** The same read as a call of the customer's own, with its limits and its price. */
 function readTree(

@@ -7,7 +7,7 @@ import type { Db } from '../../store/db/connection.ts'
 import { findInbox, listInboxIds } from '../../store/inbox/list.ts'
 import type { RouteContext } from '../context.ts'
 import { limit, querySchema } from '../http/fields.ts'
-import { atInboxPaths } from '../http/routes.ts'
+import { inboxPaths } from '../http/routes.ts'
 import { answers, refuses } from '../openapi/route-docs.ts'
 import { INBOX_EXAMPLES } from './examples.ts'
 import { filterQuery, inboxCursor, toFilter } from './fields.ts'
@@ -35,9 +35,9 @@ const idsQuery = querySchema(() => ({
   limit: limit(IDS_MAX, IDS),
 }))
 
-/** One item of the inbox with its whole text, and the ids of a list, under both paths of the inbox. */
+/** One item of the inbox with its whole text, and the ids of a list. */
 export const inboxItem = (context: RouteContext, db: Db) =>
-  atInboxPaths(context.words, (place) => group(place, context, db))
+  group(inboxPaths(context.words)[0], context, db)
 
 /** A position after every row. */
 const START = { matched_at: Number.MAX_SAFE_INTEGER, row: Number.MAX_SAFE_INTEGER }

@@ -24,7 +24,7 @@ import { listMonitorMatches } from '../../store/inbox/stats.ts'
 import { findMonitor } from '../../store/monitoring/monitors.ts'
 import type { RouteContext } from '../context.ts'
 import { bodySchema, type SchemaOutput } from '../http/fields.ts'
-import { atInboxPaths } from '../http/routes.ts'
+import { inboxPaths } from '../http/routes.ts'
 import { answers, refuses } from '../openapi/route-docs.ts'
 import { INBOX_BODIES, muteExample } from './examples.ts'
 import { itemIdBody } from './fields.ts'
@@ -62,23 +62,21 @@ const muteBody = bodySchema(
   INBOX_BODIES.mute,
 )
 
-/** Proposals of mutes, under both paths of the inbox. */
+/** Proposals of mutes. */
 export const inboxMute = (context: RouteContext, db: Db) =>
-  atInboxPaths(context.words, (prefix) =>
-    new Elysia({ name: `inbox mute ${prefix}`, prefix })
-      .use(context.keyed)
-      .post('/mute', ({ customer, body }) => proposal(context, db, customer.id, body), {
-        body: muteBody,
-        detail: {
-          summary: 'Propose the edit of a monitor that mutes an author, a place or a phrase',
-          description: `Changes nothing: send apply.body to apply.path. effect counts the matches of the last ${DAYS} days that the edited filter would not have matched, among the newest ${EXAMINED_MAX}.`,
-          tags: ['Inbox'],
-          operationId: 'inboxMute',
-          ...answers(inboxMuteShape, muteExample(context.words)),
-          ...refuses('NOT_FOUND'),
-        },
-      }),
-  )
+  new Elysia({ name: `inbox mute `, prefix: inboxPaths(context.words)[0] })
+    .use(context.keyed)
+    .post('/mute', ({ customer, body }) => proposal(context, db, customer.id, body), {
+      body: muteBody,
+      detail: {
+        summary: 'Propose the edit of a monitor that mutes an author, a place or a phrase',
+        description: `Changes nothing: send apply.body to apply.path. effect counts the matches of the last ${DAYS} days that the edited filter would not have matched, among the newest ${EXAMINED_MAX}.`,
+        tags: ['Inbox'],
+        operationId: 'inboxMute',
+        ...answers(inboxMuteShape, muteExample(context.words)),
+        ...refuses('NOT_FOUND'),
+      },
+    })
 
 async function proposal(
   { words, clock }: RouteContext,

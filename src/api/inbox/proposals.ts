@@ -12,7 +12,7 @@ import { listMonitorMatches, type MonitorMatch } from '../../store/inbox/stats.t
 import { findMonitor } from '../../store/monitoring/monitors.ts'
 import type { RouteContext } from '../context.ts'
 import { querySchema, required } from '../http/fields.ts'
-import { atInboxPaths } from '../http/routes.ts'
+import { inboxPaths } from '../http/routes.ts'
 import { answers, refuses } from '../openapi/route-docs.ts'
 import { proposalsExample } from './examples.ts'
 import { createBodies } from './rows.ts'
@@ -29,27 +29,25 @@ const proposalsQuery = querySchema(() => ({
   monitor: required('monitor', { max: 64 }).meta({ description: 'Id of the monitor.' }),
 }))
 
-/** Proposals from decisions in the inbox, under both of its paths. */
+/** Proposals from decisions in the inbox. */
 export const inboxProposals = (context: RouteContext, db: Db) =>
-  atInboxPaths(context.words, (prefix) =>
-    new Elysia({ name: `inbox proposals ${prefix}`, prefix })
-      .use(context.keyed)
-      .get(
-        '/proposals',
-        ({ customer, query: { monitor } }) => proposals(context, db, customer.id, monitor),
-        {
-          query: proposalsQuery,
-          detail: {
-            summary: 'Exclusions that dismissed matches of a monitor propose',
-            description: `Authors, places and words that at least three dismissed matches of the last ${DAYS} days have in common, that no answered or starred one has, and that are three times as frequent in dismissed matches as in others. Changes nothing: send preview.body to preview.path for the edit of the filter and its effect.`,
-            tags: ['Inbox'],
-            operationId: 'inboxProposals',
-            ...answers(proposalsShape, proposalsExample(context.words)),
-            ...refuses('NOT_FOUND'),
-          },
+  new Elysia({ name: `inbox proposals `, prefix: inboxPaths(context.words)[0] })
+    .use(context.keyed)
+    .get(
+      '/proposals',
+      ({ customer, query: { monitor } }) => proposals(context, db, customer.id, monitor),
+      {
+        query: proposalsQuery,
+        detail: {
+          summary: 'Exclusions that dismissed matches of a monitor propose',
+          description: `Authors, places and words that at least three dismissed matches of the last ${DAYS} days have in common, that no answered or starred one has, and that are three times as frequent in dismissed matches as in others. Changes nothing: send preview.body to preview.path for the edit of the filter and its effect.`,
+          tags: ['Inbox'],
+          operationId: 'inboxProposals',
+          ...answers(proposalsShape, proposalsExample(context.words)),
+          ...refuses('NOT_FOUND'),
         },
-      ),
-  )
+      },
+    )
 
 const decisionOf = ({ state, starred }: MonitorMatch): Decision => {
   if (state === 'answered' || starred === 1) return 'kept'

@@ -18,7 +18,7 @@ import { countFiltered, countInbox, listLabels } from '../../store/inbox/counts.
 import { findInbox, listInbox } from '../../store/inbox/list.ts'
 import type { RouteContext } from '../context.ts'
 import { bodySchema, limit, optionalText, querySchema, type SchemaOutput } from '../http/fields.ts'
-import { atInboxPaths } from '../http/routes.ts'
+import { inboxPaths } from '../http/routes.ts'
 import { answers, refuses } from '../openapi/route-docs.ts'
 import { INBOX_BODIES, INBOX_EXAMPLES } from './examples.ts'
 import {
@@ -91,9 +91,9 @@ const historyQuery = querySchema(() => ({
   limit: limit(PAGE_MAX, PAGE),
 }))
 
-/** The inbox of a customer: its list, counts, changes and history, under both of its paths. */
+/** The inbox of a customer: its list, counts, changes and history. */
 export const inbox = (context: RouteContext, db: Db) =>
-  atInboxPaths(context.words, (place) => group(place, context, db))
+  group(inboxPaths(context.words)[0], context, db)
 
 const tags = ['Inbox']
 

@@ -16,7 +16,7 @@ import {
   querySchema,
   type SchemaOutput,
 } from '../http/fields.ts'
-import { atInboxPaths } from '../http/routes.ts'
+import { inboxPaths } from '../http/routes.ts'
 import { answers } from '../openapi/route-docs.ts'
 import { INBOX_EXAMPLES } from './examples.ts'
 import { inboxStatsShape } from './shapes.ts'
@@ -65,27 +65,25 @@ function windowOf({ from, to, bucket, monitor }: SchemaOutput<typeof statsQuery>
   return { from: start, to: end, bucket, monitor: monitor ?? null }
 }
 
-/** Figures of the inbox for charts, under both of its paths. */
+/** Figures of the inbox for charts. */
 export function inboxStats(context: RouteContext, db: Db) {
   const stats = createStats(db, context.clock)
-  return atInboxPaths(context.words, (prefix) =>
-    new Elysia({ name: `inbox stats ${prefix}`, prefix })
-      .use(context.keyed)
-      .get(
-        '/stats',
-        ({ customer, query }) => stats(customer.id, windowOf(query, context.clock.now())),
-        {
-          query: statsQuery,
-          detail: {
-            summary: 'Mentions over time, share of voice, sentiment, places and authors',
-            description: `Over at most ${DAYS_MAX} days, and as far as matches are stored ([retention]); by hour at most ${HOURLY_DAYS_MAX} days. Up to ${FRESH_MS / 1000} seconds old.`,
-            tags: ['Inbox'],
-            operationId: 'inboxStats',
-            ...answers(inboxStatsShape, INBOX_EXAMPLES.stats),
-          },
+  return new Elysia({ name: `inbox stats `, prefix: inboxPaths(context.words)[0] })
+    .use(context.keyed)
+    .get(
+      '/stats',
+      ({ customer, query }) => stats(customer.id, windowOf(query, context.clock.now())),
+      {
+        query: statsQuery,
+        detail: {
+          summary: 'Mentions over time, share of voice, sentiment, places and authors',
+          description: `Over at most ${DAYS_MAX} days, and as far as matches are stored ([retention]); by hour at most ${HOURLY_DAYS_MAX} days. Up to ${FRESH_MS / 1000} seconds old.`,
+          tags: ['Inbox'],
+          operationId: 'inboxStats',
+          ...answers(inboxStatsShape, INBOX_EXAMPLES.stats),
         },
-      ),
-  )
+      },
+    )
 }
 
 type Answer = Awaited<ReturnType<typeof readStats>>

@@ -7,7 +7,7 @@ import { type InboxVersion, inboxVersion, listInboxChanges } from '../../store/i
 import { countInbox } from '../../store/inbox/counts.ts'
 import type { RouteContext } from '../context.ts'
 import { optionalText, querySchema } from '../http/fields.ts'
-import { atInboxPaths } from '../http/routes.ts'
+import { inboxPaths } from '../http/routes.ts'
 import { EVENT_HEADERS, openEventStream, type SseChunk, type SseDeps } from '../matches/sse.ts'
 import { inboxEventText, toCounts } from './shapes.ts'
 
@@ -52,11 +52,11 @@ function createCounted(db: Db) {
 
 const listed = (ids: readonly string[]) => ({ count: ids.length, ids: ids.slice(0, IDS_MAX) })
 
-/** Stream of arrivals and changes of an inbox, under both of its paths. */
+/** Stream of arrivals and changes of an inbox. */
 export function inboxStream(context: RouteContext, deps: SseDeps) {
   const open = new Map<string, number>()
   const counted = createCounted(deps.db)
-  return atInboxPaths(context.words, (place) => group(place, context, { ...deps, open, counted }))
+  return group(inboxPaths(context.words)[0], context, { ...deps, open, counted })
 }
 
 type GroupDeps = SseDeps & {

@@ -14,7 +14,7 @@ import {
 } from '../../store/inbox/views.ts'
 import type { RouteContext } from '../context.ts'
 import { bodySchema } from '../http/fields.ts'
-import { atInboxPaths } from '../http/routes.ts'
+import { inboxPaths } from '../http/routes.ts'
 import { answers, refuses } from '../openapi/route-docs.ts'
 import { INBOX_BODIES, INBOX_EXAMPLES } from './examples.ts'
 import { filterBody, toFilter } from './fields.ts'
@@ -44,9 +44,9 @@ const saveBody = bodySchema(
 )
 const deleteBody = bodySchema(() => ({ id: viewId() }), INBOX_BODIES.view_delete)
 
-/** Saved views of the inbox, under both of its paths. */
+/** Saved views of the inbox. */
 export const inboxViews = (context: RouteContext, db: Db) =>
-  atInboxPaths(context.words, (place) => group(place, context, db))
+  group(inboxPaths(context.words)[0], context, db)
 
 const tags = ['Inbox']
 

@@ -22,7 +22,6 @@ import { findMonitor } from '../../store/monitoring/monitors.ts'
 import type { RouteContext } from '../context.ts'
 import { bodySchema, idField, idIn, type SchemaOutput } from '../http/fields.ts'
 import type { Bytes } from '../http/response.ts'
-import { atBothPaths } from '../http/routes.ts'
 import { absentMonitor } from '../monitors/shapes.ts'
 import { answers, refuses } from '../openapi/route-docs.ts'
 import { createFeedCache, type FeedCache } from './feed-cache.ts'
@@ -100,12 +99,11 @@ export const atomFeedUrl = ({ db, links }: AtomFeedDeps, monitor_id: string): st
   links.feed(monitor_id, atomFeedVersion(db, monitor_id))
 
 /**
- * Atom feed of a monitor's matches, for anyone with its address, under both path prefixes of
- * monitoring.
+ * Atom feed of a monitor's matches, for anyone with its address.
  */
 export function atomFeed(context: RouteContext, { budget, ...deps }: AtomFeedOptions) {
   const cache = createFeedCache(budget && { budget })
-  return atBothPaths(context.words, (place) => group(place, context, { ...deps, cache }))
+  return group(context.words.monitor, context, { ...deps, cache })
 }
 
 const group = (

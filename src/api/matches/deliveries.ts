@@ -35,7 +35,6 @@ import {
   querySchema,
   type SchemaOutput,
 } from '../http/fields.ts'
-import { atBothPaths } from '../http/routes.ts'
 import { answers } from '../openapi/route-docs.ts'
 import { absent } from '../webhooks/shapes.ts'
 
@@ -285,12 +284,11 @@ function containsText(body: Uint8Array, wanted: string): boolean {
 }
 
 /**
- * Routes to list deliveries, newest first, and to redeliver them, under both path prefixes of
- * monitoring. `nudge` is called after deliveries were queued.
+ * Routes to list deliveries, newest first, and to redeliver them. `nudge` is called after deliveries were queued.
  */
 export const deliveries = (context: RouteContext, db: Db, nudge: () => void = () => {}) => {
-  const of = (place: string) => [group(place, context, db), redeliveries(place, context, db, nudge)]
-  return atBothPaths(context.words, of).flat()
+  const place = context.words.monitor
+  return [group(place, context, db), redeliveries(place, context, db, nudge)]
 }
 
 const group = (prefix: string, { keyed }: RouteContext, db: Db) =>

@@ -7,7 +7,6 @@ import { ownedMonitor } from '../../store/delivery/deliveries.ts'
 import { listMatchesAfter } from '../../store/monitoring/matches.ts'
 import type { RouteContext } from '../context.ts'
 import { limit, querySchema, required, type SchemaOutput } from '../http/fields.ts'
-import { atBothPaths } from '../http/routes.ts'
 import { absentMonitor } from '../monitors/shapes.ts'
 import { answers } from '../openapi/route-docs.ts'
 
@@ -45,9 +44,8 @@ const itemsQuery = querySchema(() => ({
   limit: limit(PAGE_MAX, PAGE),
 }))
 
-/** Pull API of a monitor's matches, under both path prefixes of monitoring. */
-export const items = (context: RouteContext, db: Db) =>
-  atBothPaths(context.words, (place) => group(place, context, db))
+/** Pull API of a monitor's matches. */
+export const items = (context: RouteContext, db: Db) => group(context.words.monitor, context, db)
 
 const group = (prefix: string, { keyed }: RouteContext, db: Db) =>
   new Elysia({ name: `items ${prefix}`, prefix })

@@ -11,7 +11,6 @@ import { findAddressee, findRequestBasis } from '../../store/delivery/targets.ts
 import { findDelivery } from '../../store/monitoring/why.ts'
 import type { RouteContext } from '../context.ts'
 import { patternText, querySchema } from '../http/fields.ts'
-import { atBothPaths } from '../http/routes.ts'
 import { answers } from '../openapi/route-docs.ts'
 
 type Deps = {
@@ -57,7 +56,7 @@ const SIGNATURES = ['x-service-signature', 'webhook-signature']
  * header is stored. Without `x-service-epoch`, which belongs to the node that sent an attempt.
  */
 export const deliveryRequest = (context: RouteContext, deps: Deps) =>
-  atBothPaths(context.words, (place) => group(place, context, deps))
+  group(context.words.monitor, context, deps)
 
 const group = (prefix: string, context: RouteContext, deps: Deps) =>
   new Elysia({ name: `delivery request ${prefix}`, prefix })

@@ -9,7 +9,6 @@ import { listMatchesAfter, type MatchBody, newestSeq } from '../../store/monitor
 import { findMonitor } from '../../store/monitoring/monitors.ts'
 import type { RouteContext } from '../context.ts'
 import { querySchema, required } from '../http/fields.ts'
-import { atBothPaths } from '../http/routes.ts'
 import { absentMonitor } from '../monitors/shapes.ts'
 import { cursor } from './pull.ts'
 
@@ -209,10 +208,10 @@ export type SseDeps = {
 
 const sseQuery = querySchema(() => ({ id: required('id', { max: 64 }), after: cursor() }))
 
-/** Stream of a monitor's matches, under both path prefixes of monitoring. */
+/** Stream of a monitor's matches. */
 export function sse(context: RouteContext, deps: SseDeps) {
   const open = new Map<string, number>()
-  return atBothPaths(context.words, (place) => group(place, context, deps, open))
+  return group(context.words.monitor, context, deps, open)
 }
 
 const group = (

@@ -37,7 +37,6 @@ import type { Db } from '../../store/db/connection.ts'
 import { listMonitorFeeds, type Monitor } from '../../store/monitoring/monitors.ts'
 import type { RouteContext } from '../context.ts'
 import { querySchema, required } from '../http/fields.ts'
-import { atBothPaths } from '../http/routes.ts'
 import { answers } from '../openapi/route-docs.ts'
 import { type MonitorDeps, requireMonitor } from './edit.ts'
 import { coverageOf } from './health.ts'
@@ -68,30 +67,28 @@ export const publicKeys = ({ db }: { db: Db }) =>
     },
   )
 
-/** `GET certificate`, under both path prefixes of monitoring. */
+/** `GET certificate`. */
 export const certificates = (context: RouteContext, deps: CertificateDeps) =>
-  atBothPaths(context.words, (place) =>
-    new Elysia({ name: `certificate ${place}`, prefix: place })
-      .use(context.keyed)
-      .get(
-        '/certificate',
-        ({ customer, query, request }) =>
-          runCooperatively(certificateOf(context, deps, customer, query), request.signal),
-        {
-          query: querySchema(() => ({
-            id: required('id', { max: 64 }),
-            from: dayField('from'),
-            to: dayField('to'),
-          })),
-          detail: {
-            summary: 'Signed certificate of what a monitor observed',
-            description: `Days of UTC, from and to included, at most ${HISTORY_DAYS}; without them the last ${DAYS_DEFAULT}. A creation time is complete if audits or ids have verified it and no gap or event lies over it; anything else says why.`,
-            tags: ['Monitoring'],
-            ...answers(certificateShape),
-          },
+  new Elysia({ name: `certificate`, prefix: context.words.monitor })
+    .use(context.keyed)
+    .get(
+      '/certificate',
+      ({ customer, query, request }) =>
+        runCooperatively(certificateOf(context, deps, customer, query), request.signal),
+      {
+        query: querySchema(() => ({
+          id: required('id', { max: 64 }),
+          from: dayField('from'),
+          to: dayField('to'),
+        })),
+        detail: {
+          summary: 'Signed certificate of what a monitor observed',
+          description: `Days of UTC, from and to included, at most ${HISTORY_DAYS}; without them the last ${DAYS_DEFAULT}. A creation time is complete if audits or ids have verified it and no gap or event lies over it; anything else says why.`,
+          tags: ['Monitoring'],
+          ...answers(certificateShape),
         },
-      ),
-  )
+      },
+    )
 
 const dayField = (name: string) => {
   const sentence = `${name} must be a day of UTC such as 2026-01-31`

@@ -24,7 +24,6 @@ import type { Customer } from '../../store/customers/customers.ts'
 import type { RouteContext } from '../context.ts'
 import { toApiError } from '../http/errors.ts'
 import { bodySchema } from '../http/fields.ts'
-import { atBothPaths } from '../http/routes.ts'
 import { answers, documentAs, refuses } from '../openapi/route-docs.ts'
 import {
   type BacktestDeps,
@@ -128,11 +127,11 @@ export const itemId = () =>
     .optional()
 
 /**
- * Preview of a filter's matches, under both path prefixes of monitoring. Free, and nothing is
+ * Preview of a filter's matches. Free, and nothing is
  * delivered.
  */
 export const preview = (context: RouteContext, deps: PreviewDeps) =>
-  atBothPaths(context.words, (place) => group(place, context, deps))
+  group(context.words.monitor, context, deps)
 
 function group(prefix: string, context: RouteContext, deps: PreviewDeps) {
   const { words } = context

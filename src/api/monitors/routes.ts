@@ -8,7 +8,6 @@ import { acknowledgeAlarms } from '../../store/monitoring/alarms.ts'
 import { listMonitors, removeMonitorOf } from '../../store/monitoring/monitors.ts'
 import type { RouteContext } from '../context.ts'
 import { bodySchema, idIn, querySchema, required } from '../http/fields.ts'
-import { atBothPaths } from '../http/routes.ts'
 import { answers, refuses } from '../openapi/route-docs.ts'
 import { addMonitor, editMonitor, type MonitorDeps, requireMonitor } from './edit.ts'
 import { monitorHealth } from './health.ts'
@@ -82,9 +81,9 @@ const SPEC_REFUSALS = [
   'sitewide_slots_exhausted',
 ] as const
 
-/** Monitors: add, list, update, remove and health, under both path prefixes of monitoring. */
+/** Monitors: add, list, update, remove and health. */
 export const monitors = (context: RouteContext, deps: MonitorDeps) =>
-  atBothPaths(context.words, (place) => group(place, context, deps))
+  group(context.words.monitor, context, deps)
 
 function group(prefix: string, context: RouteContext, deps: MonitorDeps) {
   const { words, clock } = context

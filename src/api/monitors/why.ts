@@ -34,7 +34,6 @@ import { findJudgement } from '../../store/relevance/judgements.ts'
 import type { RouteContext } from '../context.ts'
 import { toApiError } from '../http/errors.ts'
 import { optionalText, querySchema } from '../http/fields.ts'
-import { atBothPaths } from '../http/routes.ts'
 import { answers } from '../openapi/route-docs.ts'
 import { withPatterns } from './patterns.ts'
 import { itemId, itemKeyOf, type PreviewDeps } from './preview.ts'
@@ -275,9 +274,9 @@ function firstSeen(
  */
 export type WhyDeps = PreviewDeps & { db: Db; instance_id: string; freshness_ms: number }
 
-/** Explains why a match was delivered or not, under both path prefixes of monitoring. */
+/** Explains why a match was delivered or not. */
 export const why = (context: RouteContext, deps: WhyDeps) =>
-  atBothPaths(context.words, (place) => group(place, context, deps))
+  group(context.words.monitor, context, deps)
 
 const whyQuery = querySchema(() => ({
   delivery_id: optionalText('delivery_id', { max: 64 }),

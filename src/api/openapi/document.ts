@@ -5,15 +5,7 @@ import { isObject } from '../../core/base/object.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import { bodyMax } from '../http/body.ts'
 import { schemaOf } from '../http/fields.ts'
-import {
-  archivePaths,
-  inboxPaths,
-  isUnderPath,
-  monitorPaths,
-  type Policy,
-  policyOf,
-  sourcePath,
-} from '../http/routes.ts'
+import { type Policy, policyOf, sourcePath } from '../http/routes.ts'
 import { sessionDocs } from '../http/session.ts'
 import { answerHeaders, errorSchema, HEADERS, refusals } from './errors.ts'
 import { exampleAnswers, exampleBodies } from './examples.ts'
@@ -202,14 +194,11 @@ export function openApiDocument({
 }): Json {
   const paths: Record<string, Json> = {}
   const tags = new Set<string>()
-  const other_places = [monitorPaths(words)[1], inboxPaths(words)[1], archivePaths(words)[1]]
   const examples = { bodies: exampleBodies(words), answers: exampleAnswers(words) }
   const texts = operationTexts(words)
   for (const { method, path, hooks } of routes) {
     const { detail = {}, ...schemas } = hooks_shape.parse(hooks ?? {})
     if (detail.hide === true || !METHODS.includes(method)) continue
-    // An operation is described once: a second path with the same operation would repeat its operationId.
-    if (other_places.some((it) => isUnderPath(path, it))) continue
     // Calls of a source are documented by the parameter `source`.
     if (path.startsWith(`${sourcePath(words, '')}/`)) continue
     for (const tag of detail.tags ?? []) tags.add(tag)

@@ -36,7 +36,6 @@ import {
 } from '../../store/delivery/webhooks.ts'
 import type { RouteContext } from '../context.ts'
 import { bodySchema, idIn, type SchemaOutput } from '../http/fields.ts'
-import { atBothPaths } from '../http/routes.ts'
 import { answers, refuses } from '../openapi/route-docs.ts'
 import { countConfirmationMail, normaliseMailto } from './mail-consent.ts'
 import {
@@ -218,9 +217,9 @@ const createBody = bodySchema(() => ({
   signatures: signaturesField(),
 }))
 
-/** Targets: create, list, update, rotate, test, delete, under both path prefixes of monitoring. */
+/** Targets: create, list, update, rotate, test, delete. */
 export const webhooks = (context: RouteContext, deps: WebhookDeps) =>
-  atBothPaths(context.words, (place) => group(`${place}/webhook`, context, deps))
+  group(`${context.words.monitor}/webhook`, context, deps)
 
 const group = (prefix: string, context: RouteContext, deps: WebhookDeps) =>
   new Elysia({ name: `webhooks ${prefix}`, prefix })
