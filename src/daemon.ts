@@ -216,8 +216,8 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
       name,
       startLoop({ ...runtime, log }, name, signal, permitted(iterations[name]), options),
     )
-    // Yields, so that waiting requests need not wait for the whole backlog.
-    await new Promise(setImmediate)
+    // Waiting requests need not wait for the whole backlog.
+    await answerWaiting(() => app.server?.pendingRequests ?? 0)
   }
 
   const owned = stack.move()
@@ -262,6 +262,16 @@ function open({ storage }: Config, { clock, random }: Runtime, term?: StartTerm)
     if (!is_full || !createReserveFile(join(storage.dir, RESERVE_FILE_NAME)).drop()) throw error
     return { instance: attempt(), full: error }
   }
+}
+
+/** Turns of the event loop in which a connection is accepted, its request read and its answer begun. */
+const TURNS_TO_ACCEPT = 3
+const TURNS_MAX = 50
+
+/** Yields to requests that wait for the event loop, within a bound: some take longer than the start may wait. */
+async function answerWaiting(pending: () => number): Promise<void> {
+  for (let turn = 0; turn < TURNS_MAX && (turn < TURNS_TO_ACCEPT || pending() > 0); turn++)
+    await new Promise(setImmediate)
 }
 
 /** Delay before a loop looks again whether this node may act. */
