@@ -1,5 +1,7 @@
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
 
+import { once } from './lazy.ts'
+
 // Rejected alternative: a library's definition of "private". Each one tried lets cloud-internal,
 // transition or unallocated ranges through. Here IPv6 lists the public ranges, and IPv4 lists every
 // special range.
@@ -80,12 +82,15 @@ function createNetworks(cidrs: readonly string[]): Networks {
   }
 }
 
-const not_public_v4 = createNetworks(NOT_PUBLIC_V4)
-const global_v6 = createNetworks(GLOBAL_V6)
-const not_public_v6 = createNetworks(NOT_PUBLIC_V6)
+const networks = once(() => ({
+  not_public_v4: createNetworks(NOT_PUBLIC_V4),
+  global_v6: createNetworks(GLOBAL_V6),
+  not_public_v6: createNetworks(NOT_PUBLIC_V6),
+}))
 
 /** True for an address of the public internet. False for text that is not a plain IP address. */
 export function isPublic(address: string): boolean {
+  const { not_public_v4, global_v6, not_public_v6 } = networks()
   if (isIPv4(address)) return !not_public_v4.has(address)
   if (!isPlainAddress(address)) return false
   return global_v6.has(address) && !not_public_v6.has(address)

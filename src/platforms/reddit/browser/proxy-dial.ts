@@ -1,4 +1,3 @@
-import { request } from 'node:http'
 import { connect, isIP, type Socket } from 'node:net'
 
 import { ADDRESSES_MAX } from '../../../core/base/address.ts'
@@ -27,11 +26,14 @@ const basic = ({ username, password }: Proxy): string | null =>
     ? null
     : `Basic ${Buffer.from(`${username ?? ''}:${password ?? ''}`).toString('base64')}`
 
-function tunnelThrough(socket: Socket, proxy: Proxy, far: Destination): Promise<Shaken> {
+async function tunnelThrough(socket: Socket, proxy: Proxy, far: Destination): Promise<Shaken> {
   const authorization = basic(proxy)
   const path = `${far.host.includes(':') ? `[${far.host}]` : far.host}:${far.port}`
   const headers = { host: path, ...(authorization && { 'proxy-authorization': authorization }) }
   const { promise, resolve, reject } = Promise.withResolvers<Shaken>()
+  socket.once('close', () => reject(new Error('the proxy closed the connection')))
+  // Loaded with the first such proxy: a start needs none.
+  const { request } = await import('node:http')
   request({ method: 'CONNECT', path, headers, createConnection: () => socket })
     .once('connect', ({ statusCode = 0 }, _, head) => {
       if (head.length > 0) socket.unshift(head)
@@ -41,7 +43,6 @@ function tunnelThrough(socket: Socket, proxy: Proxy, far: Destination): Promise<
     })
     .on('error', reject)
     .end()
-  socket.once('close', () => reject(new Error('the proxy closed the connection')))
   return promise
 }
 
