@@ -1,5 +1,6 @@
 import { Database } from 'bun:sqlite'
 
+import { once } from '../../core/base/lazy.ts'
 import { type Db, migrate, schemaVersion } from '../db/connection.ts'
 import { migrations } from '../db/migrations.ts'
 
@@ -35,13 +36,15 @@ const fingerprintOf = (objects: readonly SchemaObject[]): string =>
 
 declare const SCHEMA_FINGERPRINT: string
 
-/** Fingerprint of this build's schema; null when the program runs from its source. */
-const BUILT = typeof SCHEMA_FINGERPRINT === 'undefined' ? null : SCHEMA_FINGERPRINT
+/** Fingerprint of this build's schema, computed once when the program runs from its source. */
+const built = once(() =>
+  typeof SCHEMA_FINGERPRINT === 'undefined' ? schemaFingerprint() : SCHEMA_FINGERPRINT,
+)
 
 /**
  * Throws OtherSchema unless the database has every table, index and trigger that the migrations make which it says to have
  * been through: a number alone does not tell two builds apart. What an operator has added to them is left alone.
- * `built`: fingerprint after all steps. A database that has it needs no model to compare with, which takes a tenth of a start.
+ * `fingerprint`: of the schema after all steps. A database that has it needs no model to compare with, which takes a tenth of a start.
  *
  * @throws {OtherSchema}
  */
@@ -49,13 +52,13 @@ export function requireOwnSchema(
   db: Db,
   file: string,
   steps: readonly string[] = migrations,
-  built: string | null = BUILT,
+  fingerprint: string = built(),
 ): void {
   // In one transaction: a daemon beside us may be bringing the database up to date.
   const [version, objects] = db.transaction(() => [schemaVersion(db), objectsOf(db)] as const)()
   // A newer one is refused by migrate.
   if (version > steps.length) return
-  if (version === steps.length && fingerprintOf(objects) === built) return
+  if (version === steps.length && fingerprintOf(objects) === fingerprint) return
   using model = new Database(':memory:', { strict: true })
   migrate(model, steps.slice(0, version))
   const found = new Map(objects.map((it) => [`${it.type} ${it.name}`, it.sql]))
