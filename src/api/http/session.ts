@@ -56,13 +56,36 @@ export type SessionDeps = {
 
 /** Creates the two plugins that add a session to a route's context. */
 export function createSessions({ words, session_cookie, guardProxy, source: of }: SessionDeps) {
+  const header_names = [
+    proxyHeader(words),
+    ...SESSION_PARTS.map((part) => sessionHeader(words, part)),
+  ]
+  // A name may be percent-encoded.
+  const query_marks = ['%', 'proxy', ...SESSION_PARTS.map((part) => sessionField(words, part))]
+  const uses = new Map<string, SessionUse>()
+
+  /** Use of a session by a route; each is looked up once. */
+  function useOf(route: string): SessionUse {
+    const use = uses.get(route) ?? sessionUseOf(words, route)
+    uses.set(route, use)
+    return use
+  }
+
+  /** True unless a call surely carries neither a part of a session nor a proxy. */
+  const maySend = ({ url, headers }: Request): boolean =>
+    header_names.some((name) => headers.has(name)) ||
+    query_marks.some((mark) => url.includes(mark, url.indexOf('?')))
+
   async function sessionOf(request: Request, route: string): Promise<Session | null> {
+    const use = useOf(route)
+    const is_open = use === 'optional' || use === 'none'
+    if (of != null && !is_open) throw notSupported('session')
+    // Most calls send none; the checks below take a tenth of a cached read.
+    if (is_open && !maySend(request)) return null
     const source = {
       header: (name: string) => request.headers.get(name),
       query: queryOf(request.url),
     }
-    const use = sessionUseOf(words, route)
-    if (of != null && use !== 'optional' && use !== 'none') throw notSupported('session')
     const session = readSession(source, { use, words, session_cookie, reserved_fields: OWN_FIELDS })
     if (session?.proxy == null) return session
     const proxy = await guardProxy(session.proxy)
@@ -80,7 +103,7 @@ export function createSessions({ words, session_cookie, guardProxy, source: of }
       { as: 'scoped' },
       async ({ request, route, params, query }) => {
         const session = await sessionOf(request, route)
-        if (session === null) refuseViewerNames(words, { ...query, ...params })
+        if (session === null) refuseViewerNames(words, query, params)
         return { session }
       },
     ),
@@ -104,14 +127,19 @@ export type Sessions = ReturnType<typeof createSessions>
  * its own.
  * @throws {ApiError} INVALID_REQUEST naming the parameter
  */
-function refuseViewerNames(words: Naming, parameters: Readonly<Record<string, unknown>>): void {
-  for (const field of ['name', words.community, 'q'])
-    for (const value of [parameters[field]].flat()) {
+function refuseViewerNames(words: Naming, query: Parameters, params: Parameters = {}): void {
+  for (const field of ['name', words.community, 'q']) {
+    const given = params[field] ?? query[field]
+    if (given === undefined) continue
+    for (const value of [given].flat()) {
       if (typeof value !== 'string') continue
       const viewer = field === 'q' ? viewerTermIn(value) : isViewerName(value) ? value : null
       if (viewer !== null) throw invalid(field, `${field}: ${viewer} ${VIEWER_NAME_REFUSAL}`)
     }
+  }
 }
+
+type Parameters = Readonly<Record<string, unknown>>
 
 type SessionDocs = { parameters: Record<string, unknown>[]; refusals: ErrorCode[] }
 
