@@ -106,7 +106,7 @@ function momentsOf(all: readonly number[]) {
 
 function refused(token: string): void {
   try {
-    authenticate(token, 'here')
+    authenticate(token, () => 'here')
   } catch (error) {
     if (error instanceof ApiError) return
     throw error

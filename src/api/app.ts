@@ -35,6 +35,8 @@ import {
   createRouteTable,
   type Features,
   firstPath,
+  type Policy,
+  policyOf,
   requestPath,
   restoreQuery,
   type RouteTable,
@@ -323,14 +325,15 @@ export function createApp(deps: AppDeps) {
     const { openApiDocument } = await import('./openapi/document.ts')
     return openApiDocument({ routes: routes(), words, public_url: deps.public_url() })
   }
-  let cached_table: RouteTable<true> | null = null
-  function table(): RouteTable<true> {
+  let cached_table: RouteTable<Policy> | null = null
+  function table(): RouteTable<Policy> {
     if (cached_table) return cached_table
     cached_table = createRouteTable()
     for (const { method, path } of routes()) {
-      cached_table.add(method, path, true)
+      const policy = policyOf(words, method, path)
+      cached_table.add(method, path, policy)
       const second = secondPath(words, path)
-      if (second !== null) cached_table.add(method, second, true)
+      if (second !== null) cached_table.add(method, second, policy)
     }
     return cached_table
   }

@@ -160,7 +160,7 @@ export const scrape = ({ metrics, token, peerOf, failed_auth }: ScrapeDeps) =>
       const opens = (it: string) => timingSafeEqual(digest(it), digest(token)) || null
       if (token === '') {
         if (!local) throw new ApiError('NOT_FOUND', { message: 'there is no such route' })
-      } else if (failed_auth.attempt(network, given, opens) === null)
+      } else if (failed_auth.attempt(() => network, given, opens) === null)
         throw new ApiError(given === null ? 'missing_token' : 'invalid_token')
       set.headers['content-type'] = 'text/plain; version=0.0.4; charset=utf-8'
       return metrics.render()

@@ -80,7 +80,7 @@ export function createDashboardSession({
       const session =
         token === null
           ? null
-          : failed_auth.attempt(peerOf(request, socket).network, token, findByToken)
+          : failed_auth.attempt(() => peerOf(request, socket).network, token, findByToken)
       if (session !== null) return session
       throw new ApiError('missing_token', {
         message: 'not signed in: sign in with an API key',
@@ -144,10 +144,14 @@ export function webSession(deps: WebSessionDeps, signed_in: DashboardSession) {
       throw invalid('link', 'link must not be sent with key')
     if (link === undefined) {
       if (key === undefined) throw invalid('key', 'key is required')
-      return authenticate(key, network)
+      return authenticate(key, () => network)
     }
     const now = clock.now()
-    const found = failed_auth.attempt(network, link, (it) => useSignInLink(db, it, now))
+    const found = failed_auth.attempt(
+      () => network,
+      link,
+      (it) => useSignInLink(db, it, now),
+    )
     if (found !== null) return found
     throw new ApiError('invalid_token', {
       field: 'link',

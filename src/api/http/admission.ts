@@ -27,9 +27,9 @@ import {
   SYSTEM_HEADERS,
 } from './request-origin.ts'
 import {
+  CLOSED,
   type Features,
   type Policy,
-  policyOf,
   requestPath,
   type RouteEntry,
   type RouteTable,
@@ -83,7 +83,7 @@ type Deps = {
   /** Maximum seconds until an answer begins, including waits and its deadline. */
   longest_s: () => number
   /** Read at the first request, when all routes are registered. */
-  table: () => RouteTable<true>
+  table: () => RouteTable<Policy>
 }
 
 /**
@@ -154,15 +154,14 @@ export function createAdmit(deps: Deps): Admit {
     if (!on_behalf_of) server?.timeout(request, quiet_s)
     try {
       if (is_system && !on_behalf_of) site.checkHost(request)
-      if (isForPrograms(path)) site.checkOrigin(request, socket())
-      if (actsByCookie(path)) site.checkSender(request, socket())
+      if (is_system && isForPrograms(path)) site.checkOrigin(request, socket())
+      if (is_system && actsByCookie(path)) site.checkSender(request, socket())
     } catch (error) {
       await paceOpen('open')
       throw error
     }
 
-    const authenticate = (token: string | null) =>
-      on_behalf_of ?? deps.authenticate(token, network())
+    const authenticate = (token: string | null) => on_behalf_of ?? deps.authenticate(token, network)
     const entry = deps.table().find(path)
     const token = bearer(request.headers.get('authorization'))
     if (entry === null) {
@@ -173,8 +172,8 @@ export function createAdmit(deps: Deps): Admit {
 
     const method = request.method === 'HEAD' ? 'GET' : request.method
     // An unsupported method is judged like a supported one, so that 405 follows 401 and 403.
-    const [first = method] = entry.methods.keys()
-    const policy = policyOf(words, entry.methods.has(method) ? method : first, entry.path)
+    const [first = CLOSED] = entry.methods.values()
+    const policy = entry.methods.get(method) ?? first
     if (policy.open) await paceOpen(policy.limit)
     else {
       const found = authenticate(token)
@@ -238,7 +237,7 @@ function requestId({ headers }: Request, random: Random): string {
   return given !== null && REQUEST_ID.test(given) ? given : random.uuid()
 }
 
-function notAllowed(entry: RouteEntry<true>, method: string, headers: HTTPHeaders): ApiError {
+function notAllowed(entry: RouteEntry<Policy>, method: string, headers: HTTPHeaders): ApiError {
   const allowed = [...entry.methods.keys()].flatMap((one) =>
     one === 'GET' ? [one, 'HEAD'] : [one],
   )

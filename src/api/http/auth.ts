@@ -40,10 +40,10 @@ type Deps = {
 export type FailedAuth = {
   /**
    * Looks up a token with `find`; null if it is absent or unknown, which counts as a failure of the
-   * address.
+   * address. `from` names the address; a recently valid token does not need it.
    * @throws {ApiError} rate_limited, before `find`, if the address has failed too often
    */
-  attempt<T>(from: string, token: string | null, find: (token: string) => T | null): T | null
+  attempt<T>(from: () => string, token: string | null, find: (token: string) => T | null): T | null
   /**
    * Logs the failures since the last line, at most once a minute. Called at every request, so that
    * no timer is needed.
@@ -89,9 +89,9 @@ export function createFailedAuth({ clock, random, limits, log, metrics }: Deps):
     attempt(from, token, find) {
       const fingerprint = token === null ? null : fingerprintOf(token)
       const known = fingerprint !== null && recent.has(fingerprint)
-      const next = known ? null : failures.peek(from)
+      const next = known ? null : failures.peek(from())
       if (next?.wait_ms === null) {
-        fail(from, 'rate_limited')
+        fail(from(), 'rate_limited')
         throw tooFast(
           `calls without a valid key from this address, at most ${limits.failed_auth_per_minute} a minute`,
           next,
@@ -103,8 +103,9 @@ export function createFailedAuth({ clock, random, limits, log, metrics }: Deps):
         return found
       }
       if (fingerprint !== null) recent.delete(fingerprint)
-      failures.take(from)
-      fail(from, token === null ? 'missing' : 'invalid')
+      const address = from()
+      failures.take(address)
+      fail(address, token === null ? 'missing' : 'invalid')
       return null
     },
   }
@@ -205,26 +206,40 @@ export function bearer(header: string | null): string | null {
 const TOUCH_EVERY_MS = 60_000
 
 /**
- * Finds the holder of a token for a caller from the network `from`.
+ * Finds the holder of a token for a caller from the network that `from` returns.
  * @throws {ApiError} missing_token without a token, invalid_token for an unknown one, rate_limited
  * if the network has failed too often
  */
-export type Authenticate = (token: string | null, from: string) => KeyHolder
+export type Authenticate = (token: string | null, from: () => string) => KeyHolder
 
-/** Creates the authentication by the keys in the database. */
+/**
+ * Creates the authentication by the keys in the database. Calls that arrive in one iteration of the
+ * event loop share the look-up of their token. None of them was sent after another one of them was
+ * answered, so a key that is revoked meanwhile still fails the next call.
+ */
 export function createAuthenticate(db: Db, clock: Clock, failed_auth: FailedAuth): Authenticate {
-  return (token, from) => {
-    const now = clock.now()
-    const found = failed_auth.attempt(from, token, (it) => findKey(db, it, now))
-    if (found === null)
-      throw token === null
-        ? new ApiError('missing_token', {
-            message: 'send the header Authorization: Bearer <API key>',
-          })
-        : new ApiError('invalid_token')
+  const looked_up = new Map<string, KeyHolder>()
+
+  function find(token: string, now: number): KeyHolder | null {
+    const known = looked_up.get(token)
+    if (known !== undefined) return known
+    const found = findKey(db, token, now)
+    if (found === null) return null
+    if (looked_up.size === 0) setImmediate(() => looked_up.clear())
+    looked_up.set(token, found)
     // At most once a minute: a write per request would cost more without being more useful.
     if (now - (found.key.last_used_at ?? 0) > TOUCH_EVERY_MS) touch(db, found.key.id, now)
     return found
+  }
+
+  return (token, from) => {
+    const found = failed_auth.attempt(from, token, (it) => find(it, clock.now()))
+    if (found !== null) return found
+    throw token === null
+      ? new ApiError('missing_token', {
+          message: 'send the header Authorization: Bearer <API key>',
+        })
+      : new ApiError('invalid_token')
   }
 }
 

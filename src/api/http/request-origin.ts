@@ -130,11 +130,10 @@ const AUTHORITY = /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::\d{1,5})?$/
  * True for routes that a browser opens with its cookie or from its own machine, and for the
  * operator's: closed to other sites.
  */
-export const isSystemPath = (path: string): boolean =>
-  isDashboard(path) || under(path, '/operator') || isForPrograms(path)
+export const isSystemPath = (path: string): boolean => SYSTEM_PATH.test(path)
 
 const MCP = '/mcp'
-const isDashboard = (path: string): boolean => under(path, '/dashboard')
+const SYSTEM_PATH = /^\/(?:(?:dashboard|operator|metrics)(?:\/|$)|mcp$)/
 const under = (path: string, place: string) => path === place || path.startsWith(`${place}/`)
 
 /**

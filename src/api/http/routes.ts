@@ -171,7 +171,8 @@ export type Policy = {
 }
 
 const OPEN: Policy = { open: true, operator: false, scope: null, limit: 'open', feature: null }
-const CLOSED: Policy = { ...OPEN, open: false, limit: 'management' }
+/** Policy of a route that no rule names. */
+export const CLOSED: Policy = { ...OPEN, open: false, limit: 'management' }
 const OPEN_PATHS = [
   '/',
   '/metrics',

@@ -88,17 +88,13 @@ export function insertKey(
  */
 export function findKey(db: Db, token: string, now: number): KeyHolder | null {
   const hash = hashKey(token)
-  const row = db
-    .query<FoundRow, { hash: Uint8Array; now: number }>(`${OPEN_KEYS} AND k.hash = $hash`)
-    .get({ hash, now })
+  const row = db.query<FoundRow, { hash: Uint8Array; now: number }>(BY_HASH).get({ hash, now })
   return row && timingSafeEqual(row.hash, hash) ? toHolder(row) : null
 }
 
 /** The same by a key's id, such as that of a session. */
 export function findKeyById(db: Db, id: string, now: number): KeyHolder | null {
-  const row = db
-    .query<FoundRow, { id: string; now: number }>(`${OPEN_KEYS} AND k.id = $id`)
-    .get({ id, now })
+  const row = db.query<FoundRow, { id: string; now: number }>(BY_ID).get({ id, now })
   return row && toHolder(row)
 }
 
@@ -107,6 +103,8 @@ const OPEN_KEYS = `SELECT k.id, k.customer_id, k.prefix, k.name, k.scopes, k.cre
               c.balance_micros, c.unlimited, c.created_at AS customer_created_at
          FROM api_keys k LEFT JOIN customers c ON c.id = k.customer_id AND c.removed_at IS NULL
         WHERE k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $now)`
+const BY_HASH = `${OPEN_KEYS} AND k.hash = $hash`
+const BY_ID = `${OPEN_KEYS} AND k.id = $id`
 
 /** The holder of a valid key; null when its customer was removed. */
 function toHolder(row: FoundRow): KeyHolder | null {
