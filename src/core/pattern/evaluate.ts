@@ -1,6 +1,7 @@
 import { createLru } from '../base/lru.ts'
 import { composed, type SearchField, type View, writtenOf } from '../filter/text.ts'
 import type { Item } from '../forum/items.ts'
+import { requiredLiteral } from './literal.ts'
 import { patternEngine } from './syntax.ts'
 
 /** Characters of each field that a pattern reads, in UTF-16 units. */
@@ -38,6 +39,36 @@ export const patternTextsOf = ({ search_in, view }: PatternSet, item: Item): str
   search_in.map((field) => readable(composed(writtenOf(item, field), view)))
 
 const readable = (text: string): string => (text.length > READ_MAX ? text.slice(0, READ_MAX) : text)
+
+/** False if no pattern of the set can match an item: each needs a word that no text of the item contains. */
+export type MayMatch = (item: Item) => boolean
+
+/** Creates the check, which takes a fraction of the evaluation of a pattern. */
+export function createMayMatch({ patterns, search_in, view }: PatternSet): MayMatch {
+  const literals = patterns.map(requiredLiteral)
+  const needed = literals.filter((it) => it !== null)
+  // A pattern without such a word may match anything.
+  if (needed.length < literals.length) return () => true
+  return (item) =>
+    search_in.some((field) => {
+      const text = lowerTextOf(item, field, view)
+      return needed.some((it) => text.includes(it))
+    })
+}
+
+// Many filters read the same item in a row.
+let latest: { item: Item; texts: Map<string, string> } | null = null
+
+/** What a pattern reads of a field, in lower case. */
+function lowerTextOf(item: Item, field: SearchField, view: View): string {
+  if (latest?.item !== item) latest = { item, texts: new Map() }
+  const key = field + view
+  const known = latest.texts.get(key)
+  if (known !== undefined) return known
+  const text = readable(composed(writtenOf(item, field), view)).toLowerCase()
+  latest.texts.set(key, text)
+  return text
+}
 
 /**
  * Index of the first pattern of a set that matches an item; {@link NO_PATTERN} if none does; null:
