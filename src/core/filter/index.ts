@@ -31,8 +31,8 @@ import {
  */
 export type Index = {
   add(needs: Needs, waiter: number): void
-  /** Finds all words in an item and reports the waiters of each; a waiter may be reported more than once. */
-  scan(item: Item, found: (waiter: number) => void): void
+  /** Finds all words in an item and reports the waiters of each; a waiter is reported once for each of its words. */
+  scan(item: Item, found: (waiter: number, word: number) => void): void
   /**
    * For predicates of the waiters: after {@link listen}, a predicate searches only for words that the index found in
    * the item.
@@ -142,8 +142,8 @@ export function createIndex(): Index {
         hit_in[number] = now
         const waiter = waiters[number] ?? -1
         if (waiter === -1) return
-        found(waiter)
-        if (others.size > 0) others.get(number)?.forEach(found)
+        found(waiter, number)
+        if (others.size > 0) others.get(number)?.forEach((it) => found(it, number))
       }
       for (const { case_view, words, anywhere, wanted, folding } of books.values())
         for (const field of SEARCH_FIELDS) {
@@ -268,8 +268,9 @@ export function createMatcher(specOf: SpecOf, verdicts: Verdicts = DIRECT_VERDIC
   const named = new Map<string, number[]>()
   const always = new Set<number>()
   const compiled = new Set<Entry>()
-  // The last item for which an entry was found, so that each entry is evaluated once per item.
-  let last_question = new Uint32Array(64)
+  // Two numbers for each entry: the last item for which it was found, so that it is evaluated once per item, and its
+  // place among those found.
+  let marks = new Uint32Array(128)
   let question = 0
 
   function addSpec(spec: FilterSpec, slot: number): void {
@@ -305,22 +306,29 @@ export function createMatcher(specOf: SpecOf, verdicts: Verdicts = DIRECT_VERDIC
     return (entry.predicate = compileFilter(spec, index.term_index, verdicts.evaluate))
   }
 
-  function candidates(item: Item): number[] {
-    const found: number[] = []
-    const mark = (slot: number): void => {
-      if (last_question[slot] === question) return
-      last_question[slot] = question
-      found.push(slot)
+  /** Entries that may match an item, and the words for which each was found; none when it waits for no word. */
+  function candidates(item: Item): { slots: number[]; words: (number[] | undefined)[] } {
+    const slots: number[] = []
+    const words: (number[] | undefined)[] = []
+    const mark = (slot: number, word?: number): void => {
+      if (marks[2 * slot] === question) {
+        if (word !== undefined) words[marks[2 * slot + 1] ?? 0]?.push(word)
+        return
+      }
+      marks[2 * slot] = question
+      marks[2 * slot + 1] = slots.length
+      slots.push(slot)
+      words.push(word === undefined ? undefined : [word])
     }
     // After four thousand million evaluations the counter wraps, and the first marks would count as new.
     if (++question > 0xffff_fffe) {
-      last_question.fill(0)
+      marks.fill(0)
       question = 1
     }
     index.scan(item, mark)
-    if (named.size > 0) for (const name of namesOf(item)) named.get(name)?.forEach(mark)
-    always.forEach(mark)
-    return found
+    if (named.size > 0) for (const name of namesOf(item)) named.get(name)?.forEach((it) => mark(it))
+    always.forEach((it) => mark(it))
+    return { slots, words }
   }
 
   return {
@@ -332,7 +340,7 @@ export function createMatcher(specOf: SpecOf, verdicts: Verdicts = DIRECT_VERDIC
       entries.push({ id, version, has_patterns: spec.regex.length > 0, predicate: null })
       places.set(id, slot)
       // Earlier marks are not read again, so they are not copied.
-      if (slot >= last_question.length) last_question = new Uint32Array(grownLength(slot + 1))
+      if (2 * slot >= marks.length) marks = new Uint32Array(2 * grownLength(slot + 1))
       addSpec(spec, slot)
     },
     remove,
@@ -342,14 +350,17 @@ export function createMatcher(specOf: SpecOf, verdicts: Verdicts = DIRECT_VERDIC
     },
     match(item) {
       const matches: { monitor_id: string; terms: string[] }[] = []
-      for (const slot of candidates(item)) {
-        const entry = entries[slot]
+      const { slots, words } = candidates(item)
+      for (let i = 0; i < slots.length; i++) {
+        const entry = entries[slots[i] ?? -1]
         if (entry === undefined) continue
+        const found = words[i]
         const predicate = entry.predicate ?? compile(entry)
         if (predicate === null) continue
         let matched: ReturnType<ItemPredicate> = null
-        if (entry.has_patterns) verdicts.attribute(entry.id, () => void (matched = predicate(item)))
-        else matched = predicate(item)
+        if (entry.has_patterns)
+          verdicts.attribute(entry.id, () => void (matched = predicate(item, found)))
+        else matched = predicate(item, found)
         if (matched !== null) matches.push({ monitor_id: entry.id, ...matched })
       }
       return matches

@@ -250,7 +250,27 @@ const isAmong =
 
 function isWithin(list: string[]): Criterion['met'] {
   const names = new Set(list.map((it) => normalise(it)))
-  return (item) => placesOfItem(item).some((place) => names.has(place))
+  const [only = ''] = names
+  return names.size === 1 ? isOnlyPlace(only) : isAmongPlaces(names)
+}
+
+// Separate functions, so that their closures hold nothing else of the filter.
+const isOnlyPlace =
+  (name: string): Criterion['met'] =>
+  (item) =>
+    placesOf(item).includes(name)
+
+const isAmongPlaces =
+  (names: ReadonlySet<string>): Criterion['met'] =>
+  (item) =>
+    placesOf(item).some((place) => names.has(place))
+
+// Thousands of filters read the same item in a row.
+let latest: { item: Item; places: readonly string[] } | null = null
+
+function placesOf(item: Item): readonly string[] {
+  if (latest?.item !== item) latest = { item, places: placesOfItem(item) }
+  return latest.places
 }
 
 const displayPlaces = (item: Item): string => placesOfItem(item).join(', ')
