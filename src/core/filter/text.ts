@@ -6,9 +6,12 @@ export const SEARCH_FIELDS = ['title', 'body', 'url', 'permalink', 'flair', 'aut
 export type SearchField = (typeof SEARCH_FIELDS)[number]
 
 const WORD = /[\p{L}\p{M}\p{N}]/u
-/** A character of a script without spaces between words, or of Hangul, whose particles attach to the word before them. */
+/**
+ * A character of a script without spaces between words, or of Hangul, whose particles attach to the word before them. Accents
+ * that such a script shares with Latin and Cyrillic letters are none.
+ */
 export const SPACELESS =
-  /[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}\p{scx=Tibt}\p{scx=Java}\p{scx=Bali}\p{scx=Tale}\p{scx=Talu}\p{scx=Lana}]/u
+  /(?![\u0300-\u036f])[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}\p{scx=Tibt}\p{scx=Java}\p{scx=Bali}\p{scx=Tale}\p{scx=Talu}\p{scx=Lana}]/u
 const ALPHANUMERIC = /[a-z0-9]/i
 const WHITE = /[\s\u0085]+/gu
 // Soft hyphens, joiners and variation selectors are invisible and are used to evade filters.

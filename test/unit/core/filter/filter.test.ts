@@ -89,6 +89,10 @@ describe('words', () => {
     ['1.4', '11.4'],
     ['٣', '٣٤'],
     ['bun', '𐐨bun'],
+    // Accents that no single letter holds.
+    ['i', 'İzmir'],
+    ['за', 'за\u0301мок'],
+    ['мок', 'за\u0301мок'],
   ])('%p is not found in %p', (term, title) => {
     expect(hits(term, title)).toBe(false)
   })
