@@ -76,6 +76,8 @@ test.each<[Record<string, string>, string[]]>([
   [{ q: 'title:grinder AND NOT café' }, ['t3_x1']],
   [{ q: 'grinder', kind: 'comment' }, ['t1_x4']],
   [{ q: 'grinder', source: 'hn' }, ['t3_x3']],
+  [{ q: 'grinder', source: 'main' }, ['t1_x4', 't3_x2', 't3_x1']],
+  [{ filter_spec: '{"source":"main","q":"café"}' }, []],
   [{ source: 'hn,main', subforum: 'tea, cats', author: 'ANN' }, ['t3_x1']],
   [{ min_score: '5' }, ['t3_x3', 't3_x1']],
   [{ from: '2026-01-04T00:00:00Z', to: '2026-01-05' }, ['t3_x3']],
@@ -216,6 +218,8 @@ test.each([
   [['--from', 'soon'], '--from is "soon"'],
   [['--filter', '['], '--filter must be a JSON object'],
   [['--filter', '{"nothing":1}'], '--filter.nothing'],
+  [['--q', '('], '--q, position 2'],
+  [['--from', '2026-02-01', '--to', '2026-01-01'], '--to must be after --from'],
   [['--output', '/nowhere/at/all.csv'], '/nowhere/at/all.csv cannot be written'],
 ])('the command refuses %j', async (args, sentence) => {
   const { code, err } = await command(...args)

@@ -52,6 +52,7 @@ export const archiveExport = command({
       throw new UsageError(`--format is "${values.format}": allowed are ${FORMATS.join(', ')}`)
     const from_at = instantOf('--from', values.from) ?? 0
     const to_at = instantOf('--to', values.to) ?? END_OF_TIME
+    if (from_at >= to_at) throw new UsageError('--to must be after --from')
     const { dir, wire } = await withInstance(context, ({ config }) => ({
       dir: config.storage.dir,
       wire: config.wire,
@@ -158,7 +159,12 @@ function specOf(
     return parseSearchSpec({ ...given, ...(q !== undefined && { q }) }, words)
   } catch (error) {
     if (error instanceof ApiError)
-      throw new UsageError(error.message.replaceAll('filter_spec', '--filter'))
+      throw new UsageError(
+        (q === undefined
+          ? error.message
+          : error.message.replaceAll(/filter_spec\.q\b/g, '--q')
+        ).replaceAll('filter_spec', '--filter'),
+      )
     throw error
   }
 }

@@ -100,6 +100,13 @@ export const ALL_SOURCES = 'all'
 export const watchesMain = ({ source }: Pick<FilterSpec, 'source'>): boolean =>
   source.length === 0 || source.includes(MAIN) || source.includes(ALL_SOURCES)
 
+/**
+ * The spec with its sources by name. A feed of the platform holds no item of another source, so a filter of `main` alone names
+ * none; in a store of all sources it has to.
+ */
+export const withNamedSource = (spec: FilterSpec): FilterSpec =>
+  spec.source.length === 0 ? { ...spec, source: [MAIN] } : spec
+
 /** The further sources that a spec watches. `configured`: those that exist. */
 export const furtherSources = (
   { source }: Pick<FilterSpec, 'source'>,

@@ -4,7 +4,7 @@ import { rowOf } from '../../core/enrichment/enrich.ts'
 import { compileFilter } from '../../core/filter/compile.ts'
 import { keywordsOf } from '../../core/filter/feeds.ts'
 import { compileQuery, matchOptionsOf } from '../../core/filter/match.ts'
-import { type FilterSpec, groupOf } from '../../core/filter/spec.ts'
+import { type FilterSpec, groupOf, withNamedSource } from '../../core/filter/spec.ts'
 import type { Item } from '../../core/forum/items.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import type { Chunks } from '../db/chunked.ts'
@@ -168,7 +168,8 @@ function countTerms(spec: FilterSpec) {
     test: compileQuery({ kind: 'term', written: term, field: null, prefix: false }, options),
     items: 0,
   }))
-  const matchesBut = excluded.length === 0 ? null : compileFilter({ ...spec, exclude_terms: [] })
+  const matchesBut =
+    excluded.length === 0 ? null : compileFilter(withNamedSource({ ...spec, exclude_terms: [] }))
   return {
     count(item: Item, is_match: boolean): void {
       if (is_match) for (const it of wanted) it.items += it.test(item) ? 1 : 0

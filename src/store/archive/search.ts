@@ -9,6 +9,7 @@ import {
   meetsThresholds,
   minRelevanceOf,
   thresholdsOf,
+  withNamedSource,
 } from '../../core/filter/spec.ts'
 import type { Item } from '../../core/forum/items.ts'
 import type { Naming } from '../../core/forum/naming.ts'
@@ -65,7 +66,7 @@ export type ArchiveVerdict = 'matches' | 'not_yet' | 'low_relevance' | 'does_not
 
 /** Compiles a spec into the decision that live matching takes on an item with its present counts. */
 export function createJudge(spec: FilterSpec): (item: Item) => ArchiveVerdict {
-  const matches = compileFilter(spec)
+  const matches = compileFilter(withNamedSource(spec))
   const thresholds = thresholdsOf(spec)
   const floor = minRelevanceOf(spec)
   return (item) => {
@@ -135,6 +136,10 @@ export function* rest(budget: WorkBudget): Chunks<void> {
   budget.resume()
 }
 
-/** True for an item that was created in a part; rows are only about its time. */
-export const isIn = ({ created_utc }: Item, { from_at, to_at }: ArchivePart): boolean =>
-  created_utc * 1000 >= from_at && created_utc * 1000 < to_at
+/** True for an item that was created in a part; rows are only about its time, and some sources give milliseconds. */
+export function isIn({ created_utc, created }: Item, { from_at, to_at }: ArchivePart): boolean {
+  const at = created_utc * 1000
+  if (at >= from_at && at + 1000 <= to_at) return true
+  const exact = at + (Date.parse(created) % 1000)
+  return exact >= from_at && exact < to_at
+}

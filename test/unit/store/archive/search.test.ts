@@ -67,6 +67,30 @@ test.each([
   expect(searchAll(db, { spec }).names).toEqual(['t3_p1'])
 })
 
+test('from and to select by milliseconds, which some sources give', () => {
+  using db = openArchive(':memory:')
+  const second = 1_767_225_600_000
+  const parts = [0, 200, 900]
+  archive(
+    db,
+    parts.map((ms) =>
+      postOf({
+        title: `at ${ms}`,
+        name: `t3_x${ms}`,
+        id: `x${ms}`,
+        created_utc: second / 1000,
+        created: new Date(second + ms).toISOString(),
+      }),
+    ),
+  )
+  const within = (from_at: number, to_at: number) =>
+    searchAll(db, { spec: parse({ q: 'at' }), from_at, to_at }).names.toSorted()
+
+  expect(within(second, second + 200)).toEqual(['t3_x0'])
+  expect(within(second + 200, second + 900)).toEqual(['t3_x200'])
+  expect(within(second + 201, second + 1000)).toEqual(['t3_x900'])
+})
+
 test('pages follow each other without a gap or a repeat, also within one second', () => {
   using db = openArchive(':memory:')
   const items = Array.from({ length: 120 }, (_, n) =>
