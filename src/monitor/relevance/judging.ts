@@ -198,7 +198,7 @@ export function createJudging(deps: JudgingDeps): Judging {
       const { fault } = judged
       const pause_ms = failed
         ? retryDelay(match.failures + 1, random.fraction())
-        : Math.max(1000, Math.min(LOOK_MS, state.until - clock.mono()))
+        : Math.max(1000, Math.min(LOOK_MS, Math.ceil(state.until - clock.mono())))
       const next_attempt_at = !failed && isLimit(fault) ? nextDayAt(now) : now + pause_ms
       holdWaiting(db, keyOf(match), { next_attempt_at, fault, failed })
       return 0

@@ -90,6 +90,10 @@ export async function startJudgingFixture({
   let ask: AskModel = honest
   let pendings = 0
 
+  // The monotonic clock of a machine gives fractions of a millisecond, which no whole column takes.
+  let micros = 0
+  const clock = { ...fixture.clock, mono: () => fixture.clock.mono() + (micros += 7) / 1e6 }
+
   let stopping = new AbortController()
   const open = () =>
     createJudging({
@@ -98,7 +102,7 @@ export async function startJudgingFixture({
       words: createNaming({ platform: 'forum', community: 'subforum' }),
       watch: fixture.feed.watch,
       plan_of: () => PLAN,
-      clock: fixture.clock,
+      clock,
       random: { fraction: () => 0.5 },
       log: (level, event, fields = {}) => void fixture.events.push({ level, event, fields }),
       signal: stopping.signal,
