@@ -42,6 +42,7 @@ import {
   reserveDelivery,
 } from '../store/monitoring/matches.ts'
 import { recordMatchAt, type Watcher } from '../store/monitoring/monitors.ts'
+import { originOf } from '../store/moving/frozen.ts'
 import { insertWaiting } from '../store/relevance/waiting.ts'
 import type { Filters, Hit } from './match.ts'
 
@@ -107,9 +108,13 @@ function insertPullMatch(deps: InsertDeps, batch: DeliveryBatch): void {
 }
 
 /** The frozen body of a batch, and its delivery id for one target or for the pull API. */
-function contentOf({ instance_id }: InsertDeps, batch: DeliveryBatch, webhook_id: string | null) {
-  const { monitor_id, names, rows, digest } = batch
-  const id = deliveryId(instance_id, monitor_id, webhook_id, names)
+function contentOf(
+  { db, instance_id }: InsertDeps,
+  batch: DeliveryBatch,
+  webhook_id: string | null,
+) {
+  const { customer_id, monitor_id, names, rows, digest } = batch
+  const id = deliveryId(originOf(db, customer_id, instance_id), monitor_id, webhook_id, names)
   const grouped = rows.length > 1
   const content = { delivery_id: id, monitor_id, items: rows, grouped, ...(digest && { digest }) }
   const body = (suppressed?: Suppressed) =>

@@ -36,6 +36,7 @@ import {
   settleKept,
 } from '../../store/erasure/kept-items.ts'
 import { needsScrub, scrub } from '../../store/erasure/scrub.ts'
+import { originOf } from '../../store/moving/frozen.ts'
 import type { Filters } from '../match.ts'
 
 // Stored items are read again by their ids, and what is deleted at its source is erased here. An answer that is not clear
@@ -272,7 +273,7 @@ export function createVerifier(deps: VerifyDeps): Verifier {
       const spec = monitor && deps.filters({ id: monitor_id, ...monitor })
       if (spec === null) return false
       const { row } = rowOf(deps.words, spec, withoutErased(db, item))
-      const id = deliveryId(deps.instance_id, monitor_id, webhook_id, [
+      const id = deliveryId(originOf(db, customer_id, deps.instance_id), monitor_id, webhook_id, [
         'item.edited',
         item_id,
         digest,

@@ -1,6 +1,7 @@
 import { heldUntil, readAttention } from '../../core/delivery/attention.ts'
 import type { DeliveryError, DeliveryVerdict } from '../../core/delivery/retry.ts'
 import { type Db, transact } from '../db/connection.ts'
+import { FROZEN } from '../moving/frozen.ts'
 import { unpackBody } from './deliveries.ts'
 import { tallyAttempt } from './health.ts'
 import { notifyEnded, notifyEndedTo, pendingDeliveries } from './pending.ts'
@@ -53,15 +54,17 @@ function* waitingTargets(
   from = '',
   until = LAST,
 ): Generator<TargetLimits & { next_at: number }> {
-  const next = db.query<TargetLimits & { next_at: number }, [{ after: string; until: string }]>(
-    `SELECT w.id, w.max_per_second, w.ordered, d.next_attempt_at AS next_at
+  type Found = TargetLimits & { next_at: number; is_frozen: 0 | 1 }
+  // A condition would read every waiting row of a frozen customer, which may have many.
+  const next = db.query<Found, [{ after: string; until: string }]>(
+    `SELECT w.id, w.max_per_second, w.ordered, d.next_attempt_at AS next_at, w.customer_id IN ${FROZEN} AS is_frozen
        FROM deliveries d INDEXED BY deliveries_due CROSS JOIN webhooks w ON w.id = d.webhook_id
       WHERE d.status = 'pending' AND d.lease IS NULL AND d.webhook_id > $after AND d.webhook_id <= $until
       ORDER BY d.webhook_id, d.next_attempt_at LIMIT 1`,
   )
   for (let after: string | undefined = from; after !== undefined;) {
     const target = next.get({ after, until })
-    if (target !== null) yield target
+    if (target?.is_frozen === 0) yield target
     after = target?.id
   }
 }
@@ -178,7 +181,9 @@ export function claimDue(
   const chosen = dueDeliveries(db, { now, free, served_last })
   if (chosen.length === 0) return []
   const take = db.query(
-    `UPDATE deliveries SET lease = $run_id, held_until = NULL WHERE row = $row AND status = 'pending' AND lease IS NULL`,
+    // The customer may have been frozen by another process since the rows were read.
+    `UPDATE deliveries SET lease = $run_id, held_until = NULL
+      WHERE row = $row AND status = 'pending' AND lease IS NULL AND customer_id NOT IN ${FROZEN}`,
   )
   // Its items were erased while an attempt was in flight, which brought no answer.
   const withhold = db.query(

@@ -28,7 +28,8 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
   checks: { plain: 'run_id cut_reason' },
   confirmation_mails: { person: 'address', plain: 'customer_id' },
   coverage_days: { plain: 'monitor_id body' },
-  customers: { customer: 'name', plain: 'id plan' },
+  customer_moves: { customer: 'feeds', plain: 'customer_id receipt' },
+  customers: { customer: 'name', plain: 'id plan origin_id' },
   deliveries: {
     plain: 'id customer_id monitor_id webhook_id status reason lease last_error event',
   },

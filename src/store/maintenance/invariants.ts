@@ -5,6 +5,7 @@ import { isUnbalanced } from '../customers/ledger.ts'
 import { type Chunks, runNow } from '../db/chunked.ts'
 import type { Db } from '../db/connection.ts'
 import { listTargets } from '../delivery/targets.ts'
+import { originOf } from '../moving/frozen.ts'
 import { findJudgement } from '../relevance/judgements.ts'
 import { findWaiting } from '../relevance/waiting.ts'
 
@@ -126,8 +127,9 @@ function* findLacking(
   const found: Recent[] = []
   for (const match of matches) {
     const { monitor_id, item_id } = match
+    const origin_id = originOf(db, match.customer_id, instance_id)
     const none = sure(match).filter(
-      ({ id }) => has.get(deliveryId(instance_id, monitor_id, id, [item_id])) === null,
+      ({ id }) => has.get(deliveryId(origin_id, monitor_id, id, [item_id])) === null,
     )
     if (none.length === 0) continue
     const excused =

@@ -44,6 +44,7 @@ export function metered({ credit = CREDIT, unlimited = false, billed = true } = 
       balance_micros: credit,
       unlimited,
       created_at: 0,
+      frozen_at: null,
     },
     key: {
       id: 'key_1',

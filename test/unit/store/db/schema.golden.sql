@@ -100,6 +100,82 @@ CREATE TRIGGER audit_webhook_created AFTER INSERT ON webhooks BEGIN
     json_object('customer_id', NEW.customer_id, 'target', NEW.kind));
 END;
 
+CREATE TRIGGER frozen_customers BEFORE UPDATE OF name, plan, unlimited, removed_at ON customers
+WHEN EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.id)
+BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
+
+CREATE TRIGGER frozen_drafts BEFORE UPDATE OF state ON drafts
+WHEN NEW.state IN ('queued', 'running', 'declined') AND EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
+BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
+
+CREATE TRIGGER frozen_feedback BEFORE UPDATE ON feedback
+WHEN EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
+BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
+
+CREATE TRIGGER frozen_holds BEFORE INSERT ON holds
+WHEN EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
+BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
+
+CREATE TRIGGER frozen_inbox BEFORE INSERT ON inbox_actions
+WHEN NEW.kind <> 'answered' AND EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
+BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
+
+CREATE TRIGGER frozen_keys BEFORE UPDATE OF hash, name, scopes, expires_at, revoked_at ON api_keys
+WHEN EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
+BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
+
+CREATE TRIGGER frozen_monitors BEFORE UPDATE OF name, filter_spec, cadence_s, webhook_ids, attention, relevance, removed_at ON monitors
+WHEN EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
+BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
+
+CREATE TRIGGER frozen_named_writes BEFORE INSERT ON idempotent_writes
+WHEN EXISTS (SELECT 1 FROM customer_moves c JOIN api_keys k ON k.customer_id = c.customer_id WHERE k.id = NEW.key_id)
+BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
+
+CREATE TRIGGER frozen_new_drafts BEFORE INSERT ON drafts
+WHEN EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
+BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
+
+CREATE TRIGGER frozen_new_feedback BEFORE INSERT ON feedback
+WHEN EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
+BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
+
+CREATE TRIGGER frozen_new_keys BEFORE INSERT ON api_keys
+WHEN EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
+BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
+
+CREATE TRIGGER frozen_new_monitors BEFORE INSERT ON monitors
+WHEN EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
+BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
+
+CREATE TRIGGER frozen_new_views BEFORE INSERT ON inbox_views
+WHEN EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
+BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
+
+CREATE TRIGGER frozen_new_webhooks BEFORE INSERT ON webhooks
+WHEN EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
+BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
+
+CREATE TRIGGER frozen_payments BEFORE INSERT ON payments
+WHEN EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
+BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
+
+CREATE TRIGGER frozen_redrives BEFORE UPDATE OF status ON deliveries
+WHEN NEW.status = 'pending' AND OLD.status <> 'pending' AND EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
+BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
+
+CREATE TRIGGER frozen_unsubscribed BEFORE INSERT ON unsubscribed
+WHEN EXISTS (SELECT 1 FROM customer_moves c JOIN webhooks w ON w.customer_id = c.customer_id WHERE w.id = NEW.webhook_id)
+BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
+
+CREATE TRIGGER frozen_views BEFORE UPDATE ON inbox_views
+WHEN EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
+BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
+
+CREATE TRIGGER frozen_webhooks BEFORE UPDATE OF url, secret, old_secret, credentials, name, max_per_second, ordered, events, awaits_confirmation, deleted_at ON webhooks
+WHEN EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
+BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
+
 CREATE TRIGGER operator_actions_are_not_edited BEFORE UPDATE ON operator_actions
 BEGIN SELECT RAISE(ABORT, 'operator_actions is append-only'); END;
 
@@ -253,6 +329,14 @@ CREATE TABLE coverage_days (
   PRIMARY KEY (monitor_id, day)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE customer_moves (
+  customer_id     TEXT    PRIMARY KEY REFERENCES customers (id),
+  frozen_at       INTEGER NOT NULL,
+  feeds           TEXT    NOT NULL,
+  receipt         TEXT    NOT NULL,
+  exported_at     INTEGER
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE customers (
   id              TEXT    PRIMARY KEY,
   name            TEXT    NOT NULL UNIQUE,
@@ -260,7 +344,9 @@ CREATE TABLE customers (
   balance_micros  INTEGER NOT NULL CHECK (balance_micros >= 0),
   unlimited       INTEGER NOT NULL DEFAULT 0 CHECK (unlimited IN (0, 1)),
   created_at      INTEGER NOT NULL,
-  removed_at      INTEGER
+  removed_at      INTEGER,
+  origin_id       TEXT,
+  blanked_to      INTEGER
 ) STRICT;
 
 CREATE TABLE deliveries (
