@@ -19,6 +19,8 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['customer show', async () => (await import('./admin/customer.ts')).customerShow],
   ['customer set-plan', async () => (await import('./admin/customer.ts')).customerSetPlan],
   ['customer remove', async () => (await import('./admin/customer.ts')).customerRemove],
+  ['customer export', async () => (await import('./admin/move.ts')).customerExport],
+  ['customer import', async () => (await import('./admin/move.ts')).customerImport],
   ['key create', async () => (await import('./admin/key.ts')).keyCreate],
   ['key import', async () => (await import('./admin/key.ts')).keyImport],
   ['key list', async () => (await import('./admin/key.ts')).keyList],
