@@ -13,6 +13,7 @@ import { type Db, transact } from '../store/db/connection.ts'
 import {
   type AlarmEvent,
   blankBodies,
+  blankMoved,
   insertDelivery,
   nextDeliveryAt,
   packBodies,
@@ -111,6 +112,11 @@ export function createUpkeep({
         inParts((limit) =>
           blankBodies(db, { before_at: now - retention_days * DAY_MS, now }, limit),
         ),
+        signal,
+      )
+    if (retention_days > 0)
+      await runCooperatively(
+        inParts((limit) => blankMoved(db, { before_at: now - retention_days * DAY_MS }, limit)),
         signal,
       )
     if (retention_days > 0)

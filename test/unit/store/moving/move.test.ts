@@ -6,6 +6,7 @@ import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { findKey } from '../../../../src/store/customers/keys.ts'
 import { isUnbalanced } from '../../../../src/store/customers/ledger.ts'
 import type { Db } from '../../../../src/store/db/connection.ts'
+import { blankMoved } from '../../../../src/store/delivery/deliveries.ts'
 import { claimDue } from '../../../../src/store/delivery/outbox.ts'
 import { nextCloseAt } from '../../../../src/store/monitoring/bundles.ts'
 import { listWatchers } from '../../../../src/store/monitoring/monitors.ts'
@@ -387,4 +388,29 @@ test('on a feed that others watch there, its monitors read back to the position'
   expect(one(there, 'SELECT state FROM feed_streams WHERE feed_id = 71')).toBe('{"last":5}')
   expect(rowsOf(there, 'verified_ranges')).toEqual([])
   expect(one(there, 'SELECT next_seq FROM feeds WHERE id = 70')).toBe(99)
+})
+
+test('moved deliveries are blanked by their age, although newer ones of others were written before', () => {
+  using dir = folder()
+  using here = filledInstance()
+  using there = otherInstance()
+  there.run('UPDATE deliveries SET created_at = 2000')
+  here.run(`UPDATE delivery_bodies SET body = CAST('a text' AS BLOB);
+    UPDATE deliveries SET created_at = created_at + row`)
+  exportTo(here, dir.file('a'))
+  importFrom(there, dir.file('a'))
+  there.run("UPDATE deliveries SET status = 'failed', next_attempt_at = NULL WHERE id = 'dlv_2'")
+  const texts = () =>
+    one(
+      there,
+      "SELECT group_concat(id, ' ') FROM deliveries JOIN delivery_bodies ON delivery_row = row WHERE body = CAST('a text' AS BLOB)",
+    )
+  expect(texts()).toBe('dlv_1 dlv_2 dlv_3 dlv_4')
+
+  expect(blankMoved(there, { before_at: 1250 }, 100)).toBe(1)
+  expect(texts()).toBe('dlv_2 dlv_3 dlv_4')
+  expect(blankMoved(there, { before_at: 1250 }, 100)).toBe(0)
+  expect(blankMoved(there, { before_at: 1400 }, 2)).toBe(2)
+  expect(blankMoved(there, { before_at: 1400 }, 2)).toBe(1)
+  expect(texts()).toBeNull()
 })
