@@ -140,7 +140,7 @@ test('an error thrown again when the disk has space does not mark it full again'
 
 test('a violated invariant is reported, and health shows it until it is repaired', async () => {
   using it = watched()
-  it.db.run("INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', 5, 0, 0, NULL)")
+  it.db.run("INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', 5, 0, 0, NULL, NULL, NULL)")
   await it.turn()
   expect(it.events).toEqual([
     { event: 'storage.invariant_broken', fields: { kind: 'unbalanced', target: 'cus_1' } },

@@ -14,7 +14,7 @@ const NOW = 1_767_225_600_000
 
 function createFixture(): Db {
   const db = openDb(':memory:', { create: true })
-  db.run("INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', 0, 0, 0, NULL)")
+  db.run("INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', 0, 0, 0, NULL, NULL, NULL)")
   db.run(`INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, active_since, created_at, updated_at)
           VALUES ('mon_1', 'cus_1', '{}', 60, 0, 0, 0)`)
   for (const id of ['wh_1', 'wh_2'])
