@@ -2004,6 +2004,7 @@ export interface components {
         | 'upstream_unavailable'
         | 'storage_unavailable'
         | 'not_primary'
+        | 'customer_moving'
         | 'UPSTREAM_ERROR'
         | 'UPSTREAM_BLOCKED'
         | 'PROXY_ERROR'
@@ -2425,7 +2426,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description overloaded */
+      /** @description customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -2436,8 +2437,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "overloaded",
-           *       "code": "overloaded"
+           *       "error": "customer_moving",
+           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -2628,7 +2629,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description overloaded */
+      /** @description customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -2639,8 +2640,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "overloaded",
-           *       "code": "overloaded"
+           *       "error": "customer_moving",
+           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -2792,7 +2793,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description overloaded */
+      /** @description customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -2803,8 +2804,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "overloaded",
-           *       "code": "overloaded"
+           *       "error": "customer_moving",
+           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -2934,7 +2935,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description overloaded */
+      /** @description customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -2945,8 +2946,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "overloaded",
-           *       "code": "overloaded"
+           *       "error": "customer_moving",
+           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -3168,7 +3169,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description overloaded */
+      /** @description customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -3179,8 +3180,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "overloaded",
-           *       "code": "overloaded"
+           *       "error": "customer_moving",
+           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -3409,7 +3410,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description overloaded */
+      /** @description customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -3420,8 +3421,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "overloaded",
-           *       "code": "overloaded"
+           *       "error": "customer_moving",
+           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -3704,7 +3705,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, overloaded */
+      /** @description storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -3919,7 +3920,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description overloaded */
+      /** @description customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -3930,8 +3931,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "overloaded",
-           *       "code": "overloaded"
+           *       "error": "customer_moving",
+           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -4274,7 +4275,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, overloaded */
+      /** @description upstream_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -4506,7 +4507,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description overloaded */
+      /** @description customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -4517,8 +4518,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "overloaded",
-           *       "code": "overloaded"
+           *       "error": "customer_moving",
+           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -4786,7 +4787,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description browser_unavailable, storage_unavailable, overloaded */
+      /** @description browser_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -5209,7 +5210,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, browser_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, browser_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -5620,7 +5621,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -5943,7 +5944,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -6271,7 +6272,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -6624,7 +6625,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -6967,7 +6968,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -7272,7 +7273,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -7577,7 +7578,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -7884,7 +7885,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -8191,7 +8192,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -8579,7 +8580,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -8966,7 +8967,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -9311,7 +9312,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -9556,7 +9557,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -9931,7 +9932,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -10366,7 +10367,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -10664,7 +10665,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -11057,7 +11058,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -11629,7 +11630,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -12048,7 +12049,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -12349,7 +12350,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -12774,7 +12775,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -13200,7 +13201,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -13626,7 +13627,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -13883,7 +13884,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -14130,7 +14131,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, overloaded */
+      /** @description storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -14408,7 +14409,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -14737,7 +14738,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -15107,7 +15108,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -15367,7 +15368,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -15642,7 +15643,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -15986,7 +15987,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -16251,7 +16252,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -16498,7 +16499,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -16791,7 +16792,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -17084,7 +17085,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -17377,7 +17378,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -17763,7 +17764,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -18035,7 +18036,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -18499,7 +18500,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -18963,7 +18964,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -19427,7 +19428,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -19891,7 +19892,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -20047,7 +20048,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description overloaded */
+      /** @description customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -20058,8 +20059,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "overloaded",
-           *       "code": "overloaded"
+           *       "error": "customer_moving",
+           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -20888,7 +20889,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, overloaded */
+      /** @description storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -21296,7 +21297,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description overloaded */
+      /** @description customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -21307,8 +21308,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "overloaded",
-           *       "code": "overloaded"
+           *       "error": "customer_moving",
+           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -22132,7 +22133,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, overloaded */
+      /** @description storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -22322,7 +22323,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, overloaded */
+      /** @description storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -22510,7 +22511,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, overloaded */
+      /** @description storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -23192,7 +23193,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description overloaded */
+      /** @description customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -23203,8 +23204,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "overloaded",
-           *       "code": "overloaded"
+           *       "error": "customer_moving",
+           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -23384,7 +23385,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description overloaded */
+      /** @description customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -23395,8 +23396,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "overloaded",
-           *       "code": "overloaded"
+           *       "error": "customer_moving",
+           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -23636,7 +23637,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, overloaded */
+      /** @description storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -23832,7 +23833,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, overloaded */
+      /** @description storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -24095,7 +24096,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, overloaded */
+      /** @description storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -24398,7 +24399,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description overloaded */
+      /** @description customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -24409,8 +24410,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "overloaded",
-           *       "code": "overloaded"
+           *       "error": "customer_moving",
+           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -24607,7 +24608,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, overloaded */
+      /** @description storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -24792,7 +24793,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, overloaded */
+      /** @description storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -25018,7 +25019,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description overloaded */
+      /** @description customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -25029,8 +25030,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "overloaded",
-           *       "code": "overloaded"
+           *       "error": "customer_moving",
+           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -25367,7 +25368,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description overloaded */
+      /** @description customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -25378,8 +25379,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "overloaded",
-           *       "code": "overloaded"
+           *       "error": "customer_moving",
+           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -25575,7 +25576,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description overloaded */
+      /** @description customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -25586,8 +25587,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "overloaded",
-           *       "code": "overloaded"
+           *       "error": "customer_moving",
+           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -25820,7 +25821,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, overloaded */
+      /** @description storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -26010,7 +26011,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, overloaded */
+      /** @description storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -26219,7 +26220,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description overloaded */
+      /** @description customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -26230,8 +26231,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "overloaded",
-           *       "code": "overloaded"
+           *       "error": "customer_moving",
+           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -26381,7 +26382,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description overloaded */
+      /** @description customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -26392,8 +26393,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "overloaded",
-           *       "code": "overloaded"
+           *       "error": "customer_moving",
+           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -26713,7 +26714,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description overloaded */
+      /** @description customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -26724,8 +26725,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "overloaded",
-           *       "code": "overloaded"
+           *       "error": "customer_moving",
+           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -26904,7 +26905,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description overloaded */
+      /** @description customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -26915,8 +26916,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "overloaded",
-           *       "code": "overloaded"
+           *       "error": "customer_moving",
+           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -27171,7 +27172,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, overloaded */
+      /** @description storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -27349,7 +27350,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, overloaded */
+      /** @description storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -27655,7 +27656,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, overloaded */
+      /** @description storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -27913,7 +27914,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description overloaded */
+      /** @description customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -27924,8 +27925,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "overloaded",
-           *       "code": "overloaded"
+           *       "error": "customer_moving",
+           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -28281,7 +28282,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description overloaded */
+      /** @description customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -28292,8 +28293,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "overloaded",
-           *       "code": "overloaded"
+           *       "error": "customer_moving",
+           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -28579,7 +28580,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, overloaded */
+      /** @description upstream_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -28708,7 +28709,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description overloaded */
+      /** @description customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -28719,8 +28720,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "overloaded",
-           *       "code": "overloaded"
+           *       "error": "customer_moving",
+           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -28856,7 +28857,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description overloaded */
+      /** @description customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -28867,8 +28868,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "overloaded",
-           *       "code": "overloaded"
+           *       "error": "customer_moving",
+           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -29142,7 +29143,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, overloaded */
+      /** @description storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -29522,7 +29523,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description overloaded */
+      /** @description customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -29533,8 +29534,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "overloaded",
-           *       "code": "overloaded"
+           *       "error": "customer_moving",
+           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -29737,7 +29738,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, overloaded */
+      /** @description storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -29937,7 +29938,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description overloaded */
+      /** @description customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -29948,8 +29949,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "overloaded",
-           *       "code": "overloaded"
+           *       "error": "customer_moving",
+           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -30141,7 +30142,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description overloaded */
+      /** @description customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -30152,8 +30153,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "overloaded",
-           *       "code": "overloaded"
+           *       "error": "customer_moving",
+           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -30353,7 +30354,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, overloaded */
+      /** @description storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -30546,7 +30547,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description overloaded */
+      /** @description customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -30557,8 +30558,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "overloaded",
-           *       "code": "overloaded"
+           *       "error": "customer_moving",
+           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -30825,7 +30826,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, overloaded */
+      /** @description storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -30990,7 +30991,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, overloaded */
+      /** @description storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -31146,7 +31147,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, overloaded */
+      /** @description storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -32149,7 +32150,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -32621,7 +32622,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description overloaded */
+      /** @description customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -32632,8 +32633,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "overloaded",
-           *       "code": "overloaded"
+           *       "error": "customer_moving",
+           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']

@@ -74,7 +74,8 @@ const caller =
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
     })
-    return { http: answer.status, ...(await answer.json()) }
+    const given: any = await answer.json()
+    return { http: answer.status, ...given }
   }
 
 const newKey = async (config: string, name: string) =>
