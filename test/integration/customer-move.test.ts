@@ -147,7 +147,7 @@ test('a customer moves between two daemons, and its receiver sees every item onc
   const { id: kettles } = await atHere('add', {
     filter_spec: { source: 's', include_any: ['kettle'] },
   })
-  // The other instance watches the same place for somebody else: its feed is live there.
+  // The other instance watches the same place for another customer: its feed is live there.
   await caller(there, other_key)('add', { filter_spec: grinders })
   const audited = async (monitor: string) =>
     (await atHere(`health?id=${monitor}`)).coverage_24h?.audited_until !== null

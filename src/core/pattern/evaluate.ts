@@ -59,7 +59,7 @@ export function createMayMatch({ patterns, search_in, view }: PatternSet): MayMa
 // Many filters read the same item in a row.
 let latest: { item: Item; texts: Map<string, string> } | null = null
 
-/** What a pattern reads of a field, in lower case. */
+/** The part of a field that a pattern reads, in lower case. */
 function lowerTextOf(item: Item, field: SearchField, view: View): string {
   if (latest?.item !== item) latest = { item, texts: new Map() }
   const key = field + view

@@ -6,7 +6,7 @@ const SHORT_ESCAPE = /[dDwWsSbBAzafnrtv]/
 const COUNT = /^\{\d+(?:,\d*)?\}/
 
 /**
- * ASCII letters and digits, in lower case, that every text contains in which a pattern matches, whatever its case; null
+ * ASCII letters and digits, in lower case, that every text with a match of a pattern contains, in any case; null
  * if there are fewer than three in a row, or if the pattern is not understood. Reads a pattern that passed the syntax
  * check.
  *

@@ -38,8 +38,8 @@ export type TableStart = { table: string; columns: string[] }
 /** Bytes of text of one frame, before it is compressed. */
 const FRAME_TEXT = 1024 * 1024
 
-/** What a file holds. */
-export type Exported = { rows: number; bytes: number; tables: Record<string, number> }
+/** Contents of a file. */
+export type ExportCounts = { rows: number; bytes: number; tables: Record<string, number> }
 
 /**
  * Writes everything of a frozen customer in one read transaction: a daemon beside it is not blocked. `write` gets the bytes
@@ -65,7 +65,7 @@ export function exportCustomer(
     write: (bytes: Uint8Array) => void
     on_progress?: (share: number) => void
   },
-): Exported {
+): ExportCounts {
   return db.transaction(() => {
     const move = findMove(db, customer_id)
     if (move === null) throw new RangeError('the customer is not frozen')

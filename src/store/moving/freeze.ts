@@ -86,7 +86,7 @@ const positionsOf = (db: Db, keys: readonly string[]): FeedPosition[] => {
     .map((feed) => ({ feed, stream: stream.get({ id: Number(feed['id']) }) }))
 }
 
-/** What was under way when a customer was frozen and has not ended: attempts, calls that are paid for, drafts that run. */
+/** Work that was under way when a customer was frozen and has not ended: attempts, calls that are paid for, drafts that run. */
 export type UnderWay = { attempts: number; calls: number; drafts: number }
 
 /** Counts what is still under way of a frozen customer. */

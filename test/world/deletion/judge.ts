@@ -23,7 +23,7 @@ export interface JudgedWorld {
  */
 const DETECTED_MAX_MS = 7 * DAY + 2 * HOUR + 12 * HOUR + HOUR / 2
 
-/** A delivery is dead-lettered after this many attempts (interface.md, Events). */
+/** A delivery is dead-lettered after this many attempts (docs/webhooks.md). */
 const ATTEMPTS = 6
 
 const ERASING = new Set(['author', 'moderator', 'platform'])

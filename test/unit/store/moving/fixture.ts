@@ -87,7 +87,7 @@ export function exportTo(db: Db, path: string, now = NOW): void {
   writeFileSync(path, Buffer.concat(parts))
 }
 
-/** What the file is imported with by default. */
+/** Defaults of an import. */
 export const WANTED = {
   key: KEY,
   name: undefined,
