@@ -24,7 +24,7 @@ const DELIVERIES = Number(process.argv[3] ?? 100_000)
 const BATCH = 1000
 const START = Date.parse('2026-11-01T00:00:00Z')
 const WORDS =
-  'the old mill wakes a house before five and the cook minds it less when coffee is good'
+  'the old mill wakes a house before five and we do not mind it much when coffee is good'
 const ID = 'cus_1'
 
 const dir = mkdtempSync(join(tmpdir(), 'forumd-move-'))

@@ -164,7 +164,13 @@ test('a customer moves between two daemons, and its receiver sees every item onc
 
   const file = folder.file('ann.customer')
   const exported = await runForumdToEnd([
-    ...['customer', 'export', 'ann', '--output', file, '--config', here_config],
+    'customer',
+    'export',
+    'ann',
+    '--output',
+    file,
+    '--config',
+    here_config,
   ])
   expect([exported.code, exported.err]).toEqual([0, expect.stringContaining('is frozen here')])
   expect(statSync(file).mode & 0o777).toBe(0o600)
@@ -215,7 +221,13 @@ test('a customer moves between two daemons, and its receiver sees every item onc
   expect(secret).toMatch(/^whsec_/)
 
   const wrong = await runForumdToEnd([
-    ...['customer', 'export', 'ann', '--finish', 'nothing', '--config', here_config],
+    'customer',
+    'export',
+    'ann',
+    '--finish',
+    'nothing',
+    '--config',
+    here_config,
   ])
   expect([wrong.code, wrong.err]).toEqual([1, expect.stringContaining('Nothing was deleted')])
   await runForumd(['customer', 'export', 'ann', '--finish', receipt, '--config', here_config])

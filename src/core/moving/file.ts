@@ -1,5 +1,9 @@
 import { createCipheriv, createDecipheriv, createHash, hash } from 'node:crypto'
 
+import * as z from 'zod'
+
+import { once } from '../base/lazy.ts'
+
 // The file that moves a customer: one line of JSON in clear text, then encrypted frames, each after its length, then a length
 // of 0 and the SHA-256 of everything before. The header tells an operator which file it is; everything of the customer is
 // encrypted. The digest finds damage without the key, the tags of the frames find changes on purpose.
@@ -60,17 +64,22 @@ export function readFileKey(text: string): Uint8Array | null {
 export const writeHeader = (header: MoveHeader): Uint8Array =>
   new TextEncoder().encode(`${JSON.stringify(header)}\n`)
 
+const headerShape = once(() =>
+  z.object({
+    forumd: z.literal('customer'),
+    format: z.literal(1),
+    schema: z.string(),
+    instance_id: z.string(),
+    customer_id: z.string(),
+    exported_at: z.int(),
+    rows: z.int(),
+  }),
+)
+
 /** The header of a file; null if it is no file of this kind. */
 export function readHeader(line: string): MoveHeader | null {
   try {
-    const header: Partial<MoveHeader> = Object(JSON.parse(line))
-    const { forumd, format, schema, instance_id, customer_id, exported_at, rows } = header
-    const is_header =
-      forumd === 'customer' &&
-      format === 1 &&
-      [schema, instance_id, customer_id].every((it) => typeof it === 'string') &&
-      [exported_at, rows].every(Number.isSafeInteger)
-    return is_header ? (header as MoveHeader) : null
+    return headerShape().safeParse(JSON.parse(line)).data ?? null
   } catch {
     return null
   }

@@ -38,8 +38,8 @@ export type TableStart = { table: string; columns: string[] }
 /** Bytes of text of one frame, before it is compressed. */
 const FRAME_TEXT = 1024 * 1024
 
-/** Contents of a file. */
-export type ExportCounts = { rows: number; bytes: number; tables: Record<string, number> }
+/** Numbers of a written file: rows, bytes, rows by table. */
+export type WrittenMove = { rows: number; bytes: number; tables: Record<string, number> }
 
 /**
  * Writes everything of a frozen customer in one read transaction: a daemon beside it is not blocked. `write` gets the bytes
@@ -65,7 +65,7 @@ export function exportCustomer(
     write: (bytes: Uint8Array) => void
     on_progress?: (share: number) => void
   },
-): ExportCounts {
+): WrittenMove {
   return db.transaction(() => {
     const move = findMove(db, customer_id)
     if (move === null) throw new RangeError('the customer is not frozen')
@@ -219,8 +219,17 @@ function toWritten(it: MovedTable, column: string, row: Row, ring: Ring): Writte
   if (!(value instanceof Uint8Array)) return value
   const place = it.sealed?.[column]
   // In the clear within the encrypted frame: the other instance seals it with its own key.
-  if (place !== undefined) return ring.unseal(place(row), value)
+  if (place !== undefined) {
+    const at = place((name) => String(row[name]))
+    return ring.unseal(at, value)
+  }
   return { b: Buffer.from(value).toString('base64') }
+}
+
+const lengthOf = (n: number): Uint8Array => {
+  const field = Buffer.alloc(LENGTH_BYTES)
+  field.writeUInt32BE(n)
+  return field
 }
 
 /** Writes lines as frames, each encrypted when it is full, and the digest at the end. */
@@ -238,11 +247,6 @@ function createWriter(
     digest.update(part)
     write(part)
     bytes += part.length
-  }
-  const lengthOf = (n: number): Uint8Array => {
-    const field = Buffer.alloc(LENGTH_BYTES)
-    field.writeUInt32BE(n)
-    return field
   }
   const flush = (last: boolean) => {
     const text = new TextEncoder().encode(lines.join('\n'))

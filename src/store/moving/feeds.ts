@@ -59,7 +59,7 @@ export function placeFeed(db: Db, { feed, stream }: FeedPosition): PlacedFeed {
 const OVERLAP_MS = 60_000
 
 /**
- * Makes the monitors of a customer go on at the positions of their feeds. On a live feed they begin at its position:
+ * Makes the monitors of a customer go on at the positions of their feeds. On a live feed they begin again at its position:
  * the next poll reads back to it for them. A live stream goes back to it. Runs within a transaction.
  *
  * @param placed the feeds by the numbers that the positions have; absent: the feeds of this database.

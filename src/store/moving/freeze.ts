@@ -86,7 +86,7 @@ const positionsOf = (db: Db, keys: readonly string[]): FeedPosition[] => {
     .map((feed) => ({ feed, stream: stream.get({ id: Number(feed['id']) }) }))
 }
 
-/** Work that was under way when a customer was frozen and has not ended: attempts, calls that are paid for, drafts that run. */
+/** Numbers of attempts, paid calls and running drafts that had begun when a customer was frozen and have not ended. */
 export type UnderWay = { attempts: number; calls: number; drafts: number }
 
 /** Counts what is still under way of a frozen customer. */

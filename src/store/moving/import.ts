@@ -21,7 +21,7 @@ export type Imported = {
 }
 
 /** The file cannot be imported here. The message says why, and what to do. */
-export class ImportRefused extends Error {
+class ImportRefused extends Error {
   override name = 'ImportRefused'
 }
 
@@ -229,13 +229,17 @@ function isTaken({ table, of_feed }: MovedTable, state: PlacedFeed['state'] | un
   return true
 }
 
+const textOf = (value: WrittenValue | undefined): string => (typeof value === 'string' ? value : '')
+
 /** Seals values again, with the key of this instance. */
 function createSeal(it: MovedTable, columns: readonly string[], ring: Ring) {
   return (column: string, value: string, values: readonly WrittenValue[]): string | Uint8Array => {
     const place = it.sealed?.[column]
     if (place === undefined) return value
-    const row = Object.fromEntries(columns.map((name, at) => [name, values[at]]))
-    return ring.seal(place(row), value)
+    return ring.seal(
+      place((name) => textOf(values[columns.indexOf(name)])),
+      value,
+    )
   }
 }
 

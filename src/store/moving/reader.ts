@@ -25,7 +25,7 @@ export type MoveFile = Disposable & {
    * The lines of the content, each as parsed JSON.
    * @throws {UnusableFile} the key is another, or the file was changed
    */
-  lines(key: Uint8Array): Generator<unknown>
+  lines(key: Uint8Array): Generator
 }
 
 const BLOCK = 1024 * 1024
@@ -82,7 +82,7 @@ function verify(fd: number, size: number, header_bytes: number): void {
 function* lines(
   fd: number,
   { size, first, key }: { size: number; first: Buffer; key: Uint8Array },
-): Generator<unknown> {
+): Generator {
   const frames = createFrames(key, first)
   let at = first.length
   for (;;) {

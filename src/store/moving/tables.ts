@@ -12,8 +12,8 @@ export type MovedTable = {
    * another. `by_kind`: of deliveries or of match_bodies, by the column `kind`.
    */
   numbers?: Readonly<Record<string, NumberSpace | 'own' | 'by_kind'>>
-  /** Sealed columns, with the place that each was sealed for. */
-  sealed?: Readonly<Record<string, (row: Readonly<Record<string, unknown>>) => string>>
+  /** Sealed columns, with the place that each was sealed for; `of` reads another column of the row. */
+  sealed?: Readonly<Record<string, (of: (column: string) => string) => string>>
   /** SQL for a row that the other instance may have too, because customers share it. */
   conflict?: string
   /** Belongs to a feed, which customers share: it is taken there only with a feed that is new. */
@@ -57,9 +57,9 @@ export const MOVED_TABLES: readonly MovedTable[] = [
     where: OF_CUSTOMER,
     numbers: { last_failure_row: 'deliveries' },
     sealed: {
-      secret: ({ id }) => `webhooks.secret:${id}`,
-      old_secret: ({ id }) => `webhooks.secret:${id}`,
-      credentials: ({ id }) => `webhooks.credentials:${id}`,
+      secret: (of) => `webhooks.secret:${of('id')}`,
+      old_secret: (of) => `webhooks.secret:${of('id')}`,
+      credentials: (of) => `webhooks.credentials:${of('id')}`,
     },
   },
   { table: 'webhook_hours', where: `webhook_id IN ${WEBHOOKS}` },
@@ -163,7 +163,7 @@ export const MOVED_TABLES: readonly MovedTable[] = [
     table: 'idempotent_writes',
     where: `key_id IN ${KEYS}`,
     sealed: {
-      answer: ({ key_id, route, name }) => `idempotent_writes.answer:${key_id}:${route}:${name}`,
+      answer: (of) => `idempotent_writes.answer:${of('key_id')}:${of('route')}:${of('name')}`,
     },
   },
   {

@@ -87,7 +87,7 @@ export function exportTo(db: Db, path: string, now = NOW): void {
   writeFileSync(path, Buffer.concat(parts))
 }
 
-/** Defaults of an import. */
+/** Key and configuration of an import. */
 export const WANTED = {
   key: KEY,
   name: undefined,

@@ -37,6 +37,14 @@ const countsOf = (db: Db) =>
 /** Everything of a database as text. */
 const dump = (db: Db): string => JSON.stringify(MOVED_TABLES.map(({ table }) => rowsOf(db, table)))
 
+/** Deliveries that contain an item, by the index for erasures. */
+const copies = (db: Db) =>
+  db
+    .query(
+      `SELECT d.id FROM item_copies c JOIN deliveries d ON d.row = c.row WHERE c.kind = 'delivery' AND c.item_id = 't3_a'`,
+    )
+    .all()
+
 test('every row of the customer arrives, with its numbers changed together', () => {
   using dir = folder()
   using here = filledInstance()
@@ -59,12 +67,6 @@ test('every row of the customer arrives, with its numbers changed together', () 
   const shown = `SELECT i.item_id || ' ' || m.body || ' ' || a.id FROM inbox_matches x JOIN inbox_items i ON i.row = x.item
      JOIN match_bodies m ON m.row = x.match_row JOIN inbox_actions a ON a.seq = i.action`
   expect(one(there, shown)).toBe('t3_a {} act_1')
-  const copies = (db: Db) =>
-    db
-      .query(
-        `SELECT d.id FROM item_copies c JOIN deliveries d ON d.row = c.row WHERE c.kind = 'delivery' AND c.item_id = 't3_a'`,
-      )
-      .all()
   expect(copies(there)).toEqual([{ id: 'dlv_1' }])
   expect(isUnbalanced(there, 'cus_1')).toBe(false)
   expect(one(there, "SELECT origin_id FROM customers WHERE id = 'cus_1'")).toBe('inst-1')

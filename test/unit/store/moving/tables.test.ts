@@ -69,7 +69,7 @@ test('every table moves after those that it refers to', () => {
 test('every reference to a number of a row is changed, and every number of a row itself', () => {
   const of_rows = references
     .filter(({ table, from }) => integers.has(`${table}.${from}`) && moved.includes(table))
-    // Each instance plans them itself.
+    // Each instance plans its own.
     .filter(({ target }) => target !== 'poll_batches')
     .map(({ table, from }) => `${table}.${from}`)
   const own = keys
