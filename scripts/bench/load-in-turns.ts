@@ -1,6 +1,6 @@
 import { cpuOf, NotHere, temporaryFolder } from './children.ts'
 import { load } from './load.ts'
-import type { Measured, Options, Variant } from './results.ts'
+import type { Measured, Options, Ratio, Variant } from './results.ts'
 
 /** A server and its process, with the request that is measured. */
 export type Served = { name: string; url: string; path: string; key?: string; pid: number }
@@ -31,6 +31,28 @@ export async function inTurns(
           (variant.rounds[key] ??= []).push(values[key as keyof typeof values])
     }
   return { figures: FIGURES, variants }
+}
+
+const LATE = /^forumd_event_loop_late_seconds_bucket\{le="([^"]+)"\} (\d+)$/gm
+const LATE_AIM_S = 0.02
+
+/**
+ * p99.9 of the delay of forumd's event loop since its start, to 20 ms. Interpolated within its bucket, as Prometheus does.
+ */
+export async function loopRatio(url: string): Promise<Ratio> {
+  const text = await (await fetch(`${url}/metrics`)).text()
+  const buckets = [...text.matchAll(LATE)].map(([, bound, count]) => ({
+    bound_s: bound === '+Inf' ? Infinity : Number(bound),
+    count: Number(count),
+  }))
+  const wanted = (buckets.at(-1)?.count ?? 0) * 0.999
+  const at = buckets.findIndex(({ count }) => count >= wanted)
+  const [below, above] = [buckets[at - 1] ?? { bound_s: 0, count: 0 }, buckets[at]]
+  const share = above ? (wanted - below.count) / (above.count - below.count) : Number.NaN
+  // The last bucket has no upper bound.
+  const bound_s = above?.bound_s === Infinity ? below.bound_s : (above?.bound_s ?? Number.NaN)
+  const late_s = below.bound_s + share * (bound_s - below.bound_s)
+  return { label: 'event loop late, p99.9 to 20 ms', value: late_s / LATE_AIM_S, most: 1 }
 }
 
 /** Start of a note about a skipped peer. */
