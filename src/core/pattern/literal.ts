@@ -6,9 +6,9 @@ const SHORT_ESCAPE = /[dDwWsSbBAzafnrtv]/
 const COUNT = /^\{\d+(?:,\d*)?\}/
 
 /**
- * ASCII letters and digits, in lower case, that every text with a match of a pattern contains, in any case; null
- * if there are fewer than three in a row, or if the pattern is not understood. Reads a pattern that passed the syntax
- * check.
+ * ASCII letters and digits, in lower case, that every text contains in which a pattern matches, with case or without;
+ * null if there are fewer than three in a row, or if the pattern is not understood. Reads a pattern that passed the
+ * syntax check.
  *
  * Only what stands outside of groups, classes and alternatives is certain to occur, and only if no quantifier follows.
  *
