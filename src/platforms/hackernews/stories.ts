@@ -8,13 +8,16 @@ export type FoundStory = { story: Story; is_known: boolean }
 /** Requests an item above a comment. */
 export type ReadAncestor = (id: number) => Promise<Outcome<NativeItem | null>>
 
-/** Stories, and by the id of an item under one its index among them; the latest used first. */
-export type StoredStories = { stories: Story[]; under: [id: number, story: number][] }
+/**
+ * Ids of items with the id of their story, the latest used first. No title and no name: they would stay where no erasure
+ * looks for them.
+ */
+export type StoredStories = { roots: [id: number, story: number][] }
 
 const STORIES_MAX = 20_000
-/** Items that are stored with their story: about an hour of comments, in some 30 KB. */
+/** Items that are stored with their story: about an hour of comments, in some 20 KB. */
 const STORED_MAX = 1000
-/** Their stories, at most. */
+/** Their stories, at most: each is requested once after a start. */
 const STORED_STORIES_MAX = 150
 /** A comment is this deep at most; a longer chain ends the search for its story. */
 const ANCESTORS_MAX = 60
@@ -25,6 +28,8 @@ export type Stories = ReturnType<typeof createStories>
 /** Remembers the stories of the items that were used last. */
 export function createStories() {
   const known = createLru<number, Story>(STORIES_MAX)
+  /** Of an earlier process, by the ids of items under them. */
+  let roots = new Map<number, number>()
   return {
     add: (id: number, story: Story) => void known.set(id, story),
 
@@ -34,6 +39,12 @@ export function createStories() {
       let parent = item.row['parent']
       for (let steps = 0; steps < ANCESTORS_MAX && typeof parent === 'number'; steps++) {
         const before = known.get(parent)
+        const root = before === undefined ? roots.get(parent) : undefined
+        if (root !== undefined && root !== parent) {
+          path.push(parent)
+          parent = root
+          continue
+        }
         const answer = before === undefined ? await read(parent) : null
         if (answer !== null && !answer.ok) return answer
         const native = answer?.value ?? null
@@ -52,28 +63,23 @@ export function createStories() {
       return ok({ story: unknownStory(String(id ?? item.id)), is_known: false })
     },
 
-    /** The latest of them, to be stored. */
+    /** The latest of them, to be stored, before those of an earlier process that were not used since. */
     stored(): StoredStories {
-      const stories = new Map<string, { index: number; story: Story }>()
-      const under: StoredStories['under'] = []
-      for (const [id, story] of known.entries()) {
-        if (under.length === STORED_MAX) break
-        const index = stories.get(story.id)?.index ?? stories.size
-        if (index === STORED_STORIES_MAX) continue
-        stories.set(story.id, { index, story: stories.get(story.id)?.story ?? story })
-        under.push([id, index])
+      const stories = new Set<number>()
+      const stored = new Map<number, number>()
+      const latest = [...known.entries()].map(([id, story]) => [id, Number(story.id)] as const)
+      for (const [id, story] of [...latest, ...roots]) {
+        if (stored.size === STORED_MAX) break
+        if (stored.has(id) || (!stories.has(story) && stories.size === STORED_STORIES_MAX)) continue
+        stories.add(story)
+        stored.set(id, story)
       }
-      return { stories: [...stories.values()].map(({ story }) => story), under }
+      return { roots: [...stored] }
     },
 
-    /** Takes those that an earlier process stored, behind those that are known now. */
-    restore({ stories, under }: StoredStories): void {
-      const now = [...known.entries()].toReversed()
-      for (const [id, index] of under.toReversed()) {
-        const story = stories[index]
-        if (story !== undefined) known.set(id, story)
-      }
-      for (const [id, story] of now) known.set(id, story)
+    /** Takes those that an earlier process stored. */
+    restore(stored: Partial<StoredStories>): void {
+      roots = new Map(stored.roots)
     },
   }
 }

@@ -50,7 +50,7 @@ type State = QueueState & {
   time: number
   /** Epoch ms: no item above `until` had been created then. */
   empty_at: number
-  /** So that a start takes no requests for what is above each comment. */
+  /** So that a start takes one request for each story, and none for what is between it and a comment. */
   known: StoredStories
 }
 
@@ -254,7 +254,7 @@ const startAt = (max: number, now: number): State => ({
   changed_at: now,
   time: now - COPY_MS,
   empty_at: now - COPY_MS,
-  known: { stories: [], under: [] },
+  known: { roots: [] },
 })
 
 const isShown = (item: NativeItem | null): boolean =>

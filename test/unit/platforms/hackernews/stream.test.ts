@@ -48,7 +48,7 @@ function createApi() {
         }
         return ok({ story, is_known: true })
       },
-      stored: () => ({ stories: [story], under: [[1, 0]] }),
+      stored: () => ({ roots: [[1, 1]] }),
       restore: (stored) => void api.restored.push(stored),
     },
     left: () => api.left,
@@ -502,33 +502,41 @@ test('the first step of a process takes the stories of the one before', async ()
   const { state } = await createApi().step(null)
   const { api, step } = createApi()
   await step((await step(state)).state)
-  expect(api.restored).toMatchObject([{ stories: [{ title: 'a story' }], under: [[1, 0]] }])
+  expect(api.restored).toEqual([{ roots: [[1, 1]] }])
 })
 
 const story = (id: number) =>
   ({ id: String(id), title: `story ${id}`, url: null, author: 'ann', place: 'story' }) as const
 
-test('the stories of the latest items are known after a restart', async () => {
+test('after a restart the story of an item takes one request, and no text of it was stored', async () => {
   const stories = createStories()
   for (let id = 1; id <= 3000; id++) stories.add(10_000 + id, story(id % 300))
   const stored = stories.stored()
-  expect(stored.under.length).toBeLessThanOrEqual(1000)
-  expect(stored.stories).toHaveLength(150)
+  expect(stored.roots.length).toBeLessThanOrEqual(1000)
+  expect(new Set(stored.roots.map(([, root]) => root)).size).toBe(150)
+  // Nothing but ids: what is erased elsewhere would stay here.
+  expect(JSON.stringify(stored)).toMatch(/^\{"roots":[\d[\],]+\}$/)
 
   const after = createStories()
   after.add(12_999, story(7))
   after.restore(JSON.parse(JSON.stringify(stored)))
+  expect(after.stored().roots).toContainEqual([13_000, 0])
   const above = async (parent: number) => {
     const read: number[] = []
     const item = toItem({ id: 20_000, type: 'comment', by: 'bob', time: 1, text: 'x', parent })
     if (item === null) throw new Error('no item')
     const found = await after.above(item, async (id) => {
       read.push(id)
-      return ok(null)
+      return ok(
+        toItem(id < 300 ? { id, type: 'story', by: 'ann', time: 1, title: `read ${id}` } : null),
+      )
     })
     return [found.ok && found.value.story.title, read]
   }
-  expect(await above(13_000)).toEqual(['story 0', []])
+  expect(await above(12_998)).toEqual(['read 298', [298]])
+  expect(await above(12_998)).toEqual(['read 298', []])
   expect(await above(12_999)).toEqual(['story 7', []])
   expect(await above(10_001)).toEqual(['', [10_001]])
+  // As stored before ids alone were.
+  expect(() => after.restore(JSON.parse('{"stories":[],"under":[[1,0]]}'))).not.toThrow()
 })
