@@ -28,7 +28,7 @@ export type Stories = ReturnType<typeof createStories>
 /** Remembers the stories of the items that were used last. */
 export function createStories() {
   const known = createLru<number, Story>(STORIES_MAX)
-  /** Of an earlier process, by the ids of items under them. */
+  /** Ids of stories that an earlier process knew, by the ids of items under them. */
   let roots = new Map<number, number>()
   return {
     add: (id: number, story: Story) => void known.set(id, story),
