@@ -367,7 +367,12 @@ function serveSecondPaths({ router }: AnyElysia, words: Naming): void {
       : null
   }
   // The router replaces its own lookup when it is built.
-  Object.defineProperty(http, 'find', { get: () => findBoth, set: (next: Find) => (find = next) })
+  Object.defineProperty(http, 'find', {
+    get: () => findBoth,
+    set(next: Find) {
+      find = next
+    },
+  })
 }
 
 /** Health and metrics say what is wrong. */

@@ -36,9 +36,7 @@ test('metrics name the prefix that was called', async () => {
   const text = await (await fetch(`${daemon.url()}/metrics`)).text()
 
   const routes = [...text.matchAll(/http_requests_total\{.*?route="(.*?)"/g)].map((it) => it[1])
-  expect(routes.toSorted()).toEqual([
-    '/api/forum/monitor/feed/:token',
-    '/api/forum/monitor/list',
-    '/forum/inbox',
-  ])
+  expect(new Set(routes)).toEqual(
+    new Set(['/api/forum/monitor/feed/:token', '/api/forum/monitor/list', '/forum/inbox']),
+  )
 })

@@ -97,10 +97,7 @@ export function restoreQuery(query: Record<string, unknown>, url: string): void 
 }
 
 /** Both path prefixes of monitoring; the document lists the first. */
-export const monitorPaths = ({ monitor }: Naming): readonly [string, string] => [
-  monitor,
-  `/api${monitor}`,
-]
+const monitorPaths = ({ monitor }: Naming): readonly [string, string] => [monitor, `/api${monitor}`]
 
 /** Both path prefixes of the inbox; the document lists the first. */
 export const inboxPaths = ({ platform }: Naming): readonly [string, string] => [

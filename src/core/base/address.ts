@@ -82,7 +82,7 @@ function createNetworks(cidrs: readonly string[]): Networks {
   }
 }
 
-const networks = once(() => ({
+const known_networks = once(() => ({
   not_public_v4: createNetworks(NOT_PUBLIC_V4),
   global_v6: createNetworks(GLOBAL_V6),
   not_public_v6: createNetworks(NOT_PUBLIC_V6),
@@ -90,7 +90,7 @@ const networks = once(() => ({
 
 /** True for an address of the public internet. False for text that is not a plain IP address. */
 export function isPublic(address: string): boolean {
-  const { not_public_v4, global_v6, not_public_v6 } = networks()
+  const { not_public_v4, global_v6, not_public_v6 } = known_networks()
   if (isIPv4(address)) return !not_public_v4.has(address)
   if (!isPlainAddress(address)) return false
   return global_v6.has(address) && !not_public_v6.has(address)

@@ -8,7 +8,7 @@ test('the least recently used entry gives way to a new one', () => {
   lru.get(1)
   lru.set(4, '4')
 
-  expect([...lru.keys()].toSorted()).toEqual([1, 3, 4])
+  expect(new Set(lru.keys())).toEqual(new Set([1, 3, 4]))
 })
 
 test('a replaced entry takes no second place', () => {
