@@ -1,6 +1,7 @@
 import {
   chmodSync,
   copyFileSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -19,19 +20,23 @@ import { type Bundled, bundledOf } from './release/bundled.ts'
 import { newestIn } from './release/changelog.ts'
 import { elfFaults, readElf } from './release/elf.ts'
 import { formulaOf } from './release/formula.ts'
+import { machOFaults, readMachO } from './release/macho.ts'
 import { type Artifact, notesOf } from './release/notes.ts'
 import { noticesOf } from './release/notices.ts'
+import { provenanceOf } from './release/provenance.ts'
 import { runCommand } from './release/run-command.ts'
 import { BUN, executableOf, fetchRuntimes, runtimeSha512 } from './release/runtimes.ts'
 import { sbomOf } from './release/sbom.ts'
-import { type Target, TARGETS } from './release/targets.ts'
+import { signed } from './release/signature.ts'
+import { LINUX, type Target, TARGETS } from './release/targets.ts'
 import { type Run, tryOut } from './release/try-run.ts'
 
 // Builds a release in dist/release: an archive per target, a Homebrew formula, Debian packages, a container image, a bill
-// of materials, licences, notes and checksums. Each executable is built twice and must have the same bytes; its system
-// requirements are checked, and it runs where this machine can run it. `bun run release`, or bun scripts/release.ts [--out
-// FOLDER] [--url ADDRESS], where ADDRESS is the folder from which the formula downloads; `--here` does this without the
-// demo and the packing, for this machine and with the running Bun: a check for every change.
+// of materials, a statement of provenance, licences, notes and checksums. Each executable is built twice and must have the
+// same bytes; its system requirements are checked, and it runs where this machine can run it. `bun run release`, or bun
+// scripts/release.ts [--out FOLDER] [--url ADDRESS] [--sign KEY], where ADDRESS is the folder from which the formula
+// downloads, and KEY the file of an Ed25519 key in PEM that signs the checksums; `--here` does this without the demo and the
+// packing, for this machine and with the running Bun: a check for every change.
 
 const root = join(import.meta.dir, '..')
 const { values } = parseArgs({
@@ -39,6 +44,7 @@ const { values } = parseArgs({
     here: { type: 'boolean', default: false },
     out: { type: 'string', default: join(root, 'dist/release') },
     url: { type: 'string' },
+    sign: { type: 'string' },
   },
 })
 const work = mkdtempSync(join(tmpdir(), 'forumd-release-'))
@@ -64,7 +70,10 @@ async function make(target: Target, runtime?: Runtime): Promise<Executable> {
   if (sha256(file) !== sha256(again))
     throw new Error(`${target.name} differs between two builds; did a source change meanwhile?`)
   rmSync(join(folder, 'again'), { recursive: true })
-  const faults = elfFaults(await readElf(file), target.elf)
+  const faults =
+    'elf' in target
+      ? elfFaults(await readElf(file), target.elf)
+      : machOFaults(readMachO(file), target.macho)
   if (faults.length > 0)
     throw new Error(`${target.name} does not match its name: ${faults.join('; ')}`)
   const run = await tryOut(target, file, { work: folder, demo: !values.here })
@@ -85,7 +94,7 @@ const runtimesOf = (targets: readonly Target[]) =>
   new Map(targets.map(({ runtime }) => [runtime, runtimeSha512(runtime)]))
 
 async function here(): Promise<void> {
-  const target = TARGETS.find(({ name }) => name === `linux-${process.arch}`)
+  const target = LINUX.find(({ name }) => name === `linux-${process.arch}`)
   if (target === undefined)
     throw new Error(`there is no release for ${process.platform} ${process.arch}`)
   const executable = await make(target)
@@ -101,6 +110,8 @@ async function release(): Promise<void> {
   const news = newestIn(readFileSync(join(root, 'CHANGELOG.md'), 'utf8'))
   if (news.version !== version)
     throw new Error(`package.json says ${version}, and CHANGELOG.md ${news.version}`)
+  // Read first: a wrong path is found before the work.
+  const key = values.sign === undefined ? null : readFileSync(values.sign, 'utf8')
   const runtimes = runtimesOf(TARGETS)
   await fetchRuntimes()
   const executables: Executable[] = []
@@ -131,15 +142,36 @@ async function release(): Promise<void> {
     return file
   })
   const packed = files.map(({ file }) => join(values.out, file))
-  const all = [...packed, notices, sbom, notes, formula, ...copied]
-  put(
-    'SHA256SUMS',
-    all
-      .map((it) => `${sha256(it)}  ${basename(it)}\n`)
-      .toSorted()
-      .join(''),
+  // Without the notes, which name what this machine could run.
+  const described = [...packed, notices, sbom, formula, ...copied]
+  const provenance = put(
+    `forumd-${version}.provenance.json`,
+    provenanceOf(
+      described.map((it) => ({ name: basename(it), sha256: sha256(it) })),
+      { ...(await checkout()), lock_sha256: sha256(join(root, 'bun.lock')) },
+      runtimes,
+    ),
   )
+  const sums = [...described, notes, provenance]
+    .map((it) => `${sha256(it)}  ${basename(it)}\n`)
+    .toSorted()
+    .join('')
+  put('SHA256SUMS', sums)
+  if (key === null) console.log('SHA256SUMS is not signed: --sign KEY')
+  else {
+    const { signature, public_key } = signed(sums, key)
+    writeFileSync(join(values.out, 'SHA256SUMS.sig'), signature, { mode: 0o644 })
+    put('forumd-release.pub', public_key)
+  }
   console.log(await Bun.file(notes).text())
+}
+
+/** Revision of the checkout, and whether it has no other changes. */
+async function checkout(): Promise<{ revision: string | null; is_clean: boolean }> {
+  if (!existsSync(join(root, '.git'))) return { revision: null, is_clean: false }
+  const git = (...args: string[]) => runCommand(['git', ...args], { cwd: root })
+  const revision = (await git('rev-parse', 'HEAD')).trim()
+  return { revision, is_clean: (await git('status', '--porcelain')).trim() === '' }
 }
 
 /** The formula of the packed archives for glibc, which are those that Homebrew on Linux runs. */
@@ -152,7 +184,7 @@ function formulaHere(): string {
 }
 
 async function packAll(
-  { name, deb }: Target,
+  { name, ...target }: Target,
   executable: string,
   { notices, created_at }: { notices: string; created_at: Date },
 ): Promise<string[]> {
@@ -166,6 +198,7 @@ async function packAll(
   })
   const archive = join(values.out, basename(staged))
   copyFileSync(staged, archive)
+  const deb = 'deb' in target ? target.deb : undefined
   if (deb === undefined) return [archive]
   const own = (await runCommand(['dpkg', '--print-architecture'])).trim()
   // The image contains this machine's C library.

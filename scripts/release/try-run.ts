@@ -5,7 +5,7 @@ import { version } from '../../package.json'
 import { muslHere } from './musl.ts'
 import { runCommand } from './run-command.ts'
 import { BUN } from './runtimes.ts'
-import type { Target } from './targets.ts'
+import type { LinuxTarget, Target } from './targets.ts'
 
 /** Description of an executable's test run, or the reason for none, for the release notes. */
 export type Run = { ran: boolean; how: string }
@@ -27,6 +27,7 @@ export async function tryOut(
   executable: string,
   { work, demo }: { work: string; demo: boolean },
 ): Promise<Run> {
+  if ('macho' in target) return { ran: false, how: 'it needs macOS' }
   const launch = await launchFor(target, work)
   if ('why' in launch) return { ran: false, how: launch.why }
   const arch = archOf(target)
@@ -46,9 +47,9 @@ export async function tryOut(
   return { ran: true, how: launch.how }
 }
 
-const archOf = ({ name }: Target) => (name.includes('arm64') ? 'arm64' : 'x64')
+const archOf = ({ name }: LinuxTarget) => (name.includes('arm64') ? 'arm64' : 'x64')
 
-async function launchFor(target: Target, work: string): Promise<Launch | { why: string }> {
+async function launchFor(target: LinuxTarget, work: string): Promise<Launch | { why: string }> {
   const arch = archOf(target)
   const { interpreter } = target.elf
   const native = arch === HERE
