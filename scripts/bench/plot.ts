@@ -11,7 +11,8 @@ const xOf = (ratio: number): number => {
   return LABELS + share * (WIDTH - LABELS - RIGHT)
 }
 
-const escaped = (text: string) =>
+/** Text as content of an SVG element. */
+export const escaped = (text: string) =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
 /** Every ratio as a bar from 1, green where it reaches the aim, with the aim as a black line. */

@@ -16,6 +16,8 @@ const spawn = (args: readonly string[], env: Record<string, string>) =>
     detached: true,
   })
 
+/** The newest events that are kept. */
+const EVENTS_MAX = 20_000
 /** Exit codes after which a service manager starts the daemon again. */
 const RESTARTS = new Set([75, 1])
 const RESTART_MS = 200
@@ -26,29 +28,34 @@ export class Node {
   readonly data: string
   /** Events of its log, with the time at which they were read. */
   readonly events: { at: number; event: string; line: string }[] = []
+  readonly config: string
   readonly #dir: string
   readonly #library: string | null
   readonly #has_replica: boolean
+  readonly #env: Record<string, string>
   #life: Life | null = null
   #wanted = false
   #running: Promise<void> = Promise.resolve()
 
   constructor(
     name: string,
-    { dir, config, library }: { dir: string; config: string; library: string | null },
+    {
+      dir,
+      config,
+      library,
+      env = {},
+    }: { dir: string; config: string; library: string | null; env?: Record<string, string> },
   ) {
     this.name = name
+    this.#env = env
     this.#has_replica = config.includes('restore =')
     this.#dir = join(dir, name)
     this.data = join(this.#dir, 'data')
+    this.config = join(this.#dir, 'forumd.toml')
     this.#library = library
     mkdirSync(this.data, { recursive: true })
-    writeFileSync(this.#config, config.replace('{data}', this.data))
+    writeFileSync(this.config, config.replace('{data}', this.data))
     this.stepClock(0)
-  }
-
-  get #config(): string {
-    return join(this.#dir, 'forumd.toml')
   }
 
   /** Replaces the data by a copy of another node's database, key and marker; of its key alone with a replica. */
@@ -81,14 +88,15 @@ export class Node {
     while (this.#wanted) {
       const env: Record<string, string> =
         this.#library === null
-          ? {}
+          ? this.#env
           : {
+              ...this.#env,
               LD_PRELOAD: this.#library,
               FAKETIME_TIMESTAMP_FILE: join(this.#dir, 'clock'),
               FAKETIME_NO_CACHE: '1',
               FAKETIME_DONT_FAKE_MONOTONIC: '1',
             }
-      const child = spawn(['serve', '--config', this.#config], env)
+      const child = spawn(['serve', '--config', this.config], env)
       this.#life = { child, pid: child.pid, url: '' }
       await this.#read(child.stdout)
       const code = await child.exited
@@ -116,11 +124,17 @@ export class Node {
   }
 
   note(event: string, line = ''): void {
+    if (this.events.length >= EVENTS_MAX) this.events.splice(0, EVENTS_MAX / 2)
     this.events.push({ at: performance.now(), event, line })
   }
 
   get url(): string {
     return this.#life?.url ?? ''
+  }
+
+  /** Of its process; null: none. */
+  get pid(): number | null {
+    return this.#life?.pid ?? null
   }
 
   get isRunning(): boolean {

@@ -14,17 +14,18 @@ type Parts = {
 
 const LIBRARIES = ['/usr/lib/libSystem.B.dylib', '/usr/lib/libc++.1.dylib']
 
+const command = (type: number, size: number, fill: (it: Buffer) => void) => {
+  const bytes = Buffer.alloc(size)
+  bytes.writeUInt32LE(type, 0)
+  bytes.writeUInt32LE(size, 4)
+  fill(bytes)
+  return bytes
+}
+
 /** The beginning of a program for macOS, as mach-o/loader.h describes it. */
 function program(parts: Parts = {}): Buffer {
   const { magic = 0xfeedfacf, cpu = 0x100000c, kind = 2, bundle = 20_000_000 } = parts
   const { is_signed = true, libraries = LIBRARIES, version = 0x000d0000 } = parts
-  const command = (type: number, size: number, fill: (it: Buffer) => void) => {
-    const bytes = Buffer.alloc(size)
-    bytes.writeUInt32LE(type, 0)
-    bytes.writeUInt32LE(size, 4)
-    fill(bytes)
-    return bytes
-  }
   const segment = (name: string, size: number) =>
     command(0x19, 72, (it) => {
       it.write(name, 8)
