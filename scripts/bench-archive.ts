@@ -5,7 +5,6 @@
  * `--most N` (items), `--queries N`, `--seed N`, `--dir FOLDER`. Beyond a million items, commits do not wait for the disk, which would
  * take hours, and ripgrep is left out, whose time is that of reading the file.
  */
-import { dlopen, FFIType } from 'bun:ffi'
 import { Database } from 'bun:sqlite'
 import { appendFileSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, tmpdir } from 'node:os'
@@ -13,7 +12,6 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
 import { createArchive } from '../src/archive/archive.ts'
-import { encodeItem } from '../src/core/archive/rows.ts'
 import { parseSearchSpec } from '../src/core/filter/parse.ts'
 import type { FilterSpec } from '../src/core/filter/spec.ts'
 import type { Item } from '../src/core/forum/items.ts'
@@ -26,7 +24,16 @@ import { queueItem } from '../src/store/archive/queue.ts'
 import { createWorkBudget, searchArchive } from '../src/store/archive/search.ts'
 import { runNow } from '../src/store/db/chunked.ts'
 import { openDb, transact } from '../src/store/db/connection.ts'
+import {
+  archivedItem,
+  AUTHORS,
+  EVERY_S,
+  queuedItems,
+  SCOPES,
+  START_S,
+} from './bench-archive-world.ts'
 import { createWorld } from './bench-match-world.ts'
+import { threadMs as cpuMs } from './bench/thread-time.ts'
 
 const { values } = parseArgs({
   options: {
@@ -39,13 +46,7 @@ const { values } = parseArgs({
 const SYNCED_MAX = 1_000_000
 const SIZES = [10_000, 100_000, 1_000_000, 10_000_000].filter((it) => it <= Number(values.most))
 const QUERIES = Number(values.queries)
-const START_S = 1_764_547_200
-/** A million items in thirty days. */
-const EVERY_S = 2.592
-const PLACES = 50
-const AUTHORS = 20_000
 const AT_ONCE = 200
-const SCOPES = ['m:1', 'm:2', 'm:3', 'm:4']
 /** Work that the daemon gives a search and a backtest, ms. */
 const SEARCH_MS = 300
 const BACKTEST_MS = 2000
@@ -57,29 +58,7 @@ const path = (name: string): string => join(values.dir, name)
 const words = createNaming({ platform: 'forum', community: 'subforum' })
 const world = createWorld(Number(values.seed))
 
-function itemAt(at: number): Item {
-  const created_utc = Math.floor(START_S + at * EVERY_S)
-  return {
-    ...world.post(at),
-    subforum: `place${at % PLACES}`,
-    author: `author${(at * 7919) % AUTHORS}`,
-    created_utc,
-    created: new Date(created_utc * 1000).toISOString(),
-    upvotes: (at * 31) % 200,
-  }
-}
-
-const CLOCK_THREAD_CPUTIME_ID = 3
-const libc = dlopen('libc.so.6', {
-  clock_gettime: { args: [FFIType.i32, FFIType.ptr], returns: FFIType.i32 },
-})
-const timespec = new BigInt64Array(2)
-
-/** Processor time of this thread, ms; other processes on the machine are not included. */
-function cpuMs(): number {
-  libc.symbols.clock_gettime(CLOCK_THREAD_CPUTIME_ID, timespec)
-  return Number(timespec[0]) * 1000 + Number(timespec[1]) / 1e6
-}
+const itemAt = (at: number): Item => archivedItem(world, at)
 
 const quantile = (list: readonly number[], share: number): number =>
   list.toSorted((a, b) => a - b)[Math.min(list.length - 1, Math.floor(list.length * share))] ?? NaN
@@ -107,14 +86,8 @@ function fill(from: number, to: number): Ingested {
   const insertWords = fts.query('INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)')
   for (let at = from; at < to; at += AT_ONCE) {
     const items = Array.from({ length: Math.min(AT_ONCE, to - at) }, (_, n) => itemAt(at + n))
-    const texts = items.map(encodeItem)
-    const queued = items.map((item, n) => ({
-      seq: n,
-      item_id: item.name,
-      item: texts[n] ?? '',
-      scopes: JSON.stringify([SCOPES[(at + n) % SCOPES.length]]),
-      seen_at: (item.created_utc + 60) * 1000,
-    }))
+    const queued = queuedItems(items, at)
+    const texts = queued.map(({ item }) => item)
     const began = cpuMs()
     const wall = performance.now()
     ingest(db, queued)

@@ -4,7 +4,6 @@
  * only. Every round has new items, so that nothing is cached for them.
  * `--rounds N`, `--most N` (monitors), `--seed N`.
  */
-import { dlopen, FFIType } from 'bun:ffi'
 import { heapStats } from 'bun:jsc'
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -16,6 +15,7 @@ import { decodeFilterSpec, encodeFilterSpec } from '../src/core/filter/parse.ts'
 import type { FilterSpec } from '../src/core/filter/spec.ts'
 import type { Item } from '../src/core/forum/items.ts'
 import { createWorld, TERMS, VOCABULARY } from './bench-match-world.ts'
+import { threadMs } from './bench/thread-time.ts'
 
 const { values } = parseArgs({
   options: {
@@ -76,17 +76,8 @@ function ahocorasick(specs: readonly FilterSpec[]): Matcher {
 
 const PEERS = { ours, 'RegExp loop': regexps, 'modern-ahocorasick': ahocorasick }
 
-const CLOCK_THREAD_CPUTIME_ID = 3
-const libc = dlopen('libc.so.6', {
-  clock_gettime: { args: [FFIType.i32, FFIType.ptr], returns: FFIType.i32 },
-})
-const timespec = new BigInt64Array(2)
-
-/** Processor time of this thread, in µs; other processes on the machine are not included. */
-function spent(): number {
-  libc.symbols.clock_gettime(CLOCK_THREAD_CPUTIME_ID, timespec)
-  return Number(timespec[0]) * 1e6 + Number(timespec[1]) / 1000
-}
+/** Processor time of this thread, in µs. */
+const spent = () => threadMs() * 1000
 
 function median(list: readonly number[], share = 0.5): number {
   return list.toSorted((a, b) => a - b)[Math.floor(list.length * share)] ?? Number.NaN

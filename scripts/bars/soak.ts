@@ -119,10 +119,11 @@ async function isNoticed({ by, ...mutant }: (typeof MUTANTS)[number]): Promise<b
 
 const load = () => loadavg()[0]?.toFixed(1)
 console.log(`seed ${values.seed}, ${minutes} minutes, a kill every ${kill_every} s, load ${load()}`)
-const size = { minutes: String(minutes), 'kill-every': kill_every }
+const { under } = values
+const size = { minutes: String(minutes), 'kill-every': kill_every, under }
 const { passed, report } = values.everything
   ? await run(root, { ...size, monitors: values.monitors, out: values.out }, 'everything/run')
-  : await run(root, { ...size, under: values.under })
+  : await run(root, size)
 for (const { name, value, most, least, kept } of report?.judged ?? []) {
   const bounds = [
     least === undefined ? '' : `at least ${least.toFixed(1)}`,

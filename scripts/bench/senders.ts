@@ -68,7 +68,7 @@ export async function sendInTurns(
 }
 
 /** One round of one sender: deliveries per second, and the time from each commit to its arrival. */
-async function sendAll(name: string, plan: Plan, notes: string[]) {
+export async function sendAll(name: string, plan: Plan, notes: string[]) {
   await using stack = new AsyncDisposableStack()
   const receiver = stack.use(start([process.execPath, join(HERE, 'receiver.ts')]))
   const url = await receiver.line()

@@ -29,10 +29,15 @@ const EVENTS = ['error', 'fatal']
 const health = z.looseObject({ role: z.string().optional(), epoch: z.number().optional() })
 
 /** Addresses that the configuration names. */
-export type Around = { urls: Record<'main' | 'forum' | 'hn', string>; model: string }
+export type Around = {
+  urls: Record<'main' | 'forum' | 'hn', string>
+  model: string
+  /** Command that runs the nodes. */
+  under: readonly string[]
+}
 
 /** Two nodes at a lease in PostgreSQL, with Litestream between them. */
-export async function startNodes({ urls, model }: Around) {
+export async function startNodes({ urls, model, under }: Around) {
   await using stack = new AsyncDisposableStack()
   const dir = mkdtempSync(join(tmpdir(), 'forumd-everything-'))
   stack.defer(() => rmSync(dir, { recursive: true, force: true }))
@@ -51,11 +56,13 @@ export async function startNodes({ urls, model }: Around) {
         name,
         urls,
         model,
+        under,
         lease: lease.url,
         ca: join(dir, 'ca.pem'),
         ...commands,
       }),
       library: null,
+      under,
       env: {
         BUN_OPTIONS: `--preload=${join(import.meta.dir, '../abuse-probe.ts')}`,
         FORUMD_STALLS: stallsOf(name),

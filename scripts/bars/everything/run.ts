@@ -36,6 +36,7 @@ const { values } = parseArgs({
     minutes: { type: 'string', default: '720' },
     'kill-every': { type: 'string', default: '300' },
     monitors: { type: 'string', default: '500' },
+    under: { type: 'string', default: '' },
     seed: { type: 'string', default: '1' },
     out: { type: 'string', default: join(import.meta.dir, '../../../dist/soak') },
   },
@@ -60,7 +61,13 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
 const world = stack.use(await startWorld(random, Number(values.monitors)))
 const model = stack.use(startModel(random))
 const hooks = stack.use(await startReceivers(random))
-const nodes = stack.use(await startNodes({ urls: world.urls, model: model.base_url }))
+const nodes = stack.use(
+  await startNodes({
+    urls: world.urls,
+    model: model.base_url,
+    under: values.under.split(' ').filter(Boolean),
+  }),
+)
 const headers = await populate(nodes.primary(), hooks.receivers, world)
 // Monitors do not match items of the second in which they were created.
 await Bun.sleep(1100)

@@ -6,8 +6,8 @@ import { PROGRAM } from '../../support/process.ts'
 
 type Life = { child: ReturnType<typeof spawn>; pid: number; url: string }
 
-const spawn = (args: readonly string[], env: Record<string, string>) =>
-  Bun.spawn([...PROGRAM, ...args], {
+const spawn = (command: readonly string[], env: Record<string, string>) =>
+  Bun.spawn([...command], {
     env: { ...process.env, ...env },
     stdin: 'ignore',
     stdout: 'pipe',
@@ -33,6 +33,7 @@ export class Node {
   readonly #library: string | null
   readonly #has_replica: boolean
   readonly #env: Record<string, string>
+  readonly #under: readonly string[]
   #life: Life | null = null
   #wanted = false
   #running: Promise<void> = Promise.resolve()
@@ -44,10 +45,19 @@ export class Node {
       config,
       library,
       env = {},
-    }: { dir: string; config: string; library: string | null; env?: Record<string, string> },
+      under = [],
+    }: {
+      dir: string
+      config: string
+      library: string | null
+      env?: Record<string, string>
+      /** Command that runs it. */
+      under?: readonly string[]
+    },
   ) {
     this.name = name
     this.#env = env
+    this.#under = under
     this.#has_replica = config.includes('restore =')
     this.#dir = join(dir, name)
     this.data = join(this.#dir, 'data')
@@ -96,7 +106,7 @@ export class Node {
               FAKETIME_NO_CACHE: '1',
               FAKETIME_DONT_FAKE_MONOTONIC: '1',
             }
-      const child = spawn(['serve', '--config', this.config], env)
+      const child = spawn([...this.#under, ...PROGRAM, 'serve', '--config', this.config], env)
       this.#life = { child, pid: child.pid, url: '' }
       await this.#read(child.stdout)
       const code = await child.exited
@@ -132,7 +142,7 @@ export class Node {
     return this.#life?.url ?? ''
   }
 
-  /** Of its process; null: none. */
+  /** Id of its process; null: none. */
   get pid(): number | null {
     return this.#life?.pid ?? null
   }

@@ -1,0 +1,148 @@
+import bench from '../../docs/benchmarks.json'
+import { median } from '../bench/results.ts'
+import points from './points.json'
+
+/** A measured figure: its value, and the text that the page has it in. */
+export type Figure = {
+  value: number
+  /** Command and row. */
+  measurement: string
+  page: 'docs/benchmarks.md' | 'docs/capacity.md' | 'docs/reliability.md'
+  /** A part of a row of the page, without its padding. */
+  row: string
+}
+
+const BENCH = 'docs/benchmarks.md'
+const CAPACITY = 'docs/capacity.md'
+
+const figure = (
+  value: number,
+  measurement: string,
+  row: string,
+  page: Figure['page'] = BENCH,
+): Figure => ({ value, measurement, page, row })
+
+/** Median of a saved bench, in its unit. */
+function benched(name: string, variant: string, key: string): number {
+  const rounds = bench
+    .find((it) => it.name === name)
+    ?.variants.find((it) => it.name.startsWith(variant))?.rounds
+  const values: number[] | undefined = Object(rounds)[key]
+  if (values === undefined)
+    throw new Error(`docs/benchmarks.json has no ${name}, ${variant}, ${key}`)
+  return median(values)
+}
+
+/**
+ * Basis of the model. `test/docs/capacity.test.ts` checks that each page still has the row, so that a new measurement is
+ * taken over here.
+ */
+export const FIGURES = {
+  request_us: figure(
+    benched('gateway', 'forumd', 'cpu_us'),
+    '`bench --only gateway`: processor time of a read that fetches and maps 25 posts',
+    '| forumd | 1,471',
+  ),
+  item_us: figure(
+    1700 / 25,
+    '`bench:archive`, polls beside the copying: transaction of a poll with 25 new items, per item',
+    '| alone | 1.70',
+  ),
+  queue_us: figure(
+    2100 / 200,
+    '`bench:archive`: time of the polling thread for 200 copied items, per item',
+    'needs 2.1 ms (p99 12) of processor time for 200 copied items',
+  ),
+  match_us: figure(
+    50,
+    '`bench:inbox`: a match with its item of the inbox',
+    '46 to 55 µs for match and inbox',
+  ),
+  deliveries_per_s: figure(
+    benched('deliveries', 'forumd', 'per_s'),
+    '`bench --only deliveries`: committed, sent and recorded',
+    '| forumd, synchronous FULL | 6,133',
+  ),
+  match_bytes: figure(
+    4765,
+    '`bar:soak --everything`: database of a match with its delivery, attempts and item of the inbox, before it is packed',
+    'A match takes 4,765 bytes of the database',
+    'docs/reliability.md',
+  ),
+  places_per_account: figure(
+    (100 / 34.5) * 400,
+    '`bench:poll --audits`: 400 places at a cadence of 60 s take 34.5 of 100 requests a minute',
+    '| 400 | 60 s | 16.4 | 34.5',
+  ),
+  items_per_place_s: figure(
+    21_633 / (9 * 3600) / 400,
+    '`bench:poll`: posts of 400 places in nine hours',
+    '20 November 2026, seed 1, 21,633 posts',
+  ),
+  items_per_forum_s: figure(
+    0.2,
+    '`bar:sources`: the forums of the scenario with 20 of them',
+    '| 20 Discourse forums, 0.2 posts a second each | 200 | 3.1',
+    CAPACITY,
+  ),
+  monitor_bytes: figure(
+    5200,
+    '`bench:match`: memory per monitor, at 100,000 of one feed',
+    '| 100,000 | 2,675 | 83.45 | 90.44 | 27.5 µs | 2.2 (1,234) | 5,547 (0.5) | 5.2 kB',
+  ),
+  copied_per_s: figure(
+    10_112,
+    '`bench:archive` at a million items, processor time of its thread',
+    '| 1,000,000 | 10,112',
+  ),
+  copied_wall_per_s: figure(
+    1300,
+    '`bench:archive`: copying on the wall, each commit on the disk, at least',
+    'was 1,300 to 3,400 items/s there',
+  ),
+  archived_bytes: figure(
+    1662,
+    '`bench:archive` at a million items',
+    '| 1,000,000 | 10,112 | 25,600 | 1,662',
+  ),
+  trial_items_per_s: figure(
+    97_968 / 2,
+    '`bench:archive`: items that a pattern is tried on in two seconds',
+    '| 1,000,000 | pattern | 2,004 | 2,020 | 97,968',
+  ),
+} as const satisfies Record<string, Figure>
+
+/** Microseconds of one core to find the monitors of a feed that match an item, by how many the feed has (`bench:match`). */
+export const MATCHING: readonly (readonly [monitors: number, us: number, row: string])[] = [
+  [100, 1e6 / 127_327, '| 100 | 127,327'],
+  [1000, 1e6 / 70_683, '| 1,000 | 70,683'],
+  [10_000, 1e6 / 20_737, '| 10,000 | 20,737'],
+  [100_000, 1e6 / 2675, '| 100,000 | 2,675'],
+]
+
+/** p50 and p99 of a search of two words, ms, by the items of the archive (`bench:archive`). */
+export const SEARCH: readonly (readonly [items: number, p50: number, p99: number, row: string])[] =
+  [
+    [10_000, 0.7, 4.82, '| 10,000 | 0.70 | 4.82'],
+    [100_000, 2, 4.22, '| 100,000 | 2.00 | 4.22'],
+    [1_000_000, 5.62, 16, '| 1,000,000 | 5.62 | 16'],
+  ]
+
+/** Bytes of an archived item with its index, by the items of the archive (`bench:archive`). */
+export const ARCHIVED: readonly (readonly [items: number, bytes: number])[] = [
+  [10_000, 1766],
+  [100_000, 1699],
+  [1_000_000, 1662],
+]
+
+/** Points that `bun run capacity --measure` has measured for the model alone. */
+export const POINTS: {
+  at: string
+  machine: string
+  revision: string
+  load: number
+  /** Resident memory, MB, by monitors of twenty terms over 400 places. */
+  memory: { monitors: number; rss_mb: number; own_mb: number }[]
+  /** Processor time, of one core, and memory by Discourse forums with ten monitors each. */
+  forums: { forums: number; core: number; rss_mib: number }[]
+} = points
