@@ -56,7 +56,9 @@ export async function startSending(ca: string, targets: ReadonlyMap<string, stri
   const dir = await mkdtemp(join(tmpdir(), 'forumd-fairness-'))
   stack.defer(() => rm(dir, { recursive: true }))
   const db = stack.adopt(openDb(join(dir, 'forumd.sqlite'), { create: true }), (it) => it.close())
-  db.run("INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', 0, 0, 0, NULL)")
+  db.run(
+    "INSERT INTO customers (id, name, plan, balance_micros, created_at) VALUES ('cus_1', 'ann', 'entry', 0, 0)",
+  )
   db.run(`INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, active_since, created_at, updated_at)
           VALUES ('mon_1', 'cus_1', '{}', 60, 0, 0, 0)`)
   const secret = new TextEncoder().encode(SECRET)

@@ -42,7 +42,9 @@ const REFUSALS = [302, 400, 401, 403, 404, 408].map(answered)
 const sealed = (secret: string) => new TextEncoder().encode(secret)
 
 function fill(db: Db, count: number): void {
-  db.run("INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', 0, 0, 0, NULL)")
+  db.run(
+    "INSERT INTO customers (id, name, plan, balance_micros, created_at) VALUES ('cus_1', 'ann', 'entry', 0, 0)",
+  )
   db.run(`INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, active_since, created_at, updated_at)
           VALUES ('mon_1', 'cus_1', '{}', 60, 0, 0, 0)`)
   for (const id of ['wh_failing', 'wh_refusing', 'wh_rotated']) {

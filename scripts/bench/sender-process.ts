@@ -32,7 +32,9 @@ const db = openDb(join(process.argv[3] ?? '', 'forumd.sqlite'), { create: true }
 const ring = createRing(random.bytes(32), random.bytes)
 const place = (id: string) => `webhooks.secret:${id}`
 
-db.run("INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', 0, 0, 0, NULL)")
+db.run(
+  "INSERT INTO customers (id, name, plan, balance_micros, created_at) VALUES ('cus_1', 'ann', 'entry', 0, 0)",
+)
 const targets = Array.from({ length: TARGETS }, (_, n) => `wh_${n}`)
 for (const id of targets) {
   const secret = ring.seal(place(id), toSecret(random.bytes(32)))
