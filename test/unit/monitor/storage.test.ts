@@ -157,7 +157,7 @@ test('a violated invariant is reported, and health shows it until it is repaired
 test('the check yields to other work, and stops when the daemon does', async () => {
   const stopping = new AbortController()
   using it = watched({ signal: stopping.signal })
-  it.db.run(`INSERT INTO customers SELECT 'cus_' || value, value, 'entry', 5, 0, 0, NULL
+  it.db.run(`INSERT INTO customers SELECT 'cus_' || value, value, 'entry', 5, 0, 0, NULL, NULL, NULL
                FROM json_each('[${Array.from({ length: 100 }, (_, n) => n).join()}]')`)
   let turns = 0
   const others = () => {
