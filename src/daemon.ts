@@ -31,6 +31,7 @@ import { diskTroubleOf } from './store/startup/disk-trouble.ts'
 import type { StartTerm } from './store/startup/epoch.ts'
 import { assemble } from './wiring/build.ts'
 import type { HeldLease } from './wiring/lease.ts'
+import { createPrimaryNode } from './wiring/nodes/primary.ts'
 import { listeningUrl, serveOutage, waitForDisk } from './wiring/outage.ts'
 import { removeBrowserFiles } from './wiring/platform.ts'
 
@@ -97,7 +98,7 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
   // Given up last: until then no other node may act.
   if (lease !== null) {
     stack.defer(lease.release)
-    stack.defer(lease.replicator.stop)
+    stack.defer(async () => void (await lease.replicator.stop()))
   }
 
   const { instance, full } = open(of_file, runtime, lease?.term)
@@ -124,6 +125,16 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
     // Another node may be the primary: nothing of this one may reach the replicas.
     void lease.replicator.stop()
   })
+  const primary_node =
+    lease?.nodes && fence !== undefined
+      ? createPrimaryNode({
+          db: instance.db,
+          clock,
+          fence,
+          nodes: lease.nodes,
+          replicator: lease.replicator,
+        })
+      : null
   const failingLoops = () => [...loops.values()].flatMap((loop) => loop.failure() ?? [])
   let url = ''
   const {
@@ -152,6 +163,7 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
     url: () => url,
     lost: failure.resolve,
     failing_loops: failingLoops,
+    standby: () => primary_node?.report() ?? null,
   })
 
   lease?.replicator.start(log)
@@ -170,7 +182,10 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
     await Promise.all([monitoring.idle(), sender.idle(), pool.idle(), storage.idle()])
     await archive.stop()
     await judging.idle()
+    await marking
   })
+
+  const marking = primary_node?.run(signal)
 
   const { host, port } = config.server
   listen(app, { hostname: host, port })
@@ -308,6 +323,7 @@ export async function createOpenApiDocument(config: Config): Promise<unknown> {
     url: () => `http://${config.server.host}:${config.server.port}`,
     lost: () => {},
     failing_loops: () => [],
+    standby: () => null,
   })
   const answer = await app.handle(new Request('http://localhost/openapi.json'))
   return await answer.json()

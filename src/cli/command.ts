@@ -1,5 +1,7 @@
 import type { Change } from '../config/reload.ts'
 import type { Config } from '../config/schema.ts'
+import type { LeaseRecord } from '../core/standby/lease.ts'
+import type { NodeState } from '../core/standby/nodes.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import type { Stuck } from '../runtime/systemd.ts'
 import type { InstancePaths } from '../store/maintenance/paths.ts'
@@ -61,6 +63,13 @@ export type Factories = {
     warn: (line: string) => void
     stopped: Promise<unknown>
   }) => Promise<void>
+  /** The lease and its nodes, without a daemon. Reading them changes nothing. */
+  openNodes: (
+    config: Config,
+    runtime: Runtime,
+  ) => Promise<
+    AsyncDisposable & { read(): Promise<{ record: LeaseRecord | null; nodes: NodeState[] }> }
+  >
   /** Requests to the platform for the operator's accounts, without a daemon. */
   openPlatformTools: (config: Config, runtime: Runtime) => Promise<PlatformTools>
   startSandbox: (options: {

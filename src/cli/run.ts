@@ -54,6 +54,7 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
     async () => (await import('./admin/certificate.ts')).certificateRotateKey,
   ],
   ['archive export', async () => (await import('./admin/archive.ts')).archiveExport],
+  ['replica status', async () => (await import('./standby/replica.ts')).replicaStatus],
   ['purge', async () => (await import('./admin/purge.ts')).purgeContent],
   ['backup', async () => (await import('./admin/backup.ts')).backup],
   ['restore', async () => (await import('./admin/backup.ts')).restore],

@@ -7,8 +7,17 @@ export class ReplicaUnusable extends Error {
   override name = 'ReplicaUnusable'
 }
 
-/** State of a copy: `seen_at` is the last instant at which its primary finished a check, epoch ms; null: never. */
-export type CopyState = { epoch: number; instance_id: string; seen_at: number | null }
+/**
+ * State of a copy. Epoch ms by the clock of its primary: `marked_at` is the time of its newest mark, `seen_at` the last
+ * instant at which a check finished or a mark was written; null: never.
+ */
+export type CopyState = {
+  epoch: number
+  instance_id: string
+  mark: number
+  marked_at: number | null
+  seen_at: number | null
+}
 
 /** A hanging command must not keep a node from ever taking over. */
 const COMMAND_MAX_MS = 30 * 60_000
@@ -55,7 +64,9 @@ export function readCopy(path: string): CopyState {
     using db = new Database(path, { readonly: true })
     const row = db
       .query<CopyState, []>(
-        'SELECT epoch, id AS instance_id, (SELECT max(last_check_at) FROM feeds) AS seen_at FROM instance',
+        `SELECT epoch, id AS instance_id, mark, marked_at,
+                nullif(max(coalesce(marked_at, 0), coalesce((SELECT max(last_check_at) FROM feeds), 0)), 0) AS seen_at
+           FROM instance`,
       )
       .get()
     if (row !== null) return row

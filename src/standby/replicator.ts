@@ -13,8 +13,13 @@ const AGAIN_MS = 2000
 export type Replicator = {
   /** Starts it, and again whenever it ends. */
   start(log: Log): void
-  /** Ends it once the database is closed: it passes on what is left first. */
-  stop(): Promise<void>
+  /** `none`: there is no command. */
+  state(): 'running' | 'ended' | 'none'
+  /**
+   * Ends it once the database is closed: it passes on what is left first. False: its last run failed, so that something may
+   * be missing from the replica.
+   */
+  stop(): Promise<boolean>
 }
 
 const NO_LOG: Log = () => {}
@@ -39,7 +44,7 @@ export function createReplicator(
   let child: Bun.Subprocess | null = null
   let log: Log = NO_LOG
   let running: Promise<void> = Promise.resolve()
-  let stopped: Promise<void> | null = null
+  let stopped: Promise<boolean> | null = null
 
   function spawn(): Bun.Subprocess {
     const it = Bun.spawn([...words], { stdin: 'ignore', stdout: 'ignore', stderr: 'inherit' })
@@ -77,8 +82,9 @@ export function createReplicator(
     }
   }
 
-  async function finish(): Promise<void> {
+  async function finish(): Promise<boolean> {
     stopping.abort()
+    const was_running = words.length === 0 || child !== null
     let code = child === null ? 0 : await end(child)
     await running
     // It passes on what is left when it starts too.
@@ -94,6 +100,7 @@ export function createReplicator(
     }
     child = null
     process.off('exit', endWithUs)
+    return was_running && code === 0
   }
 
   return {
@@ -104,6 +111,7 @@ export function createReplicator(
       process.once('exit', endWithUs)
       running = run()
     },
+    state: () => (words.length === 0 ? 'none' : child === null ? 'ended' : 'running'),
     stop: () => (stopped ??= finish()),
   }
 }

@@ -10,7 +10,6 @@ import { coverageOf } from '../api/monitors/health.ts'
 import { createReadsHealth } from '../api/status.ts'
 import { createArchive } from '../archive/archive.ts'
 import { type Config, defaultSource, hasMain } from '../config/schema.ts'
-import type { AccountState } from '../core/accounts/status.ts'
 import { createAllowed } from '../core/base/address.ts'
 import type { ErasureReason } from '../core/delivery/envelope.ts'
 import { createLinks } from '../core/forum/links.ts'
@@ -18,6 +17,7 @@ import { createNaming } from '../core/forum/naming.ts'
 import { createByteBudget } from '../core/limits/byte-budget.ts'
 import { effectiveCadence, type Plan } from '../core/limits/plan.ts'
 import { createItemClock } from '../core/polling/item-clock.ts'
+import type { NodesReport } from '../core/standby/nodes.ts'
 import { createSender } from '../delivery/sender.ts'
 import { createTester } from '../delivery/test-delivery.ts'
 import { createReads } from '../gateway/reads.ts'
@@ -41,7 +41,7 @@ import { lastSnapshotAt } from '../store/maintenance/snapshots.ts'
 import { countSlots } from '../store/monitoring/monitors.ts'
 import { createDelivery, receiversOf } from './delivery.ts'
 import { createLoops } from './loops.ts'
-import { connectGauges, createObservers, onPlatformRequest } from './observers.ts'
+import { accountCounts, connectGauges, createObservers, onPlatformRequest } from './observers.ts'
 import { createPlatform, createWriteActions, hostsOf, longestAtPlatform } from './platform.ts'
 import { createRelevance } from './relevance.ts'
 import { createRoutes } from './routes.ts'
@@ -76,6 +76,7 @@ type AssemblyInput = {
   lost: (reason: 'storage' | 'database_replaced') => void
   /** Loops whose iterations fail in succession. */
   failing_loops: () => LoopFailure[]
+  standby: () => NodesReport | null
 }
 
 /** Creates every part of the daemon from its dependencies. Nothing runs or listens yet. */
@@ -89,6 +90,7 @@ export function assemble({
   url,
   lost,
   failing_loops,
+  standby,
 }: AssemblyInput) {
   const { clock, random, fence } = runtime
   const { db, run_id, instance_id, ring, epoch } = instance
@@ -305,6 +307,7 @@ export function assemble({
     storage: storageReport,
     bytes_in_flight: budget.used,
     failing_loops,
+    standby,
     reloads: () => last_reload,
     signal,
   })
@@ -439,11 +442,4 @@ export function assemble({
     /** The log, as metrics and operator events observe it. */
     log,
   }
-}
-
-/** States of the pool's accounts, for the operator's page. */
-function accountCounts(pool: Pool) {
-  const states = pool.list().map(({ state }) => state)
-  const of = (state: AccountState) => states.filter((it) => it === state).length
-  return { usable: of('ready'), cooling: of('cooling'), needs_login: of('needs_login') }
 }

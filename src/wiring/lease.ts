@@ -8,7 +8,8 @@ import { createFencedFetch } from '../net/fenced-fetch.ts'
 import { type Clock, realClock, type Runtime } from '../runtime/runtime.ts'
 import { type Keeper, keepLease, takeLease } from '../standby/keeper.ts'
 import { createLease, type TakenTerm } from '../standby/lease.ts'
-import { openRegister } from '../standby/open.ts'
+import { createNodes, type Nodes } from '../standby/nodes.ts'
+import { addressOfNodes, openRegister } from '../standby/open.ts'
 import { LeaseUnreachable } from '../standby/register.ts'
 import { createReplicator, type Replicator } from '../standby/replicator.ts'
 import type { StartTerm } from '../store/startup/epoch.ts'
@@ -23,6 +24,8 @@ const RETRY_AFTER_S = 5
 export type HeldLease = Pick<Keeper, 'ended' | 'enter' | 'release'> & {
   term: StartTerm
   replicator: Replicator
+  /** The other nodes; null: no system knows of them. */
+  nodes: Nodes | null
   /** Absent unless the database was replaced by a copy of another node. */
   took_over?: TookOver
 }
@@ -40,7 +43,11 @@ const MANUAL = {
   ended: new Promise<never>(() => {}),
   enter: () => Promise.resolve(true),
   release: () => Promise.resolve(),
+  nodes: null,
 }
+
+/** State of a standby without a command that makes copies. */
+const NO_COPIES = { copy: null, error: '', copy_every_ms: null }
 
 /** Instants by every clock of the machine. Only the real one can tell suspension apart. */
 async function createInstant(clock: Clock): Promise<() => Instant> {
@@ -55,17 +62,26 @@ async function openLease({ standby, delivery, platform }: Config, runtime: Runti
   const skew_ms = standby.skew_s * 1000
   const instant = await createInstant(clock)
   const timeout_ms = ttl_ms / CALLS
-  const register = await openRegister(standby.lease, {
-    timeout_ms,
-    env: process.env,
-    fetch: runtime.fetch,
-    sleep: clock.sleep,
-  })
+  const open = (address: string) =>
+    openRegister(address, {
+      timeout_ms,
+      env: process.env,
+      fetch: runtime.fetch,
+      sleep: clock.sleep,
+    })
+  const register = await open(standby.lease)
   const node = standby.name || hostname()
   const token = random.uuid()
   const lease = createLease({ register, node, token, ttl_ms, skew_ms, instant })
   const longest_ms = longestActS(delivery.timeout_s, platform.timeout_s) * 1000
-  return { lease, clock, instant, log, ttl_ms, skew_ms, longest_ms }
+  const nodes = createNodes({
+    register: await open(addressOfNodes(standby.lease)),
+    clock,
+    node,
+    token,
+    ttl_ms,
+  })
+  return { lease, nodes, clock, instant, log, ttl_ms, skew_ms, longest_ms }
 }
 
 /**
@@ -86,26 +102,37 @@ export async function startUnderLease<D>(
   })
   if (config.standby.lease === 'manual') return start(runtime, { ...MANUAL, replicator })
   const deps = await openLease(config, runtime)
+  const { nodes } = deps
 
-  const follower = createFollower(config, runtime)
+  const follower = createFollower(config, runtime, nodes.nudge)
+  const standbyState = () => ({ primary: null, standby: follower?.state() ?? NO_COPIES })
 
   function held(term: TakenTerm): { begin(): Promise<D> } & Keeper {
     log('info', 'lease.acquired', { epoch: term.epoch })
     const keeper = keepLease(deps, term)
     const { fence } = keeper
     const fenced = { ...runtime, fence, fetch: createFencedFetch(fence) }
+    async function release(): Promise<void> {
+      await keeper.release()
+      await nodes.close()
+    }
     return {
       ...keeper,
+      release,
       async begin() {
         let took_over: TookOver | null = null
         try {
           took_over = (await follower?.takeOver(term)) ?? null
         } catch (error) {
-          await keeper.release()
+          // For the other nodes: why this one is not the primary.
+          await nodes.announce(standbyState()).catch(() => false)
+          await release()
           throw error
         }
         return start(fenced, {
           ...keeper,
+          release,
+          nodes,
           term,
           replicator,
           ...(took_over !== null && { took_over }),
@@ -147,7 +174,10 @@ export async function startUnderLease<D>(
     following.abort()
     return term === null ? null : held(term)
   })
-  const followed = follower?.follow(() => data_holder, following.signal)
+  const followed = Promise.all([
+    follower?.follow(() => data_holder, following.signal),
+    nodes.keepAnnouncing(standbyState, following.signal),
+  ])
   let is_handed_on = false
   return {
     ...serving,
@@ -167,7 +197,10 @@ export async function startUnderLease<D>(
       const it = await taken
       await followed
       if (!is_handed_on && it !== null) await it.release()
-      else if (it === null) await deps.lease.close()
+      else if (it === null) {
+        await deps.lease.close()
+        await nodes.close()
+      }
     },
   }
 }

@@ -12,6 +12,7 @@ import { createMetrics, type Metrics } from '../api/metrics/registry.ts'
 import { createRequestCounts, type RequestCounts } from '../api/operator/accounts.ts'
 import type { ReadsHealth } from '../api/status.ts'
 import { type Config, hasMain } from '../config/schema.ts'
+import type { AccountState } from '../core/accounts/status.ts'
 import { createOperatorNotifier, createTrustedGuard } from '../delivery/operator.ts'
 import { createTransport } from '../net/transport.ts'
 import { ANONYMOUS, type Identity } from '../platforms/port.ts'
@@ -98,7 +99,7 @@ export const onPlatformRequest =
 
 type GaugeDeps = Pick<
   GaugeSources,
-  'storage' | 'bytes_in_flight' | 'failing_loops' | 'reloads' | 'platform_ahead_ms'
+  'storage' | 'bytes_in_flight' | 'failing_loops' | 'standby' | 'reloads' | 'platform_ahead_ms'
 > & {
   metrics: Metrics
   pool: Pool
@@ -144,4 +145,11 @@ export function connectGauges(
     read_price: () => config.billing.price_micros.read,
     worst_stall: watchLateness(metrics, runtime, signal),
   })
+}
+
+/** States of the pool's accounts, for the operator's page. */
+export function accountCounts(pool: Pool) {
+  const states = pool.list().map(({ state }) => state)
+  const of = (state: AccountState) => states.filter((it) => it === state).length
+  return { usable: of('ready'), cooling: of('cooling'), needs_login: of('needs_login') }
 }

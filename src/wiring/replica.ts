@@ -3,6 +3,7 @@ import { basename, join } from 'node:path'
 
 import type { Config } from '../config/schema.ts'
 import { loggedCode } from '../core/base/errors.ts'
+import type { StandbyState } from '../core/standby/nodes.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import type { TakenTerm } from '../standby/lease.ts'
 import { type CopyState, readCopy, ReplicaUnusable, runRestore } from '../standby/replica.ts'
@@ -22,8 +23,10 @@ export type TookOver = { epoch: number; holder: string; late_ms: number | null }
 export type Follower = {
   /** Makes and checks a copy at intervals until `signal` aborts; `primary` names the node, empty: not known yet. */
   follow(primary: () => string, signal: AbortSignal): Promise<void>
-  /** Seconds since the newest check in the newest copy; null: there is no copy. */
+  /** Seconds since the newest mark or check in the newest copy; null: there is no copy. */
   age_s(): number | null
+  /** The newest copy, and the failure since, for the other nodes. */
+  state(): StandbyState
   /**
    * Replaces the own database by the newest copy if another node has been primary since; otherwise returns null. The
    * caller holds the lease.
@@ -32,8 +35,12 @@ export type Follower = {
   takeOver(term: TakenTerm): Promise<TookOver | null>
 }
 
-/** Creates the follower; null if no command is configured. */
-export function createFollower({ standby, storage }: Config, runtime: Runtime): Follower | null {
+/** Creates the follower; null if no command is configured. `changed` is called after each attempt at a copy. */
+export function createFollower(
+  { standby, storage }: Config,
+  runtime: Runtime,
+  changed: () => void,
+): Follower | null {
   const { clock, log, random } = runtime
   const words = standby.restore
   if (words.length === 0) return null
@@ -41,24 +48,34 @@ export function createFollower({ standby, storage }: Config, runtime: Runtime): 
   const folder = join(storage.dir, FOLDER)
   const warm = join(folder, 'warm.sqlite')
   /** State of the warm copy, which was checked in every page. */
-  let newest: CopyState | null = null
+  let newest: (CopyState & { began_at: number }) | null = null
+  let error_now = ''
 
   /** A primary keeps no copies: what it deletes must not stay in them. */
   const removeCopies = () => rmSync(folder, { recursive: true, force: true })
 
   /** Makes the warm copy; false if that failed. */
   async function copy(primary: string, signal: AbortSignal): Promise<boolean> {
+    const began_at = clock.now()
     try {
       const path = await runRestore(words, { folder, primary, signal })
       const state = readCopy(path)
       await copyDatabase(path, warm, { instance_id: state.instance_id, replace: true })
-      newest = state
+      newest = { ...state, began_at }
+      error_now = ''
       log('debug', 'standby.copied', { epoch: state.epoch, late_ms: ageOf(state) })
       return true
     } catch (error) {
-      if (!signal.aborted) log('error', 'standby.copy_failed', { why: reasonOf(error) })
+      if (!signal.aborted) noteFailure(error)
       return false
+    } finally {
+      if (!signal.aborted) changed()
     }
+  }
+
+  function noteFailure(error: unknown): void {
+    error_now = reasonOf(error)
+    log('error', 'standby.copy_failed', { why: error_now })
   }
 
   const ageOf = ({ seen_at }: CopyState) => (seen_at === null ? null : clock.now() - seen_at)
@@ -72,7 +89,7 @@ export function createFollower({ standby, storage }: Config, runtime: Runtime): 
       if (state.epoch >= data_epoch) return { path, state }
       throw new ReplicaUnusable(`the copy is of epoch ${state.epoch}, before ${data_epoch}`)
     } catch (error) {
-      log('error', 'standby.copy_failed', { why: reasonOf(error) })
+      noteFailure(error)
       if (newest !== null && newest.epoch >= data_epoch && existsSync(warm))
         return { path: warm, state: newest }
       throw error
@@ -93,6 +110,16 @@ export function createFollower({ standby, storage }: Config, runtime: Runtime): 
       const age_ms = newest === null ? null : ageOf(newest)
       return age_ms === null ? null : Math.round(age_ms / 1000)
     },
+    state: () => ({
+      copy: newest && {
+        epoch: newest.epoch,
+        mark: newest.mark,
+        marked_at: newest.marked_at,
+        began_at: newest.began_at,
+      },
+      error: error_now,
+      copy_every_ms: standby.restore_every_s * 1000,
+    }),
     async takeOver(term) {
       if (term.data_holder === '' || ownEpoch(paths.db) >= term.data_epoch) {
         removeCopies()

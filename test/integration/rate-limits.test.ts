@@ -59,6 +59,7 @@ function assembled() {
     url: () => 'http://localhost',
     lost: () => {},
     failing_loops: () => [],
+    standby: () => null,
   })
   const customer = insertCustomer(db, {
     id: 'cus_1',

@@ -50,6 +50,7 @@ const environment: ProcessContext = {
     startDaemon,
     serveMcp: notHere,
     openApiDocument: notHere,
+    openNodes: notHere,
     openPlatformTools: notHere,
     startSandbox: notHere,
     startSource: notHere,

@@ -196,6 +196,15 @@ export const METRICS = {
   lease_remaining_seconds: gauge(
     'Time that remains of the lease, less its skew; absent without one.',
   ),
+  replication_running: gauge(
+    '1 while the process of [standby].replicate runs, 0 while it does not; absent without one.',
+  ),
+  replica_lag_seconds: gauge(
+    'Delay of the replica when a standby last restored it, to five seconds; absent before that.',
+  ),
+  replica_restored_timestamp_seconds: gauge(
+    'Start of the last restore of the replica by a standby, by its clock; absent before that.',
+  ),
   event_loop_stall_max_seconds: gauge('Longest stall of the last minute.'),
   log_events_total: counter(
     'Log events, including those below the configured level.',

@@ -6,6 +6,7 @@ import { WEBHOOK_KINDS } from '../../core/delivery/target.ts'
 import { HELD_FOR, type HeldFor } from '../../core/limits/byte-budget.ts'
 import { judgeAudits, judgeLiveness, judgeStatus } from '../../core/polling/coverage.ts'
 import { FEED_KINDS } from '../../core/polling/feed.ts'
+import type { NodesReport } from '../../core/standby/nodes.ts'
 import { LOOPS } from '../../runtime/loop.ts'
 import type { Clock, Fence } from '../../runtime/runtime.ts'
 import type { Db } from '../../store/db/connection.ts'
@@ -124,6 +125,8 @@ export type GaugeSources = {
   failing_loops: () => { loop: string }[]
   /** The lease of this primary; absent: there is none. */
   fence?: Pick<Fence, 'epoch' | 'remainingMs'> | undefined
+  /** The nodes of the lease; null: there is none. */
+  standby: () => NodesReport | null
   /** Price of a read, in micro-dollars. */
   read_price: () => number
   /** Longest event loop stall, in seconds. */
@@ -307,7 +310,7 @@ function registerStorageGauges(metrics: Metrics, { db, storage }: GaugeSources) 
 
 function registerProcessGauges(
   metrics: Metrics,
-  { clock, worst_stall, failing_loops, reloads, fence }: GaugeSources,
+  { clock, worst_stall, failing_loops, reloads, fence, standby }: GaugeSources,
 ) {
   const began_s = clock.now() / 1000 - process.uptime()
   metrics.onScrape('event_loop_stall_max_seconds', worst_stall)
@@ -318,6 +321,18 @@ function registerProcessGauges(
   })
   metrics.onScrape('lease_epoch', () => fence?.epoch ?? null)
   metrics.onScrape('lease_remaining_seconds', () => (fence ? fence.remainingMs() / 1000 : null))
+  metrics.onScrapeAll(
+    ['replication_running', 'replica_lag_seconds', 'replica_restored_timestamp_seconds'],
+    () => {
+      const report = standby()
+      const { replication, lag } = report ?? { replication: 'none', lag: null }
+      return {
+        replication_running: replication === 'none' ? null : toNumber(replication === 'running'),
+        replica_lag_seconds: lag === null ? null : lag.ms / 1000,
+        replica_restored_timestamp_seconds: lag === null ? null : lag.measured_at / 1000,
+      }
+    },
+  )
   metrics.onScrapeAll(
     ['config_last_reload_successful', 'config_last_reload_success_timestamp_seconds'],
     () => ({

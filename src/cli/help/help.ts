@@ -28,6 +28,7 @@ const SECTIONS: readonly (readonly [string, readonly string[]])[] = [
       'approve',
       'certificate',
       'archive',
+      'replica',
       'purge',
       'backup',
       'restore',

@@ -48,6 +48,7 @@ export function surroundings({
       startDaemon,
       openApiDocument: notHere,
       serveMcp: notHere,
+      openNodes: notHere,
       openPlatformTools: notHere,
       startSandbox: notHere,
       startSource: notHere,

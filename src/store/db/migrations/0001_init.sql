@@ -16,7 +16,10 @@ CREATE TABLE instance (
   -- Time of the last backup of this database; null before the first.
   backup_at       INTEGER,
   -- Epoch of the lease under which this database was last the primary's; 0: never under a lease.
-  epoch           INTEGER NOT NULL DEFAULT 0
+  epoch           INTEGER NOT NULL DEFAULT 0,
+  -- Grows by one within seconds of each change, at the time marked_at: shows how much of the database a copy holds.
+  mark            INTEGER NOT NULL DEFAULT 0,
+  marked_at       INTEGER
 ) STRICT;
 
 -- origin_id: the instance whose id is part of its delivery ids, which a move to another one keeps; null: this one.

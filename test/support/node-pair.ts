@@ -1,0 +1,165 @@
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { litestreamCommands } from './litestream.ts'
+import { PROGRAM } from './process.ts'
+
+const WAIT_MS = 60_000
+
+/** A line of a daemon's log. */
+type Line = { event: string; [field: string]: unknown }
+
+/** A node that runs as a process of its own. */
+export type NodeProcess = {
+  pid: number
+  lines: Line[]
+  /** Waits for the next line with this event, past those that an earlier call has returned. */
+  next(event: string): Promise<Line>
+  /** Ends it with a signal; its exit code, null if the signal ended it. */
+  end(signal: NodeJS.Signals): Promise<number | null>
+  exited: Promise<number>
+}
+
+type PairOptions = {
+  dir: string
+  lease: string
+  platform: { url: string; session_cookie: string }
+  /** The executable of Litestream. */
+  litestream: string
+}
+
+/** Nodes of one lease in folders of `dir`, which replicate by Litestream to a folder. They end with `stopAll`. */
+export function nodePair({ dir, lease, platform, litestream }: PairOptions) {
+  const running = new Set<NodeProcess>()
+  const folderOf = (name: string) => join(dir, name)
+  const configOf = (name: string) => join(dir, `${name}.toml`)
+  const replicas = join(dir, 'replicas')
+  const prepared = new Set<string>()
+
+  /** Writes the configuration of a node; `more` is added to [standby]. The first node's key is given to the others. */
+  function prepare(name: string, { key_of, more = '' }: { key_of?: string; more?: string } = {}) {
+    const commands = litestreamCommands(litestream, {
+      dir,
+      database: join(folderOf(name), 'forumd.sqlite'),
+      name,
+      replicas,
+    })
+    writeFileSync(
+      configOf(name),
+      `[server]
+port = 0
+[storage]
+dir = "${folderOf(name)}"
+[platform]
+base_url = "${platform.url}"
+session_cookie = "${platform.session_cookie}"
+timeout_s = 0.5
+[delivery]
+timeout_s = 0.5
+[guard]
+allow_targets = ["127.0.0.0/8"]
+allow_http = true
+[log]
+json = true
+level = "debug"
+[standby]
+lease = "${lease}"
+name = "${name}"
+ttl_s = 6
+skew_s = 0.2
+replicate = ${JSON.stringify(commands.replicate)}
+restore = ${JSON.stringify(commands.restore)}
+restore_every_s = 1
+${more}`,
+    )
+    prepared.add(name)
+    if (key_of === undefined || existsSync(folderOf(name))) return
+    mkdirSync(folderOf(name))
+    cpSync(join(folderOf(key_of), 'secrets.key'), join(folderOf(name), 'secrets.key'))
+  }
+
+  /** The process that replicates a node's database; null: none runs. */
+  function replicatorOf(name: string): number | null {
+    try {
+      const pid = Number(readFileSync(join(folderOf(name), 'replicate.pid'), 'utf8'))
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('litestream') ? pid : null
+    } catch {
+      return null
+    }
+  }
+
+  function start(name: string): NodeProcess {
+    const child = Bun.spawn([...PROGRAM, 'serve', '--config', configOf(name)], {
+      stdout: 'pipe',
+      stderr: 'inherit',
+    })
+    const lines: Line[] = []
+    let read = 0
+    let rest = ''
+    void (async () => {
+      const decoder = new TextDecoder()
+      for await (const chunk of child.stdout) {
+        rest += decoder.decode(chunk, { stream: true })
+        const whole = rest.split('\n')
+        rest = whole.pop() ?? ''
+        for (const line of whole) if (line.startsWith('{')) lines.push(JSON.parse(line))
+      }
+    })()
+    const node: NodeProcess = {
+      pid: child.pid,
+      lines,
+      exited: child.exited,
+      async next(event) {
+        for (const began = performance.now(); ; await Bun.sleep(20)) {
+          for (; read < lines.length; read++) {
+            const line = lines[read]
+            if (line?.event === event) {
+              read++
+              return line
+            }
+          }
+          const is_over = child.exitCode !== null || child.signalCode !== null
+          if (is_over || performance.now() - began > WAIT_MS)
+            throw new Error(
+              `${name}, ${child.exitCode ?? 'running'}: no ${event} in ${lines.map((it) => JSON.stringify(it)).join('\n')}`,
+            )
+        }
+      },
+      async end(signal) {
+        if (child.exitCode === null && child.signalCode === null) child.kill(signal)
+        await child.exited
+        running.delete(node)
+        return child.exitCode
+      },
+    }
+    running.add(node)
+    return node
+  }
+
+  return {
+    folderOf,
+    configOf,
+    replicas,
+    prepare,
+    replicatorOf,
+    start,
+    async stopAll() {
+      // A stopped process takes no other signal.
+      await Promise.all([...running].map((it) => it.end('SIGKILL')))
+      // The processes that replicate outlive them.
+      for (const name of prepared) {
+        const pid = replicatorOf(name)
+        if (pid !== null) process.kill(pid, 'SIGKILL')
+      }
+    },
+  }
+}
+
+/** Calls `look` until it returns a value other than null. */
+export async function until<T>(look: () => Promise<T | null> | T | null): Promise<T> {
+  for (const began = performance.now(); ; await Bun.sleep(100)) {
+    const found = await look()
+    if (found !== null) return found
+    if (performance.now() - began > WAIT_MS) throw new Error('it did not happen in time')
+  }
+}
