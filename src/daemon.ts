@@ -6,6 +6,7 @@ import { type Change, changesBetween, takeLive } from './config/reload.ts'
 import type { Config } from './config/schema.ts'
 import { createRing } from './core/base/secrets.ts'
 import { Fenced } from './core/standby/fence.ts'
+import { releaseOf } from './core/standby/lease.ts'
 import { type Iteration, type Loop, LOOPS, startLoop } from './runtime/loop.ts'
 import { createRuntime, type Runtime } from './runtime/runtime.ts'
 import { createProgress, type Stuck } from './runtime/systemd.ts'
@@ -41,6 +42,8 @@ export type Daemon = AsyncDisposable & {
   readonly url: string
   /** Settles with the reason when the daemon cannot go on and wants to be started again. */
   readonly failed: Promise<string>
+  /** There on a primary: settles with the name of the node to which it is to hand over at its stop. */
+  readonly moving?: Promise<string>
   /** There while health alone is served: settles when a start is worth another try. */
   readonly recovered?: Promise<void>
   /** There on a standby: ends it and starts what it waited for. Called after `recovered`. */
@@ -96,13 +99,19 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
   const { clock, fence } = runtime
   await using stack = new AsyncDisposableStack()
   // Given up last: until then no other node may act.
-  if (lease !== null) {
-    stack.defer(lease.release)
-    stack.defer(async () => void (await lease.replicator.stop()))
-  }
+  const last: { move_to: string; data_mark: number | null } = { move_to: '', data_mark: null }
+  if (lease !== null)
+    stack.defer(async () => {
+      const is_replicated = await lease.replicator.stop()
+      await lease.release(releaseOf({ ...last, own: lease.node, is_replicated }))
+    })
 
   const { instance, full } = open(of_file, runtime, lease?.term)
-  stack.defer(() => instance.close())
+  let lastMark = (): number | null => null
+  stack.defer(() => {
+    last.data_mark = lastMark()
+    instance.close()
+  })
   if (fence !== undefined) guardCommits(instance.db, fence.mayCommit)
   // Before the first act: from here on, a database of an older epoch lacks something.
   if (lease !== null && !(await lease.enter())) throw new Fenced()
@@ -135,6 +144,7 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
           replicator: lease.replicator,
         })
       : null
+  if (primary_node !== null) lastMark = primary_node.lastMark
   const failingLoops = () => [...loops.values()].flatMap((loop) => loop.failure() ?? [])
   let url = ''
   const {
@@ -167,7 +177,10 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
   })
 
   lease?.replicator.start(log)
-  if (lease?.took_over !== undefined) log('warn', 'standby.took_over', lease.took_over)
+  if (lease?.took_over !== undefined) {
+    const { complete, ...fields } = lease.took_over
+    log('warn', 'standby.took_over', { ...fields, state: complete ? 'complete' : 'behind' })
+  }
   stack.defer(close)
   if (full !== null) reportStorageError(instance.db, full)
   const released = releaseAll(instance.db, clock.now())
@@ -239,6 +252,12 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
   return {
     url,
     failed: failure.promise,
+    ...(primary_node !== null && {
+      moving: primary_node.move.then((to) => {
+        last.move_to = to
+        return to
+      }),
+    }),
     stuck: (slack_ms) => progress.stuck(slack_ms) ?? failingFor(slack_ms),
     noticeExternalWrites,
     statusLine() {

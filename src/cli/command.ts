@@ -12,6 +12,8 @@ export type RunningDaemon = AsyncDisposable & {
   readonly url: string
   /** Resolves with the reason when the daemon cannot go on and wants to be started again. */
   readonly failed?: Promise<string>
+  /** Set on a primary: resolves with the name of the node to which it is to hand over. A stop does so. */
+  readonly moving?: Promise<string>
   /** Set while it only answers health and waits, for its disk or for the lease; resolves when another start is worth a try. */
   readonly recovered?: Promise<void>
   /** Set on a standby: ends it and starts what it waited for. Called after `recovered`. */

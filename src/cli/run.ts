@@ -55,6 +55,7 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ],
   ['archive export', async () => (await import('./admin/archive.ts')).archiveExport],
   ['replica status', async () => (await import('./standby/replica.ts')).replicaStatus],
+  ['failover', async () => (await import('./standby/failover.ts')).failover],
   ['purge', async () => (await import('./admin/purge.ts')).purgeContent],
   ['backup', async () => (await import('./admin/backup.ts')).backup],
   ['restore', async () => (await import('./admin/backup.ts')).restore],

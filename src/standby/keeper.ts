@@ -1,4 +1,4 @@
-import { type Instant, mayAct, remainingMs } from '../core/standby/lease.ts'
+import { type Instant, mayAct, type Release, remainingMs } from '../core/standby/lease.ts'
 import { createOutages } from '../runtime/outages.ts'
 import type { Clock, Fence, Log } from '../runtime/runtime.ts'
 import type { Lease, TakenTerm } from './lease.ts'
@@ -31,7 +31,7 @@ export type Keeper = {
   /** Records in the lease that the database has entered the epoch: acts may follow. False: the lease is lost. */
   enter(): Promise<boolean>
   /** Stops renewing and gives the lease up. The caller has ended every act. */
-  release(): Promise<void>
+  release(how?: Release): Promise<void>
 }
 
 /** Delay between two attempts of a waiting process, ms. */
@@ -153,12 +153,12 @@ export function keepLease(deps: KeeperDeps, { epoch }: { epoch: number }): Keepe
       }
       return !lost.signal.aborted
     },
-    async release() {
+    async release(how) {
       stopping.abort()
       await Promise.all([kept, last])
       try {
-        await lease.release()
-        log('info', 'lease.released', { epoch })
+        await lease.release(how)
+        log('info', 'lease.released', { epoch, ...(how && how.to !== '' && { holder: how.to }) })
       } catch (error) {
         noteFailure(0, error, log)
       }

@@ -5,12 +5,22 @@ import {
   type LeaseRecord,
   type LeaseTerm,
   readRecord,
+  type Release,
   type Sighting,
 } from '../core/standby/lease.ts'
 import type { Register } from './register.ts'
 
-/** The term of a lease that was taken: `data_holder` is the node that acted in `data_epoch`, empty if none has. */
-export type TakenTerm = { epoch: number; data_epoch: number; data_holder: string }
+/**
+ * The term of a lease that was taken: `data_holder` is the node that acted in `data_epoch`, empty if none has; `data_mark`
+ * its last mark, null if it did not stop in order. `is_move`: it has handed the lease to this node.
+ */
+export type TakenTerm = {
+  epoch: number
+  data_epoch: number
+  data_holder: string
+  data_mark: number | null
+  is_move: boolean
+}
 
 /** Outcome of one attempt to take the lease. */
 type Acquired =
@@ -31,7 +41,7 @@ export type Lease = {
    */
   renew(acting?: boolean): Promise<boolean>
   /** Gives it up, so that the next process need not wait. Does nothing if it is not held. */
-  release(): Promise<void>
+  release(how?: Release): Promise<void>
   /** The term in hand; null: none. */
   term(): LeaseTerm | null
   close(): Promise<void>
@@ -57,6 +67,8 @@ const nameOf = ({ epoch, beat }: LeaseRecord) => `${epoch}.${beat}`
 export function createLease({ register, node, token, ttl_ms, skew_ms, instant }: LeaseDeps): Lease {
   let sighting: Sighting | null = null
   let own: Own | null = null
+  /** The record before the own claim was kept for this node. */
+  let is_move = false
   /** Instants of own requests by epoch and beat: the answer to one may have been lost. */
   const asked = new Map<string, Instant>()
 
@@ -76,11 +88,13 @@ export function createLease({ register, node, token, ttl_ms, skew_ms, instant }:
     return version !== null && adopt(version, record)
   }
 
-  const acquired = ({ record: { epoch, data_epoch, data_holder } }: Own): Acquired => ({
+  const acquired = ({ record: { epoch, data_epoch, data_holder, data_mark } }: Own): Acquired => ({
     held: true,
     epoch,
     data_epoch,
     data_holder,
+    data_mark,
+    is_move,
   })
 
   return {
@@ -92,12 +106,13 @@ export function createLease({ register, node, token, ttl_ms, skew_ms, instant }:
         // An earlier attempt succeeded, and its answer was lost.
         if (adopt(found.version, record) && own !== null) return acquired(own)
         if (sighting?.version !== found.version) sighting = { version: found.version, since: mono }
-        const wait_ms = claimWait(record, sighting, { mono, skew_ms })
+        const wait_ms = claimWait(record, sighting, { node, mono, skew_ms })
         if (wait_ms > 0) {
           const { holder, data_holder } = record
           return { held: false, holder, data_holder, wait_ms }
         }
       }
+      is_move = record?.released === true && record.to === node
       const next = claimed(record, { holder: node, token, ttl_ms })
       if ((await store(found?.version ?? null, next)) && own !== null) return acquired(own)
       return { held: false, holder: '', data_holder: '', wait_ms: 0 }
@@ -108,7 +123,9 @@ export function createLease({ register, node, token, ttl_ms, skew_ms, instant }:
       const { version, record } = own
       // Never a beat that was used: the answer to an earlier request may still be on its way.
       const beat = record.beat + asked.size
-      const entered = acting ? { data_epoch: record.epoch, data_holder: record.holder } : {}
+      const entered = acting
+        ? { data_epoch: record.epoch, data_holder: record.holder, data_mark: null }
+        : {}
       if (await store(version, { ...record, ...entered, beat })) return true
       const found = await register.read()
       if (found !== null && adopt(found.version, readRecord(found.text))) return true
@@ -116,11 +133,12 @@ export function createLease({ register, node, token, ttl_ms, skew_ms, instant }:
       return false
     },
 
-    async release() {
+    async release({ to, data_mark }: Release = { to: '', data_mark: null }) {
       if (own === null) return
       const { version, record } = own
       own = null
-      await register.swap(version, JSON.stringify({ ...record, released: true }))
+      const acted = record.data_epoch === record.epoch ? { data_mark } : {}
+      await register.swap(version, JSON.stringify({ ...record, ...acted, to, released: true }))
     },
 
     term: () => own?.term ?? null,

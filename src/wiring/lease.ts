@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import { longestActS } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
-import type { Instant } from '../core/standby/lease.ts'
+import type { Instant, Release } from '../core/standby/lease.ts'
 import { createFencedFetch } from '../net/fenced-fetch.ts'
 import { type Clock, realClock, type Runtime } from '../runtime/runtime.ts'
 import { type Keeper, keepLease, takeLease } from '../standby/keeper.ts'
@@ -24,6 +24,8 @@ const RETRY_AFTER_S = 5
 export type HeldLease = Pick<Keeper, 'ended' | 'enter' | 'release'> & {
   term: StartTerm
   replicator: Replicator
+  /** Name of this node. */
+  node: string
   /** The other nodes; null: no system knows of them. */
   nodes: Nodes | null
   /** Absent unless the database was replaced by a copy of another node. */
@@ -81,7 +83,7 @@ async function openLease({ standby, delivery, platform }: Config, runtime: Runti
     token,
     ttl_ms,
   })
-  return { lease, nodes, clock, instant, log, ttl_ms, skew_ms, longest_ms }
+  return { lease, node, nodes, clock, instant, log, ttl_ms, skew_ms, longest_ms }
 }
 
 /**
@@ -100,9 +102,10 @@ export async function startUnderLease<D>(
     clock,
     pid_file: join(config.storage.dir, 'replicate.pid'),
   })
-  if (config.standby.lease === 'manual') return start(runtime, { ...MANUAL, replicator })
+  if (config.standby.lease === 'manual')
+    return start(runtime, { ...MANUAL, node: config.standby.name, replicator })
   const deps = await openLease(config, runtime)
-  const { nodes } = deps
+  const { node, nodes } = deps
 
   const follower = createFollower(config, runtime, nodes.nudge)
   const standbyState = () => ({ primary: null, standby: follower?.state() ?? NO_COPIES })
@@ -112,8 +115,8 @@ export async function startUnderLease<D>(
     const keeper = keepLease(deps, term)
     const { fence } = keeper
     const fenced = { ...runtime, fence, fetch: createFencedFetch(fence) }
-    async function release(): Promise<void> {
-      await keeper.release()
+    async function release(how?: Release): Promise<void> {
+      await keeper.release(how)
       await nodes.close()
     }
     return {
@@ -126,12 +129,13 @@ export async function startUnderLease<D>(
         } catch (error) {
           // For the other nodes: why this one is not the primary.
           await nodes.announce(standbyState()).catch(() => false)
-          await release()
+          await release(term.is_move ? { to: term.data_holder, data_mark: null } : undefined)
           throw error
         }
         return start(fenced, {
           ...keeper,
           release,
+          node,
           nodes,
           term,
           replicator,

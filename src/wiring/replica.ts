@@ -3,6 +3,7 @@ import { basename, join } from 'node:path'
 
 import type { Config } from '../config/schema.ts'
 import { loggedCode } from '../core/base/errors.ts'
+import { isComplete } from '../core/standby/lease.ts'
 import type { StandbyState } from '../core/standby/nodes.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import type { TakenTerm } from '../standby/lease.ts'
@@ -16,8 +17,11 @@ const AGAIN_MS = 10_000
 /** Folder of copies within the data folder. */
 const FOLDER = 'standby'
 
-/** A takeover, for the log: `holder` was the primary, `late_ms` the time since the newest check in the copy. */
-export type TookOver = { epoch: number; holder: string; late_ms: number | null }
+/**
+ * A takeover, for the log: `holder` was the primary, `late_ms` the time since the newest mark or check in the copy.
+ * `complete`: the copy holds everything.
+ */
+export type TookOver = { epoch: number; holder: string; late_ms: number | null; complete: boolean }
 
 /** Copies of the primary's database on a standby. */
 export type Follower = {
@@ -30,7 +34,7 @@ export type Follower = {
   /**
    * Replaces the own database by the newest copy if another node has been primary since; otherwise returns null. The
    * caller holds the lease.
-   * @throws {ReplicaUnusable} there is no copy of that node's epoch
+   * @throws {ReplicaUnusable} there is no copy of that node's epoch, or in a planned move none that holds everything
    */
   takeOver(term: TakenTerm): Promise<TookOver | null>
 }
@@ -126,12 +130,20 @@ export function createFollower(
         return null
       }
       const { path, state } = await newestCopy(term)
+      const complete = isComplete(state, term)
+      if (term.is_move && !complete) {
+        const error = new ReplicaUnusable(
+          `the replica of ${term.data_holder} lacks its last changes`,
+        )
+        noteFailure(error)
+        throw error
+      }
       using backup = openBackup(path)
       restoreInstance(backup, paths, { clock, random, without_secrets: false, failover: true })
       removeCopies()
       // What Litestream noted about the database that was there before.
       rmSync(join(paths.dir, `.${basename(paths.db)}-litestream`), { recursive: true, force: true })
-      return { epoch: term.epoch, holder: term.data_holder, late_ms: ageOf(state) }
+      return { epoch: term.epoch, holder: term.data_holder, late_ms: ageOf(state), complete }
     },
   }
 }

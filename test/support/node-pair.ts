@@ -33,6 +33,8 @@ export function nodePair({ dir, lease, platform, litestream }: PairOptions) {
   const running = new Set<NodeProcess>()
   const folderOf = (name: string) => join(dir, name)
   const configOf = (name: string) => join(dir, `${name}.toml`)
+  /** While there is this file, the node cannot restore. */
+  const brokenOf = (name: string) => join(dir, `broken-${name}`)
   const replicas = join(dir, 'replicas')
   const prepared = new Set<string>()
 
@@ -44,6 +46,8 @@ export function nodePair({ dir, lease, platform, litestream }: PairOptions) {
       name,
       replicas,
     })
+    const [shell = '', option = '', script = '', ...rest] = commands.restore
+    const restore = [shell, option, `test ! -e ${brokenOf(name)} || exit 3; ${script}`, ...rest]
     writeFileSync(
       configOf(name),
       `[server]
@@ -68,7 +72,7 @@ name = "${name}"
 ttl_s = 6
 skew_s = 0.2
 replicate = ${JSON.stringify(commands.replicate)}
-restore = ${JSON.stringify(commands.restore)}
+restore = ${JSON.stringify(restore)}
 restore_every_s = 1
 ${more}`,
     )
@@ -139,7 +143,7 @@ ${more}`,
   return {
     folderOf,
     configOf,
-    replicas,
+    brokenOf,
     prepare,
     replicatorOf,
     start,

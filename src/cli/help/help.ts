@@ -29,6 +29,7 @@ const SECTIONS: readonly (readonly [string, readonly string[]])[] = [
       'certificate',
       'archive',
       'replica',
+      'failover',
       'purge',
       'backup',
       'restore',

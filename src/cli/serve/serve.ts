@@ -63,6 +63,8 @@ const NO_SUBSCRIPTION: Disposable = { [Symbol.dispose]: () => {} }
 const STOPPING = 'finishing work in progress'
 /** Time limit for the stop of a failed daemon, in ms. */
 const LAST_MS = 500
+/** Time limit for the stop of a daemon that hands over, in ms. */
+const HAND_OVER_MS = 120_000
 
 export const serveCommand = command({
   name: 'serve',
@@ -105,53 +107,84 @@ export const serveCommand = command({
     }
 
     const { sleep } = runtime.clock
-    let daemon = await factories.startDaemon(config, runtime)
-    while (daemon.recovered) {
-      const ending = new AbortController()
-      // It answers, and a boot need not wait for its disk.
-      manager.notify('READY=1')
-      void reportStatus(manager, daemon, { sleep, log, signal: ending.signal })
-      const signal = await Promise.race([stop, daemon.recovered])
-      ending.abort()
-      if (typeof signal === 'string') {
-        await daemon[Symbol.asyncDispose]()
-        log('info', 'serve.stopping', { code: EXIT.done, signal })
-        return EXIT.done
-      }
-      if (daemon.proceed !== undefined) daemon = await daemon.proceed()
-      else {
-        await daemon[Symbol.asyncDispose]()
-        daemon = await factories.startDaemon(config, runtime)
-      }
-    }
-    using _address = writeAddress(config.storage.dir, daemon.url)
-    // On a terminal only: the log of a service is read by others and kept.
-    if (stdout.isTerminal) await greet(context, daemon.url)
-    log('info', 'serve.listening', { url: daemon.url })
-    const ending = new AbortController()
-    onReloadSignal = () => {
-      manager.notify('RELOADING=1', manager.since())
-      reload(daemon, read, log)
-      manager.notify('READY=1')
-    }
-    if (reloadPending) reload(daemon, read, log)
-    // Last: a reload may be requested as soon as readiness is reported.
-    manager.notify('READY=1')
-    void watchExternalChanges(daemon, { sleep, signal: ending.signal })
-    void reportStatus(manager, daemon, { sleep, log, signal: ending.signal })
-
     const never = new Promise<string>(() => {})
-    const end = await Promise.race([
-      stop.then((signal) => ({ code: EXIT.done, signal })),
-      (daemon.failed ?? never).then((reason) => ({ code: EXIT.restart, reason })),
-    ])
-    log(end.code === EXIT.done ? 'info' : 'error', 'serve.stopping', end)
-    ending.abort()
-    manager.notify('STOPPING=1', `STATUS=${STOPPING}`)
-    const ended = daemon[Symbol.asyncDispose]()
-    // Waiting does not help on a failed disk.
-    await (end.code === EXIT.done ? ended : Promise.race([ended, runtime.clock.sleep(LAST_MS)]))
-    return end.code
+
+    /** Waits until a daemon acts, for its disk or for the lease; null: it was stopped before. */
+    async function acting(): Promise<RunningDaemon | null> {
+      let daemon = await factories.startDaemon(config, runtime)
+      while (daemon.recovered) {
+        const ending = new AbortController()
+        // It answers, and a boot need not wait for its disk.
+        manager.notify('READY=1')
+        void reportStatus(manager, daemon, { sleep, log, signal: ending.signal })
+        const signal = await Promise.race([stop, daemon.recovered])
+        ending.abort()
+        if (typeof signal === 'string') {
+          await daemon[Symbol.asyncDispose]()
+          log('info', 'serve.stopping', { code: EXIT.done, signal })
+          return null
+        }
+        if (daemon.proceed !== undefined) daemon = await daemon.proceed()
+        else {
+          await daemon[Symbol.asyncDispose]()
+          daemon = await factories.startDaemon(config, runtime)
+        }
+      }
+      return daemon
+    }
+
+    /** Serves until the end of a daemon. Returns its exit code; null: it has handed over, and waits as the standby next. */
+    async function serveToEnd(daemon: RunningDaemon): Promise<number | null> {
+      using _address = writeAddress(config.storage.dir, daemon.url)
+      // On a terminal only: the log of a service is read by others and kept.
+      if (stdout.isTerminal) await greet(context, daemon.url)
+      log('info', 'serve.listening', { url: daemon.url })
+      const ending = new AbortController()
+      onReloadSignal = () => {
+        manager.notify('RELOADING=1', manager.since())
+        reload(daemon, read, log)
+        manager.notify('READY=1')
+      }
+      if (reloadPending) reload(daemon, read, log)
+      // Last: a reload may be requested as soon as readiness is reported.
+      manager.notify('READY=1')
+      void watchExternalChanges(daemon, { sleep, signal: ending.signal })
+      void reportStatus(manager, daemon, { sleep, log, signal: ending.signal })
+
+      const end = await Promise.race([
+        stop.then((signal) => ({ code: EXIT.done, signal })),
+        (daemon.failed ?? never).then((reason) => ({ code: EXIT.restart, reason })),
+        (daemon.moving ?? never).then((holder) => ({ holder })),
+      ])
+      ending.abort()
+      onReloadSignal = () => void (reloadPending = true)
+      if ('holder' in end) {
+        log('info', 'serve.handing_over', end)
+        manager.notify(`STATUS=handing over to ${end.holder}`)
+        const late = new AbortController()
+        const is_done = await Promise.race([
+          daemon[Symbol.asyncDispose]().then(() => true),
+          sleep(HAND_OVER_MS, late.signal).then(() => false),
+        ])
+        late.abort()
+        // Its lease ends by itself, and nothing is lost: its own database is the newest.
+        if (!is_done) log('error', 'serve.stopping', { code: EXIT.restart, reason: 'busy' })
+        return is_done ? null : EXIT.restart
+      }
+      log(end.code === EXIT.done ? 'info' : 'error', 'serve.stopping', end)
+      manager.notify('STOPPING=1', `STATUS=${STOPPING}`)
+      const ended = daemon[Symbol.asyncDispose]()
+      // Waiting does not help on a failed disk.
+      await (end.code === EXIT.done ? ended : Promise.race([ended, runtime.clock.sleep(LAST_MS)]))
+      return end.code
+    }
+
+    for (;;) {
+      const daemon = await acting()
+      if (daemon === null) return EXIT.done
+      const code = await serveToEnd(daemon)
+      if (code !== null) return code
+    }
   },
 })
 

@@ -37,6 +37,10 @@ const record_shape = once(() =>
     data_epoch: z.int().min(0),
     /** Name of that holder: the newest data are its; empty: none yet. */
     data_holder: z.string().max(100),
+    /** The last mark of that holder if it stopped in order: a copy with it is complete. Null: it may still write. */
+    data_mark: z.int().nullable().default(null),
+    /** Name of the node for which a released lease is kept for one term; empty: for any. */
+    to: z.string().max(100).default(''),
     /** Counts the renewals of this epoch. */
     beat: z.int().min(0),
     ttl_ms: z.int().min(1),
@@ -72,13 +76,13 @@ function jsonOf(text: string): unknown {
 /** A version of the record as a waiting process first saw it; `since`: its monotonic ms after the answer. */
 export type Sighting = { version: string; since: number }
 
-/** Milliseconds until the record may be taken over; 0: now. */
+/** Milliseconds until `node` may take the record over; 0: now. */
 export function claimWait(
   record: LeaseRecord,
   sighting: Sighting,
-  { mono, skew_ms }: { mono: number; skew_ms: number },
+  { node, mono, skew_ms }: { node: string; mono: number; skew_ms: number },
 ): number {
-  if (record.released) return 0
+  if (record.released && (record.to === '' || record.to === node)) return 0
   return Math.max(0, sighting.since + record.ttl_ms + skew_ms - mono)
 }
 
@@ -92,8 +96,36 @@ export const claimed = (
   epoch: (before?.epoch ?? 0) + 1,
   data_epoch: before?.data_epoch ?? 0,
   data_holder: before?.data_holder ?? '',
+  data_mark: before?.data_mark ?? null,
+  to: '',
   beat: 0,
 })
+
+/** A release: `to` as in the record; `data_mark`: that of the holder, if it has acted. */
+export type Release = { to: string; data_mark: number | null }
+
+/**
+ * Decides for whom a primary that stops keeps its lease. A planned move to `move_to` is called off by keeping it for the
+ * primary itself if the replica may lack something.
+ */
+export const releaseOf = (stop: {
+  own: string
+  /** Empty: none is planned. */
+  move_to: string
+  data_mark: number | null
+  is_replicated: boolean
+}): Release => {
+  const { own, move_to, data_mark, is_replicated } = stop
+  const may_move = is_replicated && data_mark !== null
+  return { to: move_to === '' || may_move ? move_to : own, data_mark }
+}
+
+/** True if a copy holds everything that the node before wrote, because that node stopped in order. */
+export const isComplete = (
+  copy: { epoch: number; mark: number },
+  term: { data_epoch: number; data_mark: number | null },
+): boolean =>
+  copy.epoch === term.data_epoch && term.data_mark !== null && copy.mark >= term.data_mark
 
 /** A lease in hand. */
 export type LeaseTerm = {

@@ -173,4 +173,26 @@ export function judgeReplica(
     : null
 }
 
+/**
+ * Judges a standby for a planned move from the primary of `epoch`. Null: it can take over; otherwise the reason why not.
+ * That it lives is for the caller to see.
+ */
+export function judgeTarget(
+  { node, standby }: NodeState,
+  { epoch, now }: { epoch: number; now: number },
+): string | null {
+  if (standby === null) return `${node} is not a standby`
+  const { copy, error, copy_every_ms } = standby
+  if (error !== '') return `${node} cannot restore the replica: ${error}`
+  if (copy === null)
+    return copy_every_ms === null
+      ? `${node} makes no copies: set [standby].restore there`
+      : `${node} has no copy of the database yet`
+  if (copy.epoch !== epoch) return `the copy of ${node} is of epoch ${copy.epoch}, not of ${epoch}`
+  const overdue_ms = (copy_every_ms ?? 0) * LATE_COPIES + LATE_COPY_MS
+  return now - copy.began_at > overdue_ms
+    ? `${node} last restored the replica ${secondsOf(now - copy.began_at)} s ago`
+    : null
+}
+
 const secondsOf = (ms: number): number => Math.round(ms / 100) / 10

@@ -1,3 +1,4 @@
+import { Fenced } from '../../core/standby/fence.ts'
 import {
   type Mark,
   newestLag,
@@ -9,9 +10,12 @@ import type { Nodes } from '../../standby/nodes.ts'
 import type { Replicator } from '../../standby/replicator.ts'
 import { type Db, isStorageError } from '../../store/db/connection.ts'
 import { writeMark, writesOf } from '../../store/startup/marks.ts'
+import { takeMove } from '../../store/startup/moves.ts'
 
-/** Interval at which changes are marked: the figures of the lag are exact to it. */
-const MARK_MS = 5000
+/** Interval at which requests to hand over are looked for. */
+const LOOK_MS = 1000
+/** Such intervals from one mark to the next: the figures of the lag are exact to it. */
+const MARK_EVERY = 5
 /** Marks of an hour of changes: a copy that is older is judged by its own time. */
 const MARKS_MAX = 720
 
@@ -26,6 +30,10 @@ type PrimaryDeps = {
 /** The primary's part: it marks its changes, announces itself, and knows how far the replica is behind. */
 export type PrimaryNode = {
   report(): NodesReport
+  /** Settles with the target of a planned move that a command requests. */
+  readonly move: Promise<string>
+  /** Writes the last mark, after every other write; null: it cannot be written. */
+  lastMark(): number | null
   /** Marks and announces until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>
 }
@@ -50,15 +58,21 @@ export function createPrimaryNode({
     marked = writesOf(db)
   }
 
+  const move = Promise.withResolvers<string>()
+
   async function keepMarking(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
+    for (let looks = 0; !signal.aborted; looks++) {
       try {
-        if (fence.mayCommit()) mark()
+        if (fence.mayCommit()) {
+          if (looks % MARK_EVERY === 0) mark()
+          const to = takeMove(db, epoch)
+          if (to !== null) move.resolve(to)
+        }
       } catch (error) {
         // The loops report it. Without a mark the lag reads longer, not shorter.
         if (!isStorageError(error)) throw error
       }
-      await clock.sleep(MARK_MS, signal)
+      await clock.sleep(LOOK_MS, signal)
     }
   }
 
@@ -70,6 +84,15 @@ export function createPrimaryNode({
   })
 
   return {
+    move: move.promise,
+    lastMark() {
+      try {
+        return writeMark(db, clock.now()).mark
+      } catch (error) {
+        if (isStorageError(error) || error instanceof Fenced) return null
+        throw error
+      }
+    },
     report: () => ({ ...state(), nodes: nodes.seen() }),
     async run(signal) {
       const announced = nodes.keepAnnouncing(() => ({ primary: state(), standby: null }), signal)

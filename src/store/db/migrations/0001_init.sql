@@ -19,7 +19,10 @@ CREATE TABLE instance (
   epoch           INTEGER NOT NULL DEFAULT 0,
   -- Grows by one within seconds of each change, at the time marked_at: shows how much of the database a copy holds.
   mark            INTEGER NOT NULL DEFAULT 0,
-  marked_at       INTEGER
+  marked_at       INTEGER,
+  -- Target of a requested planned move from the primary of epoch move_epoch; null: none is requested.
+  move_to         TEXT,
+  move_epoch      INTEGER
 ) STRICT;
 
 -- origin_id: the instance whose id is part of its delivery ids, which a move to another one keeps; null: this one.

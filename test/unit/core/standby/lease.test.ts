@@ -5,9 +5,11 @@ import {
   claimWait,
   elapsedAtMost,
   ForeignRecord,
+  isComplete,
   judgeEpoch,
   mayAct,
   readRecord,
+  releaseOf,
   remainingMs,
 } from '../../../../src/core/standby/lease.ts'
 
@@ -45,10 +47,12 @@ const record = { ...claimed(null, { holder: 'a', token: 't', ttl_ms: 30_000 }) }
 test('a waiting process counts from its first sight of a version, whole term and skew', () => {
   const sighting = { version: '7', since: 1000 }
 
-  expect(claimWait(record, sighting, { mono: 1000, skew_ms: 2000 })).toBe(32_000)
-  expect(claimWait(record, sighting, { mono: 32_999, skew_ms: 2000 })).toBe(1)
-  expect(claimWait(record, sighting, { mono: 33_000, skew_ms: 2000 })).toBe(0)
-  expect(claimWait({ ...record, released: true }, sighting, { mono: 1000, skew_ms: 2000 })).toBe(0)
+  expect(claimWait(record, sighting, { node: 'b', mono: 1000, skew_ms: 2000 })).toBe(32_000)
+  expect(claimWait(record, sighting, { node: 'b', mono: 32_999, skew_ms: 2000 })).toBe(1)
+  expect(claimWait(record, sighting, { node: 'b', mono: 33_000, skew_ms: 2000 })).toBe(0)
+  expect(
+    claimWait({ ...record, released: true }, sighting, { node: 'b', mono: 1000, skew_ms: 2000 }),
+  ).toBe(0)
 })
 
 test('each claim has the next epoch and keeps the one in which a database acted', () => {
@@ -74,4 +78,33 @@ test('a record survives its text, and anything else is refused', () => {
   expect(readRecord(JSON.stringify(record))).toEqual(record)
   for (const text of ['', '{}', 'null', JSON.stringify({ ...record, epoch: 0 })])
     expect(() => readRecord(text)).toThrow(ForeignRecord)
+})
+
+test('a lease that is kept for a node is free for it at once, and for others after a term', () => {
+  const kept = { ...record, released: true, to: 'b' }
+  const sighting = { version: '7', since: 1000 }
+  const now = { mono: 1000, skew_ms: 2000 }
+
+  expect(claimWait(kept, sighting, { node: 'b', ...now })).toBe(0)
+  expect(claimWait(kept, sighting, { node: 'c', ...now })).toBe(32_000)
+  expect(claimWait(kept, sighting, { node: 'c', ...now, mono: 33_000 })).toBe(0)
+})
+
+test.each([
+  ['a stop without a move', '', 7, true, ''],
+  ['a stop without a move and a replica that lacks something', '', null, false, ''],
+  ['a move', 'b', 7, true, 'b'],
+  ['a move whose replication failed', 'b', 7, false, 'a'],
+  ['a move without a last mark', 'b', null, true, 'a'],
+])('%s: the lease is kept for the right node', (_, move_to, data_mark, is_replicated, to) => {
+  expect(releaseOf({ own: 'a', move_to, data_mark, is_replicated })).toEqual({ to, data_mark })
+})
+
+test.each([
+  [{ epoch: 2, mark: 7 }, 7, true],
+  [{ epoch: 2, mark: 6 }, 7, false],
+  [{ epoch: 1, mark: 9 }, 7, false],
+  [{ epoch: 2, mark: 7 }, null, false],
+])('the copy %j of a node with the last mark %j is complete: %j', (copy, data_mark, complete) => {
+  expect(isComplete(copy, { data_epoch: 2, data_mark })).toBe(complete)
 })
