@@ -139,6 +139,8 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
       ? createPrimaryNode({
           db: instance.db,
           clock,
+          // The one that operators and metrics observe is there later.
+          log: (...line) => log(...line),
           fence,
           nodes: lease.nodes,
           replicator: lease.replicator,

@@ -2019,6 +2019,7 @@ export interface components {
         | 'OUTCOME_UNKNOWN'
         | 'IDEMPOTENCY_MISMATCH'
         | 'IN_PROGRESS'
+        | 'FAILOVER_UNSETTLED'
         | 'AUTH_FAILED'
         | 'TWO_FACTOR_REQUIRED'
         | 'TWO_FACTOR_INVALID'
@@ -2148,6 +2149,8 @@ export interface operations {
              * @description Grows each time another node becomes the primary; absent without a standby.
              */
             epoch?: number
+            /** @description Until then, comments and messages that may have been sent before a failover are refused with FAILOVER_UNSETTLED; absent if none are. */
+            unsettled_until?: string
           }
         }
       }
@@ -5107,7 +5110,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS, THREAD_LOCKED, ARCHIVED */
+      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS, FAILOVER_UNSETTLED, THREAD_LOCKED, ARCHIVED */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -5518,7 +5521,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS, THREAD_LOCKED, ARCHIVED */
+      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS, FAILOVER_UNSETTLED, THREAD_LOCKED, ARCHIVED */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -5841,7 +5844,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS, ARCHIVED */
+      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS, FAILOVER_UNSETTLED, ARCHIVED */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -6169,7 +6172,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS */
+      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS, FAILOVER_UNSETTLED */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -6522,7 +6525,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS */
+      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS, FAILOVER_UNSETTLED */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -6865,7 +6868,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS */
+      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS, FAILOVER_UNSETTLED */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -7170,7 +7173,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS */
+      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS, FAILOVER_UNSETTLED */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -7475,7 +7478,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS */
+      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS, FAILOVER_UNSETTLED */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -7782,7 +7785,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS */
+      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS, FAILOVER_UNSETTLED */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -8089,7 +8092,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS */
+      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS, FAILOVER_UNSETTLED */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']

@@ -96,6 +96,8 @@ export type AppDeps = {
   ends?: () => SourceEnd[]
   /** Epoch of this primary; null or absent: there is no standby. */
   epoch?: number | null
+  /** End of the time in which records may be missing after a failover, epoch ms; null: none are. */
+  unsettled_until?: () => number | null
   /** False while this node may not act; absent: always true. */
   mayAct?: () => boolean
   /** Monitors of a customer, including paused ones, and the limit of its plan. */

@@ -5,6 +5,7 @@ import * as z from 'zod'
 
 import { ApiError } from '../core/base/errors.ts'
 import type { Fault } from '../core/base/result.ts'
+import { iso } from '../core/base/time.ts'
 import type { SourceEnd } from '../core/limits/ends-at.ts'
 import {
   type Judgement,
@@ -32,6 +33,8 @@ type HealthDeps = {
   ends?: (() => SourceEnd[]) | undefined
   /** Epoch of this primary; null or absent: there is no standby. */
   epoch?: number | null
+  /** End of the time in which records may be missing after a failover, epoch ms; null: none are. */
+  unsettled_until?: (() => number | null) | undefined
 }
 
 type Health = {
@@ -41,6 +44,7 @@ type Health = {
   ends?: SourceEnd[]
   role?: 'primary'
   epoch?: number
+  unsettled_until?: string
 }
 
 const health_shape = () =>
@@ -65,6 +69,10 @@ const health_shape = () =>
     epoch: z.int().optional().meta({
       description: 'Grows each time another node becomes the primary; absent without a standby.',
     }),
+    unsettled_until: z.string().optional().meta({
+      description:
+        'Until then, comments and messages that may have been sent before a failover are refused with FAILOVER_UNSETTLED; absent if none are.',
+    }),
   })
 
 const ready_shape = () => z.object({ ready: z.boolean() })
@@ -80,6 +88,7 @@ export function health({
   storage_failing,
   ends = () => [],
   epoch = null,
+  unsettled_until = () => null,
 }: HealthDeps) {
   let cached: { at: number; health: Health } | null = null
 
@@ -93,12 +102,14 @@ export function health({
   function readHealth(): Health {
     const storage = storage_failing?.() ?? null
     const ending = ends()
+    const until = unsettled_until()
     return {
       ok: trouble() === null && failing_loops().length === 0,
       reads: reads_health.state(),
       ...(storage !== null && { storage }),
       ...(ending.length > 0 && { ends: ending }),
       ...(epoch !== null && { role: 'primary', epoch }),
+      ...(until !== null && { unsettled_until: iso(until) }),
     }
   }
 

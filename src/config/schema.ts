@@ -260,6 +260,7 @@ export const schema = table({
       '{target}',
     ),
     restore_every_s: decimal(300, 1, 86_400, 'seconds'),
+    unsettled_s: decimal(86_400, 0, 86_400, 'seconds'),
   }),
   limits,
   log: table({

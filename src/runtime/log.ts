@@ -27,7 +27,7 @@ export const LOG_FIELDS: ReadonlySet<string> = new Set(
   offset_ms page pages path path_kind pending pid place plan platform port purpose queued rate reason refused released
   remaining request request_id rest_ms retries retry_after_s retry_index round route rows schema seconds sent
   signal size state status status_code source stopped subforum subject suppressed target targets
-  tier tries turn uptime_s url value version waited_ms warning what webhook webhook_id why`.split(
+  tier tries turn until uptime_s url value version waited_ms warning what webhook webhook_id why`.split(
     /\s+/,
   ),
 )

@@ -39,6 +39,7 @@ import { hasReserveFile, readDisk } from '../store/maintenance/disk.ts'
 import type { Instance } from '../store/maintenance/instance.ts'
 import { lastSnapshotAt } from '../store/maintenance/snapshots.ts'
 import { countSlots } from '../store/monitoring/monitors.ts'
+import { readUnsettled } from '../store/startup/unsettled.ts'
 import { createDelivery, receiversOf } from './delivery.ts'
 import { createLoops } from './loops.ts'
 import { accountCounts, connectGauges, createObservers, onPlatformRequest } from './observers.ts'
@@ -383,6 +384,7 @@ export function assemble({
     retention_days: config.retention.days,
     ends: () => endingSoon(source_ends, clock.now()),
     epoch,
+    unsettled_until: () => readUnsettled(db, clock.now())?.until ?? null,
     ...(fence !== undefined && { mayAct: fence.mayAct }),
     monitors: ({ id, plan }) => ({
       used: countSlots(db, id).used,

@@ -139,7 +139,12 @@ export function createFollower(
         throw error
       }
       using backup = openBackup(path)
-      restoreInstance(backup, paths, { clock, random, without_secrets: false, failover: true })
+      restoreInstance(backup, paths, {
+        clock,
+        random,
+        without_secrets: false,
+        failover: { unsettled_ms: complete ? 0 : standby.unsettled_s * 1000 },
+      })
       removeCopies()
       // What Litestream noted about the database that was there before.
       rmSync(join(paths.dir, `.${basename(paths.db)}-litestream`), { recursive: true, force: true })

@@ -4,19 +4,27 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import * as z from 'zod'
+
 import { startSandbox } from '../../sandbox/server/sandbox.ts'
 import { hasEtcd, startEtcd } from '../support/lease-servers.ts'
 import { litestreamProgram } from '../support/litestream.ts'
-import { nodePair } from '../support/node-pair.ts'
+import { nodePair, type NodeProcess } from '../support/node-pair.ts'
 import { runForumd, runForumdToEnd } from '../support/process.ts'
 
 // Two daemons as processes of their own, etcd and Litestream.
 
-setDefaultTimeout(180_000)
+setDefaultTimeout(300_000)
 
 const dir = mkdtempSync(join(tmpdir(), 'forumd-move-'))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
 const litestream = litestreamProgram()
+
+/** `/health` of the address at which a node listens now. */
+async function healthOf({ lines }: NodeProcess): Promise<Record<string, unknown>> {
+  const url = lines.findLast(({ event }) => event === 'serve.listening')?.['url']
+  return z.record(z.string(), z.unknown()).parse(await (await fetch(`${url}/health`)).json())
+}
 
 test.skipIf(litestream === null || !hasEtcd())(
   'a planned move loses nothing, is called off by either node, and goes back',
@@ -115,7 +123,24 @@ test.skipIf(litestream === null || !hasEtcd())(
       expect(await move('b', 'a')).toMatchObject({ code: 0 })
       await last.next('serve.listening')
       expect(customersOf('a').map(({ name }) => name)).toEqual(['one', 'two', 'zed'])
-      expect(await last.end('SIGTERM')).toBe(0)
+      // After a planned move nothing is in doubt.
+      expect((await healthOf(last)).unsettled_until).toBeUndefined()
+
+      // A node that dies leaves doubt, until the operator settles it.
+      while ((await b.next('standby.copied'))['epoch'] !== 6);
+      const replicating = pair.replicatorOf('a')
+      await last.end('SIGKILL')
+      if (replicating !== null) process.kill(replicating, 'SIGKILL')
+      await b.next('standby.unsettled')
+      const [lost] = b.lines.filter(({ event }) => event === 'standby.took_over').slice(-1)
+      expect(lost).toMatchObject({ holder: 'a', state: 'behind' })
+      await b.next('serve.listening')
+      const { unsettled_until } = await healthOf(b)
+      expect(Date.parse(String(unsettled_until))).toBeGreaterThan(Date.now() + 86_000_000)
+      const settle = () => runForumd(['failover', '--settle', '--config', pair.configOf('b')])
+      expect(await settle()).toStartWith('settled')
+      await b.next('standby.settled')
+      expect(await settle()).toBe('nothing was unsettled\n')
     } finally {
       await pair.stopAll()
     }

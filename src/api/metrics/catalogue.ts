@@ -196,6 +196,9 @@ export const METRICS = {
   lease_remaining_seconds: gauge(
     'Time that remains of the lease, less its skew; absent without one.',
   ),
+  failover_unsettled_seconds: gauge(
+    'Time until comments and messages from before a failover are settled; 0: they are; absent without a lease.',
+  ),
   replication_running: gauge(
     '1 while the process of [standby].replicate runs, 0 while it does not; absent without one.',
   ),

@@ -322,11 +322,19 @@ function registerProcessGauges(
   metrics.onScrape('lease_epoch', () => fence?.epoch ?? null)
   metrics.onScrape('lease_remaining_seconds', () => (fence ? fence.remainingMs() / 1000 : null))
   metrics.onScrapeAll(
-    ['replication_running', 'replica_lag_seconds', 'replica_restored_timestamp_seconds'],
+    [
+      'failover_unsettled_seconds',
+      'replication_running',
+      'replica_lag_seconds',
+      'replica_restored_timestamp_seconds',
+    ],
     () => {
       const report = standby()
       const { replication, lag } = report ?? { replication: 'none', lag: null }
+      const until = report?.unsettled_until ?? null
       return {
+        failover_unsettled_seconds:
+          report === null ? null : until === null ? 0 : Math.max(0, until - clock.now()) / 1000,
         replication_running: replication === 'none' ? null : toNumber(replication === 'running'),
         replica_lag_seconds: lag === null ? null : lag.ms / 1000,
         replica_restored_timestamp_seconds: lag === null ? null : lag.measured_at / 1000,

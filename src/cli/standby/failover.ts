@@ -1,7 +1,15 @@
 import type { LeaseRecord } from '../../core/standby/lease.ts'
 import { announcementOf, judgeTarget, type NodeState } from '../../core/standby/nodes.ts'
 import { askMove, isMoveAsked, withdrawMove } from '../../store/startup/moves.ts'
-import { command, type CommandContext, CommandRefusal, EXIT, JSON_OPTION } from '../command.ts'
+import { settleWrites } from '../../store/startup/unsettled.ts'
+import {
+  command,
+  type CommandContext,
+  CommandRefusal,
+  EXIT,
+  JSON_OPTION,
+  UsageError,
+} from '../command.ts'
 import { withInstance } from '../configuration.ts'
 import { parseSpan } from '../inputs.ts'
 import { type NodesFound, type WithNodes, withNodes } from './nodes.ts'
@@ -17,13 +25,12 @@ const BEAT_MS = 3000
 
 export const failover = command({
   name: 'failover',
-  summary: 'moves the primary to a standby without loss',
+  summary: 'moves the primary without loss; settles a failover',
   options: {
-    to: {
-      type: 'string',
-      value: 'NAME',
-      help: 'the standby that is to be the primary',
-      required: true,
+    to: { type: 'string', value: 'NAME', help: 'the standby that is to be the primary' },
+    settle: {
+      type: 'boolean',
+      help: 'permits what is refused with FAILOVER_UNSETTLED after a failover',
     },
     wait: {
       type: 'string',
@@ -32,10 +39,17 @@ export const failover = command({
     },
     json: JSON_OPTION,
   },
-  examples: ['forumd failover --to b', 'forumd failover --to b --wait 30m --json'],
+  examples: [
+    'forumd failover --to b',
+    'forumd failover --to b --wait 30m --json',
+    'forumd failover --settle',
+  ],
   notes:
-    'Runs on the host of the primary, beside its daemon. Checks that the standby lives and that its copy is fresh; then the daemon finishes what is in progress, replicates the rest, keeps the lease for that standby for one term, and is the standby itself. The other node is the primary only if its copy holds the last change; otherwise, or if it does not take the lease, this node goes on as the primary, and the exit code is 1. Run no other command of forumd meanwhile.',
+    'Runs on the host of the primary, beside its daemon. Checks that the standby lives and that its copy is fresh; then the daemon finishes what is in progress, replicates the rest, keeps the lease for that standby for one term, and is the standby itself. The other node is the primary only if its copy holds the last change; otherwise, or if it does not take the lease, this node goes on as the primary, and the exit code is 1. Run no other command of forumd meanwhile. --settle: after a failover that was not planned, comments and messages that the former primary may have sent are refused for [standby].unsettled_s; run it when you have looked, or do not mind a second one.',
   run({ values, ...context }) {
+    if (values.settle === (values.to !== undefined))
+      throw new UsageError('either --to NAME or --settle is needed')
+    if (values.to === undefined) return settleFailover(context, values.json)
     const wait_ms =
       values.wait === undefined ? WAIT_S * 1000 : parseSpan('wait', values.wait, WAIT_S_MAX) * 1000
     const { to, json } = values
@@ -60,6 +74,16 @@ export const failover = command({
     })
   },
 })
+
+async function settleFailover(context: CommandContext, json: boolean): Promise<number> {
+  const settled = await withInstance(context, ({ db, now }) => settleWrites(db, now))
+  context.stdout.write(
+    json
+      ? `${JSON.stringify({ settled })}\n`
+      : `${settled ? 'settled: comments and messages are accepted again' : 'nothing was unsettled'}\n`,
+  )
+  return EXIT.done
+}
 
 async function requirePrimary({ own, read }: WithNodes): Promise<LeaseRecord> {
   const { record } = await read()

@@ -63,6 +63,7 @@ function reportOf({ record, nodes }: NodesFound, own: string, now: number) {
     lease_ends_at:
       announced === undefined || state === null ? null : iso(announced.at + state.lease_left_ms),
     replication: state?.replication ?? null,
+    unsettled_until: iso(state?.unsettled_until ?? null),
     lag_s: state?.lag ? state.lag.ms / 1000 : null,
     lag_measured_at: iso(state?.lag?.measured_at ?? null),
     lag_measured_by: state?.lag?.by ?? null,
@@ -94,6 +95,7 @@ const cardOf = (report: Report) => ({
   lease:
     report.lease_ends_at === null ? NOT_KNOWN : `renewed, and lasts until ${report.lease_ends_at}`,
   replication: report.replication ?? NOT_KNOWN,
+  unsettled: report.unsettled_until === null ? 'no' : `until ${report.unsettled_until}`,
   lag:
     report.lag_s === null
       ? `${NOT_KNOWN}: no standby has restored the replica`

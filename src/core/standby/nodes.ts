@@ -39,6 +39,8 @@ const primary_shape = once(() =>
     lease_left_ms: z.number(),
     /** The process that replicates; `none`: no command is configured. */
     replication: z.enum(['running', 'ended', 'none']),
+    /** End of the time in which records may be missing, epoch ms; null: none are. */
+    unsettled_until: z.int().nullable().default(null),
     /** Delay of the replica when it was last restored; null: no copy of this epoch has been reported. */
     lag: z.object({ ms: z.number(), measured_at: z.int(), by: z.string() }).nullable(),
   }),

@@ -63,7 +63,7 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
   },
   inbox_matches: { plain: 'monitor_id' },
   inbox_views: { customer: 'name filter', plain: 'id customer_id key_id' },
-  instance: { plain: 'id key_fingerprint' },
+  instance: { plain: 'id key_fingerprint move_to' },
   item_copies: { plain: 'item_id kind' },
   item_tombstones: { plain: 'item_id source reason' },
   kept_items: {

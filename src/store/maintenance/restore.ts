@@ -28,6 +28,7 @@ import { rotateSecret, updateWebhook } from '../delivery/webhooks.ts'
 import { insertEvent } from '../monitoring/checks.ts'
 import { skipAhead } from '../monitoring/matches.ts'
 import { writeRecord } from '../startup/record.ts'
+import { beginUnsettled } from '../startup/unsettled.ts'
 import { type NewFile, type OpenFolder, openFolder } from './folder.ts'
 import { isWalBroken, readApplicationId } from './integrity.ts'
 import {
@@ -51,8 +52,11 @@ type World = {
 
 type RestoreOptions = {
   without_secrets: boolean
-  /** The copy of another node that is gone: health names a failover instead of a restore. */
-  failover?: boolean
+  /**
+   * The copy of another node: health names a failover instead of a restore. `unsettled_ms`: time for which the records that
+   * it may lack are unsettled; 0: it lacks none.
+   */
+  failover?: { unsettled_ms: number } | undefined
 }
 
 /** The result of a restore. `moved_to`: new path of the previous database; null when there was none. */
@@ -134,7 +138,7 @@ const notABackup = (path: string) => new DatabaseDamaged(`${path} is not a backu
 export function restoreInstance(
   backup: BackupFile,
   paths: InstanceFiles,
-  { clock, random, without_secrets, failover = false }: World & RestoreOptions,
+  { clock, random, without_secrets, failover }: World & RestoreOptions,
 ): Restored {
   mkdirSync(paths.dir, { recursive: true, mode: 0o700 })
   const lock = takeLock(join(paths.dir, 'lock.db'))
@@ -224,7 +228,7 @@ function prepare(
   paths: InstanceFiles,
   world: World & RestoreOptions,
 ): Prepared {
-  const { clock, random, without_secrets, failover = false } = world
+  const { clock, random, without_secrets, failover } = world
   const info = readBackupInfo(db, file)
   // The key first: without the right key a check of the pages is no use.
   const ring = without_secrets ? currentOrNewRing(paths, random) : ringOf(info, paths, random)
@@ -254,7 +258,9 @@ function prepare(
     const { at = null } =
       db.query<{ at: number | null }, []>('SELECT max(last_check_at) AS at FROM feeds').get() ?? {}
     const until_at = at === null ? null : Math.min(at, now)
-    const kind = failover ? 'failover_detected' : 'restore_detected'
+    const kind = failover === undefined ? 'restore_detected' : 'failover_detected'
+    if (failover !== undefined && failover.unsettled_ms > 0)
+      beginUnsettled(db, { since: now, until: now + failover.unsettled_ms })
     insertEvent(db, { kind, feed_id: null, at: now, until_at })
     // It may have been retired, or revoked, since the backup.
     retireKey(db, now)

@@ -1,3 +1,4 @@
+import { iso } from '../../core/base/time.ts'
 import { Fenced } from '../../core/standby/fence.ts'
 import {
   type Mark,
@@ -5,12 +6,13 @@ import {
   type NodesReport,
   type PrimaryState,
 } from '../../core/standby/nodes.ts'
-import type { Clock, Fence } from '../../runtime/runtime.ts'
+import type { Clock, Fence, Log } from '../../runtime/runtime.ts'
 import type { Nodes } from '../../standby/nodes.ts'
 import type { Replicator } from '../../standby/replicator.ts'
 import { type Db, isStorageError } from '../../store/db/connection.ts'
 import { writeMark, writesOf } from '../../store/startup/marks.ts'
 import { takeMove } from '../../store/startup/moves.ts'
+import { readUnsettled } from '../../store/startup/unsettled.ts'
 
 /** Interval at which requests to hand over are looked for. */
 const LOOK_MS = 1000
@@ -22,6 +24,7 @@ const MARKS_MAX = 720
 type PrimaryDeps = {
   db: Db
   clock: Clock
+  log: Log
   fence: Fence
   nodes: Nodes
   replicator: Pick<Replicator, 'state'>
@@ -42,6 +45,7 @@ export type PrimaryNode = {
 export function createPrimaryNode({
   db,
   clock,
+  log,
   fence,
   nodes,
   replicator,
@@ -58,12 +62,23 @@ export function createPrimaryNode({
     marked = writesOf(db)
   }
 
+  let unsettled_until: number | null = null
+  /** Logs the begin and the end of the time in which records may be missing. */
+  function noteSettled(): void {
+    const until = readUnsettled(db, clock.now())?.until ?? null
+    if (until !== null && until !== unsettled_until)
+      log('warn', 'standby.unsettled', { until: iso(until) })
+    if (until === null && unsettled_until !== null) log('info', 'standby.settled')
+    unsettled_until = until
+  }
+
   const move = Promise.withResolvers<string>()
 
   async function keepMarking(signal: AbortSignal): Promise<void> {
     for (let looks = 0; !signal.aborted; looks++) {
       try {
         if (fence.mayCommit()) {
+          noteSettled()
           if (looks % MARK_EVERY === 0) mark()
           const to = takeMove(db, epoch)
           if (to !== null) move.resolve(to)
@@ -80,6 +95,7 @@ export function createPrimaryNode({
     epoch,
     lease_left_ms: Math.max(0, Math.round(fence.remainingMs())),
     replication: replicator.state(),
+    unsettled_until: readUnsettled(db, clock.now())?.until ?? null,
     lag: newestLag(nodes.seen(), { epoch, marks }),
   })
 

@@ -24,6 +24,7 @@ test('without [standby] there is no lease', () => {
     replicate: [],
     restore: [],
     restore_every_s: 300,
+    unsettled_s: 86_400,
   })
 })
 

@@ -45,7 +45,9 @@ const node = (name: string, state: Partial<NodeState> = {}): NodeState => ({
 const standby = (name: string, it: ReturnType<typeof copy> | null, error = '') =>
   node(name, { standby: { copy: it, error, copy_every_ms: 60_000 } })
 const primary = (lag: { ms: number; measured_at: number; by: string } | null) =>
-  node('a', { primary: { epoch: 2, lease_left_ms: 9000, replication: 'running', lag } })
+  node('a', {
+    primary: { epoch: 2, lease_left_ms: 9000, unsettled_until: null, replication: 'running', lag },
+  })
 
 test('the newest one of several copies shows the lag', () => {
   const nodes = [standby('b', copy(12, 75_000)), standby('c', copy(13, 80_000)), standby('d', null)]
@@ -73,7 +75,13 @@ test.each([
     'a replication that has ended',
     [
       node('a', {
-        primary: { epoch: 2, lease_left_ms: 9000, replication: 'ended', lag },
+        primary: {
+          epoch: 2,
+          lease_left_ms: 9000,
+          unsettled_until: null,
+          replication: 'ended',
+          lag,
+        },
       }),
     ],
     100_000,

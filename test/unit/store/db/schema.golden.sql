@@ -628,7 +628,10 @@ CREATE TABLE instance (
   marked_at       INTEGER,
   -- Target of a requested planned move from the primary of epoch move_epoch; null: none is requested.
   move_to         TEXT,
-  move_epoch      INTEGER
+  move_epoch      INTEGER,
+  -- From a takeover with a copy that may lack the last records of the former primary, until they are settled.
+  unsettled_since INTEGER,
+  unsettled_until INTEGER
 ) STRICT;
 
 CREATE TABLE item_copies (
