@@ -14,7 +14,7 @@ export type StorageOutage = {
   replica_age_s?: number | null
 }
 
-/** Serves the maintenance server: health only, 503 otherwise. It reads and writes no storage. */
+/** Serves the maintenance server: health only, 503 otherwise; a standby names the primary to a browser. It reads and writes no storage. */
 export function serveMaintenance(
   { host, port }: { host: string; port: number },
   words: Naming,
@@ -32,6 +32,7 @@ export function serveMaintenance(
       if (pathname === '/health')
         return answer({ ok: false, reads: 'unknown', storage: reason }, 200)
       if (pathname === '/health/ready') return answer({ ready: false, reason }, 503, retry)
+      if (primary !== undefined && isPage(request, pathname)) return standbyPage(primary, retry)
       const error =
         primary === undefined
           ? new ApiError('storage_unavailable', {
@@ -47,6 +48,38 @@ export function serveMaintenance(
     },
   })
 }
+
+/** True if a browser asks for the dashboard. */
+const isPage = ({ method, headers }: Request, pathname: string): boolean =>
+  method === 'GET' &&
+  (pathname === '/' || pathname === '/dashboard' || pathname.startsWith('/dashboard/')) &&
+  headers.get('accept')?.includes('text/html') === true
+
+const RELOAD_S = 10
+
+/**
+ * Names the primary in place of the dashboard, and loads itself again: this node may be the primary soon.
+ */
+const standbyPage = (primary: string, retry: Record<string, string>) =>
+  new Response(
+    `<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<meta http-equiv="refresh" content="${RELOAD_S}"><title>forumd: standby</title>
+<body style="font: 16px/1.5 system-ui, sans-serif; max-width: 36em; margin: 4em auto; padding: 0 1em">
+<h1>This node is the standby</h1>
+<p>${primary === '' ? 'The primary is not known yet.' : `The primary is <strong>${Bun.escapeHTML(primary)}</strong>: its dashboard is there.`}
+<p>This page shows the dashboard once this node is the primary.
+`,
+    {
+      status: 503,
+      headers: {
+        ...retry,
+        'content-type': 'text/html; charset=utf-8',
+        'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
+        'cache-control': 'no-store',
+      },
+    },
+  )
 
 const answer = (body: object, status: number, headers: Record<string, string> = {}) =>
   new Response(JSON.stringify(body), {

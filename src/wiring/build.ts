@@ -350,6 +350,7 @@ export function assemble({
       nudgeSender,
       nudgeRelevance: () => wake('relevance'),
       model: judging.report,
+      standby,
       ended: readers.signal,
     },
   )

@@ -458,6 +458,7 @@ test("the overview counts the daemon's objects, and reports the state of its sto
     },
     storage: { trouble: null, schema: expect.any(Number), ballast: true },
     auditor: { last_run_at: expect.any(String), findings: [] },
+    standby: null,
   })
   expect(body.storage.db_bytes).toBeGreaterThan(0)
   expect(body.storage.free_bytes).toBeGreaterThan(0)

@@ -6,8 +6,10 @@ import { join } from 'node:path'
 
 import { startSandbox } from '../../sandbox/server/sandbox.ts'
 import { parseConfig } from '../../src/config/load.ts'
+import { apiKey } from '../../src/core/base/ids.ts'
 import { type Daemon, startDaemon } from '../../src/daemon.ts'
 import { createRuntime } from '../../src/runtime/runtime.ts'
+import { insertKey } from '../../src/store/customers/keys.ts'
 import { startObjectStore } from '../support/lease-servers.ts'
 import { litestreamCommands, litestreamProgram } from '../support/litestream.ts'
 
@@ -68,6 +70,10 @@ test('one node is the primary, the other serves health and refuses calls until t
     status: 503,
     body: { code: 'not_primary', retry_after: 5 },
   })
+
+  const page = await fetch(`${b.url}/dashboard/overview`, { headers: { accept: 'text/html' } })
+  expect([page.status, page.headers.get('content-type')]).toEqual([503, 'text/html; charset=utf-8'])
+  expect(await page.text()).toContain('The primary is <strong>a</strong>')
 
   await a[Symbol.asyncDispose]()
   cpSync(folderOf('a'), folderOf('b'), { recursive: true })
@@ -146,6 +152,26 @@ restore_every_s = 1`
       role: 'standby',
       primary: 'one',
       replica_age_s: expect.any(Number),
+    })
+    // The operator sees the pair.
+    const token = apiKey('operator', crypto.getRandomValues(new Uint8Array(32)))
+    const key = { id: 'key_operator', customer_id: null, token, name: null, scopes: [] }
+    {
+      using beside = new Database(join(folderOf('one'), 'forumd.sqlite'))
+      insertKey(beside, { ...key, created_at: Date.now(), expires_at: null })
+    }
+    const headers = { authorization: `Bearer ${token}` }
+    // Both announce themselves at intervals.
+    await Bun.sleep(4000)
+    const overview = await (await fetch(`${first.url}/operator/overview`, { headers })).json()
+    expect(overview).toMatchObject({
+      standby: {
+        epoch: 1,
+        primary: 'one',
+        replication: 'running',
+        unsettled_until: null,
+        standbys: [{ node: 'two', silent: false, error: null }],
+      },
     })
     // The last change before the stop.
     const created_at = Date.now()

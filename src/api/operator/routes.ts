@@ -4,6 +4,7 @@ import { version } from '../../../package.json'
 import { ApiError, invalid } from '../../core/base/errors.ts'
 import { iso } from '../../core/base/time.ts'
 import { bucketed, toUsd } from '../../core/limits/price.ts'
+import { isSilent, type NodesReport } from '../../core/standby/nodes.ts'
 import type { Clock } from '../../runtime/runtime.ts'
 import { findCustomer } from '../../store/customers/customers.ts'
 import { answerFeedback, listFeedback } from '../../store/customers/feedback.ts'
@@ -42,6 +43,8 @@ export type OperatorRouteDeps = OperatorPoolDeps &
   Pick<RouteContext, 'operatorOf'> & {
     /** Days for which matches are kept; 0: for ever. */
     retention_days: number
+    /** The nodes of the lease; null: this is a single node. */
+    standby: () => NodesReport | null
   }
 
 /**
@@ -102,8 +105,28 @@ function system(deps: OperatorRouteDeps) {
           findings: audit.breaches,
         },
         relevance: { waiting: measureWaiting(db).waiting, model: toModel(deps.model()) },
+        standby: toStandby(deps.standby(), clock.now()),
       }
     })
+}
+
+/** The pair of nodes as their primary, which answers, knows it. */
+function toStandby(report: NodesReport | null, now: number) {
+  if (report === null) return null
+  const { epoch, replication, lag, unsettled_until, nodes } = report
+  return {
+    epoch,
+    primary: nodes.find(({ primary }) => primary?.epoch === epoch)?.node ?? null,
+    replication,
+    lag_s: lag === null ? null : lag.ms / 1000,
+    lag_measured_at: iso(lag?.measured_at ?? null),
+    unsettled_until: iso(unsettled_until),
+    standbys: nodes.flatMap((it) =>
+      it.standby === null
+        ? []
+        : [{ node: it.node, silent: isSilent(it, now), error: it.standby.error || null }],
+    ),
+  }
 }
 
 /** A customer with everything that is its own, without secrets: of an address the host, of a key the prefix. */

@@ -355,4 +355,14 @@ export type SystemInfo = {
     ballast: boolean
   }
   auditor: { last_run_at: string | null; findings: { invariant: string; subject: string }[] }
+  /** Null: this is a single node. */
+  standby: {
+    epoch: number
+    primary: string | null
+    replication: 'running' | 'ended' | 'none'
+    lag_s: number | null
+    lag_measured_at: string | null
+    unsettled_until: string | null
+    standbys: { node: string; silent: boolean; error: string | null }[]
+  } | null
 }
