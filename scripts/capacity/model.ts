@@ -173,9 +173,9 @@ export function archiveOf(items: number) {
   }
 }
 
-/** Bytes of an archived item. Beyond a million items those of a million. */
+/** Bytes of an archived item. Beyond ten million items those of ten million. */
 export const archivedBytes = (items: number): number =>
-  items >= 1_000_000
+  items >= 10_000_000
     ? FIGURES.archived_bytes.value
     : linear(
         ARCHIVED.map(([at, bytes]) => [Math.log(at), bytes] as const),

@@ -19,7 +19,7 @@ const UNITS = [1, 10, 100, 1000]
 const MONITORS = [1000, 10_000, 100_000, 1_000_000]
 const ARCHIVES = [1e6, 1e7, 1e8, 1e9]
 const MEASURED_MONITORS = MATCHING.at(-1)?.[0] ?? 0
-const MEASURED_ARCHIVE = 1e6
+const MEASURED_ARCHIVE = 1e7
 const MEASURED_MEMORY = POINTS.memory.at(-1)?.monitors ?? 0
 
 const number = (value: number, digits = value < 10 ? 1 : 0): string =>
