@@ -43,6 +43,7 @@ export async function runRestore(
       stdout: 'ignore',
       stderr: 'inherit',
       timeout: COMMAND_MAX_MS,
+      killSignal: 'SIGKILL',
       signal,
     })
     code = await child.exited

@@ -14,6 +14,9 @@ import { copyDatabase, CopyFailed } from '../store/maintenance/snapshots.ts'
 
 /** Delay after a copy that failed. */
 const AGAIN_MS = 10_000
+/** At a takeover with a warm copy, the last copy may take so many times as long as the warm one: it hangs after that. */
+const LAST_COPY_TIMES = 3
+const LAST_COPY_MIN_MS = 10_000
 /** Folder of copies within the data folder. */
 const FOLDER = 'standby'
 
@@ -53,6 +56,8 @@ export function createFollower(
   const warm = join(folder, 'warm.sqlite')
   /** State of the warm copy, which was checked in every page. */
   let newest: (CopyState & { began_at: number }) | null = null
+  /** Time in which its command ended. */
+  let newest_took_ms = 0
   let error_now = ''
 
   /** A primary keeps no copies: what it deletes must not stay in them. */
@@ -62,7 +67,9 @@ export function createFollower(
   async function copy(primary: string, signal: AbortSignal): Promise<boolean> {
     const began_at = clock.now()
     try {
+      const began = clock.mono()
       const path = await runRestore(words, { folder, primary, signal })
+      newest_took_ms = clock.mono() - began
       const state = readCopy(path)
       await copyDatabase(path, warm, { instance_id: state.instance_id, replace: true })
       newest = { ...state, began_at }
@@ -84,18 +91,35 @@ export function createFollower(
 
   const ageOf = ({ seen_at }: CopyState) => (seen_at === null ? null : clock.now() - seen_at)
 
-  /** The last changes of the node that is gone; the warm copy without them if that fails. */
-  async function newestCopy({ data_epoch, data_holder }: TakenTerm) {
+  /** Runs the command for the last changes; `max_ms` bounds it, null: nothing but its own limit does. */
+  async function lastCopy(primary: string, max_ms: number | null): Promise<string> {
+    const [late, done] = [new AbortController(), new AbortController()]
+    const limit =
+      max_ms === null
+        ? null
+        : clock.sleep(max_ms, done.signal).then(() => {
+            if (!done.signal.aborted) late.abort()
+          })
     try {
-      const never = new AbortController().signal
-      const path = await runRestore(words, { folder, primary: data_holder, signal: never })
+      return await runRestore(words, { folder, primary, signal: late.signal })
+    } finally {
+      done.abort()
+      await limit
+    }
+  }
+
+  /** The last changes of the node that is gone; the warm copy without them if that fails or hangs. */
+  async function newestCopy({ data_epoch, data_holder }: TakenTerm) {
+    const is_warm = newest !== null && newest.epoch >= data_epoch && existsSync(warm)
+    const max_ms = Math.max(LAST_COPY_MIN_MS, LAST_COPY_TIMES * newest_took_ms)
+    try {
+      const path = await lastCopy(data_holder, is_warm ? max_ms : null)
       const state = readCopy(path)
       if (state.epoch >= data_epoch) return { path, state }
       throw new ReplicaUnusable(`the copy is of epoch ${state.epoch}, before ${data_epoch}`)
     } catch (error) {
       noteFailure(error)
-      if (newest !== null && newest.epoch >= data_epoch && existsSync(warm))
-        return { path: warm, state: newest }
+      if (newest !== null && is_warm) return { path: warm, state: newest }
       throw error
     }
   }
