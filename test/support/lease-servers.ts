@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { appendFileSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,6 +8,7 @@ import { join } from 'node:path'
 export type LeaseServer = AsyncDisposable & { url: string; port: number; pid: number }
 
 const START_MS = 20_000
+const LOOPBACK = '127.0.0.1'
 
 async function freePort(): Promise<number> {
   const { promise, resolve } = Promise.withResolvers<number>()
@@ -34,8 +35,8 @@ export const hasEtcd = (): boolean => Bun.which('etcd') !== null
 const UNPRIVILEGED = 65_534
 const user = () => (process.getuid?.() === 0 ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {})
 
-/** Starts the PostgreSQL of this machine with an empty cluster. */
-export async function startPostgres(): Promise<LeaseServer> {
+/** Starts the PostgreSQL of this machine with an empty cluster, at one of its addresses, for all that reach it. */
+export async function startPostgres(address = LOOPBACK): Promise<LeaseServer> {
   const programs = postgresPrograms()
   if (programs === null) throw new Error('PostgreSQL is not installed')
   const dir = mkdtempSync(join(tmpdir(), 'forumd-pg-'))
@@ -48,13 +49,15 @@ export async function startPostgres(): Promise<LeaseServer> {
     { cwd: dir, ...as },
   )
   if (made.status !== 0) throw new Error(`initdb: ${made.stderr.toString()}`)
+  if (address !== LOOPBACK)
+    appendFileSync(join(data, 'pg_hba.conf'), 'host all all 0.0.0.0/0 trust\n')
   const port = await freePort()
   const child = spawn(
     join(programs, 'postgres'),
-    ['-D', data, '-p', String(port), '-k', dir, '-h', '127.0.0.1', '-F'],
+    ['-D', data, '-p', String(port), '-k', dir, '-h', address, '-F'],
     { cwd: dir, stdio: 'ignore', ...as },
   )
-  const url = `postgres://forumd@127.0.0.1:${port}/postgres`
+  const url = `postgres://forumd@${address}:${port}/postgres`
   await answering(async () => {
     const sql = new Bun.SQL(url, { max: 1 })
     try {
@@ -66,11 +69,11 @@ export async function startPostgres(): Promise<LeaseServer> {
   return serverOf(child, { url, port, dir })
 }
 
-/** Starts the etcd of this machine with an empty store. */
-export async function startEtcd(): Promise<LeaseServer> {
+/** Starts the etcd of this machine with an empty store, at one of its addresses. */
+export async function startEtcd(address = LOOPBACK): Promise<LeaseServer> {
   const dir = mkdtempSync(join(tmpdir(), 'forumd-etcd-'))
   const [port, peer] = [await freePort(), await freePort()]
-  const client = `http://127.0.0.1:${port}`
+  const client = `http://${address}:${port}`
   const between = `http://127.0.0.1:${peer}`
   const child = spawn(
     'etcd',
@@ -89,7 +92,7 @@ export async function startEtcd(): Promise<LeaseServer> {
     const answer = await (await fetch(`${client}/health`)).text()
     if (!answer.includes('"true"')) throw new Error('etcd has no leader')
   })
-  return serverOf(child, { url: `etcd://127.0.0.1:${port}/forumd/lease`, port, dir })
+  return serverOf(child, { url: `etcd://${address}:${port}/forumd/lease`, port, dir })
 }
 
 async function answering(attempt: () => Promise<void>): Promise<void> {

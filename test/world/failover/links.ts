@@ -9,15 +9,25 @@ export type Link = AsyncDisposable & {
   cut(): void
   /** Closes the connections of the cut, and passes new ones. */
   heal(): void
+  /**
+   * Keeps the answers of connections that begin from now on, so that their handshakes stay half done. `begun`: how many
+   * of them have asked for something.
+   */
+  hold(): { begun(): number; passNew(): void; release(): void }
 }
 
+/** Connections whose answers are kept; null once they were released. */
+type Held = { begun: number; answers: (() => void)[] | null }
+
 /** Opens a link; `delay_ms` applies in each direction. */
-export function openLink(to: number, delay_ms = 0): Link {
+export function openLink(to: number, delay_ms = 0, hostname = '127.0.0.1'): Link {
   let is_cut = false
+  let held: Held | null = null
   const open = new Set<Socket>()
-  const pass = (from: Socket, into: Socket) => {
+  const pass = (from: Socket, into: Socket, keep: Held | null) => {
     from.on('data', (bytes) => {
       if (is_cut) return
+      if (keep?.answers != null) return void keep.answers.push(() => into.write(bytes))
       if (delay_ms === 0) into.write(bytes)
       else setTimeout(() => !is_cut && into.writable && into.write(bytes), delay_ms)
     })
@@ -33,11 +43,13 @@ export function openLink(to: number, delay_ms = 0): Link {
     if (is_cut) return void near.on('error', () => {})
     const far = connect({ host: '127.0.0.1', port: to })
     open.add(far)
-    pass(near, far)
-    pass(far, near)
+    const keep = held
+    if (keep !== null) near.once('data', () => keep.begun++)
+    pass(near, far, null)
+    pass(far, near, keep)
   })
-  const port = freePort()
-  server.listen(port, '127.0.0.1')
+  const port = freePort(hostname)
+  server.listen(port, hostname)
   const closeAll = () => {
     for (const it of open) it.destroy()
     open.clear()
@@ -48,6 +60,22 @@ export function openLink(to: number, delay_ms = 0): Link {
     heal() {
       is_cut = false
       closeAll()
+    },
+    hold() {
+      const kept: Held = { begun: 0, answers: [] }
+      held = kept
+      const passNew = () => {
+        if (held === kept) held = null
+      }
+      return {
+        begun: () => kept.begun,
+        passNew,
+        release() {
+          passNew()
+          for (const write of kept.answers ?? []) write()
+          kept.answers = null
+        },
+      }
     },
     async [Symbol.asyncDispose]() {
       closeAll()

@@ -1,8 +1,9 @@
 import { Database } from 'bun:sqlite'
-import { copyFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { PROGRAM } from '../../support/process.ts'
+import type { NodeNetwork } from './network.ts'
 
 type Life = { child: ReturnType<typeof spawn>; pid: number; url: string }
 
@@ -20,7 +21,10 @@ const spawn = (command: readonly string[], env: Record<string, string>) =>
 const EVENTS_MAX = 20_000
 /** Exit codes after which a service manager starts the daemon again. */
 const RESTARTS = new Set([75, 1])
+const KILLED = 137
 const RESTART_MS = 200
+/** Each node of a network has addresses of its own. */
+export const PORT = 8080
 
 /** One node: a folder, a configuration, and its process as a service manager would keep it. */
 export class Node {
@@ -34,6 +38,10 @@ export class Node {
   readonly #has_replica: boolean
   readonly #env: Record<string, string>
   readonly #under: readonly string[]
+  readonly #network: NodeNetwork | null
+  readonly #text: string
+  #lives = 0
+  #tracer: ReturnType<typeof Bun.spawn> | null = null
   #life: Life | null = null
   #wanted = false
   #running: Promise<void> = Promise.resolve()
@@ -46,6 +54,7 @@ export class Node {
       library,
       env = {},
       under = [],
+      network = null,
     }: {
       dir: string
       config: string
@@ -53,19 +62,34 @@ export class Node {
       env?: Record<string, string>
       /** Command that runs it. */
       under?: readonly string[]
+      /** Null: that of the caller. A node with a network is started again after a SIGKILL too. */
+      network?: NodeNetwork | null
     },
   ) {
     this.name = name
     this.#env = env
     this.#under = under
+    this.#network = network
     this.#has_replica = config.includes('restore =')
     this.#dir = join(dir, name)
     this.data = join(this.#dir, 'data')
     this.config = join(this.#dir, 'forumd.toml')
     this.#library = library
     mkdirSync(this.data, { recursive: true })
-    writeFileSync(this.config, config.replace('{data}', this.data))
+    this.#text = config.replace('{data}', this.data)
+    this.#writeConfig()
     this.stepClock(0)
+  }
+
+  /** The user agent tells the lives of a node apart. */
+  #writeConfig(): void {
+    writeFileSync(this.config, this.#text.replace('{life}', String(this.#lives)))
+  }
+
+  /** Prepares it as a standby, which keeps what it has if it has a replica to follow. */
+  becomeStandbyOf(other: Node, keeps: boolean): void {
+    if (keeps && this.#has_replica && existsSync(join(this.data, 'secrets.key'))) return
+    this.copyFrom(other)
   }
 
   /** Replaces the data by a copy of another node's database, key and marker; of its key alone with a replica. */
@@ -106,13 +130,16 @@ export class Node {
               FAKETIME_NO_CACHE: '1',
               FAKETIME_DONT_FAKE_MONOTONIC: '1',
             }
-      const child = spawn([...this.#under, ...PROGRAM, 'serve', '--config', this.config], env)
+      this.#lives += 1
+      this.#writeConfig()
+      const command = [...this.#under, ...PROGRAM, 'serve', '--config', this.config]
+      const child = spawn(this.#network?.inside(command) ?? command, env)
       this.#life = { child, pid: child.pid, url: '' }
       await this.#read(child.stdout)
       const code = await child.exited
       this.#life = null
       this.note('ended', JSON.stringify({ code }))
-      if (!RESTARTS.has(code)) return
+      if (!RESTARTS.has(code) && !(this.#network !== null && code === KILLED)) return
       await Bun.sleep(RESTART_MS)
     }
   }
@@ -139,7 +166,8 @@ export class Node {
   }
 
   get url(): string {
-    return this.#life?.url ?? ''
+    if (this.#life === null) return ''
+    return this.#network === null ? this.#life.url : `http://${this.#network.address}:${PORT}`
   }
 
   /** Id of its process; null: none. */
@@ -149,6 +177,21 @@ export class Node {
 
   get isRunning(): boolean {
     return this.#life !== null
+  }
+
+  /** Delays each fsync of the running process, as a slow disk would; null ends that. */
+  async slowDisk(delay_ms: number | null): Promise<void> {
+    const tracer = this.#tracer
+    this.#tracer = null
+    tracer?.kill('SIGTERM')
+    await tracer?.exited
+    if (delay_ms === null || this.#life === null) return
+    const calls = 'fsync,fdatasync'
+    const inject = `inject=${calls}:delay_enter=${delay_ms * 1000}`
+    const options = ['-f', '-qq', '-o', '/dev/null', '-e', `trace=${calls}`, '-e', inject]
+    this.#tracer = Bun.spawn(['strace', ...options, '-p', String(this.#life.pid)], {
+      stdio: ['ignore', 'ignore', 'ignore'],
+    })
   }
 
   signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT' | 'SIGTERM'): void {
@@ -163,6 +206,7 @@ export class Node {
   /** Ends it for good, by a signal that is not answered with a restart. */
   async end(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
     this.#wanted = false
+    await this.slowDisk(null)
     this.signal('SIGCONT')
     this.signal(signal)
     await this.#running
