@@ -220,7 +220,7 @@ clearInterval(ticking)
 const { lost: missing, repeats, ...ledger } = judgeDeliveries(stage.arrivals, matching)
 const epochs = judgeEpochs(stage.arrivals)
 
-/** False for an item that had left the listing before the platform was asked again. */
+/** False for an item that left the listing before the next request to the platform. */
 function wasVisible(item: string): boolean {
   const post = stage.poster.matching.find((it) => it.name === item)
   if (post === undefined) return true
