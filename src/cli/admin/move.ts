@@ -20,7 +20,7 @@ const ROWS_BESIDE_MAX = 50_000
 
 export const customerExport = command({
   name: 'customer export',
-  summary: 'moves a customer away: freezes it and writes everything of it to a file',
+  summary: 'moves a customer away: freezes it, writes a file',
   operands: ['NAME'],
   options: {
     output: {
@@ -201,7 +201,7 @@ async function finishMove(context: CommandContext, name: string, receipt: string
 
 export const customerImport = command({
   name: 'customer import',
-  summary: 'takes a customer over from the file of another instance',
+  summary: 'takes a customer over from a file',
   operands: ['FILE'],
   options: {
     'key-file': {
