@@ -41,7 +41,7 @@ export const FIGURES = {
   request_us: figure(
     benched('gateway', 'forumd', 'cpu_us'),
     '`bench --only gateway`: processor time of a read that fetches and maps 25 posts',
-    '| forumd | 1,471',
+    '| forumd | 1,282',
   ),
   item_us: figure(
     1700 / 25,
@@ -61,7 +61,7 @@ export const FIGURES = {
   deliveries_per_s: figure(
     benched('deliveries', 'forumd', 'per_s'),
     '`bench --only deliveries`: committed, sent and recorded',
-    '| forumd, synchronous FULL | 6,133',
+    '| forumd, synchronous FULL | 4,166',
   ),
   match_bytes: figure(
     4765,
