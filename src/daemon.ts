@@ -107,9 +107,9 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
     })
 
   const { instance, full } = open(of_file, runtime, lease?.term)
-  let lastMark = (): number | null => null
+  let lastMark: (() => number | null) | null = null
   stack.defer(() => {
-    last.data_mark = lastMark()
+    last.data_mark = lastMark?.() ?? null
     instance.close()
   })
   if (fence !== undefined) guardCommits(instance.db, fence.mayCommit)

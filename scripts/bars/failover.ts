@@ -82,7 +82,7 @@ function readOut() {
   }
 }
 
-const whole = (values: readonly number[], share: number) => Math.round(percentile(values, share))
+const whole = (list: readonly number[], share: number) => Math.round(percentile(list, share))
 
 /** Prints the figures so far; true if no limit is broken. */
 function report(): boolean {

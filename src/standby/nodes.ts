@@ -18,7 +18,7 @@ const GONE_MS = 3_600_000
 const SWAPS_MAX = 5
 
 /** State that a node announces. */
-export type Announced = { primary: PrimaryState | null; standby: StandbyState | null }
+type Announced = { primary: PrimaryState | null; standby: StandbyState | null }
 
 /** The states of all nodes, in a register beside that of the lease. */
 export type Nodes = {

@@ -402,11 +402,12 @@ describe('time', () => {
   })
 })
 
+function unsettle(): void {
+  const now = it.house.clock.now()
+  beside(it.house, ({ db }) => beginUnsettled(db, { since: now, until: now + HOUR_MS }))
+}
+
 describe('after a failover that may have lost approvals', () => {
-  const unsettle = () => {
-    const now = it.house.clock.now()
-    beside(it.house, ({ db }) => beginUnsettled(db, { since: now, until: now + HOUR_MS }))
-  }
   afterEach(() => {
     beside(it.house, ({ db }) => settleWrites(db, it.house.clock.now()))
   })

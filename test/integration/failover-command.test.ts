@@ -23,7 +23,8 @@ const litestream = litestreamProgram()
 /** `/health` of the address at which a node listens now. */
 async function healthOf({ lines }: NodeProcess): Promise<Record<string, unknown>> {
   const url = lines.findLast(({ event }) => event === 'serve.listening')?.['url']
-  return z.record(z.string(), z.unknown()).parse(await (await fetch(`${url}/health`)).json())
+  const response = await fetch(`${String(url)}/health`)
+  return z.record(z.string(), z.unknown()).parse(await response.json())
 }
 
 test.skipIf(litestream === null || !hasEtcd())(

@@ -286,12 +286,12 @@ test('the database contains neither the session nor the text', async () => {
     expect(file.includes(secret)).toBe(false)
 })
 
-describe('after a failover that may have lost records', () => {
-  const unsettle = (it: Writing) => {
-    const now = it.house.clock.now()
-    beside(it, (db) => beginUnsettled(db, { since: now, until: now + DAY_MS }))
-  }
+function unsettle(it: Writing): void {
+  const now = it.house.clock.now()
+  beside(it, (db) => beginUnsettled(db, { since: now, until: now + DAY_MS }))
+}
 
+describe('after a failover that may have lost records', () => {
   test('a comment under an unknown key is refused, and neither sent nor billed', async () => {
     await using it = await startWriting()
     unsettle(it)

@@ -6,6 +6,11 @@ export const BUCKET = 'replicas'
 
 const escape = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 
+const xml = (text: string) =>
+  new Response(`<?xml version="1.0" encoding="UTF-8"?>${text}`, {
+    headers: { 'content-type': 'application/xml' },
+  })
+
 /**
  * An object store for replicas, with the calls of Amazon's S3 that Litestream makes, over plain HTTP: none was found that
  * runs here. Objects are files of `dir`. It checks no signature and lists without pages.
@@ -49,10 +54,6 @@ export function startReplicaStore(dir: string, hostname: string) {
       `<ListBucketResult><Name>${BUCKET}</Name><Prefix>${escape(prefix)}</Prefix><KeyCount>${contents.length + common.size}</KeyCount><MaxKeys>100000</MaxKeys><IsTruncated>false</IsTruncated>${contents.join('')}${prefixes.join('')}</ListBucketResult>`,
     )
   }
-  const xml = (text: string) =>
-    new Response(`<?xml version="1.0" encoding="UTF-8"?>${text}`, {
-      headers: { 'content-type': 'application/xml' },
-    })
   async function put(key: string, body: Uint8Array): Promise<Response> {
     bytes += body.byteLength
     mkdirSync(dirname(join(base, key)), { recursive: true })

@@ -200,8 +200,8 @@ export async function setStage(options: StageOptions) {
     const webhook_ids: string[] = []
     for (const hook of hooks)
       for (let n = 0; n < (options.webhooks ?? 1); n++) {
-        const url = n === 0 ? hook : `${hook}/${n}`
-        webhook_ids.push(await send('/forum/monitor/webhook/create', { kind: 'webhook', url }))
+        const target = { kind: 'webhook', url: n === 0 ? hook : `${hook}/${n}` }
+        webhook_ids.push(await send('/forum/monitor/webhook/create', target))
       }
     for (const subforum of PLACES)
       await send('/forum/monitor/add', {
