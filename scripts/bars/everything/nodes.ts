@@ -61,7 +61,7 @@ export async function startNodes({ urls, model, under }: Around) {
         ca: join(dir, 'ca.pem'),
         ...commands,
       }),
-      library: null,
+      fake_time: null,
       under,
       env: {
         BUN_OPTIONS: `--preload=${join(import.meta.dir, '../abuse-probe.ts')}`,

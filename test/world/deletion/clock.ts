@@ -20,12 +20,12 @@ export async function fakeTimeLibrary(): Promise<string | null> {
  */
 export class SimulatedClock {
   readonly #file: string
-  readonly #library: string
+  readonly #fake_time: string
   #offset_s = 0
 
-  constructor(file: string, library: string) {
+  constructor(file: string, fake_time: string) {
     this.#file = file
-    this.#library = library
+    this.#fake_time = fake_time
     this.set(0)
   }
 
@@ -49,7 +49,7 @@ export class SimulatedClock {
 
   env(): Record<string, string> {
     return {
-      LD_PRELOAD: this.#library,
+      LD_PRELOAD: this.#fake_time,
       FAKETIME_TIMESTAMP_FILE: this.#file,
       FAKETIME_NO_CACHE: '1',
     }

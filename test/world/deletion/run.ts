@@ -23,8 +23,8 @@ const { values } = parseArgs({
   },
 })
 
-const library = await fakeTimeLibrary()
-if (library === null) throw new Error('libfaketime is not installed: apt-get install faketime')
+const fake_time = await fakeTimeLibrary()
+if (fake_time === null) throw new Error('libfaketime is not installed: apt-get install faketime')
 const world = await DeletionWorld.open({
   seed: Number(values.seed),
   items: values.short ? 120 : Number(values.items),
@@ -32,7 +32,7 @@ const world = await DeletionWorld.open({
   kills: values.short ? 6 : Number(values.kills),
   binary: values.binary,
   folder: values.folder ?? null,
-  library,
+  fake_time,
 })
 console.log(`seed ${values.seed}, folder ${world.folder}`)
 const verdict = await world.run((line) => console.log(line))

@@ -23,7 +23,7 @@ export interface Options {
   binary: string
   /** An empty folder, or null for a temporary one. */
   folder: string | null
-  library: string
+  fake_time: string
 }
 
 const PLACES = ['coffee', 'tea', 'water']
@@ -88,7 +88,7 @@ export class DeletionWorld {
       mkdirSync(join(this.folder, name), { recursive: true, mode: 0o700 })
     this.#random = seeded(options.seed)
     this.#step_s = options.days < 7 ? 600 : 1200
-    this.clock = new SimulatedClock(join(this.folder, 'offset'), options.library)
+    this.clock = new SimulatedClock(join(this.folder, 'offset'), options.fake_time)
     this.platform = new Platform(PLACES, () => this.clock.now(), this.#random)
     this.receivers = new Receivers(() => this.clock.now(), this.#random)
     this.life = new Life(this.platform, this.#random)

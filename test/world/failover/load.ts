@@ -41,7 +41,7 @@ const options = (litestream: string | null): StageOptions => ({
   seed: Number(values.seed),
   items_per_s: Number(values.items),
   calls_per_s: 0,
-  library: null,
+  fake_time: null,
   ttl_s,
   skew_s: ttl_s / 12,
   timeout_s: ttl_s / 4,

@@ -34,7 +34,7 @@ export class Node {
   readonly events: { at: number; event: string; line: string }[] = []
   readonly config: string
   readonly #dir: string
-  readonly #library: string | null
+  readonly #fake_time: string | null
   readonly #has_replica: boolean
   readonly #env: Record<string, string>
   readonly #under: readonly string[]
@@ -51,14 +51,14 @@ export class Node {
     {
       dir,
       config,
-      library,
+      fake_time,
       env = {},
       under = [],
       network = null,
     }: {
       dir: string
       config: string
-      library: string | null
+      fake_time: string | null
       env?: Record<string, string>
       /** Command that runs it. */
       under?: readonly string[]
@@ -74,7 +74,7 @@ export class Node {
     this.#dir = join(dir, name)
     this.data = join(this.#dir, 'data')
     this.config = join(this.#dir, 'forumd.toml')
-    this.#library = library
+    this.#fake_time = fake_time
     mkdirSync(this.data, { recursive: true })
     this.#text = config.replace('{data}', this.data)
     this.#writeConfig()
@@ -121,11 +121,11 @@ export class Node {
   async #run(): Promise<void> {
     while (this.#wanted) {
       const env: Record<string, string> =
-        this.#library === null
+        this.#fake_time === null
           ? this.#env
           : {
               ...this.#env,
-              LD_PRELOAD: this.#library,
+              LD_PRELOAD: this.#fake_time,
               FAKETIME_TIMESTAMP_FILE: join(this.#dir, 'clock'),
               FAKETIME_NO_CACHE: '1',
               FAKETIME_DONT_FAKE_MONOTONIC: '1',

@@ -45,8 +45,8 @@ const system = values.system === 'etcd' ? 'etcd' : 'postgres'
 const replicates = values.replicate === 'true'
 const chosen = FAULTS.filter((it) => values.faults.split(',').includes(it))
 const chance = createSeededRandom(seed)
-const library = await fakeTimeLibrary()
-if (library === null) throw new Error('faketime is not installed')
+const fake_time = await fakeTimeLibrary()
+if (fake_time === null) throw new Error('faketime is not installed')
 const START_MS = 60_000
 /** A takeover that has not happened after so many terms does not happen. */
 const TERMS = 10
@@ -80,7 +80,7 @@ await using stage = await setStage({
   seed,
   items_per_s: Number(values.items),
   calls_per_s: Number(values.calls),
-  library,
+  fake_time,
   ttl_s,
   litestream: replicates ? litestreamProgram() : null,
   skew_s: ttl_s / 12,

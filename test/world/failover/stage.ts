@@ -24,7 +24,7 @@ export type StageOptions = Times & {
   system: 'postgres' | 'etcd'
   seed: number
   items_per_s: number
-  library: string | null
+  fake_time: string | null
   /** Path of a Litestream that replicates; null: the standby gets a copy before each fault. */
   litestream: string | null
   /** Calls a second to each node, each of which makes the primary ask the platform. */
@@ -152,7 +152,7 @@ export async function setStage(options: StageOptions) {
     const node = new Node(name, {
       dir,
       config: config + commands,
-      library: options.library,
+      fake_time: options.fake_time,
       network,
     })
     stack.defer(() => node.end())
