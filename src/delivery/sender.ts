@@ -18,7 +18,6 @@ import {
   type Random,
 } from '../runtime/runtime.ts'
 import { type Db, transact } from '../store/db/connection.ts'
-import { createGroupCommit } from '../store/db/group-commit.ts'
 import {
   abandon,
   claimDue,
@@ -34,8 +33,8 @@ import {
 import { pauseFailing } from '../store/delivery/webhooks.ts'
 import type { Send } from './send.ts'
 
-// The rows are the only queue. Memory holds just the attempts in flight and outcomes that the disk refused. A process
-// that dies at any point repeats an attempt at worst.
+// The rows are the only queue. Memory holds just the attempts in flight and the outcomes that are not stored yet. A
+// process that dies at any point repeats an attempt at worst.
 
 const WRITE_RETRY_MS = 1000
 const PAUSE_CHECK_MS = 30_000
@@ -85,17 +84,19 @@ export type Sender = {
 
 /** Records the outcome of an attempt at this instant. */
 type Write = (at: number) => void
+type Outcome = { id: string; write: Write }
 
-type InFlight = { webhook_id: string; done: Promise<void> }
+/** `is_over`: it has ended, and its outcome is being stored. */
+type InFlight = { webhook_id: string; done: Promise<void>; is_over: boolean }
 
 /** Releases the leases of earlier runs, and creates the sender of this one. */
 export function createSender(deps: SenderDeps): Sender {
   const { db, run_id, clock, log, retry_schedule } = deps
   const in_flight = new Map<string, InFlight>()
-  const unwritten: { id: string; write: Write }[] = []
-  // Attempts that end in one iteration of the event loop share a commit: the sooner an outcome is durable, the fewer
-  // deliveries are repeated after a kill.
-  const groupCommit = createGroupCommit(db)
+  /** Outcomes of attempts that have ended since the last turn. */
+  let unstored: Outcome[] = []
+  /** Outcomes that the disk refused. */
+  const unwritten: Outcome[] = []
   const pace = createTargetPace()
   const outages = createOutages(clock)
   const files = deps.files ?? createFileShortage(deps)
@@ -129,17 +130,68 @@ export function createSender(deps: SenderDeps): Sender {
    * Stores an outcome. An outcome that the disk refuses is queued and stored later, because sending again would repeat
    * the delivery.
    */
-  function commit(id: string, write: Write): boolean {
-    try {
-      const at = now()
-      transact(db, () => write(at))
-    } catch (error) {
-      onWriteRefused(id, error)
-      return false
+  function commitEach(outcomes: readonly Outcome[]): void {
+    let is_locked = false
+    for (const outcome of outcomes) {
+      const { id, write } = outcome
+      try {
+        // A lock of another process is waited for once, not for each.
+        if (!is_locked) {
+          const at = now()
+          transact(db, () => write(at))
+          onStored(id)
+          continue
+        }
+      } catch (error) {
+        onWriteRefused(id, error)
+        is_locked = error instanceof Error && errorCode(error).startsWith('SQLITE_BUSY')
+      }
+      unwritten.push(outcome)
     }
+  }
+
+  /**
+   * Stores the outcomes of ended attempts in one transaction with `next`, such as the claims of the deliveries that follow
+   * them: the commits are what a busy sender waits for. If it fails each is stored by itself, so that none is lost because of
+   * another.
+   */
+  function settle<T>(next: () => T extends PromiseLike<unknown> ? never : T): T {
+    const outcomes = unstored
+    unstored = []
+    if (outcomes.length === 0) return next()
+    const setOver = (is_over: boolean) => {
+      for (const { id } of outcomes) Object.assign(in_flight.get(id) ?? {}, { is_over })
+    }
+    setOver(true)
+    let found: T
+    try {
+      found = transact(db, () => {
+        for (const { write } of outcomes) write(clock_now)
+        return next()
+      })
+    } catch {
+      setOver(false)
+      commitEach(outcomes)
+      return next()
+    }
+    for (const { id } of outcomes) onStored(id)
+    return found
+  }
+
+  /** Stores the outcomes that no turn has stored, because the loop has ended. */
+  function settleRest(): void {
+    try {
+      if (unstored.length > 0) now()
+      settle(() => {})
+    } catch (error) {
+      log('error', 'delivery.write_failed', { code: loggedCode(error) })
+    }
+  }
+
+  function onStored(id: string): void {
     in_flight.delete(id)
-    onWritten()
-    return true
+    const ended = outages.recovered(OWN_DISK)
+    if (ended !== null) log('info', 'delivery.writes_recovered', ended)
   }
 
   /** A disk that refuses one outcome refuses all: one line says so, and one its end. */
@@ -154,11 +206,6 @@ export function createSender(deps: SenderDeps): Sender {
     if (error instanceof Error && BROKEN.test(errorCode(error))) broken = error
   }
 
-  function onWritten(): void {
-    const ended = outages.recovered(OWN_DISK)
-    if (ended !== null) log('info', 'delivery.writes_recovered', ended)
-  }
-
   async function attempt(delivery: ClaimedDelivery): Promise<void> {
     const { id, webhook_id } = delivery
     const write = await send(delivery).catch((error: unknown): Write => {
@@ -169,16 +216,14 @@ export function createSender(deps: SenderDeps): Sender {
       })
       return (at) => requeue(db, run_id, id, at + REQUEUE_MS)
     })
-    try {
-      const at = now()
-      await groupCommit(() => write(at))
-      in_flight.delete(id)
-      onWritten()
-    } catch (error) {
-      onWriteRefused(id, error)
-      unwritten.push({ id, write })
-    }
-    deps.nudge()
+    unstored.push({ id, write })
+    if (unstored.length > 1) return
+    // Attempts that end in one iteration of the event loop are stored together, by the turn that follows at once: the sooner an
+    // outcome is durable, the fewer deliveries are repeated after a kill.
+    setImmediate(() => {
+      deps.nudge()
+      setImmediate(settleRest)
+    })
   }
 
   /** One attempt, from the frozen bytes to the write that records how it ended. */
@@ -249,8 +294,7 @@ export function createSender(deps: SenderDeps): Sender {
   }
 
   function retryWrites(): void {
-    const waiting = unwritten.splice(0)
-    unwritten.push(...waiting.filter(({ id, write }) => !commit(id, write)))
+    commitEach(unwritten.splice(0))
   }
 
   function pauseFailingTargets(at: number): void {
@@ -261,12 +305,18 @@ export function createSender(deps: SenderDeps): Sender {
   }
 
   function capacity(): SendCapacity {
-    const taken = Map.groupBy(in_flight.values(), ({ webhook_id }) => webhook_id)
+    const taken = new Map<string, number>()
+    let slots = deps.concurrency
+    for (const { webhook_id, is_over } of in_flight.values())
+      if (!is_over) {
+        slots--
+        taken.set(webhook_id, (taken.get(webhook_id) ?? 0) + 1)
+      }
     return {
-      slots: deps.concurrency - in_flight.size,
+      slots,
       of: (webhook_id, per_second) =>
         Math.min(
-          deps.per_target_concurrency - (taken.get(webhook_id)?.length ?? 0),
+          deps.per_target_concurrency - (taken.get(webhook_id) ?? 0),
           pace.capacity(webhook_id, per_second, mono),
         ),
       opensAt: (webhook_id, per_second) =>
@@ -278,14 +328,19 @@ export function createSender(deps: SenderDeps): Sender {
     async turn() {
       // The disk is not full but failing: the loop has to see the error.
       if (broken !== null) throw broken
-      if (deps.fence?.mayAct() === false) return clock.now() + FENCED_MS
+      if (deps.fence?.mayAct() === false) {
+        settleRest()
+        return clock.now() + FENCED_MS
+      }
       const at = now()
       retryWrites()
       pauseFailingTargets(at)
-      for (const delivery of claimDue(db, { run_id, now: at, free: capacity(), served_last })) {
-        served_last = delivery.webhook_id
-        pace.started(delivery.webhook_id, delivery.max_per_second, mono)
-        in_flight.set(delivery.id, { webhook_id: delivery.webhook_id, done: attempt(delivery) })
+      const claim = () => claimDue(db, { run_id, now: at, free: capacity(), served_last })
+      for (const delivery of settle(claim)) {
+        const { id, webhook_id } = delivery
+        served_last = webhook_id
+        pace.started(webhook_id, delivery.max_per_second, mono)
+        in_flight.set(id, { webhook_id, done: attempt(delivery), is_over: false })
       }
       if (unwritten.length > 0) return at + WRITE_RETRY_MS
       // Without a free slot the next event is the end of an attempt, which nudges the loop.
@@ -295,6 +350,7 @@ export function createSender(deps: SenderDeps): Sender {
     isInFlight: (delivery_id) => in_flight.has(delivery_id),
     async idle() {
       await Promise.all([...in_flight.values()].map(({ done }) => done))
+      settleRest()
       retryWrites()
     },
   }

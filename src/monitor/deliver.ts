@@ -83,15 +83,16 @@ export function insertDeliveries(
   batch: DeliveryBatch,
   targets: readonly DeliveryTarget[],
 ): number {
+  const content = contentOf(deps, batch)
   // Also stores the match for the pull API; no webhook is required.
-  if (batch.suppressed === null) insertPullMatch(deps, batch)
-  return targets.filter((target) => insertTargetDelivery(deps, batch, target)).length
+  if (batch.suppressed === null) insertPullMatch(deps, batch, content)
+  return targets.filter((target) => insertTargetDelivery(deps, batch, target, { content })).length
 }
 
 /** Stores a batch for the pull API, and puts its items into the customer's inbox. */
-function insertPullMatch(deps: InsertDeps, batch: DeliveryBatch): void {
+function insertPullMatch(deps: InsertDeps, batch: DeliveryBatch, content: ContentOf): void {
   const { monitor_id, customer_id, names, rows, now } = batch
-  const { body } = contentOf(deps, batch, null)
+  const { body } = content(null)
   const match_row = insertMatchBody(deps.db, {
     monitor_id,
     body: body(),
@@ -107,19 +108,23 @@ function insertPullMatch(deps: InsertDeps, batch: DeliveryBatch): void {
   })
 }
 
-/** The frozen body of a batch, and its delivery id for one target or for the pull API. */
-function contentOf(
-  { db, instance_id }: InsertDeps,
-  batch: DeliveryBatch,
-  webhook_id: string | null,
-) {
+/** The frozen body of a batch, and its delivery id, for one target or for the pull API (null). */
+type ContentOf = (webhook_id: string | null) => {
+  id: string
+  body(suppressed?: Suppressed): Uint8Array
+}
+
+function contentOf({ db, instance_id }: InsertDeps, batch: DeliveryBatch): ContentOf {
   const { customer_id, monitor_id, names, rows, digest } = batch
-  const id = deliveryId(originOf(db, customer_id, instance_id), monitor_id, webhook_id, names)
+  const origin = originOf(db, customer_id, instance_id)
   const grouped = rows.length > 1
-  const content = { delivery_id: id, monitor_id, items: rows, grouped, ...(digest && { digest }) }
-  const body = (suppressed?: Suppressed) =>
-    envelope(suppressed === undefined ? content : { ...content, suppressed })
-  return { id, body }
+  return (webhook_id) => {
+    const id = deliveryId(origin, monitor_id, webhook_id, names)
+    const content = { delivery_id: id, monitor_id, items: rows, grouped, ...(digest && { digest }) }
+    const body = (suppressed?: Suppressed) =>
+      envelope(suppressed === undefined ? content : { ...content, suppressed })
+    return { id, body }
+  }
 }
 
 /**
@@ -129,13 +134,17 @@ function insertTargetDelivery(
   deps: InsertDeps,
   batch: DeliveryBatch,
   target: DeliveryTarget,
-  refused: 'webhook_paused' | 'webhook_deleted' | null = target.paused ? 'webhook_paused' : null,
+  {
+    content = contentOf(deps, batch),
+    refused = target.paused ? 'webhook_paused' : null,
+  }: { content?: ContentOf; refused?: 'webhook_paused' | 'webhook_deleted' | null } = {},
 ): boolean {
   const { db } = deps
   const { monitor_id, customer_id, names: item_ids, suppressed, ceiling } = batch
-  const { id, body } = contentOf(deps, batch, target.id)
+  const { id, body } = content(target.id)
   // A delivery counts for the day on which its row was written, by true time: a wrong clock makes no day longer.
-  const now = nextDeliveryAt(db, customer_id, batch.now + deps.watch.clock_offset_ms())
+  const now = batch.now + deps.watch.clock_offset_ms()
+  const created_at = nextDeliveryAt(db, customer_id, now)
   const base = {
     id,
     customer_id,
@@ -143,6 +152,7 @@ function insertTargetDelivery(
     webhook_id: target.id,
     item_ids,
     now,
+    created_at,
     due_at: batch.now,
   }
   const withhold = (why: Suppressed) => {
@@ -154,8 +164,8 @@ function insertTargetDelivery(
     withhold(suppressed)
     return false
   }
-  if (!reserveDelivery(db, { monitor_id, ceiling, now })) {
-    if (countCeiling(db, { monitor_id, now }))
+  if (!reserveDelivery(db, { monitor_id, ceiling, now: created_at })) {
+    if (countCeiling(db, { monitor_id, now: created_at }))
       withhold({ reason: 'delivery_ceiling', daily_delivery_ceiling: ceiling })
     return false
   }
@@ -404,11 +414,13 @@ function closeOne(deps: RouteDeps, bundle: Bundle, now: number): boolean {
     now,
   }
   if (webhook_id === null) {
-    insertPullMatch(deps, batch)
+    insertPullMatch(deps, batch, contentOf(deps, batch))
     return false
   }
   const [target] = listTargets(db, customer_id, [webhook_id], monitor_id)
   if (target !== undefined) return insertTargetDelivery(deps, batch, target)
   // The target was deleted meanwhile: the row fails as pending rows did at that time.
-  return insertTargetDelivery(deps, batch, deletedTarget(db, webhook_id), 'webhook_deleted')
+  return insertTargetDelivery(deps, batch, deletedTarget(db, webhook_id), {
+    refused: 'webhook_deleted',
+  })
 }

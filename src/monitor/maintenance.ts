@@ -15,7 +15,6 @@ import {
   blankBodies,
   blankMoved,
   insertDelivery,
-  nextDeliveryAt,
   packBodies,
 } from '../store/delivery/deliveries.ts'
 import { listStalled } from '../store/delivery/operator-events.ts'
@@ -369,7 +368,7 @@ function write(
       webhook_id: target.id,
       status: 'pending',
       event,
-      now: nextDeliveryAt(db, customer_id, now + clock_offset_ms()),
+      now: now + clock_offset_ms(),
       due_at: now,
       body: alarmBody({ ...content, delivery_id: id }),
     })

@@ -4,6 +4,7 @@
 
 import { expect, test } from 'bun:test'
 
+import { onCommit } from '../../src/store/db/connection.ts'
 import { claimDue } from '../../src/store/delivery/outbox.ts'
 import { type Delivering, startDelivering } from '../support/delivery-fixture.ts'
 
@@ -137,6 +138,74 @@ test('an unstored outcome is stored before the sender is idle', async () => {
   await it.sender.idle()
 
   expect(it.row('dlv_1').status).toBe('delivered')
+})
+
+test('an outcome after the end of the loop is stored at once, before the other attempts have ended', async () => {
+  await using it = await startDelivering()
+  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  it.receiver.answers.push({ until: first.promise }, { until: second.promise })
+  await it.deliver('dlv_1')
+  await it.deliver('dlv_2')
+  it.stop()
+  first.resolve()
+  await it.clock.advance(0)
+
+  expect(it.row('dlv_1').status).toBe('delivered')
+  expect(it.row('dlv_2').status).toBe('pending')
+  second.resolve()
+})
+
+test('outcomes and the claims that follow them share a commit', async () => {
+  await using it = await startDelivering({ concurrency: 2 })
+  const ids = ['dlv_1', 'dlv_2', 'dlv_3', 'dlv_4']
+  const both = Promise.withResolvers<void>()
+  it.receiver.answers.push({ until: both.promise }, { until: both.promise })
+  for (const id of ids) it.put(id)
+  const claimed = (id: string) =>
+    it.db
+      .query<{ lease: string | null }, [string]>('SELECT lease FROM deliveries WHERE id = ?')
+      .get(id)?.lease != null
+  /** Per commit: deliveries that are recorded, and those that are claimed. */
+  const commits: string[] = []
+  onCommit(it.db, {
+    mono: () => 0,
+    observe: () => {
+      const recorded = ids.filter((id) => it.row(id).status === 'delivered').length
+      commits.push(`${recorded} ${ids.filter(claimed).length}`)
+    },
+  })
+  it.nudge()
+  await it.clock.advance(0)
+  expect(commits).toEqual(['0 2'])
+
+  both.resolve()
+  await it.clock.advance(0)
+  expect(it.rows().every(({ status }) => status === 'delivered')).toBe(true)
+  // No commit leaves the places of ended attempts free while deliveries wait.
+  expect(commits).not.toContain('1 1')
+  expect(commits).not.toContain('2 0')
+  expect(commits.at(-1)).toBe('4 0')
+})
+
+test('an outcome that cannot be stored holds up no other of the same commit', async () => {
+  await using it = await startDelivering()
+  const both = Promise.withResolvers<void>()
+  it.receiver.answers.push({ until: both.promise }, { until: both.promise })
+  it.put('dlv_1')
+  it.put('dlv_2')
+  it.db.run(`CREATE TRIGGER refuse BEFORE INSERT ON attempts
+    WHEN NEW.delivery_row = 1 BEGIN SELECT RAISE(ABORT, 'disk full'); END`)
+  it.nudge()
+  await it.clock.advance(0)
+  both.resolve()
+  await it.clock.advance(0)
+
+  expect(it.row('dlv_1').status).toBe('pending')
+  expect(it.row('dlv_2').status).toBe('delivered')
+  it.db.run('DROP TRIGGER refuse')
+  await it.clock.advance(SECOND)
+  expect(it.row('dlv_1').status).toBe('delivered')
+  expect(it.receiver.received).toHaveLength(2)
 })
 
 test('a failing disk that is not merely full is reported to the caller of the sender', async () => {

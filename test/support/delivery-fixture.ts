@@ -223,6 +223,8 @@ export async function startDelivering(options: Options = {}) {
           'SELECT paused_at, pause_reason FROM webhooks WHERE id = ?',
         )
         .get(id),
+    /** Ends the loop; what is in flight goes on. */
+    stop: () => run.stop(),
     /** Dies without a word, as by kill -9: nothing more is written by this run. */
     die() {
       run.stop()

@@ -18,7 +18,7 @@ import type { Clock, Log } from '../../runtime/runtime.ts'
 import { type Archiving, queueItem } from '../../store/archive/queue.ts'
 import { type Chunks, runCooperatively } from '../../store/db/chunked.ts'
 import { type Db, transact } from '../../store/db/connection.ts'
-import { insertDelivery, nextDeliveryAt } from '../../store/delivery/deliveries.ts'
+import { insertDelivery } from '../../store/delivery/deliveries.ts'
 import {
   type Erased,
   ERASED_AT_ONCE,
@@ -286,7 +286,7 @@ export function createVerifier(deps: VerifyDeps): Verifier {
         item_ids: [item_id],
         status: 'pending',
         event: 'item.edited',
-        now: nextDeliveryAt(db, customer_id, now + deps.watch.clock_offset_ms()),
+        now: now + deps.watch.clock_offset_ms(),
         due_at: now,
         body: editedBody({ delivery_id: id, monitor_id, row, detected_at: now }),
       })

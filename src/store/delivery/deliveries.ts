@@ -176,8 +176,10 @@ export type NewDelivery = {
   customer_id: string
   monitor_id: string
   body: Uint8Array
-  /** Creation time, true time. */
+  /** True time. */
   now: number
+  /** Creation time, if {@link nextDeliveryAt} was called in the same transaction already. */
+  created_at?: number
   /** Due time by the local clock; absent: `now`. */
   due_at?: number
   /** Event of an alarm or of an item; absent: matches. */
@@ -191,14 +193,7 @@ export type NewDelivery = {
 )
 
 /**
- * A row dated further ahead than this was written by a wrong clock and does not move later rows: their deliveries
- * would count for its day.
- */
-const FOLLOWED_MS = 3_600_000
-
-/**
  * Inserts a delivery within a transaction; false when its id exists, so that a repeated check changes nothing.
- * created_at grows strictly within a customer, because it is the cursor of the list.
  */
 export function insertDelivery(db: Db, row: NewDelivery): boolean {
   const { changes, lastInsertRowid } = db
@@ -207,9 +202,7 @@ export function insertDelivery(db: Db, row: NewDelivery): boolean {
          (id, customer_id, monitor_id, webhook_id, status, reason, last_error, next_attempt_at, in_order,
           event, created_at)
        VALUES ($id, $customer_id, $monitor_id, $webhook_id, $status, $reason, $last_error, $next_attempt_at,
-          coalesce((SELECT ordered FROM webhooks WHERE id = $webhook_id), 0), $event,
-          max($now, coalesce((SELECT max(created_at) FROM deliveries
-                               WHERE customer_id = $customer_id AND created_at <= $now + ${FOLLOWED_MS}), 0) + 1))`,
+          coalesce((SELECT ordered FROM webhooks WHERE id = $webhook_id), 0), $event, $created_at)`,
     )
     .run({
       id: row.id,
@@ -221,7 +214,7 @@ export function insertDelivery(db: Db, row: NewDelivery): boolean {
       last_error: row.status === 'failed' ? row.last_error : null,
       next_attempt_at: row.status === 'pending' ? (row.due_at ?? row.now) : null,
       event: row.event ?? null,
-      now: row.now,
+      created_at: row.created_at ?? nextDeliveryAt(db, row.customer_id, row.now),
     })
   if (changes === 0) return false
   db.query(
@@ -235,7 +228,13 @@ export function insertDelivery(db: Db, row: NewDelivery): boolean {
   return true
 }
 
-/** The created_at of a delivery inserted now: it grows strictly within a customer. */
+/**
+ * A row dated further ahead than this was written by a wrong clock and does not move later rows: their deliveries
+ * would count for its day.
+ */
+const FOLLOWED_MS = 3_600_000
+
+/** The created_at of a delivery inserted now: it grows strictly within a customer, because it is the cursor of the list. */
 export function nextDeliveryAt(db: Db, customer_id: string, now: number): number {
   const row = db
     .query<{ at: number | null }, [{ customer_id: string; now: number }]>(

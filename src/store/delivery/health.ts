@@ -22,18 +22,25 @@ export function tallyAttempt(
 ): void {
   const hour = hourOf(ended_at)
   const column = succeeded ? 'succeeded' : 'failed'
-  db.query(
-    `INSERT INTO webhook_hours (webhook_id, hour, ${column}) VALUES ($webhook_id, $hour, 1)
-     ON CONFLICT DO UPDATE SET ${column} = ${column} + 1`,
-  ).run({ webhook_id, hour })
-  // Rows dated ahead by a wrong clock go too, so that a target never has more than 26.
-  db.query(
-    `DELETE FROM webhook_hours WHERE webhook_id = $webhook_id
-        AND hour NOT BETWEEN $hour - ${HEALTH_HOURS} AND $hour + 1`,
-  ).run({ webhook_id, hour })
+  const counted = db
+    .query(
+      `UPDATE webhook_hours SET ${column} = ${column} + 1 WHERE webhook_id = $webhook_id AND hour = $hour`,
+    )
+    .run({ webhook_id, hour })
+  if (counted.changes === 0) {
+    db.query(
+      `INSERT INTO webhook_hours (webhook_id, hour, ${column}) VALUES ($webhook_id, $hour, 1)`,
+    ).run({ webhook_id, hour })
+    // Rows dated ahead by a wrong clock go too, so that a target never has more than 26.
+    db.query(
+      `DELETE FROM webhook_hours WHERE webhook_id = $webhook_id
+          AND hour NOT BETWEEN $hour - ${HEALTH_HOURS} AND $hour + 1`,
+    ).run({ webhook_id, hour })
+  }
   if (succeeded)
     db.query(
-      'UPDATE webhooks SET last_success_at = $ended_at, refused_since = NULL WHERE id = $webhook_id',
+      `UPDATE webhooks SET last_success_at = $ended_at, refused_since = NULL, failing_since = NULL, failing_days = 0,
+              failing_day = NULL WHERE id = $webhook_id`,
     ).run({ webhook_id, ended_at })
   else
     db.query(

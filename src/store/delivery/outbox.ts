@@ -6,7 +6,7 @@ import { unpackBody } from './deliveries.ts'
 import { tallyAttempt } from './health.ts'
 import { notifyEnded, notifyEndedTo, pendingDeliveries } from './pending.ts'
 import type { Addressee } from './targets.ts'
-import { clearFailures, isShut, recordFailure, retireWebhook } from './webhooks.ts'
+import { isShut, recordFailure, retireWebhook } from './webhooks.ts'
 
 // Selects the waiting rows to send next. The cost does not depend on how many rows wait for one target: a target costs
 // one step in the index. Only targets with due rows cost more, at most as many as one iteration can serve.
@@ -180,28 +180,37 @@ export function claimDue(
   // Reading costs no transaction; the rows found are claimed under a condition.
   const chosen = dueDeliveries(db, { now, free, served_last })
   if (chosen.length === 0) return []
-  const take = db.query(
-    // The customer may have been frozen by another process since the rows were read.
-    `UPDATE deliveries SET lease = $run_id, held_until = NULL
-      WHERE row = $row AND status = 'pending' AND lease IS NULL AND customer_id NOT IN ${FROZEN}`,
+  type Found = ClaimedDelivery & {
+    monitor_id: string
+    attention: string | null
+    reason: string | null
+  }
+  // The customer may have been frozen by another process since the rows were read.
+  const read = db.query<Found, [{ row: number }]>(
+    `SELECT d.id, d.row, d.webhook_id, d.monitor_id, d.attempts, d.interrupted, d.retry_index, d.round, d.reason,
+            d.created_at, m.attention, b.body, b.body_sha256, w.kind, w.url, w.secret, w.credentials, w.old_secret,
+            w.old_secret_until, w.max_per_second
+       FROM deliveries d JOIN delivery_bodies b ON b.delivery_row = d.row JOIN webhooks w ON w.id = d.webhook_id
+       JOIN monitors m ON m.id = d.monitor_id
+      WHERE d.row = $row AND d.status = 'pending' AND d.lease IS NULL AND d.customer_id NOT IN ${FROZEN}`,
   )
+  const take = db.query('UPDATE deliveries SET lease = $run_id, held_until = NULL WHERE row = $row')
   // Its items were erased while an attempt was in flight, which brought no answer.
   const withhold = db.query(
-    `UPDATE deliveries SET status = 'suppressed', next_attempt_at = NULL
-      WHERE row = $row AND status = 'pending' AND lease IS NULL AND reason = 'item_deleted'`,
-  )
-  const read = db.query<ClaimedDelivery, [{ row: number }]>(
-    `SELECT d.id, d.row, d.webhook_id, d.attempts, d.interrupted, d.retry_index, d.round, b.body, b.body_sha256, d.created_at, w.kind, w.url, w.secret,
-            w.credentials, w.old_secret, w.old_secret_until, w.max_per_second
-       FROM deliveries d JOIN delivery_bodies b ON b.delivery_row = d.row JOIN webhooks w ON w.id = d.webhook_id
-      WHERE d.row = $row`,
+    `UPDATE deliveries SET status = 'suppressed', next_attempt_at = NULL WHERE row = $row`,
   )
   const hold = createHold(db, now)
   return transact(db, () =>
     chosen.flatMap((row) => {
-      if (hold(row) || withhold.run({ row }).changes === 1) return []
-      const taken = take.run({ row, run_id }).changes === 1 ? read.get({ row }) : null
-      return taken === null ? [] : [{ ...taken, body: unpackBody(taken.body) }]
+      const found = read.get({ row })
+      if (found === null || hold(found)) return []
+      const { reason, attention: _attention, monitor_id: _monitor, ...claimed } = found
+      if (reason === 'item_deleted') {
+        withhold.run({ row })
+        return []
+      }
+      take.run({ row, run_id })
+      return [{ ...claimed, body: unpackBody(claimed.body) }]
     }),
   )
 }
@@ -210,21 +219,21 @@ export function claimDue(
  * Creates the check of one turn that keeps a due delivery back in quiet hours, until their end; true when it did. It is
  * made here, the only way to an attempt, because retries, restarts and clock jumps move due times.
  */
-function createHold(db: Db, now: number): (row: number) => boolean {
-  type Held = { monitor_id: string; webhook_id: string; attention: string }
-  const find = db.query<Held, [{ row: number }]>(
-    `SELECT d.monitor_id, d.webhook_id, m.attention FROM deliveries d JOIN monitors m ON m.id = d.monitor_id
-      WHERE d.row = $row AND m.attention IS NOT NULL`,
-  )
+function createHold(
+  db: Db,
+  now: number,
+): (due: {
+  row: number
+  monitor_id: string
+  webhook_id: string
+  attention: string | null
+}) => boolean {
   const set = db.query(
-    `UPDATE deliveries SET next_attempt_at = $until, held_until = $until
-      WHERE row = $row AND status = 'pending' AND lease IS NULL`,
+    'UPDATE deliveries SET next_attempt_at = $until, held_until = $until WHERE row = $row',
   )
   const known = new Map<string, number | null>()
-  return (row) => {
-    const found = find.get({ row })
-    if (found === null) return false
-    const { monitor_id, webhook_id, attention } = found
+  return ({ row, monitor_id, webhook_id, attention }) => {
+    if (attention === null) return false
     const key = `${monitor_id} ${webhook_id}`
     const until = known.get(key) ?? heldUntil(readAttention(attention), webhook_id, now)
     known.set(key, until)
@@ -288,12 +297,14 @@ export function recordAttempt(db: Db, run_id: string, ended: EndedAttempt, now: 
     })
   if (changes === 0) return false
   // A response may echo the request, whose content was erased during the attempt.
-  const excerpt = hasBody(db, delivery.row, delivery.body_sha256) ? ended.excerpt : null
   db.query(
     `INSERT INTO attempts (delivery_row, n, round, run_id, started_at, ended_at, http_status, error, headers, body_start)
-     VALUES ($row, $n, $round, $run_id, $started_at, $ended_at, $http_status, $error, $headers, $body_start)`,
+     SELECT $row, $n, $round, $run_id, $started_at, $ended_at, $http_status, $error, iif(is_kept, $headers, NULL),
+            iif(is_kept, $body_start, NULL)
+       FROM (SELECT body_sha256 = $body_sha256 AS is_kept FROM delivery_bodies WHERE delivery_row = $row)`,
   ).run({
     row: delivery.row,
+    body_sha256: delivery.body_sha256,
     n: delivery.attempts + 1,
     round: delivery.round,
     run_id,
@@ -301,8 +312,8 @@ export function recordAttempt(db: Db, run_id: string, ended: EndedAttempt, now: 
     ended_at: ended.ended_at,
     http_status: ended.http_status,
     error,
-    headers: excerpt && JSON.stringify(excerpt.headers),
-    body_start: excerpt?.body_start ?? null,
+    headers: ended.excerpt && JSON.stringify(ended.excerpt.headers),
+    body_start: ended.excerpt?.body_start ?? null,
   })
   tallyAttempt(db, {
     webhook_id: delivery.webhook_id,
@@ -312,19 +323,10 @@ export function recordAttempt(db: Db, run_id: string, ended: EndedAttempt, now: 
     succeeded: verdict.status === 'delivered',
   })
   if (status !== 'pending') notifyEnded(db, { status, kind: delivery.kind, count: 1 })
-  if (verdict.status === 'delivered') clearFailures(db, delivery.webhook_id)
   if (verdict.status === 'failed' || verdict.status === 'dead')
     recordFailure(db, delivery.webhook_id, now)
   return verdict.status === 'failed' && verdict.gone && retireWebhook(db, delivery.webhook_id, now)
 }
-
-/** True if the stored body is still the one with this digest. */
-const hasBody = (db: Db, row: number, body_sha256: Uint8Array): boolean =>
-  db
-    .query<{ one: 1 }, [{ row: number; body_sha256: Uint8Array }]>(
-      'SELECT 1 AS one FROM delivery_bodies WHERE delivery_row = $row AND body_sha256 = $body_sha256',
-    )
-    .get({ row, body_sha256 }) !== null
 
 /** Fails a delivery without an attempt, for an internal reason. */
 export function abandon(

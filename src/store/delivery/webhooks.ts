@@ -42,19 +42,11 @@ export function resumeWebhook(db: Db, id: string): void {
 
 /** Forgets the attempts at a target's former address; a paused target stays paused. */
 function forgetAttempts(db: Db, id: string): void {
-  clearFailures(db, id)
   db.query('DELETE FROM webhook_hours WHERE webhook_id = $id').run({ id })
   db.query(
-    `UPDATE webhooks SET last_success_at = NULL, refused_since = NULL, last_failure_at = NULL, last_failure_row = NULL, last_failure_n = NULL
+    `UPDATE webhooks SET failing_since = NULL, failing_days = 0, failing_day = NULL, last_success_at = NULL,
+            refused_since = NULL, last_failure_at = NULL, last_failure_row = NULL, last_failure_n = NULL
       WHERE id = $id`,
-  ).run({ id })
-}
-
-/** Clears a target's failures, as every successful delivery does. */
-export function clearFailures(db: Db, id: string): void {
-  db.query(
-    `UPDATE webhooks SET failing_since = NULL, failing_days = 0, failing_day = NULL
-      WHERE id = $id AND failing_since IS NOT NULL`,
   ).run({ id })
 }
 

@@ -10,7 +10,7 @@ import { type Item, itemKey, ofItemKey } from '../../core/forum/items.ts'
 import { eraseRow, type Erasure, isErasedRow, untitledComment } from '../../core/forum/purge.ts'
 import { eraseQueued } from '../archive/queue.ts'
 import { type Db, transact } from '../db/connection.ts'
-import { insertDelivery, nextDeliveryAt, unpackBody } from '../delivery/deliveries.ts'
+import { insertDelivery, unpackBody } from '../delivery/deliveries.ts'
 import { eraseInbox } from '../inbox/items.ts'
 import { originOf } from '../moving/frozen.ts'
 import { forgetReasons } from '../relevance/judgements.ts'
@@ -379,7 +379,7 @@ function writeDeleted(
       monitor_id,
       webhook_id,
       event: 'item.deleted' as const,
-      now: nextDeliveryAt(db, customer_id, now + clock_offset_ms()),
+      now: now + clock_offset_ms(),
       due_at: now,
       body,
     }

@@ -27,14 +27,23 @@ export function insertInbox(
     `INSERT OR IGNORE INTO inbox_items (customer_id, item_id, matched_at, source, place, author, sentiment)
      VALUES ($customer_id, $item_id, $found_at, $source, $place, $author, $sentiment)`,
   )
+  const find = db.query<
+    { item: number; matched_at: number },
+    { customer_id: string; item_id: string }
+  >(
+    'SELECT row AS item, matched_at FROM inbox_items WHERE customer_id = $customer_id AND item_id = $item_id',
+  )
   const link = db.query(
     `INSERT OR IGNORE INTO inbox_matches (item, monitor_id, matched_at, found_at, match_row)
-     SELECT row, $monitor_id, matched_at, $found_at, $match_row FROM inbox_items
-      WHERE customer_id = $customer_id AND item_id = $item_id`,
+     VALUES ($item, $monitor_id, $matched_at, $found_at, $match_row)`,
   )
   for (const it of items) {
-    insert.run({ ...it, customer_id, found_at })
-    link.run({ customer_id, item_id: it.item_id, monitor_id, found_at, match_row })
+    const { changes, lastInsertRowid } = insert.run({ ...it, customer_id, found_at })
+    const found =
+      changes === 1
+        ? { item: Number(lastInsertRowid), matched_at: found_at }
+        : find.get({ customer_id, item_id: it.item_id })
+    if (found !== null) link.run({ ...found, monitor_id, found_at, match_row })
   }
 }
 

@@ -6,10 +6,10 @@ import {
   listDeliveries,
   nextDeliveryAt,
 } from '../../../../src/store/delivery/deliveries.ts'
+import { tallyAttempt } from '../../../../src/store/delivery/health.ts'
 import { claimDue, nextDueDeliveryAt } from '../../../../src/store/delivery/outbox.ts'
 import { listTargets } from '../../../../src/store/delivery/targets.ts'
 import {
-  clearFailures,
   deleteWebhook,
   insertWebhook,
   pauseFailing,
@@ -174,9 +174,12 @@ test('a clock that steps between two days counts two days, however often', () =>
   expect(pauseFailing(db, WEEK_MS, 12 * DAY_MS)).toEqual([])
 })
 
+const receive = (db: Db, webhook_id: string) =>
+  tallyAttempt(db, { webhook_id, row: 1, n: 1, ended_at: 3 * DAY_MS, succeeded: true })
+
 test.each([
   ['was resumed', resumeWebhook],
-  ['has received a delivery', clearFailures],
+  ['has received a delivery', receive],
 ])('a target that %s is paused by later failures only', (_, forgive) => {
   using db = opened(['wh_a'])
   for (const day of [0, 1, 2]) recordFailure(db, 'wh_a', day * DAY_MS)
