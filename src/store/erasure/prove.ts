@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { closeSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 
 import { textQueries } from '../../core/archive/words.ts'
 import type { Ring } from '../../core/base/secrets.ts'
@@ -65,7 +65,7 @@ export function searchFolder(dir: string, ring: Ring, texts: readonly string[]):
 const filesBelow = (dir: string): string[] =>
   readdirSync(dir, { recursive: true, withFileTypes: true })
     .filter((it) => it.isFile())
-    .map((it) => join(it.parentPath, it.name).slice(dir.length).replace(/^\//, ''))
+    .map((it) => relative(dir, join(it.parentPath, it.name)))
     .toSorted()
 
 /** Bytes as characters in lower case: names are written in either. */
