@@ -14,7 +14,7 @@ import {
   type ResolvedConfig,
   resolveReferences,
 } from './references.ts'
-import { type Config, EMPTY_TABLES, schema } from './schema.ts'
+import { type Config, EMPTY_TABLES, schema, SOURCE_KINDS } from './schema.ts'
 import { COOKIE_NAME } from './values.ts'
 
 const CERTIFICATE = /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----/
@@ -347,7 +347,7 @@ export function contradictionsOf(value: Readonly<Record<string, unknown>>): Refu
         allowed: 'a name of its own for each source',
       })
     names.add(name)
-    if (kind !== 'hackernews' && typeof kind === 'string' && base_url === '')
+    if (kind !== 'hackernews' && SOURCE_KINDS.some((it) => it === kind) && base_url === '')
       refused.push({
         path: ['source', index, 'base_url'],
         found: 'missing',

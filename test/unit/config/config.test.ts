@@ -87,6 +87,17 @@ test('an empty file lacks the two keys of [platform], or a source', () => {
   ])
 })
 
+test('a wrong kind of source is one problem', () => {
+  const source = '[[source]]\nname = "hn"\nkind = "hackernew"\n'
+
+  expect(problemsOf(source)).toEqual([
+    expect.stringContaining('source[0].kind: found "hackernew"; allowed: one of'),
+  ])
+  expect(problemsOf(source.replace('hackernew', 'lemmy'))).toEqual([
+    expect.stringContaining('source[0].base_url: missing'),
+  ])
+})
+
 describe('[platform] may be left out beside a source', () => {
   const source = '[[source]]\nname = "hn"\nkind = "hackernews"\n'
 
