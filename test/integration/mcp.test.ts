@@ -266,13 +266,13 @@ describe('revision 2026-07-28', () => {
 })
 
 describe('toolsets in the URL', () => {
-  const listOf = async (toolsets: string) => {
+  const listOf = async (toolsets: string | null) => {
     const { status, body } = await post(
       it.house.url(),
       it.house.key,
       message('tools/list'),
       {},
-      `?toolsets=${toolsets}`,
+      toolsets === null ? '' : `?toolsets=${toolsets}`,
     )
     return { status, body: toolsShape.parse(body) }
   }
@@ -303,6 +303,20 @@ describe('toolsets in the URL', () => {
       })
     },
   )
+
+  test('are those of docs/mcp.md, with the number of tools and about the size of the list', async () => {
+    const page = await Bun.file('docs/mcp.md').text()
+    const rows = [...page.matchAll(/^\| `?(\w+)`? +\| +(\d+) \| +([\d.]+) \|$/gm)]
+    for (const [, name = '', listed_count, size] of rows) {
+      const { body } = await listOf(name === 'all' ? null : name)
+      const listed = body.result?.tools ?? []
+      const ratio = Buffer.byteLength(JSON.stringify(listed)) / 1000 / Number(size)
+
+      expect([name, listed.length]).toEqual([name, Number(listed_count)])
+      expect(Math.abs(ratio - 1)).toBeLessThan(0.1)
+    }
+    expect(rows.length).toBe(17)
+  })
 })
 
 describe('a hostile client', () => {
