@@ -46,9 +46,9 @@ describe('an API call', () => {
     expect(answer).not.toHaveProperty('error')
   })
 
-  test('occurs in three pages', () => {
+  test('occurs in four pages', () => {
     expect(new Set(calls.map(({ page }) => page))).toEqual(
-      new Set(['docs/inbox.md', 'docs/monitors.md', 'docs/webhooks.md']),
+      new Set(['docs/archive.md', 'docs/inbox.md', 'docs/monitors.md', 'docs/webhooks.md']),
     )
   })
 })
