@@ -12,15 +12,20 @@ const NOTHING = '1979-05-27'
 
 const HEAD = `# Configuration
 
-The configuration is one TOML file: \`--config FILE\`, else \`./forumd.toml\`, else \`/etc/forumd/forumd.toml\`. Two keys have no
-default; all others can be omitted. \`forumd check-config\` reports every problem at once, with line, column and the allowed values. An
-unknown key is a problem too; the nearest known one is suggested.
+The configuration is one TOML file: \`--config FILE\`, else \`./forumd.toml\`, else \`/etc/forumd/forumd.toml\`. One
+source is required: \`[platform]\` with the two keys below, or a \`[[source]]\`. Everything else can be omitted. \`forumd check-config\` reports
+every problem at once, with line, column and the allowed values. An unknown key is a problem too; the nearest known one is suggested.
 
 \`\`\`toml config
 [platform]
 base_url = "https://www.forum.example"
 session_cookie = "session"
-user_agent = "forumd/1.0 (+https://example.org/bot; ann@example.org)"
+\`\`\`
+
+\`\`\`toml config
+[[source]]
+name = "hn"
+kind = "hackernews"
 \`\`\`
 
 - Any text may be \`"env:NAME"\`, the value of an environment variable, or \`"file:/path"\`, the content of a file. A \`file:\` name
