@@ -84,6 +84,7 @@ export function inShort(spec: FilterSpec, { community }: UserSession['words']): 
     ...asTexts(spec['include_all']),
   ]
   const places = asTexts(spec[community])
+  const sources = asTexts(spec['source'])
   const about =
     words.length > 0 ? words.slice(0, 4).join(', ') + (words.length > 4 ? ' …' : '') : 'everything'
   const where = [
@@ -94,6 +95,11 @@ export function inShort(spec: FilterSpec, { community }: UserSession['words']): 
       ? []
       : [`by ${asTexts(spec['author']).slice(0, 3).join(', ')}`]),
     ...(spec['thread'] === undefined ? [] : ['in chosen threads']),
+    ...(sources.length > 0
+      ? [
+          `on ${sources[0] === 'all' ? 'all sources' : sources.slice(0, 3).join(', ')}${sources.length > 3 ? ' …' : ''}`,
+        ]
+      : []),
   ]
   return `${about} ${where.length > 0 ? where.join(' ') : 'on the whole platform'}`
 }

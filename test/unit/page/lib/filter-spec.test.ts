@@ -161,6 +161,9 @@ test.each([
 test.each([
   [{ subforum: ['bread'], include_any: ['rye', 'spelt'] }, 'rye, spelt in bread'],
   [{ q: 'title:bun' }, 'title:bun on the whole platform'],
+  [{ q: 'title:bun', source: ['hn'] }, 'title:bun on hn'],
+  [{ q: 'title:bun', source: ['all'] }, 'title:bun on all sources'],
+  [{ source: ['meta'], subforum: ['support'] }, 'everything in support on meta'],
   [{ author: ['ann'] }, 'everything by ann'],
   [{ subforum: ['a', 'b', 'c', 'd'] }, 'everything in a, b, c …'],
   [{ thread: ['abc'] }, 'everything in chosen threads'],
