@@ -189,7 +189,7 @@ export const bodySchema = <S extends z.ZodRawShape>(
     return meta === undefined ? body : body.meta(meta)
   })
 
-/** Query or path schema: unknown fields are ignored. */
+/** Query or path schema: unknown fields are ignored, as clients of other services send them. */
 export const querySchema = <S extends z.ZodRawShape>(fields: () => S): LazySchema<z.ZodObject<S>> =>
   lazySchema(() => z.object(fields()))
 

@@ -153,7 +153,7 @@ const HINTS: Record<string, string> = {
     'answer 2xx as soon as the payload is durably stored, and process it afterwards; check that no firewall drops the connection',
   dns_failed: 'check that the host name of the url resolves in the public DNS',
   connect_failed:
-    'check that the receiver runs, listens on the port of the url and is reachable from the internet',
+    'check that the receiver runs, listens on the port of the url and is reachable from this service',
   connection_closed:
     'the receiver, or a proxy before it, closed the connection; check its log, it may have read the request',
   out_of_files:
