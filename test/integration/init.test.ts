@@ -124,7 +124,7 @@ test('with options it asks nothing and answers in JSON', async () => {
     '--offline',
     '--json',
     '--sources',
-    'discourse meta.forum.example, lemmy https://lemmy.forum.example, discourse meta.forum.example',
+    'discourse meta.forum.example, lemmy https://lemmy.forum.example, piefed pie.forum.example, discourse meta.forum.example',
     '--public-url',
     'https://watch.forum.example',
     '--port',
@@ -145,10 +145,11 @@ test('with options it asks nothing and answers in JSON', async () => {
   })
   const { config } = configOf(folder)
   expect(config.server).toMatchObject({ port: 8443, public_url: 'https://watch.forum.example' })
-  expect(config.source.map(({ name, base_url }) => [name, base_url])).toEqual([
-    ['meta-forum-example', 'https://meta.forum.example'],
-    ['lemmy-forum-example', 'https://lemmy.forum.example'],
-    ['meta-forum-example-2', 'https://meta.forum.example'],
+  expect(config.source.map(({ name, kind, base_url }) => [name, kind, base_url])).toEqual([
+    ['meta-forum-example', 'discourse', 'https://meta.forum.example'],
+    ['lemmy-forum-example', 'lemmy', 'https://lemmy.forum.example'],
+    ['pie-forum-example', 'piefed', 'https://pie.forum.example'],
+    ['meta-forum-example-2', 'discourse', 'https://meta.forum.example'],
   ])
 })
 

@@ -24,6 +24,7 @@ const KINDS: ReadonlyMap<string, string> = new Map([
   ['hackernews', 'hackernews'],
   ['discourse', 'discourse'],
   ['lemmy', 'lemmy'],
+  ['piefed', 'piefed'],
 ])
 /** Word for the platform of `[platform]`. */
 const PLATFORM = 'platform'
@@ -33,6 +34,7 @@ export const SOURCE_FORMS: ReadonlyMap<string, string> = new Map([
   ['hn', 'Hacker News'],
   ['discourse ADDRESS', 'a Discourse forum'],
   ['lemmy ADDRESS', 'a Lemmy instance'],
+  ['piefed ADDRESS', 'a PieFed instance'],
   [`${PLATFORM} ADDRESS COOKIE`, 'the forum platform; COOKIE: its session cookie'],
 ])
 
