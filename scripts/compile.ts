@@ -19,10 +19,13 @@ export async function compile(outfile: string, runtime?: Runtime): Promise<strin
   const inputs: string[] = []
   const page = await embedPage((files) => inputs.push(...files))
   const { success, logs, outputs, metafile } = await Bun.build({
-    // The threads are started by their paths within the executable (src/patterns/thread.ts, src/archive/thread.ts).
-    entrypoints: ['main.ts', 'patterns/worker.ts', 'archive/worker.ts'].map((it) =>
-      join(SOURCES, it),
-    ),
+    // The threads are started by their paths within the executable (src/runtime/thread-path.ts).
+    entrypoints: [
+      'main.ts',
+      'patterns/worker.ts',
+      'archive/worker.ts',
+      'store/db/checkpoint-worker.ts',
+    ].map((it) => join(SOURCES, it)),
     root: SOURCES,
     compile: {
       outfile,

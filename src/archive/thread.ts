@@ -1,4 +1,5 @@
 import { type Clock, realClock } from '../runtime/runtime.ts'
+import { threadPath } from '../runtime/thread-path.ts'
 import type { ArchiveMessage, ArchiveReply, ArchiveWork, WordsInput, WorkName } from './protocol.ts'
 
 /**
@@ -11,14 +12,6 @@ const HANG_WAIT_MS = 10_000
 const IDLE_MS = 90_000
 /** Work that waits at once. */
 const WAITING_MAX = 64
-
-/** The executable keeps each entry point below this folder, by its path within `src` (scripts/compile.ts). */
-const EMBEDDED_ROOT = '/$bunfs/root/'
-
-const workerPath = (): string =>
-  import.meta.url.includes(EMBEDDED_ROOT)
-    ? `${EMBEDDED_ROOT}archive/worker.js`
-    : new URL('./worker.ts', import.meta.url).href
 
 /** The thread failed, hangs, or has too much to do. `code`: of the storage, where it has one. */
 export class ArchiveUnavailable extends Error {
@@ -44,7 +37,10 @@ type Running = { worker: Worker; closed: Promise<void> }
 /** A thread that is not started yet. */
 export function createArchiveThread(
   { path, words }: { path: string; words: WordsInput },
-  { worker_path = workerPath(), clock = realClock }: { worker_path?: string; clock?: Clock } = {},
+  {
+    worker_path = threadPath('archive/worker'),
+    clock = realClock,
+  }: { worker_path?: string; clock?: Clock } = {},
 ): ArchiveThread {
   const waiting = new Map<number, Waiting>()
   let running: Running | null = null

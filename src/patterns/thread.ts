@@ -1,4 +1,5 @@
 import type { Clock } from '../runtime/runtime.ts'
+import { threadPath } from '../runtime/thread-path.ts'
 import type { ThreadReply, ThreadRequest } from './protocol.ts'
 
 /** A slice is answered after some 20 ms of work; a thread that takes this long has hung. */
@@ -7,15 +8,6 @@ const HANG_MS = 2000
 const START_MS = 20_000
 /** A thread with nothing to do is ended, and its memory is given back. */
 const IDLE_MS = 30_000
-
-/** The executable keeps each entry point below this folder, by its path within `src` (scripts/compile.ts). */
-const EMBEDDED_ROOT = '/$bunfs/root/'
-
-/** Where the code of the thread is. */
-const workerPath = (): string =>
-  import.meta.url.includes(EMBEDDED_ROOT)
-    ? `${EMBEDDED_ROOT}patterns/worker.js`
-    : new URL('./worker.ts', import.meta.url).href
 
 /** A thread that answers one request at a time. It starts with the first request. */
 export type PatternThread = {
@@ -29,7 +21,7 @@ type Running = { worker: Worker; ready: Promise<void> }
 /** A thread that is not started yet. */
 export function createPatternThread(
   clock: Clock,
-  { hang_ms = HANG_MS, idle_ms = IDLE_MS, path = workerPath() } = {},
+  { hang_ms = HANG_MS, idle_ms = IDLE_MS, path = threadPath('patterns/worker') } = {},
 ): PatternThread {
   let running: Running | null = null
   let answer: ((reply: ThreadReply | null) => void) | null = null
