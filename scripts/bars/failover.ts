@@ -17,7 +17,8 @@ import * as z from 'zod'
 
 import { percentile } from '../../test/chaos/process-kill.ts'
 import { builtFrom } from './binary.ts'
-import { type Mutant, root, runOn, withPlanted } from './mutants.ts'
+import { root, runOn, withPlanted } from './mutants.ts'
+import { FAILOVER_MUTANT } from './planted.ts'
 
 const { values } = parseArgs({
   options: {
@@ -31,13 +32,6 @@ const { values } = parseArgs({
   },
 })
 
-/** The check before the attempt stays: the runtime connects and writes in a thread of its own. */
-const MUTANT: Mutant = {
-  name: 'no check before the write',
-  file: 'src/wiring/lease.ts',
-  from: 'fetch: createFencedFetch(fence)',
-  to: 'fetch: runtime.fetch',
-}
 const SCRIPT = 'test/world/failover/run.ts'
 /** Rounds of one pair of nodes, one of each fault; loss is judged at its end. */
 const SEGMENT = 17
@@ -167,7 +161,7 @@ async function runPair(program: string, next: () => number | null): Promise<void
 async function checkMutant(): Promise<boolean> {
   const rounds = values['mutant-rounds']
   if (rounds === '0') return true
-  const { report: found } = await withPlanted(MUTANT, (tree) =>
+  const { report: found } = await withPlanted(FAILOVER_MUTANT, (tree) =>
     runOn(tree, SCRIPT, {
       system: 'etcd',
       rounds,
@@ -179,7 +173,7 @@ async function checkMutant(): Promise<boolean> {
   const { overlaps, rounds: made } = figures.parse(found ?? { overlaps: 0, rounds: 0 })
   const noticed = overlaps > 0
   console.log(
-    `mutant, ${MUTANT.name}: ${noticed ? `detected in ${overlaps} of ${made} rounds` : 'NOT DETECTED'}`,
+    `mutant, ${FAILOVER_MUTANT.name}: ${noticed ? `detected in ${overlaps} of ${made} rounds` : 'NOT DETECTED'}`,
   )
   return noticed
 }

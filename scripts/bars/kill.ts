@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util'
 import * as z from 'zod'
 
 import { type Mutant, root, runOn, withPlanted } from './mutants.ts'
+import { KILL_MUTANTS } from './planted.ts'
 
 const { values } = parseArgs({
   options: {
@@ -22,30 +23,6 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
   },
 })
-
-/** Faults that lose matches when the process dies at the wrong moment. */
-const MUTANTS: readonly Mutant[] = [
-  {
-    name: 'the checkpoint moves before its deliveries are written',
-    file: 'src/store/delivery/deliveries.ts',
-    from: 'export function insertDelivery(db: Db, row: NewDelivery): boolean {',
-    to: `export function insertDelivery(db: Db, row: NewDelivery): boolean {
-  setTimeout(() => {
-    try {
-      insertLate(db, row)
-    } catch {}
-  }, 50)
-  return true
-}
-function insertLate(db: Db, row: NewDelivery): boolean {`,
-  },
-  {
-    name: 'a delivery counts as delivered before it is sent',
-    file: 'src/store/delivery/outbox.ts',
-    from: "UPDATE deliveries SET lease = $run_id WHERE row = $row AND status = 'pending' AND lease IS NULL",
-    to: "UPDATE deliveries SET status = 'delivered', delivered_at = 1, next_attempt_at = NULL, attempts = iif($run_id = '', 0, 1) WHERE row = $row AND status = 'pending' AND lease IS NULL",
-  },
-]
 
 const figures = z.looseObject({ lost: z.number(), faults: z.array(z.string()) })
 
@@ -73,5 +50,5 @@ const { passed, report } = await run(root, values.kills, values.syscalls)
 console.log(JSON.stringify(report, null, 2))
 console.log(`${passed ? 'passed' : 'FAILED'}, load ${load()}`)
 const noticed: boolean[] = []
-for (const mutant of MUTANTS) noticed.push(await isNoticed(mutant))
+for (const mutant of KILL_MUTANTS) noticed.push(await isNoticed(mutant))
 process.exit(passed && noticed.every(Boolean) ? 0 : 1)

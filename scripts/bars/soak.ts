@@ -22,7 +22,8 @@ import { parseArgs } from 'node:util'
 
 import * as z from 'zod'
 
-import { type Mutant, root, runOn, withPlanted } from './mutants.ts'
+import { root, runOn, withPlanted } from './mutants.ts'
+import { SOAK_MUTANTS } from './planted.ts'
 
 const { values } = parseArgs({
   options: {
@@ -53,36 +54,6 @@ if (
   process.exit(2)
 }
 
-/** Faults, and a part of the name of the figure that has to detect each. */
-const MUTANTS: readonly (Mutant & { by: string })[] = [
-  {
-    name: '32 KiB of every item are never given back',
-    by: 'memory while warming up',
-    file: 'src/store/monitoring/matches.ts',
-    from: '/** Notes an item as seen; false when it was. */',
-    to: `const kept: Uint8Array[] = []
-setInterval(() => kept.push(new Uint8Array(32_768 * 33).fill(1)), 1000).unref()
-/** Notes an item as seen; false when it was. */`,
-  },
-  {
-    name: 'a descriptor is never given back, every four seconds',
-    by: 'steady: descriptors',
-    file: 'src/store/monitoring/matches.ts',
-    from: '/** Notes an item as seen; false when it was. */',
-    to: `import { openSync } from 'node:fs'
-setInterval(() => openSync('/dev/null', 'r'), 4000).unref()
-/** Notes an item as seen; false when it was. */`,
-  },
-  {
-    name: 'one delivery of sixty-four is never written',
-    by: 'violations',
-    file: 'src/store/delivery/deliveries.ts',
-    from: 'export function insertDelivery(db: Db, row: NewDelivery): boolean {',
-    to: `export function insertDelivery(db: Db, row: NewDelivery): boolean {
-  if (row.id[4] === 'A') return true`,
-  },
-]
-
 const figures = z.looseObject({
   judged: z.array(
     z.object({
@@ -108,7 +79,7 @@ async function run(tree: string, options: Record<string, string>, script = 'soak
   return { passed, report: report === null ? null : figures.parse(report) }
 }
 
-async function isNoticed({ by, ...mutant }: (typeof MUTANTS)[number]): Promise<boolean> {
+async function isNoticed({ by, ...mutant }: (typeof SOAK_MUTANTS)[number]): Promise<boolean> {
   const options = { minutes: String(mutant_minutes), 'kill-every': '30', under: values.under }
   const { report } = await withPlanted(mutant, (it) => run(it, options))
   const over = report?.judged.filter(({ name, kept }) => !kept && name.includes(by)) ?? []
@@ -135,5 +106,5 @@ console.log(JSON.stringify({ ...report, judged: undefined }, null, 2))
 console.log(`${passed ? 'passed' : 'FAILED'}, load ${load()}`)
 const noticed: boolean[] = []
 if (mutant_minutes > 0 && !values.everything)
-  for (const mutant of MUTANTS) noticed.push(await isNoticed(mutant))
+  for (const mutant of SOAK_MUTANTS) noticed.push(await isNoticed(mutant))
 process.exit(passed && noticed.every(Boolean) ? 0 : 1)

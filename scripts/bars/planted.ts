@@ -1,0 +1,65 @@
+import type { Mutant } from './mutants.ts'
+
+// The faults that the checks plant, to see that they detect them. A test finds those whose text has changed.
+
+/** Faults that lose matches when the process dies at the wrong moment. */
+export const KILL_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'the checkpoint moves before its deliveries are written',
+    file: 'src/store/delivery/deliveries.ts',
+    from: 'export function insertDelivery(db: Db, row: NewDelivery): boolean {',
+    to: `export function insertDelivery(db: Db, row: NewDelivery): boolean {
+  setTimeout(() => {
+    try {
+      insertLate(db, row)
+    } catch {}
+  }, 50)
+  return true
+}
+function insertLate(db: Db, row: NewDelivery): boolean {`,
+  },
+  {
+    name: 'a delivery counts as delivered before it is sent',
+    file: 'src/store/delivery/outbox.ts',
+    from: "'UPDATE deliveries SET lease = $run_id, held_until = NULL WHERE row = $row'",
+    to: `"UPDATE deliveries SET status = 'delivered', delivered_at = 1, next_attempt_at = NULL, attempts = iif($run_id = '', 0, 1) WHERE row = $row"`,
+  },
+]
+
+/** Faults, and a part of the name of the figure that has to detect each. */
+export const SOAK_MUTANTS: readonly (Mutant & { by: string })[] = [
+  {
+    name: '32 KiB of every item are never given back',
+    by: 'memory while warming up',
+    file: 'src/store/monitoring/matches.ts',
+    from: '/** Inserts a match into the ledger; false when this monitor has matched this item before. */',
+    to: `const kept: Uint8Array[] = []
+setInterval(() => kept.push(new Uint8Array(32_768 * 33).fill(1)), 1000).unref()
+/** Inserts a match into the ledger; false when this monitor has matched this item before. */`,
+  },
+  {
+    name: 'a descriptor is never given back, every four seconds',
+    by: 'steady: descriptors',
+    file: 'src/store/monitoring/matches.ts',
+    from: '/** Inserts a match into the ledger; false when this monitor has matched this item before. */',
+    to: `import { openSync } from 'node:fs'
+setInterval(() => openSync('/dev/null', 'r'), 4000).unref()
+/** Inserts a match into the ledger; false when this monitor has matched this item before. */`,
+  },
+  {
+    name: 'one delivery of sixty-four is never written',
+    by: 'violations',
+    file: 'src/store/delivery/deliveries.ts',
+    from: 'export function insertDelivery(db: Db, row: NewDelivery): boolean {',
+    to: `export function insertDelivery(db: Db, row: NewDelivery): boolean {
+  if (row.id[4] === 'A') return true`,
+  },
+]
+
+/** The check before the attempt stays: the runtime connects and writes in a thread of its own. */
+export const FAILOVER_MUTANT: Mutant = {
+  name: 'no check before the write',
+  file: 'src/wiring/lease.ts',
+  from: 'fetch: createFencedFetch(fence)',
+  to: 'fetch: runtime.fetch',
+}
