@@ -1,7 +1,7 @@
 import { ApiError, invalid } from '../../core/base/errors.ts'
+import { createLru } from '../../core/base/lru.ts'
 import {
   type Bucket,
-  isFull,
   mostAtOnce,
   type Pace,
   perMinute,
@@ -11,10 +11,8 @@ import {
 import type { Clock } from '../../runtime/runtime.ts'
 import type { LimitName } from './routes.ts'
 
-/** Ids in one table, about 1.5 MB. An evicted id starts with a full bucket again. */
+/** Ids in one table, about 2 MB. The id unused for longest is evicted; it starts with a full bucket again. */
 export const BUCKETS_MAX = 10_000
-/** Entries examined for each new id once the table is full. */
-const EVICTED_MAX = 8
 
 /** Rate limit counted separately for each id. */
 export type Buckets = {
@@ -29,23 +27,12 @@ export type Buckets = {
  * Creates the buckets in bounded memory. `paceNow` is read at each call: a reload may change it.
  */
 export function createBuckets(clock: Clock, paceNow: () => Pace): Buckets {
-  const buckets = new Map<string, Bucket>()
-
-  /** Evicts full buckets among the least recently used, and the oldest in any case. */
-  function evict(pace: Pace, now: number) {
-    if (buckets.size < BUCKETS_MAX) return
-    let count = 0
-    for (const [id, bucket] of buckets) {
-      if (count === 0 || isFull(bucket, pace, now)) buckets.delete(id)
-      count += 1
-      if (count === EVICTED_MAX) return
-    }
-  }
+  const buckets = createLru<string, Bucket>(BUCKETS_MAX)
 
   function peek(id: string, count = 1): Step | null {
     const pace = paceNow()
     if (pace.burst <= 0 || pace.per_s <= 0) return null
-    return step(buckets.get(id), pace, clock.mono(), count)
+    return step(buckets.peek(id), pace, clock.mono(), count)
   }
 
   return {
@@ -53,8 +40,6 @@ export function createBuckets(clock: Clock, paceNow: () => Pace): Buckets {
     take(id, count) {
       const taken = peek(id, count)
       if (taken === null) return null
-      buckets.delete(id)
-      evict(paceNow(), clock.mono())
       buckets.set(id, taken.bucket)
       return taken
     },

@@ -40,7 +40,3 @@ export function step(bucket: Bucket | undefined, pace: Pace, now: number, count 
 /** Maximum calls at once: more never fit, even after a long idle time. */
 export const mostAtOnce = ({ burst, per_s, max_wait_ms }: Pace): number =>
   Math.floor(burst + (per_s * max_wait_ms) / 1000)
-
-/** True for a bucket that is full again and can be dropped. */
-export const isFull = (bucket: Bucket, pace: Pace, now: number): boolean =>
-  bucket.tokens + (Math.max(0, now - bucket.at) / 1000) * pace.per_s >= pace.burst
