@@ -91,7 +91,7 @@ export function importCustomer(
     noteMove(db, {
       kind: 'customer.imported',
       customer_id,
-      detail: { from: instance_id, rows },
+      detail: { from: instance_id, rows, receipt: info.receipt },
       now,
     })
     const live_feeds = [...placed.values()].filter(({ state }) => state === 'live').length
@@ -106,7 +106,10 @@ function requireSchema(schema: string): void {
   )
 }
 
-/** An import that was repeated shows its receipt again: the first answer may have been lost. */
+/**
+ * An import that was repeated shows its receipt again, because the first answer may have been lost. The receipt of a file
+ * that was written after another freeze is not shown: with it, the former instance would delete what is in that file alone.
+ */
 function refuseKnown(db: Db, id: string, file: MoveFile, key: Uint8Array): void {
   const known = db
     .query<{ name: string; removed_at: number | null }, [{ id: string }]>(
@@ -114,12 +117,20 @@ function refuseKnown(db: Db, id: string, file: MoveFile, key: Uint8Array): void 
     )
     .get({ id })
   if (known === null) return
-  const imported = db
-    .query("SELECT 1 FROM audit WHERE subject = $id AND kind = 'customer.imported'")
-    .get({ id })
-  const info = imported === null ? null : (file.lines(key).next().value as MoveInfo | undefined)
+  const info = file.lines(key).next().value as MoveInfo | undefined
+  const imports = db
+    .query<{ receipt: string | null }, [{ id: string }]>(
+      "SELECT detail ->> 'receipt' AS receipt FROM audit WHERE subject = $id AND kind = 'customer.imported'",
+    )
+    .all({ id })
+  const more =
+    imports.length === 0
+      ? ''
+      : imports.some(({ receipt }) => receipt !== null && receipt === info?.receipt)
+        ? `. The receipt of this file is ${info?.receipt}`
+        : '. It came from another file: this one has no receipt'
   throw new ImportRefused(
-    `this instance has the customer already: ${id}, "${known.name}"${known.removed_at === null ? '' : ', removed'}. Nothing was changed${info === null || info === undefined ? '' : `. The receipt of this file is ${info.receipt}`}`,
+    `this instance has the customer already: ${id}, "${known.name}"${known.removed_at === null ? '' : ', removed'}. Nothing was changed${more}`,
   )
 }
 

@@ -279,6 +279,22 @@ test('an instance that has the customer refuses it, and shows the receipt again'
   expect(dump(there)).toBe(before)
 })
 
+test('the receipt of a file that was written after another freeze is not shown', () => {
+  using dir = folder()
+  using here = filledInstance()
+  using there = otherInstance()
+  exportTo(here, dir.file('a'))
+  importFrom(there, dir.file('a'))
+  unfreezeCustomer(here, 'cus_1', NOW + 1)
+  freezeCustomer(here, { customer_id: 'cus_1', receipt: 'of_the_second', now: NOW + 2 })
+  exportTo(here, dir.file('b'), NOW + 2)
+
+  expect(() => importFrom(there, dir.file('b'))).toThrow(
+    'It came from another file: this one has no receipt',
+  )
+  expect(() => importFrom(there, dir.file('b'))).not.toThrow('of_the_second')
+})
+
 test.each([
   [
     'another customer of the name',
