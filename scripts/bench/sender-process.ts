@@ -26,6 +26,7 @@ import { insertWebhook } from '../../src/store/delivery/webhooks.ts'
 import { insertMatch } from '../../src/store/monitoring/matches.ts'
 import { monotonicMs } from './monotonic.ts'
 import { CONCURRENCY, itemOf, planOf, TARGETS } from './peers/plan.mjs'
+import { threadMs } from './thread-time.ts'
 
 const plan = planOf(process.argv[2] ?? '')
 const runtime = createRuntime(() => {})
@@ -128,15 +129,17 @@ function commit(numbers: readonly number[]): void {
 }
 
 console.log('ready')
+const began_ms = threadMs()
 const results = await plan.run({
   commit,
   now_ms: monotonicMs,
   recorded: () => db.query(`SELECT 1 FROM ${pendingDeliveries('row')} LIMIT 1`).get() === null,
 })
+const thread_ms = threadMs() - began_ms
 const delivered = z
   .object({ n: z.number() })
   .parse(db.query("SELECT count(*) AS n FROM deliveries WHERE status = 'delivered'").get())
-console.log(JSON.stringify({ ...results, recorded: delivered.n }))
+console.log(JSON.stringify({ ...results, thread_ms, recorded: delivered.n }))
 stopping.abort()
 await loop.stopped
 await sender.idle()

@@ -17,7 +17,11 @@ export const [OURS, EVERYSEC, ALWAYS, PG_BOSS] = [
 
 type Plan = { count: number; per_second: number }
 
-const ended = z.object({ took_ms: z.number(), recorded: z.number() })
+const ended = z.object({
+  took_ms: z.number(),
+  recorded: z.number(),
+  thread_ms: z.number().optional(),
+})
 const came = z.object({ late_ms: z.array(z.number()), count: z.number() })
 
 /** Runs the plan with one sender on a new store; its lines are `ready` and the result. */
@@ -62,12 +66,13 @@ export async function sendInTurns(
       if (found === null) continue
       const variant = variants.get(name) ?? { name, rounds: {} }
       variants.set(name, variant)
-      for (const [key, value] of Object.entries(found)) (variant.rounds[key] ??= []).push(value)
+      for (const [key, value] of Object.entries(found.figures))
+        (variant.rounds[key] ??= []).push(value)
     }
   return { variants: [...variants.values()], notes: [...new Set(notes)] }
 }
 
-/** One round of one sender: deliveries per second, and the time from each commit to its arrival. */
+/** One round of one sender: deliveries per second, the time from each commit to its arrival, and the processor time of forumd's thread. */
 export async function sendAll(name: string, plan: Plan, notes: string[]) {
   await using stack = new AsyncDisposableStack()
   const receiver = stack.use(start([process.execPath, join(HERE, 'receiver.ts')]))
@@ -78,14 +83,15 @@ export async function sendAll(name: string, plan: Plan, notes: string[]) {
     sender(JSON.stringify({ ...plan, receiver: url }), stack),
   )
   if (running === null) return null
-  const { took_ms, recorded } = ended.parse(JSON.parse(await running.line()))
+  const { took_ms, recorded, thread_ms = NaN } = ended.parse(JSON.parse(await running.line()))
   const { late_ms, count } = came.parse(await (await fetch(url)).json())
   if (recorded !== plan.count || count !== plan.count)
     throw new Error(`${name}: ${count} arrived and ${recorded} were recorded, of ${plan.count}`)
-  return {
+  const figures = {
     per_s: (plan.count * 1000) / took_ms,
     p50_ms: quantile(late_ms, 0.5),
     p99_ms: quantile(late_ms, 0.99),
     longest_ms: Math.max(...late_ms),
   }
+  return { figures, thread_ms }
 }

@@ -33,9 +33,9 @@ export async function* check(): AsyncGenerator<Compared> {
       within: TIME,
     }
   yield {
-    name: 'deliveries a second',
+    name: 'deliveries a second of a core',
     predicted: FIGURES.deliveries_per_s.value,
-    measured: await measureDeliveries(DELIVERIES),
+    measured: (await measureDeliveries(DELIVERIES)).per_core_s,
     within: TIME,
   }
   const archive = measureArchive(ARCHIVED)
