@@ -13,6 +13,7 @@ import { HttpsProxyAgent } from 'https-proxy-agent'
 import { errorCode } from '../core/base/errors.ts'
 import { Fenced } from '../core/standby/fence.ts'
 import type { Fence, Fetch } from '../runtime/runtime.ts'
+import { overdue } from './transport.ts'
 
 // fetch connects, shakes hands and writes in a thread of its own. A process that was frozen in between would send its
 // request on waking, after another process took over, and no code of ours could run before. Sockets of node:net are
@@ -242,6 +243,8 @@ function exchange(url: URL, options: RequestOptions, it: Exchange): Promise<Resp
   const over = signal === null ? [fence.lost] : [fence.lost, signal]
   const leave = () => over.forEach((from) => from.removeEventListener('abort', end))
   for (const from of over) from.addEventListener('abort', end, { once: true })
+  const isOverdue = signal === null ? undefined : overdue.get(signal)
+  if (isOverdue !== undefined) request.on('socket', () => void isOverdue())
   request.on('close', leave)
   request.on('error', (error) => {
     leave()

@@ -76,6 +76,17 @@ const ENDED = 'ended'
 /** Time after the deadline for an attempt to end by itself. */
 const GRACE_MS = 1000
 
+/** A deadline is so late, ms, only if this process did not run: its machine was busy, or it was frozen. */
+const LATE_MS = 50
+/** Bound of the time to read what came in meanwhile. */
+const READ_MAX_MS = 400
+
+/**
+ * Ends a request whose time is over, and says so; by the signal of the request. Writers of sockets ask it: a process that did
+ * not run would send, on waking, what no one waits for any more, and send it again later.
+ */
+export const overdue = new WeakMap<AbortSignal, () => boolean>()
+
 /** Errors without a connection, so that no byte was sent. */
 export const UNREACHED = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH'])
 /** The peer's bytes were not a valid HTTP response. */
@@ -144,8 +155,19 @@ export function createTransport({
     let open = true
     const over = new AbortController()
     const done = new AbortController()
+    const due = clock.mono() + timeout_ms
+    overdue.set(over.signal, () => {
+      if (clock.mono() < due) return false
+      over.abort(ENDED)
+      return true
+    })
     const timeout = clock
       .sleep(timeout_ms, done.signal)
+      .then(() => {
+        const late_ms = clock.mono() - due
+        // On waking, timers run before sockets are read, and an answer that has arrived would count as none.
+        return late_ms > LATE_MS ? clock.sleep(Math.min(late_ms, READ_MAX_MS), done.signal) : null
+      })
       .then(() => {
         // Woken by the answer.
         if (done.signal.aborted) return

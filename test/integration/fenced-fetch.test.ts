@@ -1,10 +1,13 @@
 import { afterAll, expect, test } from 'bun:test'
 import { createServer, type Socket } from 'node:net'
 
+import { createAllowed } from '../../src/core/base/address.ts'
 import { createMailer } from '../../src/delivery/smtp.ts'
 import { createEgress } from '../../src/net/egress.ts'
 import { createFencedFetch } from '../../src/net/fenced-fetch.ts'
+import { createGuard } from '../../src/net/guard.ts'
 import { createMqttPublisher } from '../../src/net/mqtt.ts'
+import { createTransport } from '../../src/net/transport.ts'
 import { type Fence, realClock } from '../../src/runtime/runtime.ts'
 import { startReceiver } from '../support/receiver.ts'
 
@@ -237,4 +240,31 @@ test.each([
 
   expect(accepted).toBe(mails)
   expect(outcome.kind).toBe(mails === 1 ? 'mailed' : 'failed')
+})
+
+test('a request whose time is over once its connection stands is not sent: it would be sent again', async () => {
+  using other = await recorder()
+  const { fence } = handFence()
+  const allowed = createAllowed({ allow_targets: ['127.0.0.0/8'], allow_http: true })
+  const guard = createGuard({
+    resolve: async () => ['127.0.0.1'],
+    clock: realClock,
+    allowed,
+    timeout_ms: 1000,
+  })
+  const post = createTransport({
+    fetch: createFencedFetch(fence),
+    clock: realClock,
+    guard,
+    timeout_ms: 50,
+  })
+  const url = `http://127.0.0.1:${other.port}/`
+  const answer = post({ url, headers: {}, body: new Uint8Array(1) })
+  await Promise.resolve()
+  // Other work of this process, such as that of a start on a busy machine.
+  for (const began = performance.now(); performance.now() - began < 150;);
+
+  expect(await answer).toEqual({ kind: 'failed', error: 'timeout' })
+  await Bun.sleep(50)
+  expect(other.text()).toBe('')
 })

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { createAllowed } from '../../../src/core/base/address.ts'
 import { createGuard } from '../../../src/net/guard.ts'
 import { createTransport } from '../../../src/net/transport.ts'
-import type { Resolve } from '../../../src/runtime/runtime.ts'
+import { realClock, type Resolve } from '../../../src/runtime/runtime.ts'
 import { certificate } from '../../support/certificate.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { startReceiver } from '../../support/receiver.ts'
@@ -327,4 +327,78 @@ test('a proxy in the environment is not used', async () => {
     for (const name of names) delete process.env[name]
   }
   expect(requests).toBe(0)
+})
+
+const FROZEN_MS = 5000
+const READ_MAX_MS = 400
+
+/** A transport whose process does not run from a request until after its deadline; `wake` ends that. */
+function freezing(url: string) {
+  const wake = Promise.withResolvers<void>()
+  let ahead_ms = 0
+  let slept = 0
+  const naps: number[] = []
+  const clock = {
+    ...realClock,
+    mono: () => realClock.mono() + ahead_ms,
+    async sleep(ms: number, signal?: AbortSignal) {
+      slept += 1
+      if (slept > 1) {
+        naps.push(ms)
+        return realClock.sleep(ms, signal)
+      }
+      await wake.promise
+      ahead_ms = FROZEN_MS
+    },
+  }
+  const allowed = createAllowed({ allow_targets: ['127.0.0.0/8'], allow_http: true })
+  const resolve = async () => ['127.0.0.1']
+  const guard = createGuard({ resolve, clock: realClock, allowed, timeout_ms: 1000 })
+  const post = createTransport({ fetch, clock, guard, timeout_ms: 1000 })
+  return {
+    naps,
+    wake: wake.resolve,
+    answer: post({ url, headers: {}, body: new Uint8Array(1) }),
+  }
+}
+
+/** A receiver that answers on request. */
+function holding() {
+  const asked = Promise.withResolvers<void>()
+  const answering = Promise.withResolvers<void>()
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch() {
+      asked.resolve()
+      await answering.promise
+      return new Response(null, { status: 204 })
+    },
+  })
+  return {
+    url: server.url.href,
+    asked: asked.promise,
+    answer: answering.resolve,
+    [Symbol.asyncDispose]: () => server.stop(true),
+  }
+}
+
+test('an answer that came while this process did not run is read, although its deadline is over', async () => {
+  await using receiver = holding()
+  const it = freezing(receiver.url)
+  await receiver.asked
+  it.wake()
+  receiver.answer()
+
+  expect(await it.answer).toMatchObject({ kind: 'answered', status: 204 })
+})
+
+test('a late deadline waits no longer than its bound for a receiver that does not answer', async () => {
+  await using receiver = holding()
+  const it = freezing(receiver.url)
+  await receiver.asked
+  it.wake()
+
+  expect(await it.answer).toEqual({ kind: 'failed', error: 'timeout' })
+  expect(it.naps[0]).toBe(READ_MAX_MS)
 })
