@@ -127,15 +127,21 @@ test.skipIf(litestream === null || !hasEtcd())(
       // After a planned move nothing is in doubt.
       expect((await healthOf(last)).unsettled_until).toBeUndefined()
 
-      // A node that dies leaves doubt, until the operator settles it.
+      // A node that dies, here in the middle of a move, leaves doubt, until the operator settles it.
       while ((await b.next('standby.copied'))['epoch'] !== 6);
       const replicating = pair.replicatorOf('a')
+      const broken = move('a', 'b')
+      await last.next('serve.handing_over')
       await last.end('SIGKILL')
       if (replicating !== null) process.kill(replicating, 'SIGKILL')
       await b.next('standby.unsettled')
       const [lost] = b.lines.filter(({ event }) => event === 'standby.took_over').slice(-1)
       expect(lost).toMatchObject({ holder: 'a', state: 'behind' })
       await b.next('serve.listening')
+      expect(await broken).toMatchObject({
+        code: 1,
+        err: expect.stringContaining('a ended before everything was replicated: b is the primary'),
+      })
       const { unsettled_until } = await healthOf(b)
       expect(Date.parse(String(unsettled_until))).toBeGreaterThan(Date.now() + 86_000_000)
       const settle = () => runForumd(['failover', '--settle', '--config', pair.configOf('b')])

@@ -19,6 +19,8 @@ const WAIT_S_MAX = 86_400
 const LOOK_MS = 500
 /** A daemon looks for requests every second. */
 const TAKEN_MS = 15_000
+/** A new primary announces itself in this time. */
+const ANNOUNCED_MS = 15_000
 /** Announcements within which a standby has to show that it lives. */
 const BEATS = 2
 const BEAT_MS = 3000
@@ -160,6 +162,8 @@ async function arrival(
   }: { to: string; before: LeaseRecord; wait_ms: number; say: (line: string) => void },
 ): Promise<number> {
   let said = ''
+  let is_handed_over = false
+  let arrived_at: number | null = null
   const once = (line: string) => {
     if (line !== said) say(line)
     said = line
@@ -169,10 +173,23 @@ async function arrival(
     const found = await read().catch(() => null)
     const record = found?.record ?? null
     if (found === null || record === null) continue
+    // The last mark of a primary that stopped in order is in the record until the next one has entered its epoch.
+    is_handed_over ||= record.data_epoch === before.epoch && record.data_mark !== null
     if (record.released && record.to === to)
       once(`everything is replicated; the lease is kept for ${to}`)
     else if (record.holder === to && record.epoch > before.epoch) {
-      if (record.data_epoch === record.epoch) return record.epoch
+      if (record.data_epoch === record.epoch) {
+        arrived_at ??= clock.mono()
+        const state = found.nodes.find(({ node }) => node === to)?.primary
+        const is_announced = state?.epoch === record.epoch
+        if (!is_handed_over && is_announced && state.unsettled_until !== null)
+          throw new CommandRefusal(
+            `${own} ended before everything was replicated: ${to} is the primary in epoch ${record.epoch} by a failover, and the last changes may be lost`,
+          )
+        if (is_handed_over || is_announced || clock.mono() - arrived_at > ANNOUNCED_MS)
+          return record.epoch
+        continue
+      }
       once(`${to} restores the last changes`)
     } else if (record.epoch > before.epoch && record.data_epoch === record.epoch) {
       const error = found.nodes.find(({ node }) => node === to)?.standby?.error ?? ''
