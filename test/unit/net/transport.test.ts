@@ -352,8 +352,12 @@ function freezing(url: string) {
     },
   }
   const allowed = createAllowed({ allow_targets: ['127.0.0.0/8'], allow_http: true })
-  const resolve = async () => ['127.0.0.1']
-  const guard = createGuard({ resolve, clock: realClock, allowed, timeout_ms: 1000 })
+  const guard = createGuard({
+    resolve: async () => ['127.0.0.1'],
+    clock: realClock,
+    allowed,
+    timeout_ms: 1000,
+  })
   const post = createTransport({ fetch, clock, guard, timeout_ms: 1000 })
   return {
     naps,
