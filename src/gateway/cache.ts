@@ -70,7 +70,7 @@ export type Share = {
     keyOf: (query: Query) => string,
     work: (query: Query) => Promise<Outcome<T>>,
   ): Shared<Query, T>
-  /** Removes all cached answers. */
+  /** Removes all cached answers, and caches and shares none that was requested before. */
   forget(): void
 }
 
@@ -122,7 +122,11 @@ export function createShare(
     }
   })
 
+  // Reads in flight that began before the cache was emptied may bring back what it was emptied of.
+  let emptied = 0
+
   function forget(): void {
+    emptied += 1
     for (const entry of all) remove(entry)
   }
 
@@ -130,7 +134,7 @@ export function createShare(
     keyOf: (query: Query) => string,
     work: (query: Query) => Promise<Outcome<T>>,
   ) => {
-    const in_progress = new Map<string, Promise<Outcome<T>>>()
+    const in_progress = new Map<string, { began: number; outcome: Promise<Outcome<T>> }>()
     const entries = new Map<string, CacheEntry & { body: T }>()
 
     function store(key: string, body: T) {
@@ -167,16 +171,19 @@ export function createShare(
       const take = find(key)
       if (take !== null) return ok(take())
       const other = in_progress.get(key)
-      on_read(other === undefined ? 'miss' : 'shared')
-      if (other !== undefined) return toCacheResult(await other, 'shared')
-      const pending = work(query)
-      in_progress.set(key, pending)
+      if (other?.began === emptied) {
+        on_read('shared')
+        return toCacheResult(await other.outcome, 'shared')
+      }
+      on_read('miss')
+      const own = { began: emptied, outcome: work(query) }
+      in_progress.set(key, own)
       try {
-        const outcome = await pending
-        if (outcome.ok) store(key, outcome.value)
+        const outcome = await own.outcome
+        if (outcome.ok && own.began === emptied) store(key, outcome.value)
         return toCacheResult(outcome, 'miss')
       } finally {
-        in_progress.delete(key)
+        if (in_progress.get(key) === own) in_progress.delete(key)
       }
     }
 

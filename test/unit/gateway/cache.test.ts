@@ -69,6 +69,32 @@ test('a cached answer is for callers without a session', async () => {
   expect(reads.posts.kept(query, session)).toBeNull()
 })
 
+test('an answer that was requested before the cache was emptied is neither cached nor shared afterwards', async () => {
+  const barriers = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const clock = fakeClock(() => Promise.resolve())
+  let requests = 0
+  const share = createShare(clock, 5_000)
+  const read = share(
+    (query: string) => query,
+    async () => {
+      const number = requests++
+      await barriers[number]?.promise
+      return ok(`answer ${number}`)
+    },
+  )
+
+  const before = read('a')
+  // An item was erased, and the platform may have answered before it was deleted there.
+  share.forget()
+  const after = read('a')
+  barriers[1]?.resolve()
+  expect(await after).toEqual(ok({ body: 'answer 1', cache: 'miss' }))
+  barriers[0]?.resolve()
+  expect(await before).toEqual(ok({ body: 'answer 0', cache: 'miss' }))
+
+  expect(await read('a')).toEqual(ok({ body: 'answer 1', cache: 'hit' }))
+})
+
 test('other queries are other reads', async () => {
   const { read } = counted(5_000, async (query) => ok(query))
 
