@@ -198,7 +198,14 @@ function storageOf({ storage }: Config, caller: number): OpenConfig['storage'] {
 }
 
 /** Dependencies of commands that use the database. `config` has the sources that were added in the dashboard too. */
-export type OpenInstance = { db: Db; ring: Ring; config: Config; now: number; random: Random }
+export type OpenInstance = {
+  db: Db
+  ring: Ring
+  instance_id: string
+  config: Config
+  now: number
+  random: Random
+}
 
 /** Opens the data folder, also beside a running daemon, runs `work` and closes the folder. */
 export async function withInstance<T>(
@@ -211,9 +218,9 @@ export async function withInstance<T>(
   const { clock, random } = await context.factories.createRuntime(config.log, context.stdout)
   const instance = openInstance({ ...storage, clock, random }, { mode: 'beside' })
   try {
-    const { db, ring } = instance
+    const { db, ring, instance_id } = instance
     const all = withSources(config, listStoredSources(db)).config
-    return work({ db, ring, config: all, now: clock.now(), random })
+    return work({ db, ring, instance_id, config: all, now: clock.now(), random })
   } finally {
     instance.close()
   }

@@ -66,6 +66,35 @@ test('every import stays within the table', () => {
   expect(tree.files.size).toBeGreaterThan(300)
 })
 
+/** Statements on tables. Pragmas read the state of a file, and a standby reads a copy that has no instance. */
+const STATEMENT =
+  /\.(?:query|run|prepare)\b[^(]*\(\s*(['"`])\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH)\b/
+const READERS_OF_COPIES = ['src/standby/replica.ts']
+
+const statementsOutside = (sources: ReadonlyMap<string, string>): string[] =>
+  [...sources].flatMap(([file, text]) =>
+    STATEMENT.test(text.replaceAll('SELECT total_changes()', '')) &&
+    !file.startsWith('src/store/') &&
+    !READERS_OF_COPIES.includes(file)
+      ? [file]
+      : [],
+  )
+
+test('SQL on tables is in the store alone', () => {
+  expect(statementsOutside(tree.files)).toEqual([])
+})
+
+test('a statement elsewhere is reported, a pragma is not', () => {
+  const sources = new Map([
+    ['src/api/a.ts', 'db\n  .query<Row, [string]>(\n    `SELECT id FROM a`)'],
+    ['src/cli/b.ts', 'db.run("DELETE FROM a")'],
+    ['src/cli/c.ts', "db.query<Row, []>('PRAGMA quick_check(1)')"],
+    ['src/store/d.ts', "db.query('SELECT 1 FROM a')"],
+  ])
+
+  expect(statementsOutside(sources)).toEqual(['src/api/a.ts', 'src/cli/b.ts'])
+})
+
 test('a file exports its own declarations only', () => {
   const forwarded = [...tree.files].flatMap(([file, text]) =>
     [...text.matchAll(/^export (?:type )?[{*].*$/gm)].map(([line]) => `${file}: ${line}`),

@@ -5,6 +5,7 @@ import { type ModelReport, OVERDUE_MS } from '../../core/relevance/judgement.ts'
 import type { Clock } from '../../runtime/runtime.ts'
 import { listAccounts } from '../../store/accounts/accounts.ts'
 import { listProxies } from '../../store/accounts/proxies.ts'
+import { countNewFeedback } from '../../store/customers/feedback.ts'
 import { listWithoutCredit } from '../../store/customers/problems.ts'
 import type { Db } from '../../store/db/connection.ts'
 import { checksState } from '../../store/erasure/kept-items.ts'
@@ -275,14 +276,9 @@ function modelProblems({ db, model }: ProblemDeps, now: number): Problem[] {
 }
 
 function feedbackProblems(db: Db): Problem[] {
-  const row = db
-    .query<{ n: number; since: number | null }, []>(
-      "SELECT count(*) AS n, min(created_at) AS since FROM feedback WHERE status = 'new'",
-    )
-    .get()
-  if (!row || row.n === 0) return []
-  const { n, since } = row
+  const { n, since_at } = countNewFeedback(db)
+  if (since_at === null) return []
   const text = n === 1 ? 'A feedback of a customer is' : `${n} feedbacks of customers are`
   const problem = mild('feedback_new', `${text} not answered`, 'Read and answer it')
-  return [{ ...problem, severity: 'info', since: iso(since) }]
+  return [{ ...problem, severity: 'info', since: iso(since_at) }]
 }

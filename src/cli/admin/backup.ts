@@ -41,7 +41,7 @@ export const backup = command({
     const { copyDatabase } = await import('../../store/maintenance/snapshots.ts')
     const { pathsOf } = await import('../../store/maintenance/paths.ts')
     const { instance_id, paths, config } = await withInstance(context, (it) => ({
-      instance_id: it.db.query<{ id: string }, []>('SELECT id FROM instance').get()?.id ?? '',
+      instance_id: it.instance_id,
       paths: pathsOf(storage),
       config: it.config,
     }))

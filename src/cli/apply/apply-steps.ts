@@ -3,6 +3,7 @@ import { sealCredentials } from '../../core/delivery/services.ts'
 import { newTargetSecret, withSigningKey } from '../../core/delivery/signature.ts'
 import { placesOf } from '../../core/filter/feeds.ts'
 import { beginningAt, effectiveCadence } from '../../core/limits/plan.ts'
+import { findCustomer } from '../../store/customers/customers.ts'
 import { transact } from '../../store/db/connection.ts'
 import { deleteWebhook, insertWebhook, updateWebhook } from '../../store/delivery/webhooks.ts'
 import {
@@ -140,9 +141,7 @@ function writeMonitor({ db, now, config }: OpenInstance, step: MonitorStep): voi
   }
 
   function cadenceOf(requested_s: number | null): number {
-    const name = db
-      .query<{ plan: string }, [string]>('SELECT plan FROM customers WHERE id = ?')
-      .get(customer_id)?.plan
+    const name = findCustomer(db, customer_id)?.plan
     const plan = name === undefined ? undefined : config.plans[name]
     return plan === undefined ? (requested_s ?? NO_PLAN_S) : effectiveCadence(plan, requested_s)
   }

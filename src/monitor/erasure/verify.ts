@@ -36,6 +36,7 @@ import {
   settleKept,
 } from '../../store/erasure/kept-items.ts'
 import { needsScrub, scrub } from '../../store/erasure/scrub.ts'
+import { findMonitor } from '../../store/monitoring/monitors.ts'
 import { originOf } from '../../store/moving/frozen.ts'
 import type { Filters } from '../match.ts'
 
@@ -265,12 +266,8 @@ export function createVerifier(deps: VerifyDeps): Verifier {
   function writeEdited(item_id: string, item: Item, digest: string, now: number): number {
     const receivers = listEditReceivers(db, item_id)
     return receivers.filter(({ webhook_id, customer_id, monitor_id }) => {
-      const monitor = db
-        .query<{ updated_at: number }, [{ monitor_id: string }]>(
-          'SELECT updated_at FROM monitors WHERE id = $monitor_id AND removed_at IS NULL',
-        )
-        .get({ monitor_id })
-      const spec = monitor && deps.filters({ id: monitor_id, ...monitor })
+      const monitor = findMonitor(db, customer_id, monitor_id)
+      const spec = monitor && deps.filters(monitor)
       if (spec === null) return false
       const { row } = rowOf(deps.words, spec, withoutErased(db, item))
       const id = deliveryId(originOf(db, customer_id, deps.instance_id), monitor_id, webhook_id, [

@@ -55,6 +55,14 @@ export function insertFeedback(
   ).run(row)
 }
 
+/** Number of feedbacks that nothing was done about, and the time of the oldest; null: there is none. */
+export const countNewFeedback = (db: Db): { n: number; since_at: number | null } =>
+  db
+    .query<{ n: number; since_at: number | null }, []>(
+      "SELECT count(*) AS n, min(created_at) AS since_at FROM feedback WHERE status = 'new'",
+    )
+    .get() ?? { n: 0, since_at: null }
+
 /** The number of pieces of feedback stored for a customer, and the bytes of their text. */
 export function measureFeedback(db: Db, customer_id: string): { rows: number; bytes: number } {
   const found = db
