@@ -195,6 +195,7 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
   const released = releaseAll(instance.db, clock.now())
   if (released > 0) log('warn', 'ledger.released', { count: released })
 
+  const marking = primary_node?.run(signal)
   // Stops run in reverse: HTTP first, then the loops finish their iteration and the work it started, then the database
   // closes.
   stack.defer(async () => {
@@ -206,8 +207,6 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
     await judging.idle()
     await marking
   })
-
-  const marking = primary_node?.run(signal)
 
   const { host, port } = config.server
   listen(app, { hostname: host, port })

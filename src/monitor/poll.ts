@@ -40,8 +40,8 @@ import { record, type RecordDeps } from './record.ts'
 
 /** Plans batches and audits from recent rates. */
 export type Planner = {
-  /** Plans again if that is due; returns the next due time. `mono`: monotonic clock, ms. */
-  planIfDue(mono: number): number
+  /** Plans again if that is due. `mono`: monotonic clock, ms. */
+  planIfDue(mono: number): void
   /** True while audits have requests left to use. */
   mayAudit(mono: number): boolean
   /** Milliseconds until they have some. */

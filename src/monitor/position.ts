@@ -67,8 +67,8 @@ export const isNewHour = ({ last_check_at }: Feed, now: number): boolean =>
   last_check_at === null || hourOf(last_check_at) !== hourOf(now)
 
 /**
- * Records a check that reached the checkpoint. `emptied`: the listing is empty, and confirmed to be. `turn`: epoch at
- * which an individual poll began; `in_turn`: epoch of the batch poll that covered the feed.
+ * Records a check that reached the checkpoint. `emptied`: the listing is empty, and confirmed to be. `epoch`: that at
+ * which an individual poll began; `synced_epoch`: that of the batch poll that covered the feed, 0 for an individual one.
  */
 export function recordComplete(
   db: Db,

@@ -272,9 +272,7 @@ function recordElsewhere(deps: RecordDeps, from: Feed, result: FeedResult): Hit[
   return [...by_key].flatMap(([key, candidates]) => {
     const feed = findFeedByKey(db, key)
     if (feed === null || feed.asleep) return []
-    const behind = candidates.filter(({ created_utc }) =>
-      isLate(feed, created_utc * 1000, result.seen_at),
-    )
+    const behind = candidates.filter(({ created_utc }) => isLate(feed, created_utc * 1000, seen_at))
     const names = behind.map(({ name }) => name)
     const first_seen = new Map(
       listSeen(db, feed.id, names).map((it) => [it.item_id, it.first_seen_at]),

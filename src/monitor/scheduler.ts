@@ -60,12 +60,12 @@ function createPlanner({
         const per_minute = requests_per_minute()
         // Without a usable account nothing is known of the budget: the last plan stays.
         if (per_minute > 0) {
-          const configured_s = audit_interval_s
-          allowance = transact(db, () => planAudits(db, { configured_s, per_minute }))
+          allowance = transact(db, () =>
+            planAudits(db, { configured_s: audit_interval_s, per_minute }),
+          )
         }
         audits_due_at = mono + AUDIT_PLAN_EVERY_MS
       }
-      return due_at
     },
     mayAudit(mono) {
       saved = refill(saved, mono, allowance)
