@@ -61,7 +61,7 @@ export type Take<T> = () => CacheResult<T>
 export type Shared<Query, T> = {
   (query: Query): Promise<Outcome<CacheResult<T>>>
   /** Takes the cached answer without a request to the platform; null if there is none. */
-  kept(query: Query): Take<T> | null
+  cached(query: Query): Take<T> | null
 }
 
 /** Creates a read that runs once for all identical queries; `keyOf` identifies them. */
@@ -187,7 +187,7 @@ export function createShare(
       }
     }
 
-    return Object.assign(readShared, { kept: (query: Query) => find(keyOf(query)) })
+    return Object.assign(readShared, { cached: (query: Query) => find(keyOf(query)) })
   }
   return Object.assign(share, { forget })
 }

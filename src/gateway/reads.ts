@@ -106,7 +106,7 @@ type Answered<Body> = Promise<Outcome<CacheResult<Body>>>
 /** A shared read. With a session it returns the account's view, and is never shared or cached. */
 export type SharedAs<Query, Body> = {
   (query: Query, session: Session | null): Answered<Body>
-  kept(query: Query, session: Session | null): Take<Body> | null
+  cached(query: Query, session: Session | null): Take<Body> | null
 }
 /** A read of content that requires an account. */
 type OwnRead<Query, Body> = (query: Query, session: Session) => Answered<Body>
@@ -208,8 +208,9 @@ export function createReads(deps: Deps): Reads {
       session
         ? toCacheResult(await caller.caller(session, (call) => work(query, call)), 'miss')
         : common(query)
-    const kept = (query: Query, session?: Session | null) => (session ? null : common.kept(query))
-    return Object.assign(readOne, { kept })
+    const cached = (query: Query, session?: Session | null) =>
+      session ? null : common.cached(query)
+    return Object.assign(readOne, { cached })
   }
 
   const own =

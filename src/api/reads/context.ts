@@ -50,24 +50,25 @@ function createResponders(
   bulkhead: Bulkhead,
 ): { answer: ReadResponder; answerShared: SharedResponder } {
   return {
-    answer: (
-      holder,
-      headers,
-      work,
-      { tier = 'read', flavour = 'read', session = null, thing } = {},
-    ) =>
+    answer: (holder, headers, work, { tier = 'read', session = null, ...context } = {}) =>
       bulkhead(holder.key.id, async () => {
-        const fault_context = { flavour, with_session: session !== null, ...(thing && { thing }) }
+        const fault_context = { ...context, with_session: session !== null }
         const { body, cache } = await meter(tier, holder, headers, work, fault_context)
         headers['x-cache'] = cache
         return body
       }),
-    answerShared: (holder, headers, read, query, { tier = 'read', session = null, thing } = {}) =>
+    answerShared: (
+      holder,
+      headers,
+      read,
+      query,
+      { tier = 'read', session = null, ...context } = {},
+    ) =>
       bulkhead(holder.key.id, async () => {
         const { body, cache } = await meter(tier, holder, headers, () => read(query, session), {
+          ...context,
           with_session: session !== null,
-          ...(thing && { thing }),
-          cached: () => read.kept(query, session),
+          cached: () => read.cached(query, session),
         })
         headers['x-cache'] = cache
         if (cache === 'hit') markShared(body)

@@ -36,14 +36,14 @@ test('all cached answers fit into the cache limit together with their JSON', asy
 
   async function answer(query: number) {
     await read(query)
-    const body = read.kept(query)?.().body
+    const body = read.cached(query)?.().body
     markShared(body)
     jsonResponse(mapPosts(body), {}, (bytes) => new Response(bytes))
   }
   for (let query = 0; query < 12; query++) await answer(query)
 
   const grown = (await heap()) - before
-  expect([read.kept(3), read.kept(4)]).toEqual([null, expect.any(Function)])
+  expect([read.cached(3), read.cached(4)]).toEqual([null, expect.any(Function)])
   expect(grown).toBeGreaterThan(32 * MIB)
   expect(grown).toBeLessThan(64 * MIB)
 })

@@ -45,15 +45,15 @@ test('a cached answer is available without a request, for as long as the read wo
     async (query) => ok(query),
   )
 
-  expect(read.kept('a')).toBeNull()
+  expect(read.cached('a')).toBeNull()
   await read('a')
-  const take = read.kept('a')
+  const take = read.cached('a')
   // A caller that finds the answer and does not take it, for example without credits, has not read.
   expect(states).toEqual(['miss'])
   expect(take?.()).toEqual({ body: 'a', cache: 'hit' })
-  expect(read.kept('b')).toBeNull()
+  expect(read.cached('b')).toBeNull()
   await clock.advance(5_000)
-  expect(read.kept('a')).toBeNull()
+  expect(read.cached('a')).toBeNull()
   expect(states).toEqual(['miss', 'hit'])
 })
 
@@ -65,8 +65,8 @@ test('a cached answer is for callers without a session', async () => {
 
   await reads.posts(query, null)
 
-  expect(reads.posts.kept(query, null)?.().body.posts).toHaveLength(1)
-  expect(reads.posts.kept(query, session)).toBeNull()
+  expect(reads.posts.cached(query, null)?.().body.posts).toHaveLength(1)
+  expect(reads.posts.cached(query, session)).toBeNull()
 })
 
 test('an answer that was requested before the cache was emptied is neither cached nor shared afterwards', async () => {
@@ -151,7 +151,10 @@ test('the cache takes 64 MiB at most, and the oldest entry is removed first', as
   const [one, other] = kinds
   for (const query of ['a', 'b', 'c', 'd', 'e']) for (const kind of kinds) await kind(query)
 
-  const cached = ['a', 'b', 'c', 'd', 'e'].map((query) => [one?.kept(query), other?.kept(query)])
+  const cached = ['a', 'b', 'c', 'd', 'e'].map((query) => [
+    one?.cached(query),
+    other?.cached(query),
+  ])
   expect(cached.map((both) => both.map((it) => it !== null))).toEqual([
     [false, false],
     [true, true],
@@ -168,7 +171,7 @@ test('a removed entry makes room for others', async () => {
 
   for (let number = 0; number < 8; number++) await read(`new ${number}`)
 
-  expect(read.kept('new 0')).not.toBeNull()
+  expect(read.cached('new 0')).not.toBeNull()
 })
 
 test('an answer above an eighth of the limit is not cached and removes no entry', async () => {
