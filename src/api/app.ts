@@ -69,8 +69,8 @@ export type AppDeps = {
   /** Names of the sources beside `main`; absent: none. */
   sources?: readonly string[]
   /**
-   * Seconds that a call may spend at the platform, without its rate limit wait; absent: those of a
-   * read with the default deadline.
+   * Seconds that a call may spend at the platform, without its rate limit wait; absent: there is no
+   * platform.
    */
   platform_s?: number
   /** Additional host names of the dashboard, without ports. */
@@ -154,7 +154,7 @@ export function createApp(deps: AppDeps) {
     budget: deps.budget ?? createByteBudget(() => Infinity),
     clock,
     ownerOf(request) {
-      const holder = delegation.of(request) ?? holders.find(request)
+      const holder = delegation.find(request) ?? holders.find(request)
       if (holder) return holder.key.id
       return `address ${peerOf(request, app.server?.requestIP(request)?.address).network}`
     },
@@ -224,7 +224,7 @@ export function createApp(deps: AppDeps) {
       in_flight.end(request)
       const status = set.status ?? 200
       // An internal request is part of an external request, which is counted.
-      if (delegation.of(request)) return
+      if (delegation.find(request)) return
       const called = route ? calledRoute(route, request) : 'none'
       const labels = { method: request.method, route: called }
       metrics.count('http_requests_total', { ...labels, status: String(status) })

@@ -103,8 +103,8 @@ export function createAdmit(deps: Deps): Admit {
     delegation,
     site,
     longest_s,
+    in_flight,
   } = deps
-  const { in_flight } = deps
   const preflight = preflightHeaders(words)
   const drain = createDrain(clock)
 
@@ -121,7 +121,7 @@ export function createAdmit(deps: Deps): Admit {
   async function letPass({ request, headers, server }: Arrival): Promise<void> {
     if (!mayHaveMore(request)) return
     // The body of an internal request is a stream, which only reading empties.
-    if (!isDiscarded(request) || delegation.of(request)) return drain(request)
+    if (!isDiscarded(request) || delegation.find(request)) return drain(request)
     // The server reads a kept connection to the end of the request and discards the bytes.
     delete headers['connection']
     server?.timeout(request, REFUSED_QUIET_S)
@@ -130,7 +130,7 @@ export function createAdmit(deps: Deps): Admit {
   async function judge({ request, headers, server }: Arrival): Promise<Response | undefined> {
     const path = requestPath(request.url)
     const is_system = isSystemPath(path)
-    const on_behalf_of = delegation.of(request)
+    const on_behalf_of = delegation.find(request)
     // Internal requests have no socket.
     const socket = () => (on_behalf_of ? undefined : server?.requestIP(request)?.address)
     const network = () => peerOf(request, socket()).network
@@ -226,11 +226,8 @@ export function createAdmit(deps: Deps): Admit {
  * True if more of an unread body may follow than is worth waiting for. A kept connection is read to
  * the end of the request, however long it is.
  */
-function mayHaveMore({ headers }: Request): boolean {
-  return (
-    headers.has('transfer-encoding') || Number(headers.get('content-length') ?? 0) > LEFT_UNREAD_MAX
-  )
-}
+const mayHaveMore = (request: Request): boolean =>
+  request.headers.has('transfer-encoding') || announcedBytes(request) > LEFT_UNREAD_MAX
 
 function requestId({ headers }: Request, random: Random): string {
   const given = headers.get('x-request-id')

@@ -114,77 +114,56 @@ export function createFailedAuth({ clock, random, limits, log, metrics }: Deps):
 /** Customer, key and request of a call. */
 export type Holder = { customer: Customer; key: Key; request?: Request }
 
-/** Holders of the calls in flight. Weak: an entry is freed with its request. */
-export type Holders = {
-  put(request: Request, holder: Holder): void
+/** Values of the calls in flight. Weak: an entry is freed with its request. */
+type ByRequest<T> = {
+  put(request: Request, value: T): void
   /**
-   * Returns the holder.
-   * @throws {Error} if none was recorded
+   * Returns the value of a request.
+   * @throws {Error} if nothing was recorded
    */
-  of(request: Request): Holder
-  find(request: Request): Holder | undefined
+  of(request: Request): T
+  find(request: Request): T | undefined
 }
 
-/** Creates the holders, recorded at admission and read by the route. */
-export function createHolders(): Holders {
-  const holders = new WeakMap<Request, Holder>()
+function createByRequest<T>(missing: string): ByRequest<T> {
+  const values = new WeakMap<Request, T>()
   return {
-    put: (request, holder) => void holders.set(request, holder),
-    find: (request) => holders.get(request),
-    of: (request) => {
-      const holder = holders.get(request)
-      // A keyed route without a holder was admitted as open: a bug in the policy table, not the
-      // caller's fault.
-      if (!holder) throw new Error('a keyed route was reached without a key')
-      return holder
+    put: (request, value) => void values.set(request, value),
+    find: (request) => values.get(request),
+    of(request) {
+      const value = values.get(request)
+      // A bug in the policy table, which admitted the call as open, not the caller's fault.
+      if (value === undefined) throw new Error(missing)
+      return value
     },
   }
 }
 
-/** Holder that an internal request acts for, and the address of the external one; absent: unknown. */
-type Delegated = KeyHolder & { address?: string }
+/** Holders of the calls in flight, recorded at admission and read by the route. */
+export type Holders = ByRequest<Holder>
 
-/** Maps internal requests to the holder they act for. */
-export type Delegation = {
-  put(request: Request, holder: Delegated): void
-  of(request: Request): Delegated | undefined
-}
+/** Creates the holders. */
+export const createHolders = (): Holders =>
+  createByRequest('a keyed route was reached without a key')
 
 /** The operator of a call: the key and the address of the caller. */
 type Acting = { key: Key; address: string }
 
-/** Operators of the calls in flight. Weak: an entry is freed with its request. */
-export type Operators = {
-  put(request: Request, acting: Acting): void
-  /**
-   * Returns the operator.
-   * @throws {Error} if none was recorded
-   */
-  of(request: Request): Acting
-}
+/** Operators of the calls in flight, recorded at admission and read by the routes that record actions. */
+export type Operators = ByRequest<Acting>
 
-/** Creates the operators, recorded at admission and read by the routes that record actions. */
-export function createOperators(): Operators {
-  const operators = new WeakMap<Request, Acting>()
-  return {
-    put: (request, acting) => void operators.set(request, acting),
-    of: (request) => {
-      const acting = operators.get(request)
-      // A bug in the policy table, not the caller's fault.
-      if (!acting) throw new Error("an operator's route was reached without an operator")
-      return acting
-    },
-  }
-}
+/** Creates the operators. */
+export const createOperators = (): Operators =>
+  createByRequest("an operator's route was reached without an operator")
 
-/** Creates a delegation. Weak: an entry is freed with its request. */
-export function createDelegation(): Delegation {
-  const holders = new WeakMap<Request, Delegated>()
-  return {
-    put: (request, holder) => void holders.set(request, holder),
-    of: (request) => holders.get(request),
-  }
-}
+/** Holder that an internal request acts for, and the address of the external one; absent: unknown. */
+type Delegated = KeyHolder & { address?: string }
+
+/** The holders that internal requests act for. */
+export type Delegation = Omit<ByRequest<Delegated>, 'of'>
+
+/** Creates a delegation. */
+export const createDelegation = (): Delegation => createByRequest('a request is not internal')
 
 /** Plugin that adds `holder` and `customer` to a route's context. */
 export const createKeyed = (holders: Holders) =>

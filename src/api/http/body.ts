@@ -2,6 +2,7 @@ import { ApiError, invalid } from '../../core/base/errors.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import { isBeyond, type JsonBounds } from '../../core/limits/json-bounds.ts'
 import type { Clock } from '../../runtime/runtime.ts'
+import { isUpload } from './routes.ts'
 
 const MIB = 1024 * 1024
 const BODY_MAX = MIB
@@ -33,12 +34,9 @@ const SIGN_IN_BODY_MAX = 16 * 1024
 /** Maximum bytes of a body sent to this path. */
 export function bodyMax(words: Naming, path: string): number {
   if (path === '/dashboard/session') return SIGN_IN_BODY_MAX
-  return PICTURES.some((it) => path === words.api + it) || path.startsWith(FORWARDED_PATH)
-    ? IMAGE_BODY_MAX
-    : BODY_MAX
+  return isUpload(words, path) || path.startsWith(FORWARDED_PATH) ? IMAGE_BODY_MAX : BODY_MAX
 }
 
-const PICTURES = ['/profile/avatar', '/profile/banner']
 /** Bodies sent here are read and measured by the route they are forwarded to. */
 const FORWARDED_PATH = '/dashboard/api/'
 /** These routes check that their resource exists before they read the body. */
@@ -145,10 +143,10 @@ async function readBytes(
  * True if the server itself reads a refused request to its end: on a kept connection, with a
  * Content-Length that is not too large.
  */
-export const isDiscarded = ({ headers }: Request): boolean =>
-  !headers.has('transfer-encoding') &&
-  !/\bclose\b/i.test(headers.get('connection') ?? '') &&
-  Number(headers.get('content-length') ?? 0) <= DRAIN_BYTES_MAX
+export const isDiscarded = (request: Request): boolean =>
+  !request.headers.has('transfer-encoding') &&
+  !/\bclose\b/i.test(request.headers.get('connection') ?? '') &&
+  announcedBytes(request) <= DRAIN_BYTES_MAX
 
 /**
  * Reads and discards the body of a refused request: a client that is still sending when its
@@ -158,8 +156,7 @@ export const isDiscarded = ({ headers }: Request): boolean =>
 export function createDrain(clock: Clock): (request: Request) => Promise<void> {
   let draining = 0
   return async (request) => {
-    if (Number(request.headers.get('content-length') ?? 0) > DRAIN_BYTES_MAX) return
-    if (draining >= DRAINS_MAX) return
+    if (announcedBytes(request) > DRAIN_BYTES_MAX || draining >= DRAINS_MAX) return
     const reader = request.body?.getReader()
     if (!reader) return
     draining += 1

@@ -1,6 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 
 import { ApiError } from '../../core/base/errors.ts'
+import { isUnderPath } from './routes.ts'
 
 /** Origin of a call, as far as the configuration trusts the forwarding headers. */
 type Peer = {
@@ -132,21 +133,22 @@ const AUTHORITY = /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::\d{1,5})?$/
  */
 export const isSystemPath = (path: string): boolean => SYSTEM_PATH.test(path)
 
-const MCP = '/mcp'
 const SYSTEM_PATH = /^\/(?:(?:dashboard|operator|metrics)(?:\/|$)|mcp$)/
-const under = (path: string, place: string) => path === place || path.startsWith(`${place}/`)
 
 /**
  * True for routes of programs. A page of another site is refused even if it runs on a permitted
  * machine.
  */
-export const isForPrograms = (path: string): boolean => path === MCP || under(path, '/metrics')
+export const isForPrograms = (path: string): boolean =>
+  path === '/mcp' || isUnderPath(path, '/metrics')
 
 /**
  * True if requests to this path are authorised by the cookie; the page and its files are public.
  */
 export const actsByCookie = (path: string): boolean =>
-  ['/dashboard/api', '/dashboard/session', '/dashboard/live'].some((place) => under(path, place))
+  ['/dashboard/api', '/dashboard/session', '/dashboard/live'].some((place) =>
+    isUnderPath(path, place),
+  )
 
 /** Creates the guard. It uses headers that browsers set and pages cannot forge. */
 export function createSite({ public_url, hosts, peerOf }: Deps): Site {

@@ -182,8 +182,10 @@ const OPEN_PATHS = [
 ]
 /** Routes authorised by the dashboard's cookie. */
 const SIGNED_IN_PATHS = ['/dashboard/api', '/dashboard/live', '/dashboard/session']
-/** Writes whose bodies may hold images. */
 const UPLOADS = ['/profile/avatar', '/profile/banner']
+/** True for writes whose bodies may hold an image. */
+export const isUpload = ({ api }: Naming, path: string): boolean =>
+  UPLOADS.some((place) => path === api + place)
 
 const FEATURES: readonly (readonly [string, Feature])[] = [
   ['/login', 'login'],
@@ -224,17 +226,23 @@ export function policyOf(words: Naming, method: string, path: string): Policy {
   if (archivePaths(words).some((place) => isUnderPath(path, place)))
     return { ...CLOSED, scope: 'monitor' }
   if (isUnderPath(path, words.api)) {
-    if (path === sourcePath(words, '')) return { ...CLOSED, scope: 'read' }
-    // A call of a source has the conditions of the same call of `main`.
-    const [, below] = /^\/[^/]+(\/.+)$/.exec(path.slice(sourcePath(words, '').length)) ?? []
-    if (isUnderPath(path, sourcePath(words, '')))
+    const sources = sourcePath(words, '')
+    if (path === sources) return { ...CLOSED, scope: 'read' }
+    if (isUnderPath(path, sources)) {
+      // A call of a source has the conditions of the same call of `main`.
+      const [, below] = /^\/[^/]+(\/.+)$/.exec(path.slice(sources.length)) ?? []
       return below === undefined ? CLOSED : policyOf(words, method, words.api + below)
+    }
     const reads = method === 'GET' || path === `${words.api}/comments/verify`
     if (reads) return { ...CLOSED, scope: 'read', limit: 'reads' }
     const [, feature = null] =
       FEATURES.find(([place]) => isUnderPath(path, words.api + place)) ?? []
-    const is_upload = UPLOADS.some((place) => path === words.api + place)
-    return { ...CLOSED, scope: 'write', feature, limit: is_upload ? 'uploads' : 'writes' }
+    return {
+      ...CLOSED,
+      scope: 'write',
+      feature,
+      limit: isUpload(words, path) ? 'uploads' : 'writes',
+    }
   }
   // A key with the scope `write` may propose a write; every key of the customer may list proposals.
   if (isUnderPath(path, '/drafts')) return { ...CLOSED, scope: method === 'GET' ? null : 'write' }
