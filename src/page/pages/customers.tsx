@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 
 import { Badge } from '../components/base/badge.tsx'
 import { Facts } from '../components/base/facts.tsx'
-import { Choice, Field } from '../components/base/field.tsx'
+import { ChoiceField } from '../components/base/field.tsx'
 import { EmptyState, ErrorNotice, Skeleton } from '../components/base/notice.tsx'
 import { DataTable, SearchBox } from '../components/base/table.tsx'
 import { Time } from '../components/base/time.tsx'
@@ -56,20 +56,16 @@ export function Customers() {
       {all.length > 0 && (
         <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
           <SearchBox label="Search customers" value={search} change={setSearch} />
-          <Field label="Show">
-            {(attributes) => (
-              <Choice<string>
-                {...attributes}
-                value={having}
-                options={HAVING}
-                change={(it) =>
-                  go(dashboardPath('customers') + (it === '' ? '' : `?having=${it}`), {
-                    replace: true,
-                  })
-                }
-              />
-            )}
-          </Field>
+          <ChoiceField<string>
+            label="Show"
+            value={having}
+            options={HAVING}
+            change={(it) =>
+              go(dashboardPath('customers') + (it === '' ? '' : `?having=${it}`), {
+                replace: true,
+              })
+            }
+          />
         </form>
       )}
       {all.length > 0 && results.length === 0 && (

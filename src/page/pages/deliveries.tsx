@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 
 import { Dialog } from '../components/base/dialog.tsx'
-import { Choice, Field } from '../components/base/field.tsx'
+import { ChoiceField, filterOptions } from '../components/base/field.tsx'
 import { EmptyState, ErrorNotice, Notice, Skeleton } from '../components/base/notice.tsx'
 import { SearchBox } from '../components/base/table.tsx'
 import { notify } from '../components/base/toast.tsx'
@@ -108,36 +108,24 @@ export function RedriveDialog({
   return (
     <Dialog title="Send failed deliveries again" close={close}>
       <p>They keep their delivery_id and body, so that a receiver can detect duplicates.</p>
-      <Field label="Period">
-        {(attributes) => (
-          <Choice<string>
-            {...attributes}
-            value={hours}
-            options={SPANS}
-            change={(it) => chosen(() => setHours(it))}
-          />
-        )}
-      </Field>
-      <Field label="Webhook">
-        {(attributes) => (
-          <Choice<string>
-            {...attributes}
-            value={webhook}
-            options={optionsOf('all webhooks', webhooks, webhook, 'a deleted webhook')}
-            change={(it) => chosen(() => setWebhook(it))}
-          />
-        )}
-      </Field>
-      <Field label="State">
-        {(attributes) => (
-          <Choice<string>
-            {...attributes}
-            value={status}
-            options={WHICH}
-            change={(it) => chosen(() => setStatus(it))}
-          />
-        )}
-      </Field>
+      <ChoiceField<string>
+        label="Period"
+        value={hours}
+        options={SPANS}
+        change={(it) => chosen(() => setHours(it))}
+      />
+      <ChoiceField<string>
+        label="Webhook"
+        value={webhook}
+        options={filterOptions('all webhooks', webhooks, webhook, 'a deleted webhook')}
+        change={(it) => chosen(() => setWebhook(it))}
+      />
+      <ChoiceField<string>
+        label="State"
+        value={status}
+        options={WHICH}
+        change={(it) => chosen(() => setStatus(it))}
+      />
       <ErrorNotice failure={action.failure} />
       {counted && (
         <Notice tone="plain">
@@ -254,18 +242,6 @@ function useTargets() {
   }
 }
 
-/** Options of a filter; an id that no longer exists keeps an option of its own. */
-const optionsOf = (
-  all: string,
-  options: readonly (readonly [string, string])[],
-  chosen: string,
-  gone: string,
-) => [
-  ['', all] as const,
-  ...options,
-  ...(chosen !== '' && !options.some(([id]) => id === chosen) ? [[chosen, gone] as const] : []),
-]
-
 /** All deliveries, newest first. The server filters and searches; the URL keeps the filters. */
 export function Deliveries() {
   const { filters, choose } = useFilters()
@@ -280,25 +256,25 @@ export function Deliveries() {
     >
       <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
         <SearchText text={filters.q} search={(q) => choose({ q })} />
-        <Filter
+        <ChoiceField
           label="State"
           value={filters.status}
-          options={optionsOf('all states', STATES, filters.status, filters.status)}
+          options={filterOptions('all states', STATES, filters.status)}
           change={(status) => choose({ status })}
         />
-        <Filter
+        <ChoiceField
           label="Webhook"
           value={filters.webhook}
-          options={optionsOf('all webhooks', webhooks, filters.webhook, 'a deleted webhook')}
+          options={filterOptions('all webhooks', webhooks, filters.webhook, 'a deleted webhook')}
           change={(webhook) => choose({ webhook })}
         />
-        <Filter
+        <ChoiceField
           label="Monitor"
           value={filters.monitor}
-          options={optionsOf('all monitors', monitors, filters.monitor, 'a removed monitor')}
+          options={filterOptions('all monitors', monitors, filters.monitor, 'a removed monitor')}
           change={(monitor) => choose({ monitor })}
         />
-        <Filter
+        <ChoiceField
           label="Period"
           value={filters.within}
           options={PERIODS}
@@ -345,21 +321,6 @@ function NoDeliveries({ filtered, more }: { filtered: boolean; more: boolean }) 
     </EmptyState>
   )
 }
-
-type FilterProps = {
-  label: string
-  value: string
-  options: readonly (readonly [string, string])[]
-  change: (value: string) => void
-}
-
-const Filter = ({ label, value, options, change }: FilterProps) => (
-  <Field label={label}>
-    {(attributes) => (
-      <Choice<string> {...attributes} value={value} options={options} change={change} />
-    )}
-  </Field>
-)
 
 /** The search field. The server searches when typing pauses. */
 function SearchText({ text, search }: { text: string; search: (text: string) => void }) {

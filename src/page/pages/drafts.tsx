@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { Badge } from '../components/base/badge.tsx'
 import { Confirm, FormDialog } from '../components/base/dialog.tsx'
 import { Facts } from '../components/base/facts.tsx'
-import { Choice, Field, TextField } from '../components/base/field.tsx'
+import { ChoiceField, TextField } from '../components/base/field.tsx'
 import { assignErrors, EmptyState, ErrorNotice, Skeleton } from '../components/base/notice.tsx'
 import { Time } from '../components/base/time.tsx'
 import { notify } from '../components/base/toast.tsx'
@@ -98,16 +98,14 @@ function AccountField({ account, setAccount, error }: AccountFieldProps) {
   const { value } = useQuery<Pool>('/operator/pool')
   const usable = value?.accounts.filter((it) => !it.paused && !it.needs_login) ?? []
   return (
-    <Field label="Send as" hint="Signed-in accounts of the pool." error={error}>
-      {(attributes) => (
-        <Choice<string>
-          {...attributes}
-          value={account}
-          options={[['', 'choose an account'], ...usable.map((it) => [it.name, it.name] as const)]}
-          change={setAccount}
-        />
-      )}
-    </Field>
+    <ChoiceField<string>
+      label="Send as"
+      hint="Signed-in accounts of the pool."
+      error={error}
+      value={account}
+      options={[['', 'choose an account'], ...usable.map((it) => [it.name, it.name] as const)]}
+      change={setAccount}
+    />
   )
 }
 

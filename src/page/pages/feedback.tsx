@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 
 import { Badge } from '../components/base/badge.tsx'
-import { Choice, Field, LinesField, TextField } from '../components/base/field.tsx'
+import { ChoiceField, LinesField, TextField } from '../components/base/field.tsx'
 import { assignErrors, EmptyState, ErrorNotice, Skeleton } from '../components/base/notice.tsx'
 import { Time } from '../components/base/time.tsx'
 import { notify } from '../components/base/toast.tsx'
@@ -77,16 +77,12 @@ function FeedbackAnswering() {
       title="Feedback"
       lead="Feedback from customers. They see your answer and the status."
       beside={
-        <Field label="Show">
-          {(attributes) => (
-            <Choice<string>
-              {...attributes}
-              value={status}
-              options={STATUS_FILTERS}
-              change={setStatus}
-            />
-          )}
-        </Field>
+        <ChoiceField<string>
+          label="Show"
+          value={status}
+          options={STATUS_FILTERS}
+          change={setStatus}
+        />
       }
     >
       <ErrorNotice failure={list.failure} again={list.again} />
@@ -134,11 +130,13 @@ function AnswerForm({ feedback, done }: { feedback: Feedback; done: () => void }
     <details>
       <summary>Answer</summary>
       <form onSubmit={(event) => void answer(event)} noValidate>
-        <Field label="State" error={errorOf('status')}>
-          {(attributes) => (
-            <Choice {...attributes} value={status} options={STATUSES} change={setStatus} />
-          )}
-        </Field>
+        <ChoiceField
+          label="State"
+          error={errorOf('status')}
+          value={status}
+          options={STATUSES}
+          change={setStatus}
+        />
         <LinesField
           label="Answer"
           hint="Shown to the customer."
@@ -215,11 +213,13 @@ function FeedbackForm({ sent }: { sent: () => void }) {
   const { errorOf, rest } = assignErrors(action.failure, ['type', 'title', 'details'])
   return (
     <form class="card" onSubmit={(event) => void submit(event)} noValidate>
-      <Field label="Type" error={errorOf('type')}>
-        {(attributes) => (
-          <Choice<string> {...attributes} value={type} options={TYPES} change={setType} />
-        )}
-      </Field>
+      <ChoiceField<string>
+        label="Type"
+        error={errorOf('type')}
+        value={type}
+        options={TYPES}
+        change={setType}
+      />
       <TextField
         label="Title"
         hint="At most 120 characters."

@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks'
 
 import { Chart } from '../components/base/chart.tsx'
-import { Choice, Field } from '../components/base/field.tsx'
+import { ChoiceField } from '../components/base/field.tsx'
 import { EmptyState, ErrorNotice, Skeleton } from '../components/base/notice.tsx'
 import { DataTable } from '../components/base/table.tsx'
 import { Time, useNow } from '../components/base/time.tsx'
@@ -133,11 +133,7 @@ export function UsagePage() {
       title="Usage and payments"
       lead={me.value && `${usd(me.value.credits_remaining)} left on plan ${me.value.plan}.`}
       beside={
-        <Field label="Period">
-          {(attributes) => (
-            <Choice<string> {...attributes} value={hours} options={SPANS} change={setHours} />
-          )}
-        </Field>
+        <ChoiceField<string> label="Period" value={hours} options={SPANS} change={setHours} />
       }
     >
       <ErrorNotice failure={usage.failure ?? me.failure} again={usage.again} />

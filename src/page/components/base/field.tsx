@@ -143,3 +143,33 @@ export function Choice<T extends string>({
     </select>
   )
 }
+
+type ChoiceFieldProps<T extends string> = Omit<FieldProps, 'children'> &
+  Omit<ChoiceProps<T>, keyof FieldAttributes | 'aria-label'>
+
+/** A select element as a form field. */
+export const ChoiceField = <T extends string>({
+  label,
+  hint,
+  error = null,
+  ...choice
+}: ChoiceFieldProps<T>) => (
+  <Field label={label} hint={hint} error={error}>
+    {(attributes) => <Choice<T> {...attributes} {...choice} />}
+  </Field>
+)
+
+/** Values of a filter with their texts. */
+export type Options = readonly (readonly [string, string])[]
+
+/** Options of a filter: `all` for none, and the chosen value as `gone` if it is not among the known ones. */
+export const filterOptions = (
+  all: string,
+  known: Options,
+  chosen: string,
+  gone = chosen,
+): Options => [
+  ['', all],
+  ...known,
+  ...(chosen === '' || known.some(([it]) => it === chosen) ? [] : [[chosen, gone] as const]),
+]

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 
 import { Chart } from '../../components/base/chart.tsx'
 import type { ChartTone } from '../../components/base/draw-chart.ts'
-import { Choice, Field } from '../../components/base/field.tsx'
+import { ChoiceField } from '../../components/base/field.tsx'
 import { EmptyState, ErrorNotice, Notice, Skeleton } from '../../components/base/notice.tsx'
 import { DataTable } from '../../components/base/table.tsx'
 import { useNow } from '../../components/base/time.tsx'
@@ -63,21 +63,13 @@ export function MentionsPage() {
       }
       beside={
         <>
-          <Field label="Monitor">
-            {(attributes) => (
-              <Choice<string>
-                {...attributes}
-                value={monitor}
-                options={[['', 'all monitors'] as const, ...monitors]}
-                change={setMonitor}
-              />
-            )}
-          </Field>
-          <Field label="Period">
-            {(attributes) => (
-              <Choice<string> {...attributes} value={days} options={SPANS} change={setDays} />
-            )}
-          </Field>
+          <ChoiceField<string>
+            label="Monitor"
+            value={monitor}
+            options={[['', 'all monitors'] as const, ...monitors]}
+            change={setMonitor}
+          />
+          <ChoiceField<string> label="Period" value={days} options={SPANS} change={setDays} />
         </>
       }
     >

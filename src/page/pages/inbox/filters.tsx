@@ -1,7 +1,12 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
-import { Choice, Field, TextField } from '../../components/base/field.tsx'
+import {
+  ChoiceField,
+  filterOptions,
+  type Options,
+  TextField,
+} from '../../components/base/field.tsx'
 import { Icon } from '../../components/base/icon.tsx'
 import { SearchBox } from '../../components/base/table.tsx'
 import { useDebounced } from '../../hooks/use-query.ts'
@@ -19,8 +24,6 @@ const PERIODS = [
   ['7', 'the last week'],
   ['30', 'the last 30 days'],
 ] as const
-
-type Options = readonly (readonly [string, string])[]
 
 /** Changes some filters and keeps the others. */
 type ChangeFilter = (change: Partial<ListFilter>) => void
@@ -101,16 +104,12 @@ export function FilterMenu({ filter, change, monitors, sources, labels }: Filter
           )}
           <Typed label="Place" value={filter.place} change={(place) => change({ place })} />
           <Typed label="Author" value={filter.author} change={(author) => change({ author })} />
-          <Field label="Period">
-            {(attributes) => (
-              <Choice<string>
-                {...attributes}
-                value={filter.within}
-                options={PERIODS}
-                change={(within) => change({ within, from: '', to: '' })}
-              />
-            )}
-          </Field>
+          <ChoiceField<string>
+            label="Period"
+            value={filter.within}
+            options={PERIODS}
+            change={(within) => change({ within, from: '', to: '' })}
+          />
         </div>
       )}
     </Menu>
@@ -127,22 +126,12 @@ type SelectProps = {
 
 /** A filter with known values; one that is no longer among them keeps an option. */
 const Select = ({ label, all, options, value, change }: SelectProps) => (
-  <Field label={label}>
-    {(attributes) => (
-      <Choice<string>
-        {...attributes}
-        value={value}
-        options={[
-          ['', all],
-          ...options,
-          ...(value !== '' && !options.some(([it]) => it === value)
-            ? [[value, value] as const]
-            : []),
-        ]}
-        change={change}
-      />
-    )}
-  </Field>
+  <ChoiceField<string>
+    label={label}
+    value={value}
+    options={filterOptions(all, options, value)}
+    change={change}
+  />
 )
 
 /** A text that filters when its field is left or Enter is pressed. */

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 
 import { Dialog } from '../../components/base/dialog.tsx'
-import { Choice, Field, TextField } from '../../components/base/field.tsx'
+import { ChoiceField, TextField } from '../../components/base/field.tsx'
 import { assignErrors, ErrorNotice, Skeleton } from '../../components/base/notice.tsx'
 import { notify } from '../../components/base/toast.tsx'
 import { useAction } from '../../hooks/use-action.ts'
@@ -54,9 +54,7 @@ export function MuteDialog({ base, match, close, done }: MuteProps) {
         }}
         noValidate
       >
-        <Field label="Exclude">
-          {(attributes) => <Choice {...attributes} value={kind} options={kinds} change={setKind} />}
-        </Field>
+        <ChoiceField label="Exclude" value={kind} options={kinds} change={setKind} />
         {kind === 'phrase' && (
           <TextField
             label="Phrase"
@@ -68,16 +66,12 @@ export function MuteDialog({ base, match, close, done }: MuteProps) {
           />
         )}
         {monitors.length > 1 && (
-          <Field label="For the monitor">
-            {(attributes) => (
-              <Choice<string>
-                {...attributes}
-                value={monitor}
-                options={monitors.map((it) => [it.id, it.name ?? 'Unnamed monitor'] as const)}
-                change={setMonitor}
-              />
-            )}
-          </Field>
+          <ChoiceField<string>
+            label="For the monitor"
+            value={monitor}
+            options={monitors.map((it) => [it.id, it.name ?? 'Unnamed monitor'] as const)}
+            change={setMonitor}
+          />
         )}
         <div class="proposal" aria-live="polite" aria-busy={busy}>
           {busy && <Skeleton rows={2} label="Evaluating the edit" />}

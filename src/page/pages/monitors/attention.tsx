@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 
 import { Badge } from '../../components/base/badge.tsx'
-import { Checkbox, Choice, Field, TextField } from '../../components/base/field.tsx'
+import { Checkbox, ChoiceField, TextField } from '../../components/base/field.tsx'
 import { ErrorNotice } from '../../components/base/notice.tsx'
 import { Time } from '../../components/base/time.tsx'
 import { notify } from '../../components/base/toast.tsx'
@@ -231,27 +231,19 @@ function SendingFields({ of, typed, set, zone_hint }: SendingFieldsProps) {
       </fieldset>
       <fieldset>
         <legend>Digest of {of}</legend>
-        <Field label="Send">
-          {(attributes) => (
-            <Choice<string>
-              {...attributes}
-              value={every}
-              options={PERIODS}
-              change={(it) => set({ every: it })}
-            />
-          )}
-        </Field>
+        <ChoiceField<string>
+          label="Send"
+          value={every}
+          options={PERIODS}
+          change={(it) => set({ every: it })}
+        />
         {every === 'week' && (
-          <Field label="On">
-            {(attributes) => (
-              <Choice<string>
-                {...attributes}
-                value={typed.day}
-                options={DAYS}
-                change={(day) => set({ day })}
-              />
-            )}
-          </Field>
+          <ChoiceField<string>
+            label="On"
+            value={typed.day}
+            options={DAYS}
+            change={(day) => set({ day })}
+          />
         )}
         {every !== '' && (
           <TextField
@@ -352,24 +344,18 @@ function TargetRules({ typed: { targets }, set, webhooks }: TargetRulesProps) {
         )
       })}
       {free.length > 0 && (
-        <Field
+        <ChoiceField<string>
           label="Rules of one webhook"
           hint="Hours and digest of its own, in place of those above."
-        >
-          {(attributes) => (
-            <Choice<string>
-              {...attributes}
-              value=""
-              options={[
-                ['', 'choose a webhook'],
-                ...free.map((it) => [it.id, webhookName(it)] as const),
-              ]}
-              change={(it) => {
-                if (it !== '') add(it)
-              }}
-            />
-          )}
-        </Field>
+          value=""
+          options={[
+            ['', 'choose a webhook'],
+            ...free.map((it) => [it.id, webhookName(it)] as const),
+          ]}
+          change={(it) => {
+            if (it !== '') add(it)
+          }}
+        />
       )}
     </>
   )

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 
-import { Choice, Field, LinesField, TextField } from '../../components/base/field.tsx'
+import { ChoiceField, LinesField, TextField } from '../../components/base/field.tsx'
 import { count } from '../../lib/format.ts'
 import type { Health } from '../../lib/types.ts'
 import { toRelevance, type TypedRelevance, WHEN_DOWN } from './typed-relevance.ts'
@@ -40,16 +40,12 @@ export function RelevanceFields({
             value={typed.min_score}
             change={(min_score) => set({ min_score })}
           />
-          <Field label="A match that the model cannot judge">
-            {(attributes) => (
-              <Choice
-                {...attributes}
-                value={typed.when_down}
-                options={WHEN_DOWN}
-                change={(when_down) => set({ when_down })}
-              />
-            )}
-          </Field>
+          <ChoiceField
+            label="A match that the model cannot judge"
+            value={typed.when_down}
+            options={WHEN_DOWN}
+            change={(when_down) => set({ when_down })}
+          />
         </>
       )}
     </details>

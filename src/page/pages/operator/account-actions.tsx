@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 
 import { CallDialog, Confirm } from '../../components/base/dialog.tsx'
-import { Choice, Field, LinesField, TextField } from '../../components/base/field.tsx'
+import { ChoiceField, Field, LinesField, TextField } from '../../components/base/field.tsx'
 import { Icon } from '../../components/base/icon.tsx'
 import { notify } from '../../components/base/toast.tsx'
 import { postJson } from '../../lib/api.ts'
@@ -102,32 +102,26 @@ function AddAccountDialog({ proxies, again, close }: Props & { close: () => void
             autocapitalize="none"
             change={setName}
           />
-          <Field label="Sign in by" error={errorOf('kind')}>
-            {(attributes) => (
-              <Choice<Way>
-                {...attributes}
-                value={way}
-                options={[
-                  ['jar', 'cookies of my own browser'],
-                  ['password', 'user name and password'],
-                  ['oauth', 'OAuth application'],
-                ]}
-                change={setWay}
-              />
-            )}
-          </Field>
+          <ChoiceField<Way>
+            label="Sign in by"
+            error={errorOf('kind')}
+            value={way}
+            options={[
+              ['jar', 'cookies of my own browser'],
+              ['password', 'user name and password'],
+              ['oauth', 'OAuth application'],
+            ]}
+            change={setWay}
+          />
           <CredentialFields way={way} typed={typed} setTyped={setTyped} errorOf={errorOf} />
           {proxies.length > 0 && (
-            <Field label="Proxy" error={errorOf('proxy')}>
-              {(attributes) => (
-                <Choice<string>
-                  {...attributes}
-                  value={proxy}
-                  options={[['', 'direct'], ...proxies.map((it) => [it.name, it.name] as const)]}
-                  change={setProxy}
-                />
-              )}
-            </Field>
+            <ChoiceField<string>
+              label="Proxy"
+              error={errorOf('proxy')}
+              value={proxy}
+              options={[['', 'direct'], ...proxies.map((it) => [it.name, it.name] as const)]}
+              change={setProxy}
+            />
           )}
         </>
       )}
@@ -280,11 +274,7 @@ export function LoginDialog({ account, close, again }: OfAccount) {
     >
       {(errorOf) => (
         <>
-          <Field label="With">
-            {(attributes) => (
-              <Choice<Way> {...attributes} value={way} options={ways} change={setWay} />
-            )}
-          </Field>
+          <ChoiceField<Way> label="With" value={way} options={ways} change={setWay} />
           <CredentialFields way={way} typed={typed} setTyped={setTyped} errorOf={errorOf} stored />
         </>
       )}

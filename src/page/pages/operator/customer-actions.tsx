@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 
 import { Secret } from '../../components/base/copyable.tsx'
 import { CallDialog, Confirm, Dialog } from '../../components/base/dialog.tsx'
-import { Checkbox, Choice, Field, TextField } from '../../components/base/field.tsx'
+import { Checkbox, ChoiceField, TextField } from '../../components/base/field.tsx'
 import { Icon } from '../../components/base/icon.tsx'
 import { Notice } from '../../components/base/notice.tsx'
 import { notify } from '../../components/base/toast.tsx'
@@ -81,16 +81,14 @@ type PlanFieldProps = {
 }
 
 const PlanField = ({ plans, value, error, change }: PlanFieldProps) => (
-  <Field label="Plan" hint="A plan of [plans] in the configuration." error={error}>
-    {(attributes) => (
-      <Choice<string>
-        {...attributes}
-        value={value}
-        options={plans.map((it) => [it, it] as const)}
-        change={change}
-      />
-    )}
-  </Field>
+  <ChoiceField<string>
+    label="Plan"
+    hint="A plan of [plans] in the configuration."
+    error={error}
+    value={value}
+    options={plans.map((it) => [it, it] as const)}
+    change={change}
+  />
 )
 
 const DIALOGS = { key: KeyDialog, credits: CreditDialog, plan: PlanDialog }

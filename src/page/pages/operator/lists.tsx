@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks'
 
 import { Badge, DeliveryBadge } from '../../components/base/badge.tsx'
-import { Choice, Field } from '../../components/base/field.tsx'
+import { ChoiceField, filterOptions, type Options } from '../../components/base/field.tsx'
 import { EmptyState, ErrorNotice, Skeleton } from '../../components/base/notice.tsx'
 import { DataTable } from '../../components/base/table.tsx'
 import { Time } from '../../components/base/time.tsx'
@@ -40,8 +40,6 @@ const DELIVERY_STATES = [
   ['suppressed', 'suppressed'],
 ] as const
 
-type Options = readonly (readonly [string, string])[]
-
 /** Parameters of a query, each after an `&`; empty ones are left out. */
 const given = (all: Record<string, string>) =>
   Object.entries(all)
@@ -70,24 +68,14 @@ function useFilters(page: 'monitors' | 'deliveries', states: Options, title: str
     go(dashboardPath(page) + (text === '' ? '' : `?${text}`), { replace: true })
   }
   const known = (value?.customers ?? []).map(({ id, name }) => [id, name] as const)
-  const customers: Options = [
-    ['', 'all customers'],
-    ...known,
-    ...(customer === '' || known.some(([id]) => id === customer)
-      ? []
-      : [[customer, customer] as const]),
-  ]
+  const customers = filterOptions('all customers', known, customer)
   const field = (label: string, value_of: string, options: Options, name: string) => (
-    <Field label={label}>
-      {(attributes) => (
-        <Choice<string>
-          {...attributes}
-          value={value_of}
-          options={options}
-          change={(it) => choose({ [name]: it })}
-        />
-      )}
-    </Field>
+    <ChoiceField<string>
+      label={label}
+      value={value_of}
+      options={options}
+      change={(it) => choose({ [name]: it })}
+    />
   )
   const fields = (
     <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>

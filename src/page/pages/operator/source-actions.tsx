@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 
 import { CallDialog, Confirm } from '../../components/base/dialog.tsx'
-import { Choice, Field, LinesField, TextField } from '../../components/base/field.tsx'
+import { ChoiceField, LinesField, TextField } from '../../components/base/field.tsx'
 import { Icon } from '../../components/base/icon.tsx'
 import { ErrorNotice, Notice } from '../../components/base/notice.tsx'
 import { notify } from '../../components/base/toast.tsx'
@@ -63,16 +63,13 @@ function AddSourceDialog({ again, close }: { again: () => void; close: () => voi
             autocapitalize="none"
             change={setName}
           />
-          <Field label="Kind" error={errorOf('kind')}>
-            {(attributes) => (
-              <Choice
-                {...attributes}
-                value={kind}
-                options={KINDS.map((it) => [it, it] as const)}
-                change={setKind}
-              />
-            )}
-          </Field>
+          <ChoiceField
+            label="Kind"
+            error={errorOf('kind')}
+            value={kind}
+            options={KINDS.map((it) => [it, it] as const)}
+            change={setKind}
+          />
           <TextField
             label="Address"
             hint={

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 
 import { Copyable, Secret } from '../../components/base/copyable.tsx'
 import { Dialog, FormDialog } from '../../components/base/dialog.tsx'
-import { Checkbox, Choice, Field, TextField } from '../../components/base/field.tsx'
+import { Checkbox, ChoiceField, TextField } from '../../components/base/field.tsx'
 import { assignErrors, Notice } from '../../components/base/notice.tsx'
 import { Time } from '../../components/base/time.tsx'
 import { notify } from '../../components/base/toast.tsx'
@@ -71,15 +71,14 @@ export function WebhookNewDialog({ close, again }: { close: () => void; again: (
         autocapitalize="none"
         change={setUrl}
       />
-      <Field
+      <ChoiceField<string>
         label="Kind"
         hint={guessed && kind === '' ? `Detected: ${KIND_NAMES[guessed]}.` : undefined}
         error={errorOf('kind')}
-      >
-        {(attributes) => (
-          <Choice<string> {...attributes} value={kind} options={KINDS} change={setKind} />
-        )}
-      </Field>
+        value={kind}
+        options={KINDS}
+        change={setKind}
+      />
       <NameField value={name} error={errorOf('name')} change={setName} />
       <ServiceFields kind={effective} typed={typed} change={setTyped} errorOf={errorOf} />
     </FormDialog>
@@ -296,11 +295,12 @@ export function WebhookRotateDialog({ webhook, close }: { webhook: Webhook; clos
         Deliveries can be signed with both secrets for a while, so that your receiver can switch
         without losing any.
       </p>
-      <Field label="Keep signing with the old secret for">
-        {(attributes) => (
-          <Choice<string> {...attributes} value={overlap} options={OVERLAPS} change={setOverlap} />
-        )}
-      </Field>
+      <ChoiceField<string>
+        label="Keep signing with the old secret for"
+        value={overlap}
+        options={OVERLAPS}
+        change={setOverlap}
+      />
     </FormDialog>
   )
 }
