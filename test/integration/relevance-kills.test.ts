@@ -3,22 +3,14 @@
 // result, and what was counted is what was sent.
 import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
-import { writeFileSync } from 'node:fs'
 
 import { startKind } from '../../sandbox/sources/kinds.ts'
 import { completionOf, startFakeModel } from '../support/fake-model.ts'
-import { tempFolder } from '../support/folder.ts'
-import { runForumd, startProcess } from '../support/process.ts'
+import { startSourceProgram, untilMet } from '../support/source-program.ts'
 
 const KILLS = process.env['FORUMD_LONG'] === '1' ? 8 : 3
 const POSTS_A_RUN = 6
 const PAGE = 50
-const WAIT_MAX_MS = 20_000
-
-async function until(met: () => boolean | Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + WAIT_MAX_MS; Date.now() < end && !(await met());)
-    await Bun.sleep(20)
-}
 
 test('SIGKILL while matches are judged', async () => {
   await using platform = await startKind('hackernews', {
@@ -28,40 +20,18 @@ test('SIGKILL while matches are judged', async () => {
     now: Date.now,
   })
   await using model = startFakeModel()
-  using folder = tempFolder()
-  const config = folder.file('forumd.toml')
-  writeFileSync(
-    config,
-    `server = { port = 0 }
-storage = { dir = "${folder.file('data')}" }
-platform = { base_url = "http://127.0.0.1:1", session_cookie = "s" }
-billing = { enabled = false }
-relevance = { base_url = "${model.base_url}", model = "small", concurrency = 3, timeout_s = 60 }
-[plans.entry]
-cadence_s = 1
-[[source]]
-name = "s"
-kind = "hackernews"
-base_url = "${platform.url}"
-requests_per_minute = 6000
-`,
-  )
-  const key = (await runForumd(['key', 'create', '--customer', 'ann', '--config', config])).trim()
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-  let daemon = await startProcess(config)
-  const call = async (path: string, body?: object): Promise<any> =>
-    (
-      await fetch(`${daemon.url}/forum/monitor/${path}`, {
-        headers,
-        ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
-      })
-    ).json()
+  using program = await startSourceProgram({
+    kind: 'hackernews',
+    url: platform.url,
+    more: `relevance = { base_url = "${model.base_url}", model = "small", concurrency = 3, timeout_s = 60 }`,
+  })
+  const { call } = program
   const { id } = await call('add', {
     filter_spec: { source: 's', include_any: ['kettle'] },
     targets: 'none',
     relevance: { prompt: 'kettles', when_down: 'hold' },
   })
-  await until(async () => (await call(`health?id=${id}`)).coverage_24h.audited_until !== null)
+  await untilMet(async () => (await call(`health?id=${id}`)).coverage_24h.audited_until !== null)
 
   const held: (() => void)[] = []
   const texts = new Set<string>()
@@ -87,30 +57,30 @@ requests_per_minute = 6000
         body: JSON.stringify({ title, text: 'A text that is long enough.' }),
       })
     }
-    await until(() => model.requests.length - before > run % 4)
+    await untilMet(() => model.requests.length - before > run % 4)
     expect(model.requests.length - before).toBeGreaterThan(run % 4)
-    await daemon.end('SIGKILL')
+    await program.end('SIGKILL')
     for (const answer of held.splice(0)) answer()
     begin(run + 1)
-    daemon = await startProcess(config)
+    await program.startAgain()
   }
   const matches = async () =>
     (await call(`items?id=${id}&limit=${PAGE}`)).items as { title: string; judgement: any }[]
-  await until(async () => {
+  await untilMet(async () => {
     // Calls of a key are limited.
     await Bun.sleep(1000)
     if ((await matches()).length < texts.size) return false
     return (await call(`health?id=${id}`)).relevance.waiting === 0
   })
   const found = await matches()
-  await daemon.end('SIGTERM')
+  await program.end('SIGTERM')
 
   // Nothing is lost, and nothing is there twice or without a verdict.
   expect(found.map(({ title }) => title).toSorted((a, b) => a.localeCompare(b))).toEqual(
     [...texts].toSorted((a, b) => a.localeCompare(b)),
   )
   expect(found.every(({ judgement }) => judgement.status === 'judged')).toBe(true)
-  using db = new Database(`${folder.file('data')}/forumd.sqlite`, { readonly: true })
+  using db = new Database(program.database, { readonly: true })
   const counted = db
     .query<{ calls: number }, []>('SELECT sum(calls) AS calls FROM relevance_days')
     .get()?.calls

@@ -6,10 +6,9 @@ import { join } from 'node:path'
 
 import * as z from 'zod'
 
-import { startSandbox } from '../../sandbox/server/sandbox.ts'
 import { hasPostgres, startPostgres } from '../support/lease-servers.ts'
 import { litestreamProgram } from '../support/litestream.ts'
-import { nodePair, until } from '../support/node-pair.ts'
+import { startPair, until } from '../support/node-pair.ts'
 import { runForumdToEnd } from '../support/process.ts'
 
 // Two daemons as processes of their own, PostgreSQL and Litestream.
@@ -69,95 +68,82 @@ const litestream = litestreamProgram()
 test.skipIf(litestream === null || !hasPostgres())(
   'both nodes report role, epoch and lag, and a lag above the bound fails',
   async () => {
-    await using lease = await startPostgres()
-    await using sandbox = await startSandbox({
-      port: 0,
-      seed: 1,
-      speed: 0,
-      world: 'empty',
-      now: Date.now,
-    })
-    const pair = nodePair({
+    await using pair = await startPair({
       dir,
-      lease: lease.url,
-      platform: sandbox,
+      startLease: startPostgres,
       litestream: litestream ?? '',
     })
-    try {
-      pair.prepare('a')
-      const a = pair.start('a')
-      await a.next('serve.listening')
-      // A lack of knowledge is no good news.
-      expect(await status(pair.configOf('a'), '--max-lag', '30s')).toMatchObject({
-        code: 1,
-        answer: { role: 'primary', problem: expect.stringContaining('no standby') },
-      })
+    pair.prepare('a')
+    const a = pair.start('a')
+    await a.next('serve.listening')
+    // A lack of knowledge is no good news.
+    expect(await status(pair.configOf('a'), '--max-lag', '30s')).toMatchObject({
+      code: 1,
+      answer: { role: 'primary', problem: expect.stringContaining('no standby') },
+    })
 
-      pair.prepare('b', { key_of: 'a' })
-      const b = pair.start('b')
-      await b.next('standby.copied')
-      const good = await until(async () => {
-        const it = await status(pair.configOf('b'), '--max-lag', '30s')
-        return it.code === 0 ? it : null
-      })
-      expect(good.answer).toMatchObject({
-        role: 'standby',
-        primary: 'a',
-        epoch: 1,
-        replication: 'running',
-        problem: null,
-      })
-      expect(Date.parse(good.answer.lease_ends_at ?? '')).toBeGreaterThan(Date.now() - 6000)
-      expect(good.answer.lag_s).toBeLessThan(6)
-      expect(good.answer.nodes.map(({ node, role, epoch }) => [node, role, epoch])).toEqual(
-        expect.arrayContaining([
-          ['a', 'primary', 1],
-          ['b', 'standby', 1],
-        ]),
-      )
-      const human = await runForumdToEnd(['replica', 'status', '--config', pair.configOf('a')])
-      expect(human.out).toMatch(/role +primary\n/)
-      expect(human.out).toMatch(/lag +[\d.]+ s when b restored it at /)
+    pair.prepare('b', { key_of: 'a' })
+    const b = pair.start('b')
+    await b.next('standby.copied')
+    const good = await until(async () => {
+      const it = await status(pair.configOf('b'), '--max-lag', '30s')
+      return it.code === 0 ? it : null
+    })
+    expect(good.answer).toMatchObject({
+      role: 'standby',
+      primary: 'a',
+      epoch: 1,
+      replication: 'running',
+      problem: null,
+    })
+    expect(Date.parse(good.answer.lease_ends_at ?? '')).toBeGreaterThan(Date.now() - 6000)
+    expect(good.answer.lag_s).toBeLessThan(6)
+    expect(good.answer.nodes.map(({ node, role, epoch }) => [node, role, epoch])).toEqual(
+      expect.arrayContaining([
+        ['a', 'primary', 1],
+        ['b', 'standby', 1],
+      ]),
+    )
+    const human = await runForumdToEnd(['replica', 'status', '--config', pair.configOf('a')])
+    expect(human.out).toMatch(/role +primary\n/)
+    expect(human.out).toMatch(/lag +[\d.]+ s when b restored it at /)
 
-      // Litestream stands still while the database changes.
-      const replicating = Number(await Bun.file(join(pair.folderOf('a'), 'replicate.pid')).text())
-      using db = new Database(join(pair.folderOf('a'), 'forumd.sqlite'))
-      db.run('PRAGMA busy_timeout = 500')
-      await until(() => {
-        process.kill(replicating, 'SIGSTOP')
-        try {
-          db.run('UPDATE instance SET run_count = run_count + 1')
-          return true
-        } catch {
-          // It stands still in the middle of a transaction: the daemon could not write either.
-          process.kill(replicating, 'SIGCONT')
-          return null
-        }
-      })
-      const late = await until(async () => {
+    // Litestream stands still while the database changes.
+    const replicating = Number(await Bun.file(join(pair.folderOf('a'), 'replicate.pid')).text())
+    using db = new Database(join(pair.folderOf('a'), 'forumd.sqlite'))
+    db.run('PRAGMA busy_timeout = 500')
+    await until(() => {
+      process.kill(replicating, 'SIGSTOP')
+      try {
         db.run('UPDATE instance SET run_count = run_count + 1')
-        const it = await status(pair.configOf('a'), '--max-lag', '3s')
-        return it.answer.problem?.includes('behind') === true ? it : null
-      })
-      expect(late.code).toBe(1)
-      expect(late.answer.lag_s).toBeGreaterThan(3)
-      expect(late.err).toMatch(/the replica was [\d.]+ s behind, more than 3 s/)
+        return true
+      } catch {
+        // It stands still in the middle of a transaction: the daemon could not write either.
+        process.kill(replicating, 'SIGCONT')
+        return null
+      }
+    })
+    const late = await until(async () => {
+      db.run('UPDATE instance SET run_count = run_count + 1')
+      const it = await status(pair.configOf('a'), '--max-lag', '3s')
+      return it.answer.problem?.includes('behind') === true ? it : null
+    })
+    expect(late.code).toBe(1)
+    expect(late.answer.lag_s).toBeGreaterThan(3)
+    expect(late.err).toMatch(/the replica was [\d.]+ s behind, more than 3 s/)
 
-      process.kill(replicating, 'SIGCONT')
-      await until(async () => {
-        const it = await status(pair.configOf('a'), '--max-lag', '3s')
-        return it.code === 0 ? it : null
-      })
+    process.kill(replicating, 'SIGCONT')
+    await until(async () => {
+      const it = await status(pair.configOf('a'), '--max-lag', '3s')
+      return it.code === 0 ? it : null
+    })
 
-      // A node that is gone is seen as such.
-      await b.end('SIGKILL')
-      const silent = await until(async () => {
-        const { answer } = await status(pair.configOf('a'))
-        return answer.nodes.some(({ node, is_silent }) => node === 'b' && is_silent) ? answer : null
-      })
-      expect(silent.primary).toBe('a')
-    } finally {
-      await pair.stopAll()
-    }
+    // A node that is gone is seen as such.
+    await b.end('SIGKILL')
+    const silent = await until(async () => {
+      const { answer } = await status(pair.configOf('a'))
+      return answer.nodes.some(({ node, is_silent }) => node === 'b' && is_silent) ? answer : null
+    })
+    expect(silent.primary).toBe('a')
   },
 )

@@ -1,6 +1,8 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+import { startSandbox } from '../../sandbox/server/sandbox.ts'
+import type { LeaseServer } from './lease-servers.ts'
 import { litestreamCommands } from './litestream.ts'
 import { PROGRAM } from './process.ts'
 
@@ -29,7 +31,7 @@ type PairOptions = {
 }
 
 /** Nodes of one lease in folders of `dir`, which replicate by Litestream to a folder. They end with `stopAll`. */
-export function nodePair({ dir, lease, platform, litestream }: PairOptions) {
+function nodePair({ dir, lease, platform, litestream }: PairOptions) {
   const running = new Set<NodeProcess>()
   const folderOf = (name: string) => join(dir, name)
   const configOf = (name: string) => join(dir, `${name}.toml`)
@@ -157,6 +159,23 @@ ${more}`,
       }
     },
   }
+}
+
+/** A lease, an empty platform, and a pair of nodes that have them; disposing of it ends all of them. */
+export async function startPair({
+  dir,
+  startLease,
+  litestream,
+}: Pick<PairOptions, 'dir' | 'litestream'> & { startLease: () => Promise<LeaseServer> }) {
+  await using stack = new AsyncDisposableStack()
+  const lease = stack.use(await startLease())
+  const platform = stack.use(
+    await startSandbox({ port: 0, seed: 1, speed: 0, world: 'empty', now: Date.now }),
+  )
+  const pair = nodePair({ dir, lease: lease.url, platform, litestream })
+  stack.defer(pair.stopAll)
+  const owned = stack.move()
+  return { ...pair, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
 /** Calls `look` until it returns a value other than null. */
