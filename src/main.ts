@@ -97,7 +97,7 @@ const context: ProcessContext = {
 }
 
 /**
- * Startup continues here. The executable starts reluctant to compile code that runs only once (scripts/build.ts); from
+ * Startup continues here. The executable starts reluctant to compile code that runs only once (scripts/build/build.ts); from
  * here on compiling pays.
  */
 async function warm<T>(started: Promise<T>): Promise<T> {

@@ -1,4 +1,4 @@
-// Made by `bun scripts/client.ts` from the OpenAPI document; do not edit.
+// Made by `bun scripts/docs/client.ts` from the OpenAPI document; do not edit.
 
 export interface paths {
   '/health': {

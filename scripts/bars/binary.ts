@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 /** Builds the executable of a source tree and moves it to a path that later builds do not overwrite. */
 export async function builtFrom(tree: string, path: string): Promise<string> {
-  const build = Bun.spawn([process.execPath, 'scripts/build.ts'], {
+  const build = Bun.spawn([process.execPath, 'scripts/build/build.ts'], {
     cwd: tree,
     stdout: 'ignore',
     stderr: 'inherit',

@@ -10,15 +10,15 @@
 import { loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 
-import { cached } from './bench-cached.ts'
-import { deliveries, receipt } from './bench-deliveries.ts'
-import { gateway } from './bench-gateway.ts'
-import { growth } from './bench-growth.ts'
-import { memory } from './bench-memory.ts'
-import { trees } from './bench-trees.ts'
-import { LEFT_OUT } from './load-in-turns.ts'
-import { type Bench, markdownOf, type Options, type Result } from './results.ts'
-import { keep, machine, revision } from './save-results.ts'
+import { cached } from './cached.ts'
+import { deliveries, receipt } from './deliveries.ts'
+import { type Bench, markdownOf, type Options, type Result } from './figures/results.ts'
+import { keep, machine, revision } from './figures/save-results.ts'
+import { gateway } from './gateway.ts'
+import { growth } from './growth.ts'
+import { LEFT_OUT } from './load/load-in-turns.ts'
+import { memory } from './memory.ts'
+import { trees } from './trees.ts'
 
 const BENCHES: readonly Bench[] = [gateway, cached, deliveries, receipt, trees, growth, memory]
 const NAMES = BENCHES.map(({ name }) => name)

@@ -1,5 +1,5 @@
 import bench from '../../docs/benchmarks.json'
-import { median } from '../bench/results.ts'
+import { median } from '../bench/figures/results.ts'
 import points from './points.json'
 
 /** A measured figure: its value, and the text that the page has it in. */

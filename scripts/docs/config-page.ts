@@ -35,7 +35,7 @@ kind = "hackernews"
 - SIGHUP (\`systemctl reload forumd\`) applies \`log.level\`, \`log.access\`, \`[limits]\` (except its caches and \`tree_fetches\`), \`[plans]\` and
   \`[billing]\` (except \`enabled\`). The log names every other changed key: these need a restart.
 
-\`bun scripts/docs.ts\` writes the tables below from [config.example.toml](../config.example.toml) and the schema.
+\`bun scripts/docs/docs.ts\` writes the tables below from [config.example.toml](../config.example.toml) and the schema.
 `
 
 /** The whole page. */

@@ -1,4 +1,4 @@
-/** The executable keeps each entry point below this folder, by its path within `src` (scripts/compile.ts). */
+/** The executable keeps each entry point below this folder, by its path within `src` (scripts/build/compile.ts). */
 const EMBEDDED_ROOT = '/$bunfs/root/'
 
 /** Where the code of a thread is. `entry`: its path within `src`, without an extension. */

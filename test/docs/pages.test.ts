@@ -12,7 +12,7 @@ import { COMMANDS } from '../../src/cli/run.ts'
 import { keysByTable } from '../../src/config/load.ts'
 import { anchorOf, PAGES, readText, root } from './documentation.ts'
 
-describe('the output of scripts/docs.ts is up to date', () => {
+describe('the output of scripts/docs/docs.ts is up to date', () => {
   test('the page of the configuration', () => {
     expect(readText('docs/config.md')).toBe(configPage(readText('config.example.toml')))
   })

@@ -51,7 +51,7 @@ function scripted(...answers: (number | { status: number; body?: object; after?:
 }
 
 test("the client's types match the document", async () => {
-  const { exited, stderr } = Bun.spawn([process.execPath, 'scripts/client.ts', '--check'], {
+  const { exited, stderr } = Bun.spawn([process.execPath, 'scripts/docs/client.ts', '--check'], {
     cwd: root,
     stdout: 'ignore',
     stderr: 'pipe',

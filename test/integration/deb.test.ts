@@ -40,7 +40,7 @@ afterAll(() => folder?.[Symbol.dispose]())
 const packed = (out: string, ...args: string[]) =>
   runCommand(
     process.execPath,
-    join(root, 'scripts/deb.ts'),
+    join(root, 'scripts/packages/deb.ts'),
     '--binary',
     program,
     '--out',

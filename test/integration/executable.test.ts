@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdirSync, writeFileSync } from 'node:fs'
 
-import { compile } from '../../scripts/compile.ts'
+import { compile } from '../../scripts/build/compile.ts'
 import { tempFolder } from '../support/folder.ts'
 
 setDefaultTimeout(120_000)

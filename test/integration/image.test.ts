@@ -35,7 +35,7 @@ function run(...command: string[]) {
 }
 
 function build(out: string): string {
-  const script = join(root, 'scripts/image.ts')
+  const script = join(root, 'scripts/packages/image.ts')
   const built = run(process.execPath, script, '--binary', binary ?? '', '--out', out)
   if (built.code !== 0) throw new Error(built.errors)
   return built.out

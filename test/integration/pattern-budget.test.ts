@@ -4,7 +4,7 @@
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 
-import { quantile } from '../../scripts/bars/abuse-watch.ts'
+import { quantile } from '../../scripts/bars/abuse/watch.ts'
 import { startAbused } from '../support/abuse/fixture.ts'
 import { attackWithPatterns, previewPatterns } from '../support/abuse/patterns.ts'
 import { call } from '../support/abuse/target.ts'

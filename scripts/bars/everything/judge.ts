@@ -1,7 +1,7 @@
 import type { LedgerTotals } from '../../../test/chaos/ledger-check.ts'
-import { quantile } from '../abuse-watch.ts'
-import { ends, median } from '../soak-figures.ts'
-import type { Judged } from '../soak-judge.ts'
+import { quantile } from '../abuse/watch.ts'
+import { ends, median } from '../soak/figures.ts'
+import type { Judged } from '../soak/judge.ts'
 
 /** A request at a receiver. `pairs`: a monitor's id and an item's source and name. */
 export type Arrival = {

@@ -64,7 +64,7 @@ export async function startNodes({ urls, model, under }: Around) {
       fake_time: null,
       under,
       env: {
-        BUN_OPTIONS: `--preload=${join(import.meta.dir, '../abuse-probe.ts')}`,
+        BUN_OPTIONS: `--preload=${join(import.meta.dir, '../abuse/probe.ts')}`,
         FORUMD_STALLS: stallsOf(name),
       },
     })
@@ -88,7 +88,7 @@ export async function startNodes({ urls, model, under }: Around) {
     primary: () => primary,
     standby: () => standby,
     epoch: () => epoch,
-    /** File of the event loop's delays of a node (scripts/bars/abuse-probe.ts). */
+    /** File of the event loop's delays of a node (scripts/bars/abuse/probe.ts). */
     stallsOf,
     /** Strikes the primary, waits for the takeover and repairs the old one; ms from the fault to the takeover. */
     async strike(fault: Fault): Promise<number> {

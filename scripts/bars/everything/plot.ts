@@ -1,4 +1,4 @@
-import { escaped } from '../../bench/plot.ts'
+import { escaped } from '../../bench/figures/plot.ts'
 import type { Minute } from './judge.ts'
 
 type Line = { label: string; color: string; of: (it: Minute) => number | null }

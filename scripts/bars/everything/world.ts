@@ -1,7 +1,7 @@
 import { startSandbox } from '../../../sandbox/server/sandbox.ts'
 import type { SeededRandom } from '../../../sandbox/world/random.ts'
-import { startFaultInjection } from '../soak-faults.ts'
-import { SCENARIOS, type Site } from '../sources-scenarios.ts'
+import { startFaultInjection } from '../soak/faults.ts'
+import { SCENARIOS, type Site } from '../sources/scenarios.ts'
 import type { Expected } from './judge.ts'
 import { WANTED } from './model.ts'
 

@@ -14,7 +14,7 @@ const WAIT_MS = 120_000
 const LOOK_EVERY_MS = 200
 /**
  * Most rows that are imported beside a running daemon: the import is one transaction, and until its end the daemon writes
- * nothing. A row takes 11 µs of the processor (scripts/bench-move.ts), so that these take about half a second.
+ * nothing. A row takes 11 µs of the processor (scripts/bench/matching/move.ts), so that these take about half a second.
  */
 const ROWS_BESIDE_MAX = 50_000
 

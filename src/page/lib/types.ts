@@ -1,6 +1,6 @@
 import type { paths } from '../../../examples/client/schema.d.ts'
 
-// Response types of the API, derived from its OpenAPI document (`bun scripts/client.ts`). Instants are ISO 8601, money
+// Response types of the API, derived from its OpenAPI document (`bun scripts/docs/client.ts`). Instants are ISO 8601, money
 // is USD. Objects that the document leaves open, such as feed items, are typed here as far as the page reads them.
 
 type Method = 'get' | 'post'

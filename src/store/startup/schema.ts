@@ -18,7 +18,7 @@ const objectsOf = (db: Db): SchemaObject[] =>
     )
     .all()
 
-/** Fingerprint of the schema that these migrations make. `scripts/compile.ts` puts it into the executable. */
+/** Fingerprint of the schema that these migrations make. `scripts/build/compile.ts` puts it into the executable. */
 export function schemaFingerprint(steps: readonly string[] = migrations): string {
   using model = new Database(':memory:', { strict: true })
   migrate(model, steps)

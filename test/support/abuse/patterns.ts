@@ -21,7 +21,7 @@ export type Disturbance = {
   rss_mib: { before: number; most: number }
 }
 
-const PROBER = join(import.meta.dir, '../../../scripts/bars/abuse-health.ts')
+const PROBER = join(import.meta.dir, '../../../scripts/bars/abuse/health.ts')
 const PROBE_EVERY_MS = '10'
 const PATTERNS_OF_A_MONITOR = 10
 

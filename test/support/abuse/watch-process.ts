@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const RSS_EVERY_MS = 20
-const PROBER = join(import.meta.dir, '../../../scripts/bars/abuse-health.ts')
+const PROBER = join(import.meta.dir, '../../../scripts/bars/abuse/health.ts')
 
 /** The most memory that a daemon had during `work`, in MiB, and how long `/health` took meanwhile, p99 in ms. */
 export async function watchProcess<T>(

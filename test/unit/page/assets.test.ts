@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { embedPage } from '../../../scripts/build-page.ts'
+import { embedPage } from '../../../scripts/build/page.ts'
 import { pageFiles } from '../../../src/page/assets.ts'
 import { tempFolder } from '../../support/folder.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { plotOf } from '../../../scripts/bench/plot.ts'
+import { plotOf } from '../../../scripts/bench/figures/plot.ts'
 import {
   markdownOf,
   median,
@@ -8,7 +8,7 @@ import {
   ratioOf,
   reaches,
   type Result,
-} from '../../../scripts/bench/results.ts'
+} from '../../../scripts/bench/figures/results.ts'
 
 const variants = [
   { name: 'ours', rounds: { per_s: [300, 100, 200], p99_ms: [1, 2] } },

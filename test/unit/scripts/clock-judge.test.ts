@@ -4,9 +4,9 @@
 
 import { expect, test } from 'bun:test'
 
-import { judge } from '../../../scripts/bars/clock-judge.ts'
-import { run, type Size } from '../../../scripts/bars/clock-run.ts'
-import { SCENARIOS } from '../../../scripts/bars/clock-scenarios.ts'
+import { judge } from '../../../scripts/bars/clock/judge.ts'
+import { run, type Size } from '../../../scripts/bars/clock/run.ts'
+import { SCENARIOS } from '../../../scripts/bars/clock/scenarios.ts'
 
 const SIZE: Size = {
   seed: 1,

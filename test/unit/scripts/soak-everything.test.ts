@@ -9,7 +9,7 @@ import {
   type Minute,
 } from '../../../scripts/bars/everything/judge.ts'
 import { plotOf } from '../../../scripts/bars/everything/plot.ts'
-import { isWithinBound } from '../../../scripts/bars/soak-judge.ts'
+import { isWithinBound } from '../../../scripts/bars/soak/judge.ts'
 
 const arrival = (change: Partial<Arrival> = {}): Arrival => ({
   at: 1500,

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 
-import type { Soaked } from '../../../scripts/bars/soak-daemon.ts'
-import { ends, floors, growthPerHour, type Sample } from '../../../scripts/bars/soak-figures.ts'
-import { isWithinBound, judgeSoak } from '../../../scripts/bars/soak-judge.ts'
+import type { Soaked } from '../../../scripts/bars/soak/daemon.ts'
+import { ends, floors, growthPerHour, type Sample } from '../../../scripts/bars/soak/figures.ts'
+import { isWithinBound, judgeSoak } from '../../../scripts/bars/soak/judge.ts'
 
 const MINUTE_MS = 60_000
 const MINUTES = 60

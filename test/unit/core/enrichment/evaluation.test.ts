@@ -6,7 +6,7 @@ import { type Labelled, recordedSet, reviewSet } from '../../../evaluation/sets.
 import { recordingsFolder } from '../../../support/replay.ts'
 
 // Goal: enrichment predicts labels of unseen items better than the majority class does. Method: the
-// held-out halves of the labelled sets (docs/enrichment.md); figures come from scripts/evaluate.ts.
+// held-out halves of the labelled sets (docs/enrichment.md); figures come from scripts/checks/evaluate.ts.
 
 const folder = recordingsFolder()
 const CLEARLY = 0.2

@@ -7,10 +7,10 @@ import * as z from 'zod'
 
 import lock from '../../../../bun.lock'
 import { version } from '../../../../package.json'
-import { type Bundled, bundledOf } from '../../../../scripts/release/bundled.ts'
-import { noticesOf } from '../../../../scripts/release/notices.ts'
+import { type Bundled, bundledOf } from '../../../../scripts/release/materials/bundled.ts'
+import { noticesOf } from '../../../../scripts/release/materials/notices.ts'
+import { sbomOf } from '../../../../scripts/release/materials/sbom.ts'
 import { BUN, runtimeSha512 } from '../../../../scripts/release/runtimes.ts'
-import { sbomOf } from '../../../../scripts/release/sbom.ts'
 import { TARGETS } from '../../../../scripts/release/targets.ts'
 
 // The CycloneDX schema is compiled each time: a second of work, and many on a busy machine.

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
-import { newestIn } from '../../../../scripts/release/changelog.ts'
-import { notesOf } from '../../../../scripts/release/notes.ts'
+import { newestIn } from '../../../../scripts/release/materials/changelog.ts'
+import { notesOf } from '../../../../scripts/release/materials/notes.ts'
 
 const LOG = `# Changelog
 

@@ -3,9 +3,9 @@ import { expect, test } from 'bun:test'
 import { generateKeyPairSync } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 
-import { provenanceOf } from '../../../../scripts/release/provenance.ts'
+import { provenanceOf } from '../../../../scripts/release/materials/provenance.ts'
+import { signed } from '../../../../scripts/release/materials/signature.ts'
 import { runtimeSha512 } from '../../../../scripts/release/runtimes.ts'
-import { signed } from '../../../../scripts/release/signature.ts'
 import { tempFolder } from '../../../support/folder.ts'
 
 const pem = (type: 'ed25519' | 'x25519') => {

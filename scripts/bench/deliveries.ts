@@ -1,0 +1,62 @@
+import { type Bench, ratioOf } from './figures/results.ts'
+import { ALWAYS, EVERYSEC, OURS, PG_BOSS, sendInTurns } from './load/senders.ts'
+
+export const deliveries: Bench = {
+  name: 'deliveries',
+  title: 'Durable signed deliveries: 10,000 matches committed, sent and recorded',
+  about:
+    'Matches are committed a hundred at a time, as polls do, for 16 targets behind one receiver on the loopback; at most 64 attempts are in flight. Measured from the first commit to the last record. forumd writes the match, stores it for the pull API, and freezes, checks, signs and sends its body; every commit waits for the disk. The peers add a job with the same item, sign and post it in the same way, and complete it; pg-boss fetches and completes 64 jobs at a time.',
+  async run({ rounds, smoke }) {
+    const plan = { count: smoke ? 500 : 10_000, per_second: 0 }
+    const { variants, notes } = await sendInTurns(plan, Math.min(rounds, 3))
+    const to = (peer: string, label: string, least?: number) =>
+      ratioOf(variants, 'per_s', [OURS, peer], { label, ...(least !== undefined && { least }) })
+    return {
+      figures: [{ key: 'per_s', label: 'deliveries/s', digits: 0 }],
+      variants,
+      ratios: [
+        to(ALWAYS, 'deliveries/s to BullMQ, AOF always', 1.5),
+        to(EVERYSEC, 'deliveries/s to BullMQ, AOF everysec', 1.2),
+        to(PG_BOSS, 'deliveries/s to pg-boss'),
+      ].filter(({ value }) => Number.isFinite(value)),
+      notes,
+    }
+  },
+}
+
+export const receipt: Bench = {
+  name: 'receipt',
+  title: 'Match to receipt at 500 a second',
+  about:
+    'One match after another, 2 ms apart, each in its own commit; measured from before the commit until the receiver has the body. The senders are those of the deliveries. The worker of pg-boss polls every half second by default; here it polls every 2 ms.',
+  async run({ rounds, smoke }) {
+    const plan = { count: smoke ? 250 : 2500, per_second: 500 }
+    const { variants, notes } = await sendInTurns(plan, Math.min(rounds, 3))
+    const ours = ratioOf(
+      [...variants, { name: '5 ms', rounds: { p99_ms: [5] } }],
+      'p99_ms',
+      [OURS, '5 ms'],
+      {
+        label: 'p99 to 5 ms',
+        most: 1,
+      },
+    )
+    const to = (peer: string, label: string) => ratioOf(variants, 'p99_ms', [OURS, peer], { label })
+    return {
+      figures: [
+        { key: 'p50_ms', label: 'p50, ms', digits: 1 },
+        { key: 'p99_ms', label: 'p99, ms', digits: 1 },
+        { key: 'longest_ms', label: 'longest, ms', digits: 0 },
+        { key: 'per_s', label: 'a second', digits: 0 },
+      ],
+      variants,
+      ratios: [
+        ours,
+        to(ALWAYS, 'p99 to BullMQ, AOF always'),
+        to(EVERYSEC, 'p99 to BullMQ, AOF everysec'),
+        to(PG_BOSS, 'p99 to pg-boss'),
+      ].filter(({ value }) => Number.isFinite(value)),
+      notes,
+    }
+  },
+}
