@@ -87,9 +87,9 @@ const rotateBody = bodySchema(() => ({
 }))
 
 /** Changes of an existing target: its settings, and its secret. */
-const edits = (prefix: string, context: RouteContext, deps: WebhookDeps) => {
+const edits = (context: RouteContext, deps: WebhookDeps) => {
   const { db, sealSecret, openSecret, sealCredentials, nudge } = deps
-  return new Elysia({ name: `webhook edits ${prefix}` })
+  return new Elysia({ name: 'webhook edits' })
     .use(context.keyed)
     .post(
       '/update',
@@ -219,12 +219,9 @@ const createBody = bodySchema(() => ({
 
 /** Targets: create, list, update, rotate, test, delete. */
 export const webhooks = (context: RouteContext, deps: WebhookDeps) =>
-  group(`${context.words.monitor}/webhook`, context, deps)
-
-const group = (prefix: string, context: RouteContext, deps: WebhookDeps) =>
-  new Elysia({ name: `webhooks ${prefix}`, prefix })
+  new Elysia({ name: 'webhooks', prefix: `${context.words.monitor}/webhook` })
     .use(context.keyed)
-    .use(edits(prefix, context, deps))
+    .use(edits(context, deps))
     .post('/create', ({ customer, body }) => create(context, deps, customer.id, body), {
       body: createBody,
       detail: {
@@ -303,9 +300,8 @@ async function create(
   body: SchemaOutput<typeof createBody>,
 ) {
   const { db, sealSecret } = deps
-  const parsed = URL.parse(body.url)
-  const named = body.kind ?? (parsed && kindOfUrl(parsed)) ?? 'webhook'
-  const events = body.events && eventsOf(named, body.events)
+  // Before the address is resolved: a wrong field needs no network.
+  const events = body.events && eventsOf(body.kind ?? kindIn(body.url), body.events)
   const { kind, url, inferred_from, credentials = null } = await resolveKind(body, deps)
   if (listWebhooks(db, customer_id).length >= WEBHOOKS_MAX)
     throw invalid(
@@ -351,18 +347,23 @@ type Resolved = {
   credentials?: Credentials | null
 }
 
+/** Kind that an address alone names. */
+function kindIn(url: string): WebhookKind {
+  const parsed = URL.parse(url)
+  return (parsed && kindOfUrl(parsed)) ?? 'webhook'
+}
+
 /** Kind of a new target, after its address was validated. */
 async function resolveKind(
   body: SchemaOutput<typeof createBody>,
   deps: WebhookDeps,
 ): Promise<Resolved> {
   const { kind, url } = body
-  const parsed = URL.parse(url)
-  const of_url = parsed && kindOfUrl(parsed)
-  const named = kind ?? of_url ?? 'webhook'
+  const of_url = kindIn(url)
+  const named = kind ?? of_url
   if (isService(named)) return resolveService(named, body, deps)
   refuseCredentials(named, body)
-  if (kind === 'email' || (kind === undefined && of_url === 'email')) {
+  if (named === 'email') {
     if (deps.mails === true)
       return { kind: 'email', url: normaliseMailto(url), inferred_from: null }
     throw new ApiError('email_not_configured', {
@@ -378,12 +379,8 @@ async function resolveKind(
       field: 'kind',
       message: `kind ${kind} takes ${KIND_FORMS[kind]}`,
     })
-  const is_inferred = kind === undefined && of_url !== null && isChat(of_url)
-  return {
-    kind: of_url ?? 'webhook',
-    url,
-    inferred_from: is_inferred ? new URL(url).hostname : null,
-  }
+  const is_inferred = kind === undefined && isChat(of_url)
+  return { kind: of_url, url, inferred_from: is_inferred ? new URL(url).hostname : null }
 }
 
 /** Address and credentials of a service, after they were validated. */
