@@ -10,10 +10,8 @@ import { releaseOf } from './core/standby/lease.ts'
 import { type Iteration, type Loop, LOOPS, startLoop } from './runtime/loop.ts'
 import { createRuntime, type Runtime } from './runtime/runtime.ts'
 import { createProgress, type Stuck } from './runtime/systemd.ts'
-import { threadPath } from './runtime/thread-path.ts'
 import { listStoredSources } from './store/accounts/sources.ts'
 import { releaseAll } from './store/customers/ledger.ts'
-import { moveCheckpoints } from './store/db/checkpoints.ts'
 import {
   connect,
   guardCommits,
@@ -186,11 +184,6 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
     log('warn', 'standby.took_over', { ...fields, state: complete ? 'complete' : 'behind' })
   }
   stack.defer(close)
-  const checkpoints = moveCheckpoints(instance.db, {
-    clock,
-    worker_path: threadPath('store/db/checkpoint-worker'),
-  })
-  stack.defer(checkpoints.stop)
   if (full !== null) reportStorageError(instance.db, full)
   const released = releaseAll(instance.db, clock.now())
   if (released > 0) log('warn', 'ledger.released', { count: released })

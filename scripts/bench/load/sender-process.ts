@@ -18,8 +18,6 @@ import { createGuard } from '../../../src/net/guard.ts'
 import { createTransport } from '../../../src/net/transport.ts'
 import { startLoop } from '../../../src/runtime/loop.ts'
 import { createRuntime } from '../../../src/runtime/runtime.ts'
-import { threadPath } from '../../../src/runtime/thread-path.ts'
-import { moveCheckpoints } from '../../../src/store/db/checkpoints.ts'
 import { openDb, transact } from '../../../src/store/db/connection.ts'
 import { pendingDeliveries } from '../../../src/store/delivery/pending.ts'
 import { insertWebhook } from '../../../src/store/delivery/webhooks.ts'
@@ -32,10 +30,6 @@ const plan = planOf(process.argv[2] ?? '')
 const runtime = createRuntime(() => {})
 const { clock, random } = runtime
 const db = openDb(join(process.argv[3] ?? '', 'forumd.sqlite'), { create: true })
-const checkpoints = moveCheckpoints(db, {
-  clock,
-  worker_path: threadPath('store/db/checkpoint-worker'),
-})
 const ring = createRing(random.bytes(32), random.bytes)
 const place = (id: string) => `webhooks.secret:${id}`
 
@@ -143,5 +137,4 @@ console.log(JSON.stringify({ ...results, thread_ms, recorded: delivered.n }))
 stopping.abort()
 await loop.stopped
 await sender.idle()
-await checkpoints.stop()
 db.close()

@@ -95,13 +95,6 @@ export function onCommit(db: Db, timer: CommitTimer): void {
   commit_timers.set(db, timer)
 }
 
-const commit_listeners = new WeakMap<Db, () => void>()
-
-/** Sets the listener that is called after each commit of this database. It must not throw: the write is durable. */
-export function afterEachCommit(db: Db, listener: () => void): void {
-  commit_listeners.set(db, listener)
-}
-
 const commit_guards = new WeakMap<Db, () => boolean>()
 
 /** Refuses every write transaction of this database with `Fenced` while `may` is false; inner ones join their outer one. */
@@ -141,10 +134,7 @@ export function transact<T>(db: Db, work: () => T extends PromiseLike<unknown> ?
   try {
     const result = db.transaction(timer === undefined ? work : timed).immediate()
     timer?.observe(timer.mono() - done_at)
-    if (is_outer) {
-      for (const after of takeAfter(db)) after()
-      commit_listeners.get(db)?.()
-    }
+    if (is_outer) for (const after of takeAfter(db)) after()
     return result
   } catch (error) {
     if (is_outer) takeAfter(db)
