@@ -7,16 +7,7 @@
  * Tests that start the program many times use an executable, built first: it starts in a quarter of the time of its
  * source. `FORUMD_BINARY` names another one.
  */
-import {
-  accessSync,
-  chmodSync,
-  constants,
-  existsSync,
-  mkdtempSync,
-  rmSync,
-  statfsSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -55,18 +46,6 @@ const RERUN_FILES_MAX = 5
 const TIMINGS = 'test/timings.json'
 const isTimed = existsSync(join(root, TIMINGS)) || args.includes('--update-timings')
 
-const memory = process.env['TMPDIR'] === undefined ? folderInMemory() : null
-if (memory !== null) {
-  process.on('exit', () => rmSync(memory, { recursive: true, force: true }))
-  // Without a listener a signal ends the process at once, and the folder would stay in memory.
-  for (const [signal, code] of [
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-  ] as const)
-    process.on(signal, () => process.exit(code))
-  process.env['TMPDIR'] = memory
-}
-
 if (!named && process.env['FORUMD_BINARY'] === undefined) {
   const dir = mkdtempSync(join(tmpdir(), 'forumd-suite-'))
   process.on('exit', () => rmSync(dir, { recursive: true, force: true }))
@@ -98,29 +77,6 @@ console.log(`\n${all.summary.join('\n')}`)
 const passed = all.passed + all.failed - failed
 console.log(`${passed} passed, ${failed} failed`)
 process.exit(failed > 0 ? 1 : 0)
-
-/**
- * A folder in memory for temporary files: a test waits for the disk as long as it computes, because each commit does. Null
- * without room for them, or where programs may not run.
- */
-function folderInMemory(): string | null {
-  const shared = '/dev/shm'
-  try {
-    accessSync(shared, constants.W_OK)
-    const { bavail, bsize } = statfsSync(shared)
-    if (bavail * bsize < 4 * 2 ** 30) return null
-    const dir = mkdtempSync(join(shared, 'forumd-suite-'))
-    // Some tests run as another user.
-    chmodSync(dir, 0o1777)
-    const program = join(dir, 'true')
-    writeFileSync(program, '#!/bin/sh\n', { mode: 0o755 })
-    if (Bun.spawnSync([program]).exitCode === 0) return dir
-    rmSync(dir, { recursive: true, force: true })
-    return null
-  } catch {
-    return null
-  }
-}
 
 /** Counts, failed files, and a line for each failed test. An error outside of any test counts as failed. */
 async function runTests(arguments_: string[]) {
