@@ -19,8 +19,14 @@ const [BEGIN, END] = ['<!-- bun run bench: begin -->', '<!-- bun run bench: end 
 export async function keep(fresh: readonly Result[], order: readonly string[]): Promise<void> {
   const old: Result[] = existsSync(DATA) ? await Bun.file(DATA).json() : []
   const all = new Map([...old, ...fresh].map((it) => [it.name, it]))
-  const results = order.flatMap((name) => all.get(name) ?? [])
-  await Bun.write(DATA, `${JSON.stringify(results, rounded, 1)}\n`)
+  const saved = JSON.stringify(
+    order.flatMap((name) => all.get(name) ?? []),
+    rounded,
+    1,
+  )
+  await Bun.write(DATA, `${saved}\n`)
+  // From what is saved, because a rounded median may round to another figure.
+  const results: Result[] = JSON.parse(saved)
   await Bun.write(PLOT, plotOf(results))
   const page = await Bun.file(PAGE).text()
   const [from, to] = [page.indexOf(BEGIN), page.indexOf(END)]
