@@ -127,26 +127,28 @@ export function createSender(deps: SenderDeps): Sender {
   }
 
   /**
-   * Stores an outcome. An outcome that the disk refuses is queued and stored later, because sending again would repeat
-   * the delivery.
+   * Stores outcomes, each in its own transaction. One that the disk refuses is queued and stored later, because sending again
+   * would repeat the delivery.
    */
   function commitEach(outcomes: readonly Outcome[]): void {
-    let is_locked = false
-    for (const outcome of outcomes) {
+    for (const [index, outcome] of outcomes.entries()) {
       const { id, write } = outcome
+      let has_begun = false
       try {
-        // A lock of another process is waited for once, not for each.
-        if (!is_locked) {
-          const at = now()
-          transact(db, () => write(at))
-          onStored(id)
-          continue
-        }
+        const at = now()
+        transact(db, () => {
+          has_begun = true
+          write(at)
+        })
+        onStored(id)
       } catch (error) {
-        onWriteRefused(id, error)
-        is_locked = error instanceof Error && errorCode(error).startsWith('SQLITE_BUSY')
+        onWriteRefused(error, id)
+        unwritten.push(outcome)
+        if (has_begun) continue
+        // No outcome is at fault: a lock of another process is waited for once, not for each.
+        unwritten.push(...outcomes.slice(index + 1))
+        return
       }
-      unwritten.push(outcome)
     }
   }
 
@@ -163,15 +165,21 @@ export function createSender(deps: SenderDeps): Sender {
       for (const { id } of outcomes) Object.assign(in_flight.get(id) ?? {}, { is_over })
     }
     setOver(true)
+    let has_begun = false
     let found: T
     try {
       found = transact(db, () => {
+        has_begun = true
         for (const { write } of outcomes) write(clock_now)
         return next()
       })
-    } catch {
+    } catch (error) {
       setOver(false)
-      commitEach(outcomes)
+      if (has_begun) commitEach(outcomes)
+      else {
+        onWriteRefused(error)
+        unwritten.push(...outcomes)
+      }
       return next()
     }
     for (const { id } of outcomes) onStored(id)
@@ -184,7 +192,7 @@ export function createSender(deps: SenderDeps): Sender {
       if (unstored.length > 0) now()
       settle(() => {})
     } catch (error) {
-      log('error', 'delivery.write_failed', { code: loggedCode(error) })
+      onWriteRefused(error)
     }
   }
 
@@ -195,11 +203,11 @@ export function createSender(deps: SenderDeps): Sender {
   }
 
   /** A disk that refuses one outcome refuses all: one line says so, and one its end. */
-  function onWriteRefused(id: string, error: unknown): void {
+  function onWriteRefused(error: unknown, delivery_id?: string): void {
     const count = outages.failed(OWN_DISK)
     if (count !== null)
       log('error', 'delivery.write_failed', {
-        delivery_id: id,
+        ...(delivery_id !== undefined && { delivery_id }),
         code: loggedCode(error),
         ...(count > 0 && { count }),
       })

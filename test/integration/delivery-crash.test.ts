@@ -4,7 +4,7 @@
 
 import { expect, test } from 'bun:test'
 
-import { onCommit } from '../../src/store/db/connection.ts'
+import { connect, guardCommits, onCommit } from '../../src/store/db/connection.ts'
 import { claimDue } from '../../src/store/delivery/outbox.ts'
 import { type Delivering, startDelivering } from '../support/delivery-fixture.ts'
 
@@ -205,6 +205,34 @@ test('an outcome that cannot be stored holds up no other of the same commit', as
   it.db.run('DROP TRIGGER refuse')
   await it.clock.advance(SECOND)
   expect(it.row('dlv_1').status).toBe('delivered')
+  expect(it.receiver.received).toHaveLength(2)
+})
+
+test('outcomes that another process holds up wait for its lock once, and are stored after it', async () => {
+  await using it = await startDelivering()
+  const both = Promise.withResolvers<void>()
+  it.receiver.answers.push({ until: both.promise }, { until: both.promise })
+  it.put('dlv_1')
+  it.put('dlv_2')
+  it.nudge()
+  await it.clock.advance(0)
+  let begun = 0
+  guardCommits(it.db, () => {
+    begun += 1
+    return true
+  })
+  it.db.run('PRAGMA busy_timeout = 20')
+  using other = connect(it.path)
+  other.run('BEGIN IMMEDIATE')
+  both.resolve()
+  await it.clock.advance(0)
+  expect(it.rows().map(({ status }) => status)).toEqual(['pending', 'pending'])
+  // One for each iteration of the event loop in which an attempt ended.
+  expect(begun).toBeLessThanOrEqual(2)
+
+  other.run('ROLLBACK')
+  await it.clock.advance(SECOND)
+  expect(it.rows().map(({ status }) => status)).toEqual(['delivered', 'delivered'])
   expect(it.receiver.received).toHaveLength(2)
 })
 
