@@ -38,6 +38,15 @@ test.skipIf(litestream === null || !hasEtcd())(
       using db = new Database(join(pair.folderOf(node), 'forumd.sqlite'), { readonly: true })
       return db.query<{ name: string }, []>('SELECT name FROM customers ORDER BY name').all()
     }
+    /** Moves from b, which waits for `during` before its last change is replicated. */
+    const moveWith = async (to: string, during: () => unknown) => {
+      writeFileSync(pair.heldOf('b'), '')
+      const moving = move('b', to)
+      await b.next('serve.handing_over')
+      await during()
+      rmSync(pair.heldOf('b'))
+      return moving
+    }
     pair.prepare('a')
     const a = pair.start('a')
     await a.next('serve.listening')
@@ -78,10 +87,7 @@ test.skipIf(litestream === null || !hasEtcd())(
 
     // A standby that cannot restore at the last moment gives the lease back.
     await create('b', 'two')
-    const moving = move('b', 'a')
-    await b.next('serve.handing_over')
-    writeFileSync(pair.brokenOf('a'), '')
-    const second = await moving
+    const second = await moveWith('a', () => writeFileSync(pair.brokenOf('a'), ''))
     expect(second.code).toBe(1)
     expect(second.err).toMatch(
       /a did not take over \(.*\): b is the primary in epoch 4, and nothing is lost/,
@@ -94,10 +100,7 @@ test.skipIf(litestream === null || !hasEtcd())(
     rmSync(pair.brokenOf('a'))
     const again = pair.start('a')
     await again.next('standby.copied')
-    const third = move('b', 'a')
-    await b.next('serve.handing_over')
-    await again.end('SIGKILL')
-    expect(await third).toMatchObject({
+    expect(await moveWith('a', () => again.end('SIGKILL'))).toMatchObject({
       code: 1,
       err: expect.stringContaining('b is the primary in epoch'),
     })
@@ -115,10 +118,11 @@ test.skipIf(litestream === null || !hasEtcd())(
     // A node that dies, here in the middle of a move, leaves doubt, until the operator settles it.
     while ((await b.next('standby.copied'))['epoch'] !== 6);
     const replicating = pair.replicatorOf('a')
+    writeFileSync(pair.heldOf('a'), '')
     const broken = move('a', 'b')
     await last.next('serve.handing_over')
     await last.end('SIGKILL')
-    if (replicating !== null) process.kill(replicating, 'SIGKILL')
+    process.kill(replicating ?? expect.unreachable('nothing replicates a'), 'SIGKILL')
     await b.next('standby.unsettled')
     const [lost] = b.lines.filter(({ event }) => event === 'standby.took_over').slice(-1)
     expect(lost).toMatchObject({ holder: 'a', state: 'behind' })

@@ -37,6 +37,8 @@ function nodePair({ dir, lease, platform, litestream }: PairOptions) {
   const configOf = (name: string) => join(dir, `${name}.toml`)
   /** While there is this file, the node cannot restore. */
   const brokenOf = (name: string) => join(dir, `broken-${name}`)
+  /** While there is this file, the node's replication does not end when it is asked to. */
+  const heldOf = (name: string) => join(dir, `held-${name}`)
   const replicas = join(dir, 'replicas')
   const prepared = new Set<string>()
 
@@ -50,6 +52,14 @@ function nodePair({ dir, lease, platform, litestream }: PairOptions) {
     })
     const [shell = '', option = '', script = '', ...rest] = commands.restore
     const restore = [shell, option, `test ! -e ${brokenOf(name)} || exit 3; ${script}`, ...rest]
+    // Litestream dies with the shell, so that killing the one is killing both.
+    const replicate = [
+      'sh',
+      '-c',
+      `setpriv --pdeathsig KILL "$@" & trap 'while test -e ${heldOf(name)}; do sleep 0.05; done; kill $!' TERM; wait $!; wait $!`,
+      'sh',
+      ...commands.replicate,
+    ]
     writeFileSync(
       configOf(name),
       `[server]
@@ -73,7 +83,7 @@ lease = "${lease}"
 name = "${name}"
 ttl_s = 6
 skew_s = 0.2
-replicate = ${JSON.stringify(commands.replicate)}
+replicate = ${JSON.stringify(replicate)}
 restore = ${JSON.stringify(restore)}
 restore_every_s = 1
 ${more}`,
@@ -146,6 +156,7 @@ ${more}`,
     folderOf,
     configOf,
     brokenOf,
+    heldOf,
     prepare,
     replicatorOf,
     start,
