@@ -1,8 +1,6 @@
-import { join } from 'node:path'
-
 import { type Bench, ratioOf } from './figures/results.ts'
-import { start, temporaryFolder } from './load/children.ts'
-import { HERE, makeInstance, startForumd, startUpstream } from './load/fixture.ts'
+import { temporaryFolder } from './load/children.ts'
+import { makeInstance, startFloor, startForumd, startUpstream } from './load/fixture.ts'
 import { ifHere, inTurns, loopRatio, type Served } from './load/load-in-turns.ts'
 import { startNginx, startVarnish } from './load/proxies.ts'
 
@@ -32,10 +30,8 @@ export const cached: Bench = {
     await fetch(`${upstream.url}/answer`, { method: 'PUT', body: bytes })
 
     const served: Served[] = [{ name: OURS, url: forumd.url, path: READ, key, pid: forumd.pid }]
-    const floor = stack.use(
-      start([process.execPath, join(HERE, 'floor-process.ts'), upstream.url, folder(), key]),
-    )
-    served.push({ name: FLOOR, url: await floor.line(), path: READ, key, pid: floor.pid })
+    const floor = stack.use(await startFloor('cached', [upstream.url, folder(), key]))
+    served.push({ name: FLOOR, url: floor.ready_line, path: READ, key, pid: floor.pid })
     for (const [name, make] of [
       [NGINX, () => startNginx(folder(), upstream.url, true)],
       [VARNISH, () => startVarnish(folder(), upstream.url)],

@@ -1,11 +1,11 @@
 import { type Bench, ratioOf } from './figures/results.ts'
-import { ALWAYS, EVERYSEC, OURS, PG_BOSS, sendInTurns } from './load/senders.ts'
+import { ALWAYS, EVERYSEC, FLOOR, OURS, PG_BOSS, sendInTurns } from './load/senders.ts'
 
 export const deliveries: Bench = {
   name: 'deliveries',
   title: 'Durable signed deliveries: 10,000 matches committed, sent and recorded',
   about:
-    'Matches are committed a hundred at a time, as polls do, for 16 targets behind one receiver on the loopback; at most 64 attempts are in flight. Measured from the first commit to the last record. forumd writes the match, stores it for the pull API, and freezes, checks, signs and sends its body; every commit waits for the disk. The peers add a job with the same item, sign and post it in the same way, and complete it; pg-boss fetches and completes 64 jobs at a time.',
+    'Matches are committed a hundred at a time, as polls do, for 16 targets behind one receiver on the loopback; at most 64 attempts are in flight. Measured from the first commit to the last record. forumd writes the match, stores it for the pull API, and freezes, checks, signs and sends its body; every commit waits for the disk. The peers add a job with the same item, sign and post it in the same way, and complete it; pg-boss fetches and completes 64 jobs at a time. The smallest Bun sender shows the floor: one row a delivery with its body, one statement for its outcome, signed and posted in the same way, without anything else that forumd does.',
   async run({ rounds, smoke }) {
     const plan = { count: smoke ? 500 : 10_000, per_second: 0 }
     const { variants, notes } = await sendInTurns(plan, Math.min(rounds, 3))
@@ -18,6 +18,13 @@ export const deliveries: Bench = {
         to(ALWAYS, 'deliveries/s to BullMQ, AOF always', 1.5),
         to(EVERYSEC, 'deliveries/s to BullMQ, AOF everysec', 1.2),
         to(PG_BOSS, 'deliveries/s to pg-boss'),
+        to(FLOOR, 'deliveries/s to the floor'),
+        ratioOf(variants, 'per_s', [FLOOR, ALWAYS], {
+          label: 'of the floor to BullMQ, AOF always',
+        }),
+        ratioOf(variants, 'per_s', [FLOOR, EVERYSEC], {
+          label: 'of the floor to BullMQ, AOF everysec',
+        }),
       ].filter(({ value }) => Number.isFinite(value)),
       notes,
     }
@@ -55,6 +62,7 @@ export const receipt: Bench = {
         to(ALWAYS, 'p99 to BullMQ, AOF always'),
         to(EVERYSEC, 'p99 to BullMQ, AOF everysec'),
         to(PG_BOSS, 'p99 to pg-boss'),
+        to(FLOOR, 'p99 to the floor'),
       ].filter(({ value }) => Number.isFinite(value)),
       notes,
     }

@@ -1,7 +1,7 @@
 /**
  * Start to first answer, and memory when idle: `bun run bench:start`. Runs dist/forumd against an empty
- * sandbox, alternating with the smallest Bun server, and prints medians side by side. The first start creates
- * the data folder and does not count.
+ * sandbox, alternating with the smallest Bun server and with the smallest executable of the same parts
+ * (floors/start.ts), and prints medians side by side. The first start creates the data folder and does not count.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { cpus, loadavg, tmpdir } from 'node:os'
@@ -30,8 +30,20 @@ await Bun.write(
 const hello = join(dir, 'hello.ts')
 await Bun.write(hello, `Bun.serve({ port: ${port}, fetch: () => new Response('hello') })`)
 
+const floor = join(dir, 'floor')
+const { success, logs } = await Bun.build({
+  entrypoints: [join(import.meta.dir, 'floors/start.ts')],
+  // As forumd is compiled (scripts/build/compile.ts).
+  compile: { outfile: floor, autoloadDotenv: false, autoloadBunfig: false, jitPolicy: 20 },
+  bytecode: true,
+  format: 'esm',
+})
+if (!success) throw new AggregateError(logs, 'build failed')
+
+const FORUMD = [forumd, 'serve']
 const PEERS = {
-  forumd: [forumd, 'serve'],
+  forumd: FORUMD,
+  'Elysia and SQLite': [floor, String(port)],
   'bun hello': [process.execPath, hello],
 }
 
@@ -67,7 +79,7 @@ function median(values: number[]): number {
 }
 
 const load = loadavg()[0] ?? Number.NaN
-await once(PEERS.forumd, false)
+await once(FORUMD, false)
 const taken = new Map<string, Taken[]>(Object.keys(PEERS).map((name) => [name, []]))
 // Alternating, so that load of the machine affects both.
 for (let round = 0; round < ROUNDS; round++)
@@ -86,11 +98,12 @@ const rows = [...taken].map(([name, all]) => ({
 }))
 for (const { name, ms, mb } of rows)
   console.log(`| ${name} | ${ms.toFixed(0)} ms | ${mb.toFixed(0)} MB |`)
-const [ours, theirs] = rows
-if (ours && theirs)
-  console.log(
-    `| ratio | ${(ours.ms / theirs.ms).toFixed(1)} | ${(ours.mb / theirs.mb).toFixed(1)} |`,
-  )
+const [ours, ...peers] = rows
+for (const { name, ms, mb } of peers)
+  if (ours)
+    console.log(
+      `| ratio to ${name} | ${(ours.ms / ms).toFixed(1)} | ${(ours.mb / mb).toFixed(1)} |`,
+    )
 
 await sandbox.stop()
 rmSync(dir, { recursive: true })

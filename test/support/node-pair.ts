@@ -37,7 +37,7 @@ function nodePair({ dir, lease, platform, litestream }: PairOptions) {
   const configOf = (name: string) => join(dir, `${name}.toml`)
   /** While there is this file, the node cannot restore. */
   const brokenOf = (name: string) => join(dir, `broken-${name}`)
-  /** While there is this file, the node's replication does not end when it is asked to. */
+  /** While this file exists, SIGTERM does not end the node's replication. */
   const heldOf = (name: string) => join(dir, `held-${name}`)
   const replicas = join(dir, 'replicas')
   const prepared = new Set<string>()

@@ -14,6 +14,7 @@ import { answering, type Child, start } from './children.ts'
 
 export const HERE = import.meta.dir
 const PEERS = join(HERE, '../peers')
+export const FLOORS = join(HERE, '../floors')
 export const CUSTOMER = 'cus_bench'
 const BALANCE_MICROS = 1_000_000_000_000
 const runtime = createRuntime(() => {})
@@ -111,5 +112,11 @@ export function installPeers(): void {
 /** Starts a peer under Node; `ready_line` is the first line of its output. */
 export async function startPeer(name: string, args: readonly string[]) {
   const child = start(['node', join(PEERS, `${name}.mjs`), ...args])
+  return Object.assign(child, { ready_line: await child.line() })
+}
+
+/** Starts the smallest Bun server of these reads; `ready_line` is its address. */
+export async function startFloor(reads: 'cached' | 'fetched', args: readonly string[]) {
+  const child = start([process.execPath, join(FLOORS, 'server.ts'), reads, ...args])
   return Object.assign(child, { ready_line: await child.line() })
 }

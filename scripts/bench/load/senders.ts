@@ -4,12 +4,13 @@ import * as z from 'zod'
 
 import { quantile, type Variant } from '../figures/results.ts'
 import { start, temporaryFolder } from './children.ts'
-import { HERE, installPeers, startPeer } from './fixture.ts'
+import { FLOORS, HERE, installPeers, startPeer } from './fixture.ts'
 import { ifHere } from './load-in-turns.ts'
 import { startPostgres, startRedis } from './stores.ts'
 
-export const [OURS, EVERYSEC, ALWAYS, PG_BOSS] = [
+export const [OURS, FLOOR, EVERYSEC, ALWAYS, PG_BOSS] = [
   'forumd, synchronous FULL',
+  'smallest Bun sender, synchronous FULL',
   'BullMQ, Redis AOF everysec',
   'BullMQ, Redis AOF always',
   'pg-boss, PostgreSQL',
@@ -35,15 +36,18 @@ const bullmq =
     return stack.use(await startPeer('bullmq', [plan, String(redis.port)]))
   }
 
-const SENDERS: Record<string, Sender> = {
-  [OURS]: async (plan, stack) => {
+const inBun =
+  (script: string): Sender =>
+  async (plan, stack) => {
     const folder = stack.use(temporaryFolder()).path
-    const child = stack.use(
-      start([process.execPath, join(HERE, 'sender-process.ts'), plan, folder]),
-    )
+    const child = stack.use(start([process.execPath, script, plan, folder]))
     await child.line()
     return child
-  },
+  }
+
+const SENDERS: Record<string, Sender> = {
+  [OURS]: inBun(join(HERE, 'sender-process.ts')),
+  [FLOOR]: inBun(join(FLOORS, 'sender.ts')),
   [EVERYSEC]: bullmq('everysec'),
   [ALWAYS]: bullmq('always'),
   [PG_BOSS]: async (plan, stack) => {

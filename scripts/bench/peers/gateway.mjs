@@ -7,6 +7,8 @@ import Fastify from 'fastify'
 import Database from 'libsql'
 import { Pool } from 'undici'
 
+import { mappingOf } from './plan.mjs'
+
 const [platform, folder, key] = process.argv.slice(2)
 const PRICE_MICROS = 2000
 const HOUR_MS = 3_600_000
@@ -38,27 +40,7 @@ const charge = db.transaction((id) => {
 })
 
 const upstream = new Pool(platform, { connections: 64 })
-const toPost = ({ data }) => ({
-  id: data.id,
-  name: data.name,
-  title: data.title,
-  author: data.author,
-  subforum: data.subreddit,
-  permalink: data.permalink,
-  url: `${platform}${data.permalink}`,
-  upvotes: data.score,
-  comments: data.num_comments,
-  created: new Date(data.created_utc * 1000).toISOString(),
-  created_utc: data.created_utc,
-  text: data.selftext ?? '',
-  link_url: data.is_self ? null : data.url,
-  upvote_ratio: data.upvote_ratio,
-  over_18: data.over_18 === true,
-  spoiler: data.spoiler === true,
-  locked: data.locked === true,
-  flair: data.link_flair_text ?? null,
-  thumbnail: data.thumbnail ?? null,
-})
+const toPost = mappingOf(platform)
 
 const app = Fastify()
 app.get('/api/forum/posts', async (request, reply) => {

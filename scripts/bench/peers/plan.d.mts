@@ -1,6 +1,9 @@
 export const CONCURRENCY: number
 export const TARGETS: number
 export function itemOf(n: number, at: number): Record<string, unknown>
+export function mappingOf(
+  platform: string,
+): (child: { data: Record<string, unknown> }) => Record<string, unknown>
 export function planOf(json: string): {
   receiver: string
   run(sender: {

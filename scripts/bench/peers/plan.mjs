@@ -41,6 +41,35 @@ export const itemOf = (n, at) => ({
 })
 
 /**
+ * The mapping of a post of the platform's page that a hand-written gateway has.
+ *
+ * @param {string} platform
+ */
+export const mappingOf =
+  (platform) =>
+  (/** @type {{ data: any }} */ { data }) => ({
+    id: data.id,
+    name: data.name,
+    title: data.title,
+    author: data.author,
+    subforum: data.subreddit,
+    permalink: data.permalink,
+    url: `${platform}${data.permalink}`,
+    upvotes: data.score,
+    comments: data.num_comments,
+    created: new Date(data.created_utc * 1000).toISOString(),
+    created_utc: data.created_utc,
+    text: data.selftext ?? '',
+    link_url: data.is_self ? null : data.url,
+    upvote_ratio: data.upvote_ratio,
+    over_18: data.over_18 === true,
+    spoiler: data.spoiler === true,
+    locked: data.locked === true,
+    flair: data.link_flair_text ?? null,
+    thumbnail: data.thumbnail ?? null,
+  })
+
+/**
  * `count` matches as fast as possible (`per_second` 0), or at a fixed rate, one by one.
  *
  * @param {string} json

@@ -1,13 +1,17 @@
 /**
- * The smallest Bun server with the durability of a cached read: it finds the key, takes the price and counts the call in
- * one transaction that all calls of an iteration of the event loop share, and answers the same bytes. What forumd does
- * beside that is the difference. Arguments: the platform's address, a folder, a key. Prints its address.
+ * The smallest Bun server with the durability of a read: it finds the key, takes the price and counts the call in one
+ * transaction that all calls of an iteration of the event loop share. A cached read is answered with the same bytes;
+ * any other (`fetched`) fetches the platform's page, parses it, and maps its posts as the peer under Node does. What
+ * forumd does beside that is the difference. Arguments: `cached` or `fetched`, the platform's address, a folder, a key.
+ * Prints its address.
  */
 import { Database } from 'bun:sqlite'
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 
-const [platform = '', folder = '', key = ''] = process.argv.slice(2)
+import { mappingOf } from '../peers/plan.mjs'
+
+const [kind = '', platform = '', folder = '', key = ''] = process.argv.slice(2)
 const PRICE_MICROS = 2000
 const HOUR_MS = 3_600_000
 
@@ -53,7 +57,22 @@ const charge = (id: number): Promise<number | null> =>
     if (waiting.push({ id, done }) === 1) setImmediate(commit)
   })
 
-const body = new Uint8Array(await (await fetch(`${platform}/answer`)).arrayBuffer())
+const toPost = mappingOf(platform)
+const bytes =
+  kind === 'cached' ? new Uint8Array(await (await fetch(`${platform}/answer`)).arrayBuffer()) : null
+
+type Page = { data: { children: { data: Record<string, unknown> }[]; after: string | null } }
+
+async function read(url: string): Promise<Uint8Array<ArrayBuffer>> {
+  const place = new URL(url).searchParams.get('subforum') ?? ''
+  const answer = await fetch(
+    `${platform}/r/${encodeURIComponent(place)}/new.json?limit=25&raw_json=1`,
+  )
+  if (!answer.ok) throw new Error(`the platform answered ${answer.status}`)
+  const { data } = (await answer.json()) as Page
+  return Buffer.from(JSON.stringify({ posts: data.children.map(toPost), after: data.after }))
+}
+
 const server = Bun.serve({
   port: 0,
   hostname: '127.0.0.1',
@@ -63,6 +82,7 @@ const server = Bun.serve({
     if (customer === null) return new Response(null, { status: 401 })
     const balance = await charge(customer.id)
     if (balance === null) return new Response(null, { status: 402 })
+    const body = bytes ?? (await read(request.url))
     // As a plain body, made after an await, it would leave in many small writes.
     const stream = new ReadableStream({
       type: 'direct',
