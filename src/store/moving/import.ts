@@ -78,13 +78,13 @@ export function importCustomer(
       }
       const start = line as TableStart
       table = start.table
-      insert = createInsert(db, start, { ring, renumber, placed })
+      insert = createInsert(db, start, { ring, renumber, placed, chosen: { name, plan } })
     }
     const { customer_id, instance_id } = header
     db.query(
-      `UPDATE customers SET name = $name, plan = $plan, blanked_to = 0,
+      `UPDATE customers SET blanked_to = 0,
               origin_id = nullif(coalesce(origin_id, $from), (SELECT id FROM instance)) WHERE id = $customer_id`,
-    ).run({ customer_id, name, plan, from: instance_id })
+    ).run({ customer_id, from: instance_id })
     resumeFeeds(db, { customer_id, positions: info.positions, placed, now })
     if (isUnbalanced(db, customer_id))
       throw new UnusableFile('the balance in the file differs from its payments and costs')
@@ -188,13 +188,15 @@ type InsertDeps = {
   ring: Ring
   renumber: Renumber
   placed: ReadonlyMap<number, PlacedFeed>
+  /** Columns of the customer's row as they are here. */
+  chosen: { name: string; plan: string }
 }
 
 /** Creates the insertion of one table's rows; false for a row that is not taken. */
 function createInsert(
   db: Db,
   { table, columns }: TableStart,
-  { ring, renumber, placed }: InsertDeps,
+  { ring, renumber, placed, chosen }: InsertDeps,
 ): (values: readonly WrittenValue[]) => boolean {
   const it = MOVED_TABLES.find((moved) => moved.table === table)
   if (it === undefined) throw new UnusableFile(`the file has the unknown table ${table}`)
@@ -204,10 +206,12 @@ function createInsert(
   const feed_at = columns.indexOf('feed_id')
   const kind_at = columns.indexOf('kind')
   const place = createSeal(it, columns, ring)
+  // With the row, not after it: the name in the file may be that of another customer here.
+  const own: Record<string, string> = table === 'customers' ? chosen : {}
   return (values) => {
     if (feed_at !== -1 && !isTaken(it, placed.get(Number(values[feed_at]))?.state)) return false
     const row = columns.map((column, at) => {
-      const value = values[at] ?? null
+      const value = own[column] ?? values[at] ?? null
       const space = it.numbers?.[column]
       if (space === 'own') return null
       if (space !== undefined && typeof value === 'number')

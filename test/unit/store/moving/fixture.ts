@@ -90,8 +90,8 @@ export function exportTo(db: Db, path: string, now = NOW): void {
 /** Key and configuration of an import. */
 export const WANTED = {
   key: KEY,
-  name: undefined,
-  plan: undefined,
+  name: undefined as string | undefined,
+  plan: undefined as string | undefined,
   plans: ['entry'],
   sources: ['hn'],
 }

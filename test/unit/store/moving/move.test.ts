@@ -323,6 +323,22 @@ test.each([
   expect(dump(there)).toBe(before)
 })
 
+test('a customer whose name is taken is imported under another name and plan', () => {
+  using dir = folder()
+  using here = filledInstance()
+  using there = otherInstance()
+  there.run(
+    "INSERT INTO customers (id, name, plan, balance_micros, created_at) VALUES ('cus_8', 'ann', 'entry', 0, 1)",
+  )
+  exportTo(here, dir.file('a'))
+
+  importFrom(there, dir.file('a'), { name: 'ann-2', plan: 'pro', plans: ['entry', 'pro'] })
+  expect(there.query("SELECT id, name, plan FROM customers WHERE name LIKE 'ann%'").all()).toEqual([
+    { id: 'cus_8', name: 'ann', plan: 'entry' },
+    { id: 'cus_1', name: 'ann-2', plan: 'pro' },
+  ])
+})
+
 test('a plan that is not configured is refused with the plans, and another can be chosen', () => {
   using dir = folder()
   using here = filledInstance()
