@@ -83,10 +83,33 @@ export const forumsCore = (forums: number): number =>
     forums,
   )
 
-const forumMb = (): number => {
-  const [few, many] = [POINTS.forums[0], POINTS.forums.at(-1)]
+/**
+ * Memory that watched forums take beside the monitors, MB. The measured daemons had ten monitors a forum. Beyond the largest
+ * measured number each forum takes the mean of the measured range, because the last line is flatter.
+ */
+export function forumsMb(forums: number): number {
+  const points = POINTS.forums.map(
+    (it) => [it.forums, it.rss_mib * 1.048576 - memoryMb(it.forums * 10)] as const,
+  )
+  const [few, many] = [points[0], points.at(-1)]
   if (few === undefined || many === undefined) return NaN
-  return ((many.rss_mib - few.rss_mib) / (many.forums - few.forums)) * 1.048576
+  if (forums <= many[0]) return linear(points, forums)
+  return many[1] + ((many[1] - few[1]) / (many[0] - few[0])) * (forums - many[0])
+}
+
+/** Microseconds of the main thread for a match, its item of the inbox and its delivery. */
+export const deliveryUs = (): number =>
+  FIGURES.match_us.value + 1e6 / FIGURES.deliveries_per_s.value
+
+/** True for the needs that lie beyond what was measured. */
+export function isExtrapolated(load: Load): { main: boolean; memory: boolean } {
+  const { kind, units, monitors } = load
+  const is_more = kind === 'forums' && units > (POINTS.forums.at(-1)?.forums ?? 0)
+  const per_feed = monitors / needOf(load).places
+  return {
+    main: is_more || per_feed > (MATCHING.at(-1)?.[0] ?? 0),
+    memory: is_more || monitors > (POINTS.memory.at(-1)?.monitors ?? 0),
+  }
 }
 
 /** Needs of a load. Cores are shares of one; sizes in bytes. */
@@ -116,8 +139,7 @@ export function needOf({ kind, units, monitors }: Load): Need {
   const item_us =
     (is_accounts ? FIGURES.item_us.value + FIGURES.queue_us.value : 0) + matchingUs(per_feed)
   const items = (items_per_s * item_us) / 1e6
-  const deliveries =
-    matches_per_s * (FIGURES.match_us.value / 1e6 + 1 / FIGURES.deliveries_per_s.value)
+  const deliveries = (matches_per_s * deliveryUs()) / 1e6
   const rows = monitors * ASSUMED.matches_per_monitor_day * ASSUMED.retention_days
   // An upper bound: bodies are packed after a week.
   const database = rows * FIGURES.match_bytes.value
@@ -127,7 +149,7 @@ export function needOf({ kind, units, monitors }: Load): Need {
     deliveries_per_s: matches_per_s,
     main: { requests, items, deliveries, all: requests + items + deliveries },
     archive_core: items_per_s / FIGURES.copied_per_s.value,
-    memory_mb: memoryMb(monitors) + (is_accounts ? 0 : units * forumMb()),
+    memory_mb: memoryMb(monitors) + (is_accounts ? 0 : forumsMb(units)),
     database,
     with_snapshots: database * (1 + ASSUMED.snapshots),
   }

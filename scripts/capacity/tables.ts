@@ -3,6 +3,8 @@ import {
   archiveOf,
   ASSUMED,
   carriedBy,
+  deliveryUs,
+  isExtrapolated,
   type Load,
   MACHINES,
   matchingUs,
@@ -20,7 +22,6 @@ const MONITORS = [1000, 10_000, 100_000, 1_000_000]
 const ARCHIVES = [1e6, 1e7, 1e8, 1e9]
 const MEASURED_MONITORS = MATCHING.at(-1)?.[0] ?? 0
 const MEASURED_ARCHIVE = 1e7
-const MEASURED_MEMORY = POINTS.memory.at(-1)?.monitors ?? 0
 
 const number = (value: number, digits = value < 10 ? 1 : 0): string =>
   value.toLocaleString('en', { maximumFractionDigits: digits })
@@ -37,7 +38,14 @@ function time(seconds: number): string {
   return `${number(seconds / 60, 0)} min`
 }
 
-const percent = (share: number): string => `${number(share * 100)} %`
+/** Two digits of a small share: a part is never shown as nothing. */
+const percent = (share: number): string =>
+  share > 0 && share < 0.0005
+    ? `${(share * 100).toLocaleString('en', { maximumSignificantDigits: 2 })} %`
+    : `${number(share * 100)} %`
+
+const starred = (text: string, is_extrapolated: boolean): string =>
+  is_extrapolated ? `${text} *` : text
 
 const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
 
@@ -59,14 +67,15 @@ function loads(kind: Load['kind']): string {
     MONITORS.map((monitors) => {
       const load: Load = { kind, units, monitors }
       const need = needOf(load)
+      const beyond = isExtrapolated(load)
       return [
         number(units),
         number(monitors),
         ...(kind === 'accounts' ? [number(need.places)] : []),
         number(need.items_per_s),
         number(need.deliveries_per_s),
-        percent(need.main.all),
-        `${number(need.memory_mb / 1000, 1)} GB${monitors > MEASURED_MEMORY ? ' *' : ''}`,
+        starred(percent(need.main.all), beyond.main),
+        starred(`${number(need.memory_mb / 1000, 1)} GB`, beyond.memory),
         `${size(need.database)}, ${size(need.with_snapshots)}`,
         ...MACHINES.map((_, at) => carried(load, at)),
       ]
@@ -96,7 +105,7 @@ function limits(): string {
   const forums = most(
     (units) => needOf({ kind: 'forums', units, monitors: 1000 }).main.all <= planned,
   )
-  const deliveries = FIGURES.deliveries_per_s.value * planned
+  const deliveries = (1e6 / deliveryUs()) * planned
   const memory = (gb: number) => most((it) => memoryMb(it) / 1000 <= gb * planned)
   const disk = (gb: number, snapshots: number) =>
     most(
@@ -111,21 +120,30 @@ function limits(): string {
     [
       [
         'requests a minute of an account',
-        `${number(FIGURES.places_per_account.value)} places of ordinary traffic at a cadence of 60 s`,
+        `${number(FIGURES.places_per_account.value)} places of ordinary traffic at a cadence of 60 s *`,
       ],
       ['main thread, by accounts at their limit of requests', `${number(accounts)} accounts`],
-      ['main thread, by forums at a cadence of 30 s', `${number(forums)} forums`],
+      [
+        'main thread, by forums at a cadence of 30 s',
+        starred(
+          `${number(forums)} forums`,
+          isExtrapolated({ kind: 'forums', units: forums, monitors: 1000 }).main,
+        ),
+      ],
       [
         'main thread, by matching, if every monitor sees every item',
-        MONITORS.map(
-          (it) => `${number(sitewideItemsPerS(it) * planned)} items/s against ${number(it)}`,
+        MONITORS.map((it) =>
+          starred(
+            `${number(sitewideItemsPerS(it) * planned)} items/s against ${number(it)}`,
+            it > MEASURED_MONITORS,
+          ),
         ).join('; '),
       ],
       [
-        'commits of deliveries',
+        'main thread, by deliveries with their matches',
         `${number(deliveries)} deliveries/s, those of ${number((deliveries * 86_400) / ASSUMED.matches_per_monitor_day / 1e6)} million monitors`,
       ],
-      ['memory of 4, 32 and 128 GB', `${by(({ memory_gb }) => memory(memory_gb))} monitors`],
+      ['memory of 4, 32 and 128 GB', `${by(({ memory_gb }) => memory(memory_gb))} monitors *`],
       ...[ASSUMED.snapshots, ASSUMED.default_snapshots].map((snapshots) => [
         `disk of 80, 500 and 4,000 GB, with ${snapshots} snapshots`,
         `${by(({ disk_gb }) => disk(disk_gb, snapshots))} monitors`,

@@ -5,6 +5,8 @@ import { MATCHING, POINTS } from '../../../scripts/capacity/figures.ts'
 import {
   archiveOf,
   carriedBy,
+  deliveryUs,
+  isExtrapolated,
   linear,
   type Load,
   matchingUs,
@@ -55,6 +57,11 @@ describe('between measured points', () => {
   test('the model has the measured values', () => {
     for (const [monitors, us] of MATCHING) expect(matchingUs(monitors)).toBeCloseTo(us)
     for (const it of POINTS.memory) expect(memoryMb(it.monitors)).toBeCloseTo(it.rss_mb)
+    for (const it of POINTS.forums) {
+      // The measured daemons had ten monitors a forum.
+      const need = needOf(load({ kind: 'forums', units: it.forums, monitors: it.forums * 10 }))
+      expect(need.memory_mb).toBeCloseTo(it.rss_mib * 1.048576)
+    }
   })
 })
 
@@ -70,6 +77,23 @@ test.each(['accounts', 'forums'] as const)('more %s or monitors never take less'
       (it: (typeof needs)[number]) => it.with_snapshots,
     ])
       expect(list.map(of)).toEqual(list.map(of).toSorted((a, b) => a - b))
+})
+
+test('the rate at which deliveries end a thread is the one that the loads are calculated with', () => {
+  const at_end = (0.6 * 1e6) / deliveryUs()
+  const need = needOf(load({ monitors: (at_end * 86_400) / 10 }))
+
+  expect(need.main.deliveries).toBeCloseTo(0.6)
+})
+
+test.each([
+  [load({ monitors: 10_000 }), { main: false, memory: false }],
+  [load({ monitors: 100_000 }), { main: false, memory: true }],
+  [load({ kind: 'forums', units: 80 }), { main: false, memory: false }],
+  [load({ kind: 'forums', units: 100 }), { main: true, memory: true }],
+  [load({ kind: 'forums', units: 1, monitors: 1_000_000 }), { main: true, memory: true }],
+])('%j is marked where it was not measured', (it, expected) => {
+  expect(isExtrapolated(it)).toEqual(expected)
 })
 
 test('a load beyond one thread takes instances, up to the cores and to one a unit', () => {
