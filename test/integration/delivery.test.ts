@@ -279,17 +279,28 @@ test('delivered_at is true time, too', async () => {
   expect(it.rows()[0]?.delivered_at).toBe(it.clock.now() + HOUR)
 })
 
-test('a target deleted during an attempt ends the delivery as webhook_deleted', async () => {
+test('a target deleted during attempts ends them at once, and what it answers is recorded', async () => {
   await using it = await startDelivering()
   const release = Promise.withResolvers<void>()
-  it.receiver.answers.push({ until: release.promise, status: 500 })
-  await it.deliver('dlv_1')
+  it.receiver.answers.push(
+    { until: release.promise, status: 500 },
+    { until: release.promise, status: 200 },
+  )
+  for (const id of ['dlv_1', 'dlv_2']) await it.deliver(id)
   deleteWebhook(it.db, 'cus_1', 'wh_1', it.clock.now())
+  const failed = { status: 'failed', attempts: 0, last_error: 'webhook_deleted' } as const
+  expect(['dlv_1', 'dlv_2'].map((id) => it.row(id))).toEqual([failed, failed])
+
   release.resolve()
   await it.clock.advance(HOUR)
 
-  expect(it.receiver.received).toHaveLength(1)
-  expect(it.row('dlv_1')).toEqual({ status: 'failed', attempts: 0, last_error: 'webhook_deleted' })
+  expect(it.receiver.received).toHaveLength(2)
+  expect(it.row('dlv_1')).toEqual({ ...failed, attempts: 1 })
+  expect(it.row('dlv_2')).toMatchObject({ status: 'delivered', attempts: 1 })
+  expect(it.db.query('SELECT http_status FROM attempts ORDER BY delivery_row').all()).toEqual([
+    { http_status: 500 },
+    { http_status: 200 },
+  ])
 })
 
 test('a running attempt to a target that is disabled may succeed, and is not retried', async () => {

@@ -272,8 +272,7 @@ export type ResponseExcerpt = { headers: Readonly<Record<string, string>>; body_
 /**
  * Records an attempt: the delivery's next state, the attempt, and the effect on the target. A target that was paused
  * or switched off meanwhile gets no further attempt. Runs within a transaction. Does nothing when the delivery is no
- * longer leased to this run, such as after its target was deleted. Returns true when this attempt paused the target as
- * gone.
+ * longer leased to this run, unless {@link recordLate} may. Returns true when this attempt paused the target as gone.
  */
 export function recordAttempt(db: Db, run_id: string, ended: EndedAttempt, now: number): boolean {
   const { delivery, verdict } = ended
@@ -295,7 +294,8 @@ export function recordAttempt(db: Db, run_id: string, ended: EndedAttempt, now: 
       next_attempt_at: retry ? now + verdict.delay_ms : null,
       delivered_at: verdict.status === 'delivered' ? ended.ended_at : null,
     })
-  if (changes === 0) return false
+  const is_late = changes === 0
+  if (is_late && !recordLate(db, ended)) return false
   // A response may echo the request, whose content was erased during the attempt.
   db.query(
     `INSERT INTO attempts (delivery_row, n, round, run_id, started_at, ended_at, http_status, error, headers, body_start)
@@ -322,10 +322,31 @@ export function recordAttempt(db: Db, run_id: string, ended: EndedAttempt, now: 
     ended_at: ended.ended_at,
     succeeded: verdict.status === 'delivered',
   })
+  // Its end was reported when the target was deleted, and nothing is left to pause.
+  if (is_late) return false
   if (status !== 'pending') notifyEnded(db, { status, kind: delivery.kind, count: 1 })
   if (verdict.status === 'failed' || verdict.status === 'dead')
     recordFailure(db, delivery.webhook_id, now)
   return verdict.status === 'failed' && verdict.gone && retireWebhook(db, delivery.webhook_id, now)
+}
+
+/**
+ * Counts an attempt whose delivery failed while it was in flight, because its target was deleted or its reader
+ * unsubscribed: the receiver has the request, and what it accepted is delivered. False if the delivery is another's, such
+ * as in a new round.
+ */
+function recordLate(db: Db, { delivery, verdict, ended_at }: EndedAttempt): boolean {
+  const { row, attempts, round } = delivery
+  const delivered_at = verdict.status === 'delivered' ? ended_at : null
+  const { changes } = db
+    .query(
+      `UPDATE deliveries SET attempts = attempts + 1, delivered_at = $delivered_at,
+              status = iif($delivered_at IS NULL, status, 'delivered')
+        WHERE row = $row AND attempts = $attempts AND round = $round AND status = 'failed'
+          AND last_error IN ('webhook_deleted', 'webhook_paused')`,
+    )
+    .run({ row, attempts, round, delivered_at })
+  return changes > 0
 }
 
 /** Fails a delivery without an attempt, for an internal reason. */
