@@ -32,7 +32,8 @@ const SYSTEM: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk has no room or no inodes left: df -h and df -i show which',
   EROFS: 'the file system is mounted read-only',
   EIO: 'the disk returns I/O errors: dmesg says which',
-  SQLITE_FULL: 'the disk is full',
+  SQLITE_FULL:
+    'the disk is full: make room on it (df -h shows how much there is), and repeat the command',
   EPERM:
     'the system does not allow it: the file may be immutable (lsattr), or the sandbox of the unit forbids it',
   EMFILE: 'this process has too many files open: raise LimitNOFILE of the unit, or ulimit -n',

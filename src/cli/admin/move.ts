@@ -77,9 +77,10 @@ async function freeze(context: CommandContext, name: string): Promise<void> {
     openConfig(context).config.log,
     context.stdout,
   )
-  const { freezeCustomer, countUnderWay } = await import('../../store/moving/freeze.ts')
+  const { freezeCustomer, countUnderWay, isLeaving } = await import('../../store/moving/freeze.ts')
   const customer_id = await withInstance(context, ({ db, now, random }) => {
     const { id } = customerNamed(db, name)
+    if (isLeaving(db, id)) throw leaving(name)
     freezeCustomer(db, {
       customer_id: id,
       receipt: Buffer.from(random.bytes(8)).toString('hex'),
@@ -170,11 +171,18 @@ async function writeFile(
   }
 }
 
-async function undoMove(context: CommandContext, name: string): Promise<number> {
-  const { unfreezeCustomer } = await import('../../store/moving/freeze.ts')
-  const done = await withInstance(context, ({ db, now }) =>
-    unfreezeCustomer(db, customerNamed(db, name).id, now),
+const leaving = (name: string) =>
+  new CommandRefusal(
+    `the deletion of ${name} here has begun, because its import has printed the receipt: it is at the other instance. End it with forumd customer export ${name} --finish RECEIPT`,
   )
+
+async function undoMove(context: CommandContext, name: string): Promise<number> {
+  const { isLeaving, unfreezeCustomer } = await import('../../store/moving/freeze.ts')
+  const done = await withInstance(context, ({ db, now }) => {
+    const { id } = customerNamed(db, name)
+    if (isLeaving(db, id)) throw leaving(name)
+    return unfreezeCustomer(db, id, now)
+  })
   if (!done) throw new CommandRefusal(`${name} is not frozen`)
   context.stdout.write(
     `${name} goes on here, from where its monitors stopped. Delete the file: if it is imported now, two instances act for ${name}.\n`,

@@ -1,6 +1,6 @@
 import { type Db, transact } from '../db/connection.ts'
 import { requestScrub } from '../erasure/scrub.ts'
-import { findMove, noteMove } from './freeze.ts'
+import { findMove, isLeaving, noteMove } from './freeze.ts'
 import { MOVED_TABLES } from './tables.ts'
 
 /** Rows deleted in one transaction, which takes milliseconds: a daemon beside this waits for the lock. */
@@ -34,6 +34,14 @@ export function forgetCustomer(db: Db, customer_id: string, now: number): number
   const move = findMove(db, customer_id)
   if (move === null || move.exported_at === null)
     throw new RangeError('the customer was not exported')
+  // Before the first row: a kill must not leave a customer that goes on with a part of its rows.
+  if (!isLeaving(db, customer_id))
+    noteMove(db, {
+      kind: 'customer.leaving',
+      customer_id,
+      detail: { receipt: move.receipt },
+      now,
+    })
   const feeds = `(${move.feeds.map(({ feed }) => Number(feed['id'])).join(', ')})`
   // The customer itself and its keys are last, so that its keys are answered until the end.
   const own = MOVED_TABLES.filter(

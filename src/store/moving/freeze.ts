@@ -28,7 +28,12 @@ export function findMove(db: Db, customer_id: string): Move | null {
 export const noteMove = (
   db: Db,
   line: {
-    kind: 'customer.frozen' | 'customer.unfrozen' | 'customer.imported' | 'customer.moved'
+    kind:
+      | 'customer.frozen'
+      | 'customer.unfrozen'
+      | 'customer.imported'
+      | 'customer.leaving'
+      | 'customer.moved'
     customer_id: string
     detail: object
     now: number
@@ -43,6 +48,22 @@ export const noteMove = (
       detail: JSON.stringify(line.detail),
     })
 
+/**
+ * True once the deletion of a moved customer has begun. The rest here is not whole, and the receipt has shown that the other
+ * instance has all of it: it may neither go on here nor be exported again.
+ */
+export const isLeaving = (db: Db, customer_id: string): boolean =>
+  db
+    .query(
+      `SELECT 1 FROM customer_moves m JOIN audit a ON a.subject = m.customer_id
+        WHERE m.customer_id = $customer_id AND a.kind = 'customer.leaving' AND a.detail ->> 'receipt' = m.receipt`,
+    )
+    .get({ customer_id }) !== null
+
+function requireWhole(db: Db, customer_id: string): void {
+  if (isLeaving(db, customer_id)) throw new RangeError('the deletion of the customer has begun')
+}
+
 const feedKeysOf = (db: Db, customer_id: string): string[] =>
   db
     .query<{ key: string }, [{ customer_id: string }]>(
@@ -55,12 +76,15 @@ const feedKeysOf = (db: Db, customer_id: string): string[] =>
 /**
  * Freezes a customer: from the commit on nothing is matched, sent or written for it, except the ends of what is under way.
  * The positions of its feeds are those of this moment, because feeds that others watch go on. Does nothing if it is frozen.
+ *
+ * @throws {RangeError} its deletion has begun
  */
 export function freezeCustomer(
   db: Db,
   { customer_id, receipt, now }: { customer_id: string; receipt: string; now: number },
 ): Move {
   return transact(db, () => {
+    requireWhole(db, customer_id)
     const frozen = findMove(db, customer_id)
     if (frozen !== null) return frozen
     const keys = feedKeysOf(db, customer_id)
@@ -131,11 +155,14 @@ export const recordExport = (db: Db, customer_id: string, now: number): void =>
 
 /**
  * Unfreezes a customer: its monitors go on where they stopped, and read what came meanwhile. False when it is not frozen.
+ *
+ * @throws {RangeError} its deletion has begun
  */
 export function unfreezeCustomer(db: Db, customer_id: string, now: number): boolean {
   return transact(db, () => {
     const move = findMove(db, customer_id)
     if (move === null) return false
+    requireWhole(db, customer_id)
     db.query('DELETE FROM customer_moves WHERE customer_id = $customer_id').run({ customer_id })
     resumeFeeds(db, { customer_id, positions: move.feeds, now })
     noteMove(db, { kind: 'customer.unfrozen', customer_id, detail: {}, now })

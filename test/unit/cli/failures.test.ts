@@ -28,6 +28,7 @@ test.each([
   ['EEXIST', 'mounted'],
   ['SQLITE_READONLY_DIRECTORY', 'may not be written to'],
   ['SQLITE_IOERR_SHMSIZE', 'is full'],
+  ['SQLITE_FULL', 'make room on it'],
   ['SQLITE_CANTOPEN', '[storage].dir'],
   ['SQLITE_IOERR_READ', 'I/O errors'],
   ['EIO', 'dmesg'],

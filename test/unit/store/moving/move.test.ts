@@ -11,7 +11,7 @@ import { claimDue } from '../../../../src/store/delivery/outbox.ts'
 import { nextCloseAt } from '../../../../src/store/monitoring/bundles.ts'
 import { listWatchers } from '../../../../src/store/monitoring/monitors.ts'
 import { forgetCustomer } from '../../../../src/store/moving/forget.ts'
-import { freezeCustomer, unfreezeCustomer } from '../../../../src/store/moving/freeze.ts'
+import { freezeCustomer, isLeaving, unfreezeCustomer } from '../../../../src/store/moving/freeze.ts'
 import { FROZEN_MESSAGE } from '../../../../src/store/moving/frozen.ts'
 import { MOVED_TABLES } from '../../../../src/store/moving/tables.ts'
 import {
@@ -184,9 +184,31 @@ test('the former instance forgets it, and keeps everything of others', () => {
   for (const id of ['cus_1', 'mon_1', 'mon_2', 'wh_1', 'dlv_1', 'key_1', 'fb_1', 'reader@'])
     expect([id, without(here, left, id)]).toEqual([id, true])
   expect(rowsOf(here, 'customers').map(({ id }) => id)).toEqual(['cus_2'])
-  expect(rowsOf(here, 'audit').length).toBe(audit + 1)
+  const added = rowsOf(here, 'audit').slice(audit)
+  expect(added.map(({ kind }) => kind)).toEqual(['customer.leaving', 'customer.moved'])
   expect(here.query('PRAGMA foreign_key_check').all()).toEqual([])
   expect(one(here, 'SELECT packed_to FROM instance')).toBe(0)
+})
+
+test('a deletion that was killed can only be ended: the rest neither goes on nor is exported', () => {
+  using dir = folder()
+  using here = filledInstance()
+  exportTo(here, dir.file('a'))
+  // Fails as a kill would, after the first tables.
+  here.run(
+    "CREATE TRIGGER killed BEFORE DELETE ON webhooks BEGIN SELECT RAISE(ABORT, 'killed'); END",
+  )
+  expect(() => forgetCustomer(here, 'cus_1', NOW)).toThrow('killed')
+  expect(rowsOf(here, 'deliveries').some(({ customer_id }) => customer_id === 'cus_1')).toBe(false)
+
+  const begun = 'the deletion of the customer has begun'
+  expect(() => unfreezeCustomer(here, 'cus_1', NOW)).toThrow(begun)
+  expect(() => exportTo(here, dir.file('b'))).toThrow(begun)
+  expect(isLeaving(here, 'cus_1')).toBe(true)
+
+  here.run('DROP TRIGGER killed')
+  forgetCustomer(here, 'cus_1', NOW)
+  expect(rowsOf(here, 'customers').map(({ id }) => id)).toEqual(['cus_2'])
 })
 
 /** True if an id is in no row but those of the audit. */
