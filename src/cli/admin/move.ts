@@ -77,7 +77,8 @@ async function freeze(context: CommandContext, name: string): Promise<void> {
     openConfig(context).config.log,
     context.stdout,
   )
-  const { freezeCustomer, countUnderWay, isLeaving } = await import('../../store/moving/freeze.ts')
+  const { freezeCustomer, countUnderWay } = await import('../../store/moving/freeze.ts')
+  const { isLeaving } = await import('../../store/moving/frozen.ts')
   const customer_id = await withInstance(context, ({ db, now, random }) => {
     const { id } = customerNamed(db, name)
     if (isLeaving(db, id)) throw leaving(name)
@@ -177,7 +178,8 @@ const leaving = (name: string) =>
   )
 
 async function undoMove(context: CommandContext, name: string): Promise<number> {
-  const { isLeaving, unfreezeCustomer } = await import('../../store/moving/freeze.ts')
+  const { unfreezeCustomer } = await import('../../store/moving/freeze.ts')
+  const { isLeaving } = await import('../../store/moving/frozen.ts')
   const done = await withInstance(context, ({ db, now }) => {
     const { id } = customerNamed(db, name)
     if (isLeaving(db, id)) throw leaving(name)

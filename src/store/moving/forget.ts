@@ -1,6 +1,7 @@
 import { type Db, transact } from '../db/connection.ts'
 import { requestScrub } from '../erasure/scrub.ts'
-import { findMove, isLeaving, noteMove } from './freeze.ts'
+import { findMove, noteMove } from './freeze.ts'
+import { isLeaving } from './frozen.ts'
 import { MOVED_TABLES } from './tables.ts'
 
 /** Rows deleted in one transaction, which takes milliseconds: a daemon beside this waits for the lock. */

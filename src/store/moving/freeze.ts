@@ -2,6 +2,7 @@ import { release } from '../customers/ledger.ts'
 import { type Db, transact } from '../db/connection.ts'
 import { updateFeedPace } from '../monitoring/feeds.ts'
 import { type FeedPosition, resumeFeeds } from './feeds.ts'
+import { isLeaving } from './frozen.ts'
 
 /** The state of a customer that is being moved. Instants are epoch ms. */
 export type Move = {
@@ -47,18 +48,6 @@ export const noteMove = (
       subject: line.customer_id,
       detail: JSON.stringify(line.detail),
     })
-
-/**
- * True once the deletion of a moved customer has begun. The rest here is not whole, and the receipt has shown that the other
- * instance has all of it: it may neither go on here nor be exported again.
- */
-export const isLeaving = (db: Db, customer_id: string): boolean =>
-  db
-    .query(
-      `SELECT 1 FROM customer_moves m JOIN audit a ON a.subject = m.customer_id
-        WHERE m.customer_id = $customer_id AND a.kind = 'customer.leaving' AND a.detail ->> 'receipt' = m.receipt`,
-    )
-    .get({ customer_id }) !== null
 
 function requireWhole(db: Db, customer_id: string): void {
   if (isLeaving(db, customer_id)) throw new RangeError('the deletion of the customer has begun')

@@ -6,6 +6,18 @@ import type { Db } from '../db/connection.ts'
  */
 export const FROZEN = '(SELECT customer_id FROM customer_moves)'
 
+/**
+ * True once the deletion of a moved customer has begun. The receipt has shown that the other instance has all of it: here it
+ * may neither go on nor be exported again.
+ */
+export const isLeaving = (db: Db, customer_id: string): boolean =>
+  db
+    .query(
+      `SELECT 1 FROM customer_moves m JOIN audit a ON a.subject = m.customer_id
+        WHERE m.customer_id = $customer_id AND a.kind = 'customer.leaving' AND a.detail ->> 'receipt' = m.receipt`,
+    )
+    .get({ customer_id }) !== null
+
 /** The message of the triggers that refuse writes for a frozen customer. */
 export const FROZEN_MESSAGE = 'the customer is frozen: it is being moved to another instance'
 

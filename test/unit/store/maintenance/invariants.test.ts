@@ -6,6 +6,8 @@ import { insertDelivery } from '../../../../src/store/delivery/deliveries.ts'
 import { claimDue, recordAttempt } from '../../../../src/store/delivery/outbox.ts'
 import { findBreaches, scanForBreaches } from '../../../../src/store/maintenance/invariants.ts'
 import { reserveDelivery } from '../../../../src/store/monitoring/matches.ts'
+import { forgetCustomer } from '../../../../src/store/moving/forget.ts'
+import { freezeCustomer, recordExport } from '../../../../src/store/moving/freeze.ts'
 import { putTarget } from '../../../support/target-row.ts'
 
 const NOW = 1_767_225_600_000
@@ -63,6 +65,24 @@ test('a correct database has no violations, also with a delivery in flight', () 
   db.run("UPDATE deliveries SET lease = 'boot_1' WHERE id = 'dlv_waits'")
   expect(breaches(db, (id) => id === 'dlv_waits')).toEqual([])
 })
+
+test.each(['deliveries', 'payments'])(
+  'a customer that has moved has none while its deletion is interrupted before %s',
+  (table) => {
+    using db = sound()
+    db.run(`INSERT INTO matches (monitor_id, item_id, feed_id, matched_at)
+            SELECT 'mon_1', 't3_' || value, 1, ${NOW - 1000} FROM json_each('[1, 2]')`)
+    db.run("INSERT INTO payments VALUES ('pay_1', 'cus_1', 'top_up', 0, NULL, 1)")
+    freezeCustomer(db, { customer_id: 'cus_1', receipt: 'r', now: NOW })
+    recordExport(db, 'cus_1', NOW)
+    db.run(
+      `CREATE TRIGGER killed BEFORE DELETE ON ${table} BEGIN SELECT RAISE(ABORT, 'killed'); END`,
+    )
+    expect(() => forgetCustomer(db, 'cus_1', NOW)).toThrow('killed')
+
+    expect(breaches(db)).toEqual([])
+  },
+)
 
 test.each([
   ['DELETE FROM attempts', 'delivered_without_yes dlv_sent'],

@@ -11,8 +11,8 @@ import { claimDue } from '../../../../src/store/delivery/outbox.ts'
 import { nextCloseAt } from '../../../../src/store/monitoring/bundles.ts'
 import { listWatchers } from '../../../../src/store/monitoring/monitors.ts'
 import { forgetCustomer } from '../../../../src/store/moving/forget.ts'
-import { freezeCustomer, isLeaving, unfreezeCustomer } from '../../../../src/store/moving/freeze.ts'
-import { FROZEN_MESSAGE } from '../../../../src/store/moving/frozen.ts'
+import { freezeCustomer, unfreezeCustomer } from '../../../../src/store/moving/freeze.ts'
+import { FROZEN_MESSAGE, isLeaving } from '../../../../src/store/moving/frozen.ts'
 import { MOVED_TABLES } from '../../../../src/store/moving/tables.ts'
 import {
   exportTo,
