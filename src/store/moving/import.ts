@@ -272,6 +272,6 @@ function explain(
   if (!is_taken) return error
   const id = values[columns.indexOf('id')]
   return new ImportRefused(
-    `this instance has a row of the file already, in ${table}${typeof id === 'string' ? `: ${id}` : ''}. Nothing was changed`,
+    `this instance has a row of the file already, in ${table}${typeof id === 'string' ? `: ${id}` : ''}. Nothing was changed: the customer goes on at the former instance with forumd customer export NAME --undo`,
   )
 }

@@ -326,7 +326,7 @@ test.each([
   [
     'a row of the same id',
     "INSERT INTO webhooks (id, customer_id, kind, url, secret, created_at) VALUES ('wh_2', 'cus_9', 'webhook', 'u', x'00', 1)",
-    'a row of the file already, in webhooks: wh_2',
+    'a row of the file already, in webhooks: wh_2. Nothing was changed: the customer goes on at the former instance with',
   ],
   [
     'the same key',
