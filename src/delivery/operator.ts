@@ -434,14 +434,12 @@ export function createOperatorNotifier(deps: OperatorNotifierDeps): OperatorNoti
 function rowOf(verdict: DeliveryVerdict, now: number) {
   switch (verdict.status) {
     case 'delivered':
-      return { status: 'delivered', next_attempt_at: null, last_error: null } as const
-    case 'pending': {
-      const next_attempt_at = now + verdict.delay_ms
-      return { status: 'pending', next_attempt_at, last_error: verdict.error } as const
-    }
+      return { status: 'delivered', next_attempt_at: null } as const
+    case 'pending':
+      return { status: 'pending', next_attempt_at: now + verdict.delay_ms } as const
     // A refusal is as final as the end of the retry schedule.
     case 'failed':
     case 'dead':
-      return { status: 'dead', next_attempt_at: null, last_error: verdict.error } as const
+      return { status: 'dead', next_attempt_at: null } as const
   }
 }

@@ -40,9 +40,8 @@ import {
 import { phaseKey } from '../store/monitoring/poll-batches.ts'
 import type { FeedResult, PollEnd } from './pages.ts'
 
-/** Context of a recorded check: the run, and the feed's next sequence number. */
+/** Context of a recorded check: the feed's next sequence number, and what was new. */
 export type CheckContext = {
-  run_id: string
   next_seq: number
   new_items: number
   /** New items that were created since the last check; rates are computed from them. */
@@ -77,7 +76,7 @@ export function recordComplete(
   at: CheckContext & { emptied: boolean; epoch: number; synced_epoch: number },
 ): void {
   const { state, started_at, ended_at, seen_at, items, gap_id } = result
-  const { run_id, next_seq, new_items, arrivals, emptied, epoch, synced_epoch } = at
+  const { next_seq, new_items, arrivals, emptied, epoch, synced_epoch } = at
   const alone = synced_epoch === 0
   const backoff_factor = paceAfter(stream.backoff_factor, false)
   const peak_rate_per_s = busyAfter(db, stream, result, arrivals)
@@ -100,7 +99,7 @@ export function recordComplete(
   if (result.audit !== null && state.audited) writeAudit(db, stream, result, result.audit)
   closeOpenGaps(db, [stream.id], ended_at)
   if (gap_id !== null) recordGapRetry(db, gap_id, state.gap_closed, ended_at)
-  const check = { feed_id: stream.id, started_at, ended_at, run_id, cut_reason: null }
+  const check = { feed_id: stream.id, started_at, ended_at, cut_reason: null }
   insertCheck(db, { ...check, new_items, pages: state.pages })
 }
 
@@ -169,7 +168,7 @@ export function recordTruncated(
   stream: Feed,
   result: FeedResult,
   ending: Extract<PollEnd, { kind: 'truncated' }>,
-  { run_id, next_seq, new_items, epoch }: CheckContext & { epoch: number },
+  { next_seq, new_items, epoch }: CheckContext & { epoch: number },
 ): void {
   const { state, started_at, ended_at, seen_at } = result
   const { reason, fault, retry_after_s } = ending
@@ -192,7 +191,6 @@ export function recordTruncated(
     feed_id: stream.id,
     started_at,
     ended_at,
-    run_id,
     cut_reason: reason,
     new_items,
     pages: state.pages,
@@ -301,17 +299,12 @@ const checkedAt = ({ last_seen_at, checkpoint }: Feed): number | null =>
 export type Unwritten = { at: number; kind: 'storage_full' | 'poll_log_failed' }
 
 /** Records such checks later. The checkpoint did not move, so this check may close the gap again. */
-export function recordUnwritten(
-  db: Db,
-  stream: Feed,
-  { at, kind }: Unwritten,
-  run_id: string,
-): void {
+export function recordUnwritten(db: Db, stream: Feed, { at, kind }: Unwritten): void {
   if (kind === 'poll_log_failed') {
     insertEvent(db, { kind, feed_id: stream.id, at, until_at: at })
     return
   }
-  const check = { feed_id: stream.id, started_at: at, ended_at: at, run_id, new_items: 0, pages: 0 }
+  const check = { feed_id: stream.id, started_at: at, ended_at: at, new_items: 0, pages: 0 }
   const check_id = insertCheck(db, { ...check, cut_reason: kind })
   const { from_at } = gapSince(
     db,

@@ -48,8 +48,6 @@ import {
 // Rejected: a queue between poller and matcher. It would have to be as durable, and would be a second source of truth.
 
 export type RecordDeps = DeliverDeps & {
-  /** The id of this run. */
-  run_id: string
   /** Evaluates patterns in a thread of its own; absent: in this one, without a budget. */
   patterns?: PatternJudge
 }
@@ -92,7 +90,7 @@ export function record(
       if (stream === null || stream.asleep || stream.created_at !== result.stream.created_at)
         continue
       const unrecorded = unwritten.get(stream.id)
-      if (unrecorded !== undefined) recordUnwritten(db, stream, unrecorded, deps.run_id)
+      if (unrecorded !== undefined) recordUnwritten(db, stream, unrecorded)
       else if (synced_epoch > 0 && isQuiet(stream, result)) {
         quiet.push(stream.id)
         continue
@@ -142,7 +140,7 @@ function recordOne(
   result: FeedResult,
   at: { epoch: number; synced_epoch: number },
 ): RecordedFeed {
-  const { db, run_id } = deps
+  const { db } = deps
   const { ending, seen_at } = result
   const seen = writeSeen(db, stream, result)
   // A merged search is split by wider rules than the platform's, so its new rows may be old.
@@ -154,7 +152,7 @@ function recordOne(
   const created_at = [...fresh].map((name) => (result.items.get(name)?.created_utc ?? 0) * 1000)
   countHours(db, stream.id, created_at, seen_at)
   const arrivals = created_at.filter((created) => isArrival(stream, created)).length
-  const position = { run_id, next_seq, new_items, arrivals, ...at }
+  const position = { next_seq, new_items, arrivals, ...at }
   if (ending.kind === 'complete' || is_empty)
     recordComplete(db, stream, result, { ...position, emptied: is_empty })
   else recordTruncated(db, stream, result, ending, position)

@@ -202,7 +202,7 @@ export function createStreamRunner(deps: StreamDeps): (feed: Feed) => Promise<vo
       const current = findFeed(db, feed_id)
       if (current === null || isOther(current, feed)) return
       advanceStreamFeed(db, feed_id, { ...current, last_fault: fault })
-      const check = { feed_id, started_at, ended_at, run_id: deps.run_id, new_items: 0, pages: 0 }
+      const check = { feed_id, started_at, ended_at, new_items: 0, pages: 0 }
       insertCheck(db, { ...check, cut_reason: 'error' })
       postponeFeed(db, feed_id, ended_at + wait_s * 1000)
     })
@@ -222,7 +222,7 @@ type RecordedStep = { new_items: number; matched: number; pending: number }
  * @throws UnknownVerdicts when filters asked for verdicts that `deps.patterns` has yet to find
  */
 function recordStep(deps: RecordDeps, result: StreamResult): RecordedStep {
-  const { db, run_id } = deps
+  const { db } = deps
   const { feed, step, proof, relisted_ms, ahead_ms, behind_ms } = result
   const { is_settling, started_at, ended_at } = result
   const feed_id = feed.id
@@ -268,7 +268,7 @@ function recordStep(deps: RecordDeps, result: StreamResult): RecordedStep {
       verified_until: Math.round(verified_until),
       is_complete: isStepComplete(step, feed.interval_s, ended_at),
     })
-    const check = { feed_id, started_at, ended_at, run_id, cut_reason: null, new_items }
+    const check = { feed_id, started_at, ended_at, cut_reason: null, new_items }
     const check_id = insertCheck(db, { ...check, pages: step.requests })
     const gap = { feed_id, check_id, until_at: ended_at, recorded_at: ended_at }
     insertIdGaps(db, rangesOf(step.unanswered), { ...gap, reason: 'unanswered' })
@@ -342,7 +342,7 @@ type RereadResult = {
  * @throws UnknownVerdicts when filters asked for verdicts that `deps.patterns` has yet to find
  */
 function recordReread(deps: RecordDeps, result: RereadResult): RecordedStep {
-  const { db, run_id } = deps
+  const { db } = deps
   const { feed, task, read, ahead_ms, behind_ms, started_at, ended_at } = result
   const feed_id = feed.id
   return transact(db, () => {
@@ -357,7 +357,7 @@ function recordReread(deps: RecordDeps, result: RereadResult): RecordedStep {
     const new_items = seen.fresh.size
     advanceSeq(db, feed_id, seen.next_seq)
     if (new_items > 0) recordLate(db, feed_id, { ...current, count: new_items, now: ended_at })
-    const check = { feed_id, started_at, ended_at, run_id, cut_reason: null, new_items }
+    const check = { feed_id, started_at, ended_at, cut_reason: null, new_items }
     insertCheck(db, { ...check, pages: read.requests })
     noteGone(db, feed, read.gone ?? [], ended_at)
     const { gap, ids, is_near } = task

@@ -255,7 +255,6 @@ export function assemble({
   }
   const monitoring = createMonitoring({
     db,
-    run_id,
     instance_id,
     words,
     watch: {

@@ -350,7 +350,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       public_url: parts.public_url,
       sources: connectable(config, parts.sources),
     }),
-    unsubscribePage({ db, links, clock }),
+    unsubscribePage({ db, links }),
     ...deliveries(route_context, db, parts.nudgeSender),
     deliveryRequest(route_context, {
       db,

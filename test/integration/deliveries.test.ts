@@ -238,11 +238,8 @@ test('redeliver_refusal says why a delivery cannot be sent again, as redelivery 
   it.db.run("UPDATE deliveries SET status = 'dead', next_attempt_at = NULL")
   expect(await refusal()).toBeNull()
   const cases = [
-    [
-      "INSERT INTO instance (one, id, created_at, last_seen_at, blanked_to) VALUES (1, 'i', 0, 0, 1)",
-      'content_erased',
-    ],
-    [`INSERT INTO unsubscribed VALUES ('${id}', 'mon_1', 0)`, 'unsubscribed'],
+    ["INSERT INTO instance (one, id, blanked_to) VALUES (1, 'i', 1)", 'content_erased'],
+    [`INSERT INTO unsubscribed VALUES ('${id}', 'mon_1')`, 'unsubscribed'],
     ['UPDATE webhooks SET awaits_confirmation = 1', 'unconfirmed'],
     ["UPDATE webhooks SET paused_at = 1, pause_reason = 'gone'", 'webhook_paused'],
     ['UPDATE webhooks SET active = 0', 'webhook_disabled'],

@@ -186,7 +186,7 @@ describe('storage checks report', () => {
     using it = await withDatabase()
     const log = it.file('data/forumd.sqlite-wal')
     const db = new Database(it.file('data/forumd.sqlite'))
-    for (let n = 0; n < 9; n++) db.run(`UPDATE instance SET last_seen_at = ${n}`)
+    for (let n = 0; n < 9; n++) db.run(`UPDATE instance SET packed_to = ${n}`)
     const bytes = readFileSync(log)
     db.close()
     bytes[Math.floor(bytes.length / 2)]! ^= 1

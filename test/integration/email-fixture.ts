@@ -156,7 +156,7 @@ export async function startReaders({ url, ca }: { url?: string; ca?: string } = 
       sse(context, { db, ended: ended.signal }),
       atomFeed(context, { db, links }),
       confirmPage({ db, links }),
-      unsubscribePage({ db, links, clock }),
+      unsubscribePage({ db, links }),
     ],
   })
   app.listen({ port: 0, hostname: '127.0.0.1' })

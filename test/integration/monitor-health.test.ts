@@ -56,11 +56,10 @@ function cut(
   const recorded_at = fields.recorded_at ?? NOW - H
   const reason = fields.reason ?? 'poll_overflow'
   const feed_id = streamId(daemon, stream)
-  const at = { started_at: recorded_at - S, ended_at: recorded_at }
   const check_id = insertCheck(db, {
-    ...at,
     feed_id,
-    run_id: 'boot',
+    started_at: recorded_at - S,
+    ended_at: recorded_at,
     cut_reason: reason,
     new_items: 0,
     pages: 12,

@@ -197,8 +197,8 @@ test('an id of several sources is refused until one is named, and the item of th
   const { id, name } = it.by_bob
   const db = connect(join(it.daemon.dir, 'forumd.sqlite'))
   db.query(
-    `INSERT INTO kept_items (item_id, source, place, digest, first_kept_at, last_kept_at, next_check_at)
-     SELECT 'hn/' || item_id, 'hn', place, digest, first_kept_at, last_kept_at, next_check_at FROM kept_items
+    `INSERT INTO kept_items (item_id, source, digest, first_kept_at, last_kept_at, next_check_at)
+     SELECT 'hn/' || item_id, 'hn', digest, first_kept_at, last_kept_at, next_check_at FROM kept_items
       WHERE item_id = $name`,
   ).run({ name })
   const row = { id, name, source: 'hn', title: 'of another bob', author: 'bob_w' }

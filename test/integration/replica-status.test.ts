@@ -115,7 +115,7 @@ test.skipIf(litestream === null || !hasPostgres())(
     await until(() => {
       process.kill(replicating, 'SIGSTOP')
       try {
-        db.run('UPDATE instance SET run_count = run_count + 1')
+        db.run('UPDATE instance SET packed_to = packed_to + 1')
         return true
       } catch {
         // It stands still in the middle of a transaction: the daemon could not write either.
@@ -124,7 +124,7 @@ test.skipIf(litestream === null || !hasPostgres())(
       }
     })
     const late = await until(async () => {
-      db.run('UPDATE instance SET run_count = run_count + 1')
+      db.run('UPDATE instance SET packed_to = packed_to + 1')
       const it = await status(pair.configOf('a'), '--max-lag', '3s')
       return it.answer.problem?.includes('behind') === true ? it : null
     })

@@ -135,14 +135,13 @@ export async function run(options: Options) {
   const { fullness = EMPTY } = options
   const disk = fillDisk(db, { chance: createSeededRandom(seed + 1), fullness, now_s, until_s })
 
-  function startRun(count: number) {
+  function startRun() {
     const stopping = new AbortController()
     const { signal } = stopping
     let wake = noop
     const deps: MonitoringDeps = {
       db,
       instance_id: 'instance',
-      run_id: `boot_${count}`,
       words,
       watch,
       streams: new Map(),
@@ -167,8 +166,7 @@ export async function run(options: Options) {
     return { monitoring, stopping }
   }
 
-  let run_count = 1
-  let life: ReturnType<typeof startRun> | null = startRun(run_count)
+  let life: ReturnType<typeof startRun> | null = startRun()
   for (const { name } of places)
     for (let i = 0; i < monitors; i++)
       disk.spare(() => addMonitor(db, `mon_${name}_${i}`, name, clock.now(), cadence_of(name)))
@@ -261,7 +259,7 @@ export async function run(options: Options) {
       back_at = at + Math.min(10 * HOUR_MS, chance.wait(HOUR_MS))
       downs.push({ from: now_s(), until: (START + back_at + STEP_MS) / 1000 })
     } else if (life === null && at >= back_at) {
-      life = startRun(++run_count)
+      life = startRun()
       next_stop = at + chance.wait(2 * DAY_MS)
     }
     if (at >= next_jump) {

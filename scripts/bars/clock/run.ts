@@ -113,7 +113,6 @@ export async function run(scenario: Scenario, start_at: string, size: Size) {
   const monitoring = createMonitoring({
     db,
     instance_id: 'instance_1',
-    run_id: 'boot_1',
     words,
     watch: platform.watch,
     streams: new Map(),
@@ -221,10 +220,7 @@ const planOf = ({ ceiling, cadence_s }: Size) => ({
 
 function fill(db: Db, now: number, { cadence_s }: Size): void {
   // Progress of upkeep.
-  db.run(
-    "INSERT INTO instance (one, id, created_at, last_seen_at) VALUES (1, 'instance_1', ?, ?)",
-    [now, now],
-  )
+  db.run("INSERT INTO instance (one, id) VALUES (1, 'instance_1')")
   insertCustomer(db, {
     id: CUSTOMER,
     name: 'ann',

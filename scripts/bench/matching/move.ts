@@ -33,7 +33,7 @@ const ring = createRing(new Uint8Array(32), (count) =>
 )
 const open = (name: string): Db => {
   const db = openDb(join(dir, name), { create: true })
-  db.query('INSERT INTO instance (one, id, created_at, last_seen_at) VALUES (1, ?, 0, 0)').run(name)
+  db.query('INSERT INTO instance (one, id) VALUES (1, ?)').run(name)
   return db
 }
 const here = open('here')
@@ -132,8 +132,8 @@ function fillOne(n: number): void {
     `INSERT INTO attempts (delivery_row, n, run_id, started_at, ended_at, http_status) SELECT row, 1, 'run', ${now}, ${now + 50}, 204 FROM deliveries WHERE id = 'dlv_${n}'`,
   )
   here.run(
-    `INSERT INTO kept_items (item_id, source, place, author, digest, first_kept_at, last_kept_at, next_check_at)
-     VALUES ('${item_id}', 'main', '${item.subforum}', '${item.author}', 'd', ${now}, ${now}, ${now})`,
+    `INSERT INTO kept_items (item_id, source, author, digest, first_kept_at, last_kept_at, next_check_at)
+     VALUES ('${item_id}', 'main', '${item.author}', 'd', ${now}, ${now}, ${now})`,
   )
 }
 

@@ -69,14 +69,13 @@ export async function watchOurs(
     for (const { name } of places) watchPlace(db, name, cadence_s)
   })
 
-  function startRun(name: string) {
+  function startRun() {
     const stopping = new AbortController()
     const { signal } = stopping
     const wake = { now: () => {} }
     const monitoring = createMonitoring({
       db,
       instance_id: 'instance',
-      run_id: name,
       words,
       watch,
       streams: new Map(),
@@ -101,11 +100,11 @@ export async function watchOurs(
     return stopping
   }
 
-  const first = startRun('boot_1')
+  const first = startRun()
   await clock.runTo(DOWN.from_ms)
   first.abort()
   await clock.runTo(DOWN.until_ms - START_MS)
-  const second = startRun('boot_2')
+  const second = startRun()
   await clock.runTo(RUN_MS)
   second.abort()
   await clock.runTo(RUN_MS + 100_000)

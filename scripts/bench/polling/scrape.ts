@@ -77,8 +77,8 @@ function fill({ db, instance_id }: Pick<Instance, 'db' | 'instance_id'>) {
     // All feeds were just polled, so that only the scrape has work to do.
     db.run(`UPDATE feeds SET last_check_at = ${now}, next_check_at = ${now + 86_400_000}`)
     db.run(
-      `INSERT INTO checks (feed_id, started_at, ended_at, run_id, cut_reason, new_items, pages)
-       SELECT id, ${now}, ${now}, 'bench', 'page_limit', 0, 1 FROM feeds WHERE id % 10 = 0`,
+      `INSERT INTO checks (feed_id, started_at, ended_at, cut_reason, new_items, pages)
+       SELECT id, ${now}, ${now}, 'page_limit', 0, 1 FROM feeds WHERE id % 10 = 0`,
     )
     db.run(
       `INSERT INTO gaps (feed_id, check_id, reason, recorded_at) SELECT feed_id, id, 'page_limit', ended_at FROM checks`,

@@ -3,7 +3,6 @@ import { Elysia } from 'elysia'
 import { ApiError } from '../../core/base/errors.ts'
 import { KIND_FORMS, MAILTO_FORM, parseMailto } from '../../core/delivery/target.ts'
 import type { Links } from '../../core/forum/links.ts'
-import type { Clock } from '../../runtime/runtime.ts'
 import type { Db } from '../../store/db/connection.ts'
 import {
   claimConfirmationMail,
@@ -122,7 +121,7 @@ const UNSUBSCRIBE_GONE = 'This address leads nowhere any more: there is nothing 
  * recipient. Mail programs send the POST themselves (RFC 8058).
  * @see https://www.rfc-editor.org/rfc/rfc8058
  */
-export function unsubscribePage({ db, links, clock }: { db: Db; links: Links; clock: Clock }) {
+export function unsubscribePage({ db, links }: { db: Db; links: Links }) {
   function find(token: string) {
     const pair = links.readUnsubscribe(token)
     const found = pair && findSubscription(db, pair)
@@ -144,7 +143,7 @@ export function unsubscribePage({ db, links, clock }: { db: Db; links: Links; cl
     .post('/unsubscribe/:token', ({ params: { token } }) => {
       const found = find(token)
       if (found === null) return readerPage(UNSUBSCRIBE_GONE, { status: 404 })
-      stop(db, found.pair, clock.now())
+      stop(db, found.pair)
       return readerPage(`${found.reader} gets nothing more from ${found.monitor}.`)
     })
 }

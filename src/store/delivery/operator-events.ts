@@ -61,12 +61,11 @@ export function recordEventAttempt(
     id: string
     status: 'pending' | 'delivered' | 'dead'
     next_attempt_at: number | null
-    last_error: string | null
   },
 ): void {
   db.query(
     `UPDATE operator_events SET status = $status, next_attempt_at = $next_attempt_at,
-            last_error = $last_error, attempts = attempts + 1 WHERE id = $id`,
+            attempts = attempts + 1 WHERE id = $id`,
   ).run(it)
 }
 

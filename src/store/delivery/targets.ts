@@ -117,12 +117,11 @@ export function findSubscription(db: Db, subscription: SubscriptionKey): Subscri
 }
 
 /** Stops a monitor's deliveries to a target; waiting ones fail as webhook_paused. Idempotent. */
-export function unsubscribeTarget(db: Db, subscription: SubscriptionKey, now: number): void {
+export function unsubscribeTarget(db: Db, subscription: SubscriptionKey): void {
   transact(db, () => {
     db.query(
-      `INSERT OR IGNORE INTO unsubscribed (webhook_id, monitor_id, unsubscribed_at)
-       VALUES ($webhook_id, $monitor_id, $now)`,
-    ).run({ ...subscription, now })
+      'INSERT OR IGNORE INTO unsubscribed (webhook_id, monitor_id) VALUES ($webhook_id, $monitor_id)',
+    ).run(subscription)
     const { changes: count } = db
       .query(
         // A delivery in flight may still arrive, but is not retried.

@@ -14,16 +14,16 @@ const UNREAD = ''
  * its post, so that the post is checked too.
  */
 export function keepItem(db: Db, item: Item, now: number): void {
-  const { source = MAIN, subforum: place, author, author_info } = item
+  const { source = MAIN, author, author_info } = item
   const insert = db.query(
-    `INSERT INTO kept_items (item_id, source, place, thread, author, author_id, digest, first_kept_at, last_kept_at,
+    `INSERT INTO kept_items (item_id, source, thread, author, author_id, digest, first_kept_at, last_kept_at,
                              next_check_at)
-     VALUES ($item_id, $source, $place, $thread, $author, $author_id, $digest, $now, $now, $next_check_at)
+     VALUES ($item_id, $source, $thread, $author, $author_id, $digest, $now, $now, $next_check_at)
      ON CONFLICT (item_id) DO UPDATE SET last_kept_at = max(last_kept_at, $now),
        author = coalesce(author, $author), author_id = coalesce(author_id, $author_id),
        digest = CASE digest WHEN '${UNREAD}' THEN $digest ELSE digest END`,
   )
-  const shared = { source, place, now, next_check_at: nextCheckAt(now, now) }
+  const shared = { source, now, next_check_at: nextCheckAt(now, now) }
   const thread =
     item.kind === 'comment' && item.post_id !== ''
       ? itemKey({ name: `t3_${item.post_id}`, source: item.source })

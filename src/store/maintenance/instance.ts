@@ -80,10 +80,7 @@ export function openInstance(
     const unrecorded = keepRecord(paths, instance_id)
     const run_id = random.uuid()
     if (mode === 'serve') {
-      transact(db, () => {
-        db.query('UPDATE instance SET run_count = run_count + 1, last_seen_at = ?').run(clock.now())
-        if (epoch !== null) enterEpoch(db, epoch)
-      })
+      if (epoch !== null) transact(db, () => enterEpoch(db, epoch))
       // Safe only now, when all files exist: temporary files beside them were left by a process that died while
       // creating them.
       removeTempFiles([paths.db, paths.key, paths.marker])
@@ -113,12 +110,12 @@ function requireKeyPlace({ key, key_bytes }: InstanceFiles) {
  * Creates key and database under temporary names first: a crash, or another process doing the same, leaves all or
  * nothing.
  */
-function create(paths: InstanceFiles, { clock, random }: InstancePaths) {
+function create(paths: InstanceFiles, { random }: InstancePaths) {
   if (paths.key_bytes === null)
     readOrCreate(paths.key, `${paths.key}.${random.uuid()}`, () => random.bytes(KEY_BYTES))
   const temporary = `${paths.db}.${random.uuid()}`
   try {
-    begin(temporary, random.uuid(), clock.now())
+    begin(temporary, random.uuid())
     publishFile(temporary, paths.db)
   } catch (error) {
     // Another process was quicker, and removed our files as leftovers.
@@ -126,17 +123,13 @@ function create(paths: InstanceFiles, { clock, random }: InstancePaths) {
   }
 }
 
-function begin(path: string, id: string, now: number) {
+function begin(path: string, id: string) {
   using folder = openFolder(dirname(path))
   using file = folder.create(basename(path))
   const db = connect(path)
   try {
     migrate(db)
-    db.query('INSERT INTO instance (one, id, created_at, last_seen_at) VALUES (1, ?, ?, ?)').run(
-      id,
-      now,
-      now,
-    )
+    db.query('INSERT INTO instance (one, id) VALUES (1, ?)').run(id)
   } finally {
     db.close()
   }

@@ -11,7 +11,6 @@ export type NewCheck = {
   feed_id: number
   started_at: number
   ended_at: number
-  run_id: string
   cut_reason: TruncationReason | null
   new_items: number
   pages: number
@@ -21,8 +20,8 @@ export type NewCheck = {
 export function insertCheck(db: Db, row: NewCheck): number {
   const { lastInsertRowid } = db
     .query(
-      `INSERT INTO checks (feed_id, started_at, ended_at, run_id, cut_reason, new_items, pages)
-       VALUES ($feed_id, $started_at, $ended_at, $run_id, $cut_reason, $new_items, $pages)`,
+      `INSERT INTO checks (feed_id, started_at, ended_at, cut_reason, new_items, pages)
+       VALUES ($feed_id, $started_at, $ended_at, $cut_reason, $new_items, $pages)`,
     )
     .run(row)
   countToday(db, [row.feed_id], row.ended_at, { polls: 1, failed: row.cut_reason === null ? 0 : 1 })
@@ -217,9 +216,7 @@ export function recordLate(
   id: number,
   { count, lateness_ms, now }: { count: number; lateness_ms: number; now: number },
 ): void {
-  db.query(
-    'UPDATE feeds SET late_items = late_items + $count, lateness_ms = $lateness_ms WHERE id = $id',
-  ).run({ id, count, lateness_ms })
+  db.query('UPDATE feeds SET lateness_ms = $lateness_ms WHERE id = $id').run({ id, lateness_ms })
   countToday(db, [id], now, { late_items: count })
 }
 

@@ -169,7 +169,6 @@ export function createStatesFixture({ start, ceiling }: { start: number; ceiling
     const monitoring = createMonitoring({
       db,
       instance_id: INSTANCE,
-      run_id: `boot_${run_count}`,
       words,
       watch,
       streams: new Map(),

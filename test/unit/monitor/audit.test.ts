@@ -57,9 +57,11 @@ const feedOf = (fixture: Fixture, place: string) =>
     audited_from: number
     audited_until: number
     lateness_ms: number
-    late_items: number
     audit_interval_s: number
   }>(`SELECT * FROM feeds WHERE key = 'posts:${place}'`) ?? expect.unreachable('it is watched')
+
+const lateItems = (fixture: Fixture) =>
+  fixture.one<{ n: number }>('SELECT sum(late_items) AS n FROM feed_days')?.n
 
 const foundBy = (fixture: Fixture, name: string) =>
   fixture.one<{ found_by: string }>(`SELECT found_by FROM feed_items WHERE item_id = '${name}'`)
@@ -74,7 +76,7 @@ test('a post that appears late below a hundred newer ones is delivered after an 
 
   expect(fixture.titles('mon_cats')).toContain('held for moderation')
   expect(foundBy(fixture, late.name)).toBe('audit')
-  expect(feedOf(fixture, 'cats').late_items).toBeGreaterThan(0)
+  expect(lateItems(fixture)).toBeGreaterThan(0)
 })
 
 test('a feed that a merged listing omitted for a while loses no item', async () => {
@@ -210,11 +212,11 @@ test('older rows that a deeper audit reads for the first time are neither late n
     )
   }
 
-  const columns = 'audits > 4 AS deep, late_items, lateness_ms'
+  const columns = 'audits > 4 AS deep, lateness_ms'
   expect(fixture.one(`SELECT ${columns} FROM feeds`)).toEqual({
     deep: 1,
-    late_items: 0,
     lateness_ms: 0,
   })
+  expect(lateItems(fixture)).toBe(0)
   expect(Math.max(...peaks)).toBeLessThan(0.5)
 })

@@ -195,14 +195,12 @@ export function startMonitorFixture({
   const feed = createFeed(clock)
   let pendings = 0
   let wakes = 0
-  let run_count = 0
 
   function startRun(db: Db) {
     const stopping = new AbortController()
     const monitoring = createMonitoring({
       db,
       instance_id: 'instance',
-      run_id: `boot_${++run_count}`,
       words,
       watch: feed.watch,
       streams,

@@ -5,9 +5,6 @@
 CREATE TABLE instance (
   one             INTEGER PRIMARY KEY CHECK (one = 1),
   id              TEXT    NOT NULL,
-  created_at      INTEGER NOT NULL,
-  run_count       INTEGER NOT NULL DEFAULT 0,
-  last_seen_at    INTEGER NOT NULL,
   key_fingerprint TEXT,
   packed_to       INTEGER NOT NULL DEFAULT 0,
   blanked_to      INTEGER NOT NULL DEFAULT 0,
@@ -244,7 +241,6 @@ CREATE TABLE feeds (
   audited_from         INTEGER,
   audited_until        INTEGER,
   lateness_ms          INTEGER NOT NULL DEFAULT 0,
-  late_items           INTEGER NOT NULL DEFAULT 0,
   created_at           INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX feeds_due ON feeds (next_check_at) WHERE next_check_at IS NOT NULL;
@@ -322,7 +318,6 @@ CREATE TABLE checks (
   feed_id         INTEGER NOT NULL REFERENCES feeds (id),
   started_at      INTEGER NOT NULL,
   ended_at        INTEGER NOT NULL,
-  run_id          TEXT    NOT NULL,
   cut_reason      TEXT,
   new_items       INTEGER NOT NULL,
   pages           INTEGER NOT NULL
@@ -350,7 +345,6 @@ CREATE TABLE gaps (
 ) STRICT;
 CREATE INDEX gaps_feed ON gaps (feed_id, recorded_at DESC);
 CREATE INDEX gaps_check ON gaps (check_id);
-CREATE INDEX gaps_unclosed ON gaps (recorded_at) WHERE closed_at IS NULL;
 CREATE INDEX gaps_retry ON gaps (feed_id, retry_at) WHERE retry_at IS NOT NULL;
 CREATE INDEX gaps_ids ON gaps (feed_id, from_id) WHERE closed_at IS NULL AND from_id IS NOT NULL;
 CREATE INDEX gaps_open ON gaps (feed_id) WHERE closed_at IS NULL AND until_at IS NULL;
@@ -564,7 +558,6 @@ CREATE INDEX candidates_rechecked ON candidates (rechecked_at);
 CREATE TABLE kept_items (
   item_id         TEXT    PRIMARY KEY,
   source          TEXT    NOT NULL,
-  place           TEXT    NOT NULL,
   thread          TEXT,
   author          TEXT,
   author_id       TEXT,
@@ -739,7 +732,6 @@ CREATE TABLE operator_events (
   status          TEXT    NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'delivered', 'dead')),
   attempts        INTEGER NOT NULL DEFAULT 0,
   next_attempt_at INTEGER,
-  last_error      TEXT,
   CHECK ((status = 'pending') = (next_attempt_at IS NOT NULL))
 ) STRICT;
 CREATE INDEX operator_events_subject ON operator_events (kind, subject, created_at);
@@ -853,7 +845,6 @@ CREATE TABLE atom_feed_keys (
 CREATE TABLE unsubscribed (
   webhook_id      TEXT    NOT NULL REFERENCES webhooks (id),
   monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
-  unsubscribed_at INTEGER NOT NULL,
   PRIMARY KEY (webhook_id, monitor_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -920,7 +911,6 @@ CREATE TABLE drafts (
   decided_at      INTEGER
 ) STRICT;
 CREATE INDEX drafts_customer ON drafts (customer_id, id DESC);
-CREATE INDEX drafts_open ON drafts (state, expires_at) WHERE state IN ('waiting', 'queued', 'running');
 CREATE INDEX drafts_by_time ON drafts (created_at);
 
 -- Changes of keys, customers, webhooks, balances and configuration: a trigger writes the row within the change. Rows are

@@ -23,9 +23,7 @@ function start(
 ) {
   const fixture = startMonitorFixture({ recheck_share: 0.1, ...options })
   fixtures.push(fixture)
-  fixture.db.run(
-    "INSERT INTO instance (one, id, created_at, last_seen_at) VALUES (1, 'instance', 1, 1)",
-  )
+  fixture.db.run("INSERT INTO instance (one, id) VALUES (1, 'instance')")
   return fixture
 }
 
@@ -471,8 +469,8 @@ test('checks keep their times, and their share of the requests', async () => {
   // A share of 0.1 of 10 a minute is one request a minute, however many are due.
   fixture.db.run(
     `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 2000)
-     INSERT INTO kept_items (item_id, source, place, digest, first_kept_at, last_kept_at, next_check_at)
-     SELECT 't3_x' || n, 'main', 'cats', 'd', 0, 0, 0 FROM n`,
+     INSERT INTO kept_items (item_id, source, digest, first_kept_at, last_kept_at, next_check_at)
+     SELECT 't3_x' || n, 'main', 'd', 0, 0, 0 FROM n`,
   )
   await advance(fixture, 3 * MINUTE, 10_000)
   expect(asked() - 3).toBeLessThanOrEqual(5)

@@ -309,7 +309,6 @@ CREATE TABLE checks (
   feed_id         INTEGER NOT NULL REFERENCES feeds (id),
   started_at      INTEGER NOT NULL,
   ended_at        INTEGER NOT NULL,
-  run_id          TEXT    NOT NULL,
   cut_reason      TEXT,
   new_items       INTEGER NOT NULL,
   pages           INTEGER NOT NULL
@@ -511,7 +510,6 @@ CREATE TABLE feeds (
   audited_from         INTEGER,
   audited_until        INTEGER,
   lateness_ms          INTEGER NOT NULL DEFAULT 0,
-  late_items           INTEGER NOT NULL DEFAULT 0,
   created_at           INTEGER NOT NULL
 ) STRICT;
 
@@ -611,9 +609,6 @@ CREATE TABLE inbox_views (
 CREATE TABLE instance (
   one             INTEGER PRIMARY KEY CHECK (one = 1),
   id              TEXT    NOT NULL,
-  created_at      INTEGER NOT NULL,
-  run_count       INTEGER NOT NULL DEFAULT 0,
-  last_seen_at    INTEGER NOT NULL,
   key_fingerprint TEXT,
   packed_to       INTEGER NOT NULL DEFAULT 0,
   blanked_to      INTEGER NOT NULL DEFAULT 0,
@@ -668,7 +663,6 @@ CREATE TABLE judgements (
 CREATE TABLE kept_items (
   item_id         TEXT    PRIMARY KEY,
   source          TEXT    NOT NULL,
-  place           TEXT    NOT NULL,
   thread          TEXT,
   author          TEXT,
   author_id       TEXT,
@@ -773,7 +767,6 @@ CREATE TABLE operator_events (
   status          TEXT    NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'delivered', 'dead')),
   attempts        INTEGER NOT NULL DEFAULT 0,
   next_attempt_at INTEGER,
-  last_error      TEXT,
   CHECK ((status = 'pending') = (next_attempt_at IS NOT NULL))
 ) STRICT;
 
@@ -862,7 +855,6 @@ CREATE TABLE sources (
 CREATE TABLE unsubscribed (
   webhook_id      TEXT    NOT NULL REFERENCES webhooks (id),
   monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
-  unsubscribed_at INTEGER NOT NULL,
   PRIMARY KEY (webhook_id, monitor_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -982,8 +974,6 @@ CREATE INDEX drafts_by_time ON drafts (created_at);
 
 CREATE INDEX drafts_customer ON drafts (customer_id, id DESC);
 
-CREATE INDEX drafts_open ON drafts (state, expires_at) WHERE state IN ('waiting', 'queued', 'running');
-
 CREATE INDEX feed_items_created ON feed_items (feed_id, created_at);
 
 CREATE INDEX feedback_customer ON feedback (customer_id, id DESC);
@@ -1003,8 +993,6 @@ CREATE INDEX gaps_ids ON gaps (feed_id, from_id) WHERE closed_at IS NULL AND fro
 CREATE INDEX gaps_open ON gaps (feed_id) WHERE closed_at IS NULL AND until_at IS NULL;
 
 CREATE INDEX gaps_retry ON gaps (feed_id, retry_at) WHERE retry_at IS NOT NULL;
-
-CREATE INDEX gaps_unclosed ON gaps (recorded_at) WHERE closed_at IS NULL;
 
 CREATE INDEX inbox_actions_customer ON inbox_actions (customer_id, seq);
 

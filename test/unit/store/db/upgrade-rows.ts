@@ -10,7 +10,7 @@ const HASH = "x'00ff10'"
 /** By the number of the first step that allows them; those of later, unreleased steps are in upgrade-later.ts. */
 const ROWS: Readonly<Record<number, string>> = {
   1: `
-    INSERT INTO instance (one, id, created_at, run_count, last_seen_at) VALUES (1, 'inst-1', 1000, 3, 2000);
+    INSERT INTO instance (one, id) VALUES (1, 'inst-1');
     INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', 123456, 0, 1000, NULL, NULL, NULL), ('cus_2', 'bob', 'gone', 0, 1, 1000, 5000, 'inst-0', 900);
     INSERT INTO api_keys VALUES
       ('key_1', 'cus_1', ${HASH}, 'fk_abcde', 'laptop', '["read","monitor"]', 1000, 9000, 2000, NULL),
@@ -30,7 +30,7 @@ const ROWS: Readonly<Record<number, string>> = {
              (2, 'search:bun', 'search', 'bun', 120, 120, '[]', NULL, 1, NULL, NULL, 'throttled', NULL, 1000);
     INSERT INTO monitor_feeds VALUES ('mon_1', 1, 1000, 3), ('mon_2', 2, 1000, -1);
     INSERT INTO feed_items VALUES (1, 't3_a', 1, 800, 1100, 'poll', NULL), (1, 't3_b', 2, 900, 1100, 'audit', 'd');
-    INSERT INTO checks VALUES (1, 1, 1900, 2000, 'boot-1', NULL, 2, 1), (2, 1, 2900, 3000, 'boot-1', 'poll_overflow', 100, 10);
+    INSERT INTO checks VALUES (1, 1, 1900, 2000, NULL, 2, 1), (2, 1, 2900, 3000, 'poll_overflow', 100, 10);
     INSERT INTO gaps (id, feed_id, check_id, reason, from_at, until_at, missed_estimate, anchor_ids, recorded_at, closed_at)
       VALUES (1, 1, 2, 'poll_overflow', 2000, NULL, 5, '["t3_b"]', 3000, NULL), (2, 1, 2, 'error', 1, 2, NULL, '[]', 3000, 3500);
     INSERT INTO observation_events VALUES (1, 'clock_jump', NULL, 1, 2), (2, 'process_down', 1, 3, NULL);
@@ -51,19 +51,19 @@ const ROWS: Readonly<Record<number, string>> = {
     INSERT INTO accounts (id, name, kind, username, secrets, jar, jar_expires_at, proxy_id, revision, state, state_reason, state_since, cooling_until, strikes, probes, probe_at, login_failures, next_login_at, created_at, last_used_at, last_ok_at)
       VALUES ('acc_1', 'main', 'session', 'ann_w', x'bb', x'cc', 99000, 'prx_1', 4, 'cooling', 'throttled', 1000, 9000, 2, 1, 9500, 0, NULL, 1000, 2000, 1900),
              ('acc_2', 'app', 'oauth', NULL, x'dd', NULL, NULL, NULL, 1, 'needs_login', 'token_refused', 1000, NULL, 0, 0, NULL, 3, 9000, 1000, NULL, NULL);
-    INSERT INTO operator_events VALUES ('evt_1', 'account.needs_login', 'acc_2', x'7b7d', 1000, 'pending', 1, 5000, 'timeout');
+    INSERT INTO operator_events VALUES ('evt_1', 'account.needs_login', 'acc_2', x'7b7d', 1000, 'pending', 1, 5000);
     INSERT INTO idempotent_writes VALUES ('key_1', 'POST /x', 'once', x'ee', x'7b7d', 1000), ('key_1', 'POST /x', 'running', x'ee', NULL, 1000);
     INSERT INTO match_bodies (monitor_id, seq, body, matched_at) VALUES ('mon_1', 1, x'7b7d', 1200), ('mon_1', 2, x'7b7d', 1300);
     INSERT INTO inbox_items VALUES (1, 'cus_1', 't3_a', 1200, 'main', 'cats', 'ann', 'neutral', 'read', 1, 'bob', 1300, 'key_1', 1);
     INSERT INTO inbox_matches VALUES (1, 1, 'mon_1', 1200, 1200, 1);
     INSERT INTO inbox_actions VALUES (1, 'act_1', 'cus_1', 'key_1', 1300, 'update', '{"state":"read"}', 1, '["t3_a"]', '[["unread",0,null,["t3_a"]]]', NULL, NULL);
     INSERT INTO inbox_views VALUES ('inv_1', 'cus_1', 'Open', '{"state":["unread"]}', 'key_1', 1300, 1300);
-    INSERT INTO kept_items (item_id, source, place, thread, author, author_id, digest, first_kept_at, last_kept_at, next_check_at)
-      VALUES ('t3_a', 'main', 'cats', NULL, 'ann', 't2_1', 'd', 1200, 1200, 4800), ('meta/t1_b', 'meta', 'all', 'meta/t3_1', NULL, NULL, 'd', 1, 2, 3);
+    INSERT INTO kept_items (item_id, source, thread, author, author_id, digest, first_kept_at, last_kept_at, next_check_at)
+      VALUES ('t3_a', 'main', NULL, 'ann', 't2_1', 'd', 1200, 1200, 4800), ('meta/t1_b', 'meta', 'meta/t3_1', NULL, NULL, 'd', 1, 2, 3);
     INSERT INTO item_copies VALUES ('t3_a', 'delivery', 1), ('t3_a', 'match', 1);
     INSERT INTO item_tombstones VALUES (1, 't3_gone', 'main', 'author', 2000);
     INSERT INTO atom_feed_keys VALUES ('mon_1', 2);
-    INSERT INTO unsubscribed VALUES ('wh_2', 'mon_1', 1500);
+    INSERT INTO unsubscribed VALUES ('wh_2', 'mon_1');
     INSERT INTO confirmation_mails VALUES (1, 'cus_1', 'reader@example.com', 1000);
     UPDATE webhooks SET awaits_confirmation = 1 WHERE id = 'wh_2';
     UPDATE webhooks SET name = 'ops', max_per_second = 0.5, ordered = 1, old_secret = x'09', old_secret_until = 8000, credentials = x'0a' WHERE id = 'wh_1';

@@ -133,7 +133,7 @@ test('a delivery in flight to a target paused for failures is retried', () => {
 test('waiting deliveries of a reader who unsubscribes are reported as failed', () => {
   using it = opened(3)
   const delivery = claim(it.db)
-  unsubscribeTarget(it.db, { webhook_id: 'wh_1', monitor_id: 'mon_1' }, NOW)
+  unsubscribeTarget(it.db, { webhook_id: 'wh_1', monitor_id: 'mon_1' })
   expect(it.notifications).toEqual([{ status: 'failed', kind: 'discord', count: 3 }])
 
   expect(record(it.db, delivery, 200)).toBe(false)

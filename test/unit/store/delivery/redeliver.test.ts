@@ -39,7 +39,7 @@ const again = (db: Db, { since = 0, until = Infinity, rows_max = 10 } = {}) =>
 const elsewhere = (db: Db) => {
   db.run(`INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, active_since, created_at, updated_at)
           VALUES ('mon_2', 'cus_1', '{}', 60, 0, 0, 0)`)
-  unsubscribeTarget(db, { webhook_id: 'wh_1', monitor_id: 'mon_2' }, NOW)
+  unsubscribeTarget(db, { webhook_id: 'wh_1', monitor_id: 'mon_2' })
 }
 
 test.each<[string, (db: Db) => unknown, number]>([
@@ -49,7 +49,7 @@ test.each<[string, (db: Db) => unknown, number]>([
   ['is paused', (db) => db.run("UPDATE webhooks SET paused_at = 1, pause_reason = 'failing'"), 0],
   [
     'is unsubscribed from this monitor',
-    (db) => unsubscribeTarget(db, { webhook_id: 'wh_1', monitor_id: 'mon_1' }, NOW),
+    (db) => unsubscribeTarget(db, { webhook_id: 'wh_1', monitor_id: 'mon_1' }),
     0,
   ],
   ['is unsubscribed from another monitor', elsewhere, 1],

@@ -14,7 +14,7 @@ test('texts that rows left behind when they were moved are overwritten, and the 
   using folder = tempFolder()
   const path = folder.file('a.sqlite')
   const db = openDb(path, { create: true })
-  db.run("INSERT INTO instance (one, id, created_at, last_seen_at) VALUES (1, 'i', 1, 1)")
+  db.run("INSERT INTO instance (one, id) VALUES (1, 'i')")
   db.run('CREATE TABLE t (id TEXT PRIMARY KEY, body TEXT) WITHOUT ROWID')
   let seed = 5
   const random = (below: number) => (seed = (seed * 48_271) % 2_147_483_647) % below
@@ -47,12 +47,12 @@ test('it waits for a reader, whose pages are still in the log', () => {
   using folder = tempFolder()
   const path = folder.file('a.sqlite')
   const db = openDb(path, { create: true })
-  db.run("INSERT INTO instance (one, id, created_at, last_seen_at) VALUES (1, 'i', 1, 1)")
+  db.run("INSERT INTO instance (one, id) VALUES (1, 'i')")
   requestScrub(db)
   const reader = connect(path)
   reader.run('BEGIN')
   reader.query('SELECT * FROM instance').all()
-  db.run('UPDATE instance SET run_count = 2')
+  db.run('UPDATE instance SET packed_to = 2')
 
   expect(runNow(scrub(db))).toBe(false)
   expect(needsScrub(db)).toBe(true)
@@ -60,7 +60,7 @@ test('it waits for a reader, whose pages are still in the log', () => {
   reader.run('COMMIT')
   reader.close()
   expect(runNow(scrub(db))).toBe(true)
-  expect(db.query('SELECT run_count FROM instance').get()).toEqual({ run_count: 2 })
+  expect(db.query('SELECT packed_to FROM instance').get()).toEqual({ packed_to: 2 })
   db.close()
 })
 
@@ -68,10 +68,10 @@ test('another process that closes the database afterwards leaves the log in use'
   using folder = tempFolder()
   const path = folder.file('a.sqlite')
   const db = openDb(path, { create: true })
-  db.run("INSERT INTO instance (one, id, created_at, last_seen_at) VALUES (1, 'i', 1, 1)")
+  db.run("INSERT INTO instance (one, id) VALUES (1, 'i')")
   requestScrub(db)
   expect(runNow(scrub(db))).toBe(true)
-  db.run('UPDATE instance SET run_count = 2')
+  db.run('UPDATE instance SET packed_to = 2')
 
   // Bun leaves the log when it closes a database; other programs delete it when theirs is the last connection.
   const program =
@@ -79,9 +79,9 @@ test('another process that closes the database afterwards leaves the log in use'
   expect(Bun.spawnSync(['/usr/bin/python3', '-c', program, path]).exitCode).toBe(0)
 
   expect(existsSync(`${path}-wal`)).toBe(true)
-  db.run('UPDATE instance SET run_count = 3')
+  db.run('UPDATE instance SET packed_to = 3')
   const reader = connect(path)
-  expect(reader.query('SELECT run_count FROM instance').get()).toEqual({ run_count: 3 })
+  expect(reader.query('SELECT packed_to FROM instance').get()).toEqual({ packed_to: 3 })
   reader.close()
   db.close()
 })

@@ -15,8 +15,8 @@ function createDb(count: number): Db {
           VALUES (1, 'posts:a', 'posts', 'a', 60, 60, ${count + 1}, 0), (2, 'posts:b', 'posts', 'b', 60, 60, ${count + 1}, 0)`)
   const rows = `WITH RECURSIVE n (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM n WHERE n < ${count}),
                      s (s) AS (VALUES (1), (2)), at (n, s, at) AS (SELECT n, s, iif(n = ${count}, ${OLD}, 1) FROM n, s)`
-  db.run(`${rows} INSERT INTO checks (feed_id, started_at, ended_at, run_id, new_items, pages)
-          SELECT s, 0, at, 'b', 0, 1 FROM at`)
+  db.run(`${rows} INSERT INTO checks (feed_id, started_at, ended_at, new_items, pages)
+          SELECT s, 0, at, 0, 1 FROM at`)
   db.run(`INSERT INTO gaps (feed_id, check_id, reason, recorded_at, missed_estimate)
           SELECT feed_id, id, 'x', ended_at, 1 FROM checks`)
   db.run(`${rows} INSERT INTO feed_items SELECT s, 't3_' || n, n, at, 0, 'poll', NULL FROM at`)

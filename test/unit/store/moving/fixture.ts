@@ -56,7 +56,7 @@ export function filledInstance(): Db {
 /** Another instance, with a few rows of its own, so that numbers of rows differ. */
 export function otherInstance(): Db {
   const db = openDb(':memory:', { create: true })
-  db.run(`INSERT INTO instance (one, id, created_at, last_seen_at) VALUES (1, 'inst-2', 1, 1);
+  db.run(`INSERT INTO instance (one, id) VALUES (1, 'inst-2');
     INSERT INTO customers (id, name, plan, balance_micros, created_at) VALUES ('cus_9', 'zoe', 'entry', 0, 1);
     INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, active_since, created_at, updated_at)
       VALUES ('mon_9', 'cus_9', '{}', 60, 1, 1, 1);

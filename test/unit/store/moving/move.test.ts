@@ -163,7 +163,7 @@ test.each([
   "UPDATE deliveries SET status = 'pending', next_attempt_at = 1 WHERE id = 'dlv_3'",
   "UPDATE drafts SET state = 'queued' WHERE id = 'drf_2'",
   "UPDATE inbox_views SET name = 'x'",
-  "INSERT OR IGNORE INTO unsubscribed VALUES ('wh_1', 'mon_1', 1)",
+  "INSERT OR IGNORE INTO unsubscribed VALUES ('wh_1', 'mon_1')",
   "INSERT INTO idempotent_writes VALUES ('key_1', 'r', 'n', x'00', NULL, 1)",
 ])('a frozen customer refuses %s', (sql) => {
   using here = filledInstance()
