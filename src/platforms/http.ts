@@ -95,6 +95,8 @@ export type HttpClientOptions = {
   robots?: boolean
   /** Meaning of an answer that is no success; null: by its status. */
   verdict?: (answer: HttpAnswer) => Fault | null
+  /** True for a limit that holds for requests of one kind: it pauses no other. Default: none does. */
+  isOwnLimit?: (answer: HttpAnswer) => boolean
   on_recovered?: () => void
 }
 
@@ -199,10 +201,11 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     return { ok: true, value: { status, headers, text } }
   }
 
-  /** Fault of an answer. A limit pauses all requests, except that of a caller's account. */
+  /** Fault of an answer. A limit pauses all requests, except that of a caller's account or of one kind of request. */
   function judge(answer: HttpAnswer, { as_caller }: HttpRequest): Fault | null {
     const fault = options.verdict?.(answer) ?? faultOf(answer)
-    if (fault?.kind === 'throttled' && as_caller !== true) pace.pause(fault.retry_after_s)
+    if (fault?.kind === 'throttled' && as_caller !== true && options.isOwnLimit?.(answer) !== true)
+      pace.pause(fault.retry_after_s)
     return fault
   }
 

@@ -218,7 +218,7 @@ export type ItemStream = {
 }
 
 /** Options of an adapter. `base_url` is '' for a kind with a fixed address. */
-export type SourceOptions = Omit<HttpClientOptions, 'headers' | 'verdict'> & {
+export type SourceOptions = Omit<HttpClientOptions, 'headers' | 'verdict' | 'isOwnLimit'> & {
   /** API key or token of the operator's account at the source; null: anonymous. */
   credential: string | null
   /** True if the operator has set `requests_per_minute`. */

@@ -1,7 +1,8 @@
-import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
+import { fail, ok, type Outcome } from '../../core/base/result.ts'
 import type { Comment, Community, Item, Post } from '../../core/forum/items.ts'
 import type { HttpCall } from '../http.ts'
 import { fieldsOf, fromNode, numberAt, rowsOf, textAt } from '../items.ts'
+import { commentsOf, createHold, NOT_FOUND, SPANS_S } from '../lists.ts'
 import type { Call, Listing } from '../port.ts'
 import {
   actCapabilities,
@@ -12,6 +13,7 @@ import {
   withUnsupported,
 } from '../source.ts'
 import { discourseActs, keyAuthorization } from './acts.ts'
+import { createPlaces, isPlaceName, listPath, placeTerm } from './places.ts'
 import {
   actionToItem,
   type Category,
@@ -29,6 +31,7 @@ import {
 import {
   createSiteClient,
   digestOf,
+  LIMIT_S,
   LIST_PAGES_MAX,
   type NumberedPage,
   pages,
@@ -38,15 +41,10 @@ import { createPostStream, type StreamPage, type StreamRow } from './stream.ts'
 import { createTopicTags } from './tags.ts'
 import { createTopicReads } from './topics.ts'
 
-/** Part of a site that a list covers. */
-type Place = { kind: 'all' } | { kind: 'tag'; tag: string } | { kind: 'category'; it: Category }
-
 const ACTIONS_PAGE = 30
 const SEARCH_PAGES = 10
 const CATEGORIES_PAGE = 100
 const WINDOW = 50
-/** The site names no time when its search refuses. */
-const SEARCH_PAUSE_S = 60
 const NEW_TOPICS = '4'
 const REPLIES = '5'
 
@@ -58,41 +56,15 @@ const REPLIES = '5'
 export function createDiscourse(options: SourceOptions): Source {
   const client = createSiteClient(options)
   const { base_url, http, site } = client
+  const { placeOf, categoryIds } = createPlaces(client)
   const { states, ...topics } = createTopicReads(client)
   const { credential } = options
+  const held = createHold(options.clock)
   const stream = createPostStream({
     clock: options.clock,
     tags: createTopicTags(client, options),
     page: readPostPage,
   })
-
-  async function placeOf(name: string | undefined, call: HttpCall): Promise<Outcome<Place>> {
-    if (name === undefined || name.toLowerCase() === 'all') return ok({ kind: 'all' })
-    if (name.startsWith('tag:')) return ok({ kind: 'tag', tag: name.slice(4) })
-    const categories = await client.readCategories(call)
-    if (!categories.ok) return categories
-    const it = categories.value.find(name)
-    return it === null ? fail(ABSENT) : ok({ kind: 'category', it })
-  }
-
-  /** Ids of the named categories and those below them; null: of the whole site. */
-  async function categoryIds(
-    names: readonly string[],
-    call: HttpCall,
-  ): Promise<Outcome<ReadonlySet<number> | null>> {
-    const ids = new Set<number>()
-    for (const name of names) {
-      const place = await placeOf(name, call)
-      if (!place.ok) return place
-      if (place.value.kind === 'all') return ok(null)
-      // The list of posts does not name tags.
-      if (place.value.kind === 'tag') return fail({ kind: 'unsupported', capability: 'comments' })
-      const categories = await client.readCategories(call)
-      if (!categories.ok) return categories
-      for (const id of categories.value.within(place.value.it.id)) ids.add(id)
-    }
-    return ok(names.length === 0 ? null : ids)
-  }
 
   async function topicPage(
     path: string,
@@ -117,7 +89,7 @@ export function createDiscourse(options: SourceOptions): Source {
     const is_one = subforums.length === 1
     const place = await placeOf(is_one ? subforums[0] : undefined, call)
     if (!place.ok) return place
-    const only = is_one ? ok(null) : await categoryIds(subforums, call)
+    const only = is_one ? ok(null) : await categoryIds(subforums, 'posts', call)
     if (!only.ok) return only
     const prefix = listPath(place.value)
     const names = only.value === null ? null : new Set([...only.value].map(site.placeOf))
@@ -138,23 +110,16 @@ export function createDiscourse(options: SourceOptions): Source {
     { subforums, limit, after }: Paging & { subforums: string[] },
     call: Call,
   ): Promise<Outcome<Listing<Comment>>> {
-    const only = await categoryIds(subforums, call)
+    const only = await categoryIds(subforums, 'comments', call)
     if (!only.ok) return only
     let before = after === null ? null : Number(/^b(\d{1,15})$/.exec(after)?.[1] ?? Number.NaN)
     if (Number.isNaN(before)) return fail({ kind: 'rejected', status: 400 })
     const rows: Comment[] = []
     for (let page = 0; page < LIST_PAGES_MAX; page++) {
-      const answer = await http.get(
-        `/posts.json${before === null ? '' : `?before=${before}`}`,
-        call,
-      )
+      const answer = await readPosts(before, call)
       if (!answer.ok) return answer
-      const posts = fieldsOf(answer.value)['latest_posts']
-      if (!Array.isArray(posts)) return fail({ kind: 'unreadable', path: '$.latest_posts' })
-      const found = await client.natives(rowsOf(posts), call)
-      if (!found.ok) return found
-      const ids = rowsOf(posts).flatMap((row) => numberAt(row, 'id') ?? [])
-      for (const it of found.value.toSorted((a, b) => b.id - a.id)) {
+      const { found, ids } = answer.value
+      for (const it of found.toSorted((a, b) => b.id - a.id)) {
         if (it.number === 1 || livenessOf(it) !== 'live' || it.id >= (before ?? Infinity)) continue
         if (only.value !== null && !only.value.has(numberAt(it.row, 'category_id') ?? 0)) continue
         rows.push(toComment(it, site))
@@ -193,6 +158,14 @@ export function createDiscourse(options: SourceOptions): Source {
     })
   }
 
+  async function readSearch(params: URLSearchParams, call: Call) {
+    const body = await client.get(`/search.json?${params.toString()}`, call)
+    // Refused for load or for a limit, and answered as if nothing was found.
+    return body.ok && textAt(fieldsOf(body.value['grouped_search_result']), 'error')
+      ? fail({ kind: 'throttled', retry_after_s: LIMIT_S, estimated: true })
+      : body
+  }
+
   const reads: Partial<ReadPort> = {
     posts: ({ limit, after, ...query }, call) => listTopics(query, { limit, after }, call),
     comments: listComments,
@@ -205,13 +178,9 @@ export function createDiscourse(options: SourceOptions): Source {
       return pages(paging, async (page) => {
         const term = terms.filter((it) => it != null && it !== '').join(' ')
         const params = new URLSearchParams({ q: term, page: String(page + 1) })
-        const body = await client.get(`/search.json?${params.toString()}`, call)
+        const body = await held.pass(() => readSearch(params, call))
         if (!body.ok) return body
         const grouped = fieldsOf(body.value['grouped_search_result'])
-        const error = grouped['error']
-        // Refused for load or for a limit, and answered as if nothing was found.
-        if (typeof error === 'string' && error !== '')
-          return fail({ kind: 'throttled', retry_after_s: SEARCH_PAUSE_S, estimated: true })
         if (!Array.isArray(body.value['posts']))
           return fail({ kind: 'unreadable', path: '$.posts' })
         const prepared = await client.prepare(rowsOf(body.value['topics']), call)
@@ -252,14 +221,7 @@ export function createDiscourse(options: SourceOptions): Source {
       }),
 
     async userComments({ name, ...paging }, call) {
-      const page = await listActions({ name, filter: REPLIES }, paging, call)
-      if (!page.ok) return page
-      const rows = page.value.rows.flatMap((item): Comment[] => {
-        if (item.kind !== 'comment') return []
-        const { kind: _, ...comment } = item
-        return [comment]
-      })
-      return ok({ ...page.value, rows })
+      return commentsOf(await listActions({ name, filter: REPLIES }, paging, call))
     },
 
     async userItems({ name, tab, ...paging }, call) {
@@ -281,7 +243,7 @@ export function createDiscourse(options: SourceOptions): Source {
     async community(name, call) {
       const place = await placeOf(name, call)
       if (!place.ok) return place
-      if (place.value.kind === 'all') return fail(ABSENT)
+      if (place.value.kind === 'all') return fail(NOT_FOUND)
       if (place.value.kind === 'category') return ok(toCommunity(place.value.it, base_url))
       const { tag } = place.value
       const body = await client.get(`${listPath(place.value)}/latest.json`, call)
@@ -292,7 +254,9 @@ export function createDiscourse(options: SourceOptions): Source {
 
     communities: ({ which, ...paging }, call) => categoryPages(paging, call, () => true, which),
 
-    async moderators(_, call) {
+    async moderators(name, call) {
+      const place = await placeOf(name, call)
+      if (!place.ok) return place
       const body = await client.get('/about.json', call)
       if (!body.ok) return body
       const { about } = body.value
@@ -325,26 +289,33 @@ export function createDiscourse(options: SourceOptions): Source {
     })
   }
 
-  /** A page of the site's list of posts. */
-  async function readPostPage(before: number | null, call: HttpCall): Promise<Outcome<StreamPage>> {
+  /** A page of the site's list of posts, below an id. `ids` are of rows of every kind. */
+  async function readPosts(before: number | null, call: HttpCall) {
     const seen = await client.observe(
       `/posts.json${before === null ? '' : `?before=${before}`}`,
       call,
     )
     if (!seen.ok) return seen
-    const posts = fieldsOf(seen.value.value)['latest_posts']
+    const { value, as_of, anonymous } = seen.value
+    const posts = fieldsOf(value)['latest_posts']
     if (!Array.isArray(posts)) return fail({ kind: 'unreadable', path: '$.latest_posts' })
     const found = await client.natives(rowsOf(posts), call)
     if (!found.ok) return found
-    const { as_of, anonymous } = seen.value
     const ids = rowsOf(posts).flatMap((row) => numberAt(row, 'id') ?? [])
-    const rows = found.value.map((it): StreamRow => ({
+    return ok({ found: found.value, ids, as_of, anonymous })
+  }
+
+  async function readPostPage(before: number | null, call: HttpCall): Promise<Outcome<StreamPage>> {
+    const page = await readPosts(before, call)
+    if (!page.ok) return page
+    const { found, ...rest } = page.value
+    const rows = found.map((it): StreamRow => ({
       id: it.id,
       name: itemNameOf(it),
       digest: digestOf(it),
       item: livenessOf(it) === 'live' ? itemOf(it, site) : null,
     }))
-    return ok({ rows, ids, as_of, anonymous })
+    return ok({ rows, ...rest })
   }
 
   const acts = discourseActs(client, topics)
@@ -360,7 +331,7 @@ export function createDiscourse(options: SourceOptions): Source {
     stream,
     partialFor: stream.partialFor,
     place_examples: ['support', 'support/bugs', 'tag:release'],
-    isPlace: (place) => place.length <= PLACE_MAX && PLACE.test(place),
+    isPlace: isPlaceName,
     targetOf({ origin, pathname }) {
       const base = new URL(base_url)
       if (origin !== base.origin || !pathname.startsWith(base.pathname)) return null
@@ -375,6 +346,8 @@ export function createDiscourse(options: SourceOptions): Source {
     async probe(call) {
       const body = await client.get('/about.json', call)
       if (!body.ok) return body
+      // Another software answers, or a page in front of the site.
+      if (body.value['about'] === undefined) return fail({ kind: 'unreadable', path: '$.about' })
       const about = fieldsOf(body.value['about'])
       const notes = [
         credential === null
@@ -386,11 +359,8 @@ export function createDiscourse(options: SourceOptions): Source {
   }
 }
 
-const ABSENT: Fault = { kind: 'not_found', reason: 'absent' }
 const DIRECTORY_PAGE = 50
-const PLACE_MAX = 200
 const TOPIC_PATH = /^\/t\/(?:[^/]+\/)?(\d{1,15})(?:\/(\d{1,9}))?\/?(?:\.json)?$/
-const PLACE = /^(?:tag:[^\s/]+|[\p{L}\p{N}_%-]+(?:\/[\p{L}\p{N}_%-]+){0,2})$/u
 
 const TABS: Readonly<Record<string, string>> = {
   submitted: NEW_TOPICS,
@@ -414,32 +384,12 @@ const PERIODS: Readonly<Record<string, string>> = {
   year: 'yearly',
 }
 
-const DAY_MS = 86_400_000
-const SPANS_DAYS: Readonly<Record<string, number>> = {
-  hour: 1,
-  day: 1,
-  week: 7,
-  month: 31,
-  year: 366,
-}
+const DAY_S = 86_400
 
 /** The search knows days, not hours. */
 function sinceOf(span: string, now: number): string | null {
-  const days = SPANS_DAYS[span]
-  if (days === undefined) return null
-  return `after:${new Date(now - days * DAY_MS).toISOString().slice(0, 10)}`
-}
-
-function listPath(place: Place): string {
-  if (place.kind === 'all') return ''
-  if (place.kind === 'tag') return `/tag/${encodeURIComponent(place.tag)}/l`
-  return `/c/${place.it.path.split('/').map(encodePart).join('/')}/${place.it.id}/l`
-}
-
-/** Slugs of other scripts are stored encoded. */
-const encodePart = (slug: string): string => (slug.includes('%') ? slug : encodeURIComponent(slug))
-
-function placeTerm(place: Place): string | null {
-  if (place.kind === 'all') return null
-  return place.kind === 'tag' ? `tags:${place.tag}` : `category:${place.it.id}`
+  const span_s = SPANS_S[span]
+  if (span_s === undefined) return null
+  const from = now - Math.max(span_s, DAY_S) * 1000
+  return `after:${new Date(from).toISOString().slice(0, 10)}`
 }

@@ -252,6 +252,9 @@ const namesOf = (users: unknown): ReadonlyMap<number, string> =>
     }),
   )
 
+/** True for private messages, which the site shows to the holder of its key: they are not for the readers of the source. */
+export const isPrivate = (topic: Row): boolean => topic['archetype'] === 'private_message'
+
 /** Topics of a list, as posts. Their text is the excerpt that a list has, mostly none. */
 export function topicsOf(body: Row, site: SiteFacts): Post[] | null {
   const list = fieldsOf(body['topic_list'])
@@ -259,7 +262,7 @@ export function topicsOf(body: Row, site: SiteFacts): Post[] | null {
   const names = namesOf(body['users'])
   return rowsOf(list['topics']).flatMap((row): Post[] => {
     const id = numberAt(row, 'id')
-    if (id === null) return []
+    if (id === null || isPrivate(row)) return []
     const posters = rowsOf(row['posters'])
     const starter =
       posters.find((it) => /original poster/i.test(textAt(it, 'description') ?? '')) ?? posters[0]
@@ -275,7 +278,7 @@ export function foundTopics(body: Row, site: SiteFacts): Post[] {
   const topics = new Map(rowsOf(body['topics']).map((row) => [numberAt(row, 'id'), row]))
   return [...starters].flatMap(([id, starter]): Post[] => {
     const row = topics.get(id)
-    if (id === null || row === undefined) return []
+    if (id === null || row === undefined || isPrivate(row)) return []
     const author = textAt(starter, 'username') ?? undefined
     const text = textAt(starter, 'blurb') ?? ''
     return [topicToPost(id, row, site, { author, text, likes: numberAt(starter, 'like_count') })]

@@ -20,7 +20,8 @@ const NUMBERS_MAX = 50_000
 /** Answers for readers without a key come from a cache of this age, on a site under load. */
 const CACHE_MS = 60_000
 const UNCATEGORIZED = 'uncategorized'
-const LIMIT_S = 60
+/** Seconds to wait where a limit names none. */
+export const LIMIT_S = 60
 
 /**
  * A client for one site, with its categories and the facts of topics that single rows leave out. A
@@ -34,6 +35,7 @@ export function createSiteClient(options: SourceOptions) {
     base_url,
     headers: () => (credential === null ? {} : { 'user-api-key': credential }),
     verdict,
+    isOwnLimit,
   })
   let categories: Categories = toCategories([])
   let read_at = -Infinity
@@ -58,7 +60,10 @@ export function createSiteClient(options: SourceOptions) {
     const answer = await http.get('/site.json', call)
     if (!answer.ok) return read_at === -Infinity ? answer : ok(categories)
     const rows = fieldsOf(answer.value)['categories']
-    if (!Array.isArray(rows)) return fail({ kind: 'unreadable', path: '$.categories' })
+    if (!Array.isArray(rows))
+      return read_at === -Infinity
+        ? fail({ kind: 'unreadable', path: '$.categories' })
+        : ok(categories)
     categories = toCategories(rowsOf(rows))
     read_at = clock.mono()
     unlisted.clear()
@@ -144,7 +149,19 @@ export function createSiteClient(options: SourceOptions) {
     })
   }
 
-  return { base_url, http, site, get, natives, readCategories, prepare, rememberTopic, observe }
+  const is_signed_in = credential !== null
+  return {
+    base_url,
+    is_signed_in,
+    http,
+    site,
+    get,
+    natives,
+    readCategories,
+    prepare,
+    rememberTopic,
+    observe,
+  }
 }
 
 export type SiteClient = ReturnType<typeof createSiteClient>
@@ -190,6 +207,9 @@ function verdict({ status, headers, text, value }: HttpAnswer): Fault | null {
   if (status === 404 && error_type === 'not_found') return { kind: 'not_found', reason: 'absent' }
   return null
 }
+
+/** The limit of the search, which other requests do not share. */
+const isOwnLimit = ({ value }: HttpAnswer): boolean => fieldsOf(value)['failed'] === 'FAILED'
 
 /** Pages of one call, so that a filter that keeps little ends. */
 export const LIST_PAGES_MAX = 5

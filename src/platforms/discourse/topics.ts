@@ -1,10 +1,13 @@
+import { LRUCache } from 'lru-cache'
+
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import type { Comment, ItemLiveness, ItemState, Node } from '../../core/forum/items.ts'
 import type { HttpCall } from '../http.ts'
 import { fieldsOf, numberAt, rowsOf, textAt, toNode, toTree } from '../items.ts'
+import { inTurn, NOT_FOUND } from '../lists.ts'
 import type { ItemStates } from '../port.ts'
 import type { ReadPort } from '../source.ts'
-import { livenessOf, type NativePost, toComment, toPost } from './readers.ts'
+import { isPrivate, livenessOf, type NativePost, toComment, toPost } from './readers.ts'
 import type { SiteClient } from './site.ts'
 
 type TopicPage = {
@@ -20,7 +23,8 @@ const TOPIC_PAGE = 20
 /** Comments of one tree; the others are named by id. */
 const TREE_MAX = 100
 const AT_ONCE = 4
-const ABSENT: Fault = { kind: 'not_found', reason: 'absent' }
+/** Topics that are known to be none of the key's holder. */
+const OPEN_MAX = 5_000
 
 /** A post; null for one that `fault` keeps from this reader, or of another kind. */
 type Found = { id: string; native: NativePost | null; fault: Fault | null }
@@ -32,6 +36,7 @@ export function createTopicReads(
   client: SiteClient,
 ): Pick<ReadPort, TopicReads> & { states: ItemStates } {
   const { site } = client
+  const open = new LRUCache<number, true>({ max: OPEN_MAX })
 
   /** A topic with the posts that its first page has. */
   async function readTopic(id: string, call: HttpCall): Promise<Outcome<TopicPage>> {
@@ -42,6 +47,8 @@ export function createTopicReads(
     const topic_id = numberAt(topic, 'id')
     if (topic_id === null || !Array.isArray(stream['posts']))
       return fail({ kind: 'unreadable', path: '$.post_stream.posts' })
+    if (isPrivate(topic)) return fail(NOT_FOUND)
+    open.set(topic_id, true)
     const known = await client.prepare([topic], call)
     if (!known.ok) return known
     client.rememberTopic(topic_id, {
@@ -84,12 +91,22 @@ export function createTopicReads(
 
   /** Posts by id alone; those that cannot be read are left out, with the fault that says why. */
   async function readEach(ids: readonly string[], call: HttpCall): Promise<Outcome<Found[]>> {
-    return inTurn(ids, async (id): Promise<Outcome<Found>> => {
+    return inTurn(ids, AT_ONCE, async (id): Promise<Outcome<Found>> => {
       const row = await client.get(`/posts/${id}.json`, call)
       if (!row.ok) return isHidden(row.fault) ? ok({ id, native: null, fault: row.fault }) : row
+      if (numberAt(row.value, 'id') === null) return fail({ kind: 'unreadable', path: '$.id' })
       const found = await client.natives([row.value], call)
       return found.ok ? ok({ id, native: found.value[0] ?? null, fault: null }) : found
     })
+  }
+
+  /** Reads a topic whose title, or whose openness to every reader of the source, is not known. False: it is kept from them. */
+  async function isOpen(topic_id: number, call: HttpCall): Promise<Outcome<boolean>> {
+    const is_known = client.is_signed_in ? open.has(topic_id) : site.topicOf(topic_id) !== null
+    if (is_known) return ok(true)
+    const topic = await readTopic(String(topic_id), call)
+    if (topic.ok) return ok(true)
+    return isHidden(topic.fault) ? ok(false) : topic
   }
 
   const nodesOf = (found: readonly NativePost[]): Node[] =>
@@ -106,8 +123,10 @@ export function createTopicReads(
       const post = toPost(starter, site, topic)
       const known = new Set([starter, ...posts].map(({ id }) => id))
       const from = comment_id === undefined ? 0 : stream.indexOf(Number(comment_id))
-      if (from === -1) return fail(ABSENT)
-      const rest = stream.slice(from).filter((id) => !known.has(id))
+      if (from === -1 && stream.length > 0) return fail(NOT_FOUND)
+      // The site does not list the ids of a topic with very many posts.
+      const wanted = from === -1 ? [Number(comment_id)] : stream.slice(from)
+      const rest = wanted.filter((id) => !known.has(id))
       const room = Math.max(0, Math.min(limit ?? TREE_MAX, TREE_MAX) - posts.length)
       const pages_ = Math.ceil(room / TOPIC_PAGE)
       const next = await readPosts(post_id, rest.slice(0, pages_ * TOPIC_PAGE), call)
@@ -116,19 +135,25 @@ export function createTopicReads(
         .filter((it) => livenessOf(it) === 'live')
         .map((it) => toComment(it, site))
       const ids = rest.slice(pages_ * TOPIC_PAGE).map(String)
-      if (comment_id !== undefined)
-        return ok({ post, comments: toTree(post.name, branchOf(comments, `t1_${comment_id}`)) })
+      if (comment_id !== undefined) {
+        const branch = branchOf(comments, `t1_${comment_id}`)
+        if (from === -1 && branch.length === 0) return fail(NOT_FOUND)
+        return ok({ post, comments: toTree(post.name, branch) })
+      }
       const hidden = ids.length === 0 ? [] : [{ parent: post.name, ids }]
       return ok({ post, comments: toTree(post.name, sorted(comments, sort), hidden) })
     },
 
     async more({ post_id, ids }, call) {
+      const is_open = client.is_signed_in ? await isOpen(Number(post_id), call) : ok(true)
+      if (!is_open.ok) return is_open
+      if (!is_open.value) return fail(NOT_FOUND)
       const found = await readPosts(post_id, ids, call)
       return found.ok ? ok(nodesOf(found.value)) : found
     },
 
     async postsById(ids, call) {
-      const read = await inTurn(ids, async (id) => {
+      const read = await inTurn(ids, AT_ONCE, async (id) => {
         const topic = await readTopic(id, call)
         return topic.ok || !isHidden(topic.fault) ? topic : ok(null)
       })
@@ -146,13 +171,14 @@ export function createTopicReads(
       const read = await readEach(ids, call)
       if (!read.ok) return read
       const found = read.value.map(({ native }) => native).filter((it) => it !== null)
-      // A single post names neither category nor title.
-      const unknown = new Set(found.map((it) => it.topic_id).filter((it) => !site.topicOf(it)))
-      for (const id of unknown) {
-        const topic = await readTopic(String(id), call)
-        if (!topic.ok && !isHidden(topic.fault)) return topic
+      // A single post names neither category nor title, nor the kind of its topic.
+      const shown = new Set<number>()
+      for (const id of new Set(found.map((it) => it.topic_id))) {
+        const is_open = await isOpen(id, call)
+        if (!is_open.ok) return is_open
+        if (is_open.value) shown.add(id)
       }
-      return ok(nodesOf(found))
+      return ok(nodesOf(found.filter((it) => shown.has(it.topic_id))))
     },
 
     async liveness(ids, call) {
@@ -245,19 +271,4 @@ function branchOf(comments: readonly Comment[], root: string): Comment[] {
     if (is_within) names.add(name)
     return is_within
   })
-}
-
-/** Reads single ids, a few at once, until one fails. */
-async function inTurn<T>(
-  ids: readonly string[],
-  read: (id: string) => Promise<Outcome<T>>,
-): Promise<Outcome<T[]>> {
-  const found: T[] = []
-  for (let at = 0; at < ids.length; at += AT_ONCE) {
-    for (const answer of await Promise.all(ids.slice(at, at + AT_ONCE).map(read))) {
-      if (!answer.ok) return answer
-      found.push(answer.value)
-    }
-  }
-  return ok(found)
 }

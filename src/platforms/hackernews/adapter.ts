@@ -1,8 +1,9 @@
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
-import type { Comment, Item, ItemState, Node, Post } from '../../core/forum/items.ts'
+import type { Item, ItemState, Node, Post } from '../../core/forum/items.ts'
 import { createHosts } from '../hosts.ts'
 import { createHttpClient, type HttpAnswer, type HttpCall } from '../http.ts'
 import { fieldsOf, fromNode, type HiddenReplies, rowsOf, textAt, toNode, toTree } from '../items.ts'
+import { commentsOf, createHold, inTurn, NOT_FOUND, postsOf, SPANS_S } from '../lists.ts'
 import type { Call, ItemStates, Listing } from '../port.ts'
 import {
   readCapabilities,
@@ -67,10 +68,23 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
     pace,
     base_url: options.search_url ?? (options.base_url || ALGOLIA),
     verdict: searchFault,
+    // A limit of the index holds no item up.
+    isOwnLimit: () => true,
   })
+  const held = createHold(clock)
   const stories = createStories()
 
+  const ask = (path: string, call: HttpCall) => held.pass(() => algolia.get(path, call))
+
   const get = (name: string, call: HttpCall) => firebase.get(`/v0/${name}.json`, call)
+
+  async function maxItem(call: HttpCall): Promise<Outcome<number>> {
+    const answer = await get('maxitem', call)
+    if (!answer.ok) return answer
+    return typeof answer.value === 'number'
+      ? ok(answer.value)
+      : fail({ kind: 'unreadable', path: '$' })
+  }
 
   async function readItem(
     id: number | string,
@@ -85,15 +99,8 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
     ids: readonly (number | string)[],
     call: HttpCall,
   ): Promise<Outcome<NativeItem[]>> {
-    const found: NativeItem[] = []
-    for (let at = 0; at < ids.length; at += AT_ONCE) {
-      const answers = await Promise.all(ids.slice(at, at + AT_ONCE).map((id) => readItem(id, call)))
-      for (const answer of answers) {
-        if (!answer.ok) return answer
-        if (answer.value !== null) found.push(answer.value)
-      }
-    }
-    return ok(found)
+    const items = await inTurn(ids, AT_ONCE, (id) => readItem(id, call))
+    return items.ok ? ok(items.value.filter((it) => it !== null)) : items
   }
 
   async function list(
@@ -133,7 +140,7 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
       typoTolerance: 'false',
     })
     if (query.since_s != null) params.set('numericFilters', `created_at_i>${query.since_s}`)
-    const answer = await algolia.get(
+    const answer = await ask(
       `/api/v1/${query.ranked ? 'search' : 'search_by_date'}?${params.toString()}`,
       call,
     )
@@ -202,10 +209,10 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
     async tree({ post_id, comment_id }, call) {
       const root = await readItem(post_id, call)
       if (!root.ok) return root
-      if (root.value === null || !isPost(root.value)) return fail(ABSENT)
+      if (root.value === null || !isPost(root.value)) return fail(NOT_FOUND)
       const post = toPost(root.value)
       const story = storyOf(post)
-      const answer = await algolia.get(`/api/v1/items/${comment_id ?? post_id}`, call)
+      const answer = await ask(`/api/v1/items/${comment_id ?? post_id}`, call)
       if (!answer.ok) return answer
       const native = fieldsOf(answer.value)
       const branch = comment_id === undefined ? native : { children: [native] }
@@ -252,12 +259,12 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
       const answer = await get(`user/${encodeURIComponent(name)}`, call)
       if (!answer.ok) return answer
       const user = toUser(fieldsOf(answer.value))
-      return user === null ? fail(ABSENT) : ok(user)
+      return user === null ? fail(NOT_FOUND) : ok(user)
     },
 
     community: async (name) => {
       const place = asPlace(name)
-      return place === null ? fail(ABSENT) : ok(toCommunity(place))
+      return place === null ? fail(NOT_FOUND) : ok(toCommunity(place))
     },
     communities: async () => ok({ rows: PLACES.map(toCommunity), after: null, logged_in: null }),
   }
@@ -311,13 +318,7 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
       postsOf(await search({ q: '', tags: '(story,poll,job)' }, { limit, after }, call)),
     stream: createStream({
       clock,
-      async maxItem(call) {
-        const answer = await get('maxitem', call)
-        if (!answer.ok) return answer
-        return typeof answer.value === 'number'
-          ? ok(answer.value)
-          : fail({ kind: 'unreadable', path: '$' })
-      },
+      maxItem,
       async item(id, call) {
         const answer = await readItem(id, call)
         const item = answer.ok ? answer.value : null
@@ -342,18 +343,12 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
     clock_offset_ms: firebase.clock_offset_ms,
     isDown: firebase.isDown,
     async probe(call) {
-      const answer = await get('maxitem', call)
-      if (!answer.ok) return answer
-      return ok({
-        title: 'Hacker News',
-        version: null,
-        notes: [`newest item: ${String(answer.value)}`],
-      })
+      const newest = await maxItem(call)
+      if (!newest.ok) return newest
+      return ok({ title: 'Hacker News', version: null, notes: [`newest item: ${newest.value}`] })
     },
   }
 }
-
-const ABSENT: Fault = { kind: 'not_found', reason: 'absent' }
 
 const TAGS: Readonly<Record<Place, string>> = {
   story: '(story,poll)',
@@ -365,39 +360,10 @@ const TAGS: Readonly<Record<Place, string>> = {
 const asPlace = (name: string): Place | null =>
   PLACES.find((it) => it === name.toLowerCase()) ?? null
 
-const DAY_S = 86_400
-const SPANS_S: Readonly<Record<string, number>> = {
-  hour: 3600,
-  day: DAY_S,
-  week: 7 * DAY_S,
-  month: 31 * DAY_S,
-  year: 366 * DAY_S,
-}
-
 /** Epoch seconds at which a span such as `week` begins; null: no limit. */
 const sinceOf = (span: string | null, now: number): number | null => {
   const span_s = span === null ? undefined : SPANS_S[span]
   return span_s === undefined ? null : Math.floor(now / 1000) - span_s
-}
-
-function postsOf(page: Outcome<Listing<Item>>): Outcome<Listing<Post>> {
-  if (!page.ok) return page
-  const rows = page.value.rows.flatMap((item): Post[] => {
-    if (item.kind !== 'post') return []
-    const { kind: _, ...post } = item
-    return [post]
-  })
-  return ok({ ...page.value, rows })
-}
-
-function commentsOf(page: Outcome<Listing<Item>>): Outcome<Listing<Comment>> {
-  if (!page.ok) return page
-  const rows = page.value.rows.flatMap((item): Comment[] => {
-    if (item.kind !== 'comment') return []
-    const { kind: _, ...comment } = item
-    return [comment]
-  })
-  return ok({ ...page.value, rows })
 }
 
 /** The index answers 200 with a message where it refuses to go on: never "nothing found". */

@@ -2,6 +2,7 @@ import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import type { Comment, Item, ItemLiveness, Node, Post } from '../../core/forum/items.ts'
 import type { HttpCall } from '../http.ts'
 import { fieldsOf, fromNode, type HiddenReplies, textAt, toNode, toTree } from '../items.ts'
+import { inTurn, NOT_FOUND, SPANS_S } from '../lists.ts'
 import type { Listing } from '../port.ts'
 import {
   actCapabilities,
@@ -12,7 +13,7 @@ import {
   withUnsupported,
 } from '../source.ts'
 import { lemmyActs } from './acts.ts'
-import { type ApiPage, createApi, type Params, postSort, SPANS_S } from './api.ts'
+import { type ApiPage, createApi, type Params, postSort } from './api.ts'
 import {
   type Dialect,
   livenessOf,
@@ -92,17 +93,8 @@ export function createLemmy(
     ids: readonly string[],
     call: HttpCall,
   ): Promise<Outcome<Row[]>> {
-    const found: Row[] = []
-    for (let at = 0; at < ids.length; at += AT_ONCE) {
-      const answers = await Promise.all(
-        ids.slice(at, at + AT_ONCE).map((id) => api.byId(kind, id, call)),
-      )
-      for (const answer of answers) {
-        if (!answer.ok) return answer
-        if (answer.value !== null) found.push(answer.value)
-      }
-    }
-    return ok(found)
+    const views = await inTurn(ids, AT_ONCE, (id) => api.byId(kind, id, call))
+    return views.ok ? ok(views.value.filter((view) => view !== null)) : views
   }
 
   /** Posts or comments that contain words; the order is the server's. */
@@ -257,7 +249,7 @@ export function createLemmy(
       const view = await api.byId('post', post_id, call)
       if (!view.ok) return view
       const post = view.value === null ? null : livePost(view.value)
-      if (post === null) return fail(ABSENT)
+      if (post === null) return fail(NOT_FOUND)
       const views = await api.commentsUnder({ post_id, parent_id: comment_id, sort }, call)
       if (!views.ok) return views
       const comments = views.value.flatMap((row) => shownComment(row) ?? [])
@@ -394,7 +386,6 @@ export function createLemmy(
   }
 }
 
-const ABSENT: Fault = { kind: 'not_found', reason: 'absent' }
 /** The API lists one community or all. */
 const ONE_PLACE: Fault = { kind: 'rejected', status: 400 }
 const PLACE = /^!?[\w.-]{1,255}(?:@[a-z0-9](?:[a-z0-9.-]{0,252}[a-z0-9])?(?::\d{1,5})?)?$/i

@@ -7,6 +7,7 @@ import {
   retrySeconds,
 } from '../http.ts'
 import { fieldsOf, numberAt, textAt } from '../items.ts'
+import { SPANS_S } from '../lists.ts'
 import type { SourceOptions } from '../source.ts'
 import { type Dialect, DIALECTS, type SiteInfo, toSite, type ViewKind, viewsOf } from './readers.ts'
 
@@ -223,15 +224,6 @@ function verdict({ status, headers, value }: HttpAnswer): Fault | null {
   return null
 }
 
-const DAY_S = 86_400
-/** Seconds of a span of time. */
-export const SPANS_S: Readonly<Record<string, number>> = {
-  hour: 3600,
-  day: DAY_S,
-  week: 7 * DAY_S,
-  month: 30 * DAY_S,
-  year: 365 * DAY_S,
-}
 const TOPS: Readonly<Record<string, string>> = {
   hour: 'TopHour',
   day: 'TopDay',

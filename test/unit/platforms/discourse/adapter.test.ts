@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { idsOf, range, startForum } from './fixture.ts'
+import { idsOf, MINUTE, range, startForum } from './fixture.ts'
 
 type Row = Record<string, unknown>
 
@@ -33,8 +33,12 @@ const post = (id: number, number: number, more: Row = {}): Row => ({
 const NEW = { sort: 'new', t: null } as const
 
 /** A forum whose topic 1 has `count` posts with the ids 101 and up; each replies to its parent. */
-function startTopic(count: number, parentOf: (number: number) => number | null = () => null) {
-  const it = startForum()
+function startTopic(
+  count: number,
+  parentOf: (number: number) => number | null = () => null,
+  credential: string | null = null,
+) {
+  const it = startForum({ credential })
   const rows = range(1, count).map((number) =>
     post(100 + number, number, { reply_to_post_number: parentOf(number) }),
   )
@@ -228,6 +232,161 @@ describe('the search', () => {
   })
 })
 
+test('a limit of the search alone holds for searches, which wait without a request', async () => {
+  await using it = startForum()
+  const query = { q: 'fish', subforum: null, sort: 'new', t: 'all', nsfw: false, limit: 5 }
+  const soon = () => ({ ...it.call(), deadline_at: it.forum.now + 500 })
+  it.forum.override = ({ path }) =>
+    path === '/search.json'
+      ? Response.json({ failed: 'FAILED', message: 'Slow down' }, { status: 429 })
+      : null
+  const search = () => it.source.reads.search({ ...query, after: null }, soon())
+  expect(await search()).toMatchObject({ fault: { kind: 'throttled', retry_after_s: 60 } })
+  await it.step(null)
+  expect(it.skipped()).toBe(0)
+
+  it.forum.now += 20_000
+  expect(await search()).toMatchObject({
+    fault: { kind: 'throttled', retry_after_s: 40, not_requested: true },
+  })
+  it.forum.now += 41_000
+  await search()
+  expect(it.forum.paths.filter((path) => path.startsWith('/search.json'))).toHaveLength(2)
+})
+
+test('a limit of the address holds every request up, with and without Retry-After', async () => {
+  for (const [text, headers, seconds] of [
+    ['Slow down, please retry again in 7 seconds.', {}, 7],
+    ['Slow down', { 'retry-after': '9' }, 9],
+    ['Slow down', {}, 60],
+  ] as const) {
+    await using it = startForum()
+    it.forum.override = ({ path }) =>
+      path === '/about.json' ? new Response(text, { status: 429, headers }) : null
+    const soon = { ...it.call(), requests: 1, deadline_at: it.forum.now + 500 }
+    expect(await it.source.probe(soon)).toMatchObject({
+      fault: { kind: 'throttled', retry_after_s: seconds },
+    })
+    const later = { ...it.call(), requests: 50, deadline_at: it.forum.now + 2 * MINUTE }
+    expect((await it.stream.advance(null, later)).ok).toBe(true)
+    expect(it.skipped()).toBe(seconds * 1000)
+  }
+})
+
+test('private messages of the holder of the key are shown to no reader of the source', async () => {
+  await using it = startForum({ credential: 'key' })
+  const secret = { ...topic(1), archetype: 'private_message', category_id: null }
+  const first = post(101, 1, { topic_title: 'for your eyes' })
+  const second = post(102, 2, { topic_title: 'for your eyes' })
+  it.forum.override = ({ path }) => {
+    if (path === '/t/1.json')
+      return Response.json({
+        ...secret,
+        post_stream: { posts: [first, second], stream: [101, 102] },
+      })
+    if (path === '/t/1/posts.json') return Response.json({ post_stream: { posts: [second] } })
+    if (path === '/posts/102.json') return Response.json(second)
+    if (path === '/search.json')
+      return Response.json({
+        posts: [{ id: 101, topic_id: 1, post_number: 1, username: 'bob', blurb: 'a fish' }],
+        topics: [secret],
+        grouped_search_result: { error: null },
+      })
+    return path === '/latest.json' ? topicList([secret]) : null
+  }
+  const { reads } = it.source
+  const absent = { ok: false, fault: { kind: 'not_found', reason: 'absent' } } as const
+  const query = { post_id: '1', sort: 'old', depth: null, limit: null }
+
+  expect(await reads.nodesById(['102'], it.call())).toEqual({ ok: true, value: [] })
+  expect(await reads.more({ post_id: '1', ids: ['102'], sort: 'old' }, it.call())).toEqual(absent)
+  expect(await reads.tree(query, it.call())).toEqual(absent)
+  expect(await reads.postsById(['1'], it.call())).toEqual({ ok: true, value: [] })
+  const found = await reads.search(
+    {
+      q: 'fish in:messages',
+      subforum: null,
+      sort: 'new',
+      t: 'all',
+      nsfw: false,
+      limit: 5,
+      after: null,
+    },
+    it.call(),
+  )
+  expect(found).toMatchObject({ ok: true, value: { rows: [] } })
+  const listed = await reads.posts({ subforums: [], ...NEW, limit: 5, after: null }, it.call())
+  expect(listed).toMatchObject({ ok: true, value: { rows: [] } })
+})
+
+test('the rest of an open topic is read with a key, after its topic', async () => {
+  await using it = startTopic(22, () => null, 'key')
+  const { reads } = it.source
+  const query = { post_id: '1', ids: ['121'], sort: 'old' }
+  expect(await reads.more(query, it.call())).toMatchObject({
+    ok: true,
+    value: [{ data: { id: '121' } }],
+  })
+})
+
+test('a comment of a topic with too many posts to list is found by its id', async () => {
+  await using it = startTopic(22)
+  const { override } = it.forum
+  it.forum.override = (request, count) => {
+    if (request.path !== '/t/1.json') return override(request, count)
+    const post_stream = { posts: [post(101, 1), post(102, 2)] }
+    return Response.json({ ...topic(1), user_id: 3, posts_count: 10_001, post_stream })
+  }
+  const query = { post_id: '1', sort: 'old', depth: null, limit: null }
+  const tree = (comment_id: string) => it.source.reads.tree({ ...query, comment_id }, it.call())
+  expect(await tree('121')).toMatchObject({
+    ok: true,
+    value: { comments: [{ data: { id: '121' } }] },
+  })
+  expect(await tree('999')).toMatchObject({ ok: false, fault: { kind: 'not_found' } })
+})
+
+test('an answer that is no post says nothing of it', async () => {
+  await using it = startForum()
+  it.forum.override = () => Response.json({})
+  expect(await it.source.reads.liveness(['1'], it.call())).toEqual({
+    ok: false,
+    fault: { kind: 'unreadable', path: '$.id' },
+  })
+})
+
+test('known categories are used while the site answers without them', async () => {
+  await using it = startForum()
+  const community = () => it.source.reads.community('help', it.call())
+  expect(await community()).toMatchObject({ ok: true })
+  it.forum.now += 11 * MINUTE
+  it.forum.override = () => Response.json({})
+  expect(await community()).toMatchObject({ ok: true, value: { id: '5' } })
+
+  await using new_one = startForum()
+  new_one.forum.override = () => Response.json({})
+  expect(await new_one.source.reads.community('help', new_one.call())).toMatchObject({
+    fault: { kind: 'unreadable', path: '$.categories' },
+  })
+})
+
+test('a site of another software is not taken for a forum', async () => {
+  await using it = startForum()
+  it.forum.override = () => Response.json({})
+  expect(await it.source.probe({ ...it.call(), requests: 1 })).toMatchObject({
+    ok: false,
+    fault: { kind: 'unreadable', path: '$.about' },
+  })
+})
+
+test('several places with a tag among them are no list of posts', async () => {
+  await using it = startForum()
+  const query = { subforums: ['help', 'tag:a'], ...NEW, limit: 5, after: null }
+  expect(await it.source.reads.posts(query, it.call())).toMatchObject({
+    fault: { kind: 'unsupported', capability: 'posts' },
+  })
+})
+
 describe('a topic', () => {
   const query = { post_id: '1', sort: 'old', depth: null, limit: null }
 
@@ -356,8 +515,14 @@ test('places, links and categories', async () => {
 test('moderators are those of the whole site', async () => {
   await using it = startForum()
   const person = { id: 1, username: 'ann', title: 'boss' }
-  it.forum.override = () =>
-    Response.json({ about: { version: '3.6', admins: [person], moderators: [person] } })
+  it.forum.override = ({ path }) =>
+    path === '/about.json'
+      ? Response.json({ about: { version: '3.6', admins: [person], moderators: [person] } })
+      : null
+  expect(await it.source.reads.moderators('nothing', it.call())).toMatchObject({
+    ok: false,
+    fault: { kind: 'not_found' },
+  })
   expect(await it.source.reads.moderators('help', it.call())).toMatchObject({
     ok: true,
     value: [{ name: 'ann', mod_permissions: ['admin', 'moderator'], flair_text: 'boss' }],

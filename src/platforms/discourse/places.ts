@@ -1,0 +1,67 @@
+import { fail, ok, type Outcome } from '../../core/base/result.ts'
+import type { HttpCall } from '../http.ts'
+import { NOT_FOUND } from '../lists.ts'
+import type { Category } from './readers.ts'
+import type { SiteClient } from './site.ts'
+import { isTag } from './tags.ts'
+
+/** Part of a site that a list covers. */
+export type Place =
+  { kind: 'all' } | { kind: 'tag'; tag: string } | { kind: 'category'; it: Category }
+
+const PLACE_MAX = 200
+const PLACE = /^(?:tag:[^\s/]+|[\p{L}\p{N}_%-]+(?:\/[\p{L}\p{N}_%-]+){0,2})$/u
+
+/** True for a name that a place of a site could have. */
+export const isPlaceName = (place: string): boolean =>
+  place.length <= PLACE_MAX && PLACE.test(place)
+
+/** Finds the places of a site by name. */
+export function createPlaces({ readCategories }: Pick<SiteClient, 'readCategories'>) {
+  async function placeOf(name: string | undefined, call: HttpCall): Promise<Outcome<Place>> {
+    if (name === undefined || name.toLowerCase() === 'all') return ok({ kind: 'all' })
+    if (isTag(name)) return ok({ kind: 'tag', tag: name.slice('tag:'.length) })
+    const categories = await readCategories(call)
+    if (!categories.ok) return categories
+    const it = categories.value.find(name)
+    return it === null ? fail(NOT_FOUND) : ok({ kind: 'category', it })
+  }
+
+  /** Ids of the named categories and those below them; null: of the whole site. */
+  async function categoryIds(
+    names: readonly string[],
+    capability: 'posts' | 'comments',
+    call: HttpCall,
+  ): Promise<Outcome<ReadonlySet<number> | null>> {
+    const ids = new Set<number>()
+    for (const name of names) {
+      const place = await placeOf(name, call)
+      if (!place.ok) return place
+      if (place.value.kind === 'all') return ok(null)
+      // The list of posts does not name tags, and no list has several places.
+      if (place.value.kind === 'tag') return fail({ kind: 'unsupported', capability })
+      const categories = await readCategories(call)
+      if (!categories.ok) return categories
+      for (const id of categories.value.within(place.value.it.id)) ids.add(id)
+    }
+    return ok(names.length === 0 ? null : ids)
+  }
+
+  return { placeOf, categoryIds }
+}
+
+/** Path of the lists of a place. */
+export function listPath(place: Place): string {
+  if (place.kind === 'all') return ''
+  if (place.kind === 'tag') return `/tag/${encodeURIComponent(place.tag)}/l`
+  return `/c/${place.it.path.split('/').map(encodePart).join('/')}/${place.it.id}/l`
+}
+
+/** Slugs of other scripts are stored encoded. */
+const encodePart = (slug: string): string => (slug.includes('%') ? slug : encodeURIComponent(slug))
+
+/** Word of the search's language that bounds it to a place. */
+export function placeTerm(place: Place): string | null {
+  if (place.kind === 'all') return null
+  return place.kind === 'tag' ? `tags:${place.tag}` : `category:${place.it.id}`
+}

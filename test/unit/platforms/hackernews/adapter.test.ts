@@ -1,0 +1,88 @@
+import { expect, test } from 'bun:test'
+
+import { createEgress } from '../../../../src/net/egress.ts'
+import { createHackerNews } from '../../../../src/platforms/hackernews/adapter.ts'
+import { ANONYMOUS } from '../../../../src/platforms/port.ts'
+import { realClock } from '../../../../src/runtime/runtime.ts'
+
+/** The adapter with both of its hosts in one server. */
+function startSite(answer: (path: string) => Response) {
+  const paths: string[] = []
+  let now = Date.UTC(2026, 0, 1)
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch(request) {
+      const { pathname } = new URL(request.url)
+      paths.push(pathname)
+      return answer(pathname)
+    },
+  })
+  const clock = { ...realClock, now: () => now, mono: () => now, async sleep() {} }
+  const egress = createEgress({
+    fetch,
+    clock: realClock,
+    resolve: () => Promise.reject(new Error('no resolver')),
+    guard: () => Promise.resolve({ ok: false, refusal: 'not_public' }),
+  })
+  return {
+    paths,
+    source: createHackerNews({
+      egress,
+      clock,
+      log: () => {},
+      random: { fraction: () => 0.5 },
+      base_url: `http://127.0.0.1:${server.port}`,
+      user_agent: 'forumd-test/1.0',
+      requests_per_minute: 6000,
+      timeout_ms: 5000,
+      credential: null,
+    }),
+    call: () => ({ deadline_at: now + 500, identity: ANONYMOUS, requests: 10 }),
+    pass: (ms: number) => void (now += ms),
+    async [Symbol.asyncDispose]() {
+      egress.close()
+      await server.stop(true)
+    },
+  }
+}
+
+const QUERY = {
+  q: 'fish',
+  subforum: null,
+  sort: 'new',
+  t: 'all',
+  nsfw: false,
+  limit: 5,
+  after: null,
+}
+
+test.each([
+  () => Response.json({ message: 'blocked' }, { status: 403 }),
+  () => new Response('', { status: 429, headers: { 'retry-after': '60' } }),
+])('a limit of the search index holds searches up, and no item (%#)', async (refusal) => {
+  await using it = startSite((path) =>
+    path.startsWith('/api/') ? refusal() : Response.json(path.includes('maxitem') ? 7 : null),
+  )
+  const search = () => it.source.reads.search(QUERY, it.call())
+  expect(await search()).toMatchObject({ fault: { kind: 'throttled', retry_after_s: 60 } })
+  expect(await it.source.probe(it.call())).toMatchObject({
+    ok: true,
+    value: { notes: ['newest item: 7'] },
+  })
+  expect(await it.source.reads.liveness(['1'], it.call())).toMatchObject({ ok: true })
+
+  it.pass(20_000)
+  expect(await search()).toMatchObject({ fault: { retry_after_s: 40, not_requested: true } })
+  it.pass(40_000)
+  await search()
+  expect(it.paths.filter((path) => path.startsWith('/api/'))).toHaveLength(2)
+})
+
+test('an answer without the newest item is no Hacker News', async () => {
+  await using it = startSite(() => Response.json(null))
+  expect(await it.source.probe(it.call())).toMatchObject({
+    ok: false,
+    fault: { kind: 'unreadable' },
+  })
+})
