@@ -19,27 +19,14 @@ import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 
 import { version } from '../../package.json'
-import { runCommand } from '../release/run-command.ts'
 import { CONFFILES, control, copyright, SCRIPTS, SYSUSERS } from './control.ts'
+import { PACKAGE_OPTIONS, packaged, ROOT, runHere } from './given.ts'
 
-const root = join(import.meta.dir, '../..')
-const { values } = parseArgs({
-  options: {
-    binary: { type: 'string' },
-    arch: { type: 'string' },
-    notices: { type: 'string' },
-    out: { type: 'string', default: join(root, 'dist') },
-  },
-})
+const { values } = parseArgs({ options: PACKAGE_OPTIONS })
 
-const run = (...command: string[]) => runCommand(command, { cwd: root })
-const forumd = (...args: string[]) => run(process.execPath, join(root, 'src/main.ts'), ...args)
+const forumd = (...args: string[]) => runHere(process.execPath, join(ROOT, 'src/main.ts'), ...args)
 
-if (values.binary === undefined) await run(process.execPath, join(root, 'scripts/build/build.ts'))
-const binary = values.binary ?? join(root, 'dist/forumd')
-const arch = values.arch ?? (await run('dpkg', '--print-architecture')).trim()
-if (arch !== 'amd64' && arch !== 'arm64')
-  throw new Error(`--arch must be amd64 or arm64, not ${arch}`)
+const { binary, arch } = await packaged(values)
 const tree = mkdtempSync(join(tmpdir(), 'forumd-deb-'))
 const package_path = join(values.out, `forumd_${version}_${arch}.deb`)
 
@@ -49,7 +36,7 @@ function put(path: string, content: string | Uint8Array, mode = 0o644): void {
 }
 // Without a name and a timestamp inside, so that the build is reproducible.
 const packed = (text: string) => Bun.gzipSync(Buffer.from(text), { level: 9 })
-const file = (name: string) => readFileSync(join(root, name), 'utf8')
+const file = (name: string) => readFileSync(join(ROOT, name), 'utf8')
 
 try {
   // Not stripped: that would remove the bundle appended to it.
@@ -103,7 +90,7 @@ try {
 
   chmodSync(tree, 0o755)
   mkdirSync(values.out, { recursive: true })
-  await run('dpkg-deb', '--root-owner-group', '-Zzstd', '-z9', '--build', tree, package_path)
+  await runHere('dpkg-deb', '--root-owner-group', '-Zzstd', '-z9', '--build', tree, package_path)
   console.log(package_path)
 } finally {
   rmSync(tree, { recursive: true, force: true })

@@ -12,7 +12,6 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
-  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -25,17 +24,9 @@ import { parseArgs } from 'node:util'
 
 import { description, license, version } from '../../package.json'
 import { runCommand } from '../release/run-command.ts'
+import { PACKAGE_OPTIONS, packaged, ROOT, runHere, sha256Of } from './given.ts'
 
-const root = join(import.meta.dir, '../..')
-const { values } = parseArgs({
-  options: {
-    binary: { type: 'string' },
-    arch: { type: 'string' },
-    libc: { type: 'string' },
-    notices: { type: 'string' },
-    out: { type: 'string', default: join(root, 'dist') },
-  },
-})
+const { values } = parseArgs({ options: { ...PACKAGE_OPTIONS, libc: { type: 'string' } } })
 
 /** User and group of the image, which owns /data and /instance. */
 const USER = 10_001
@@ -48,14 +39,7 @@ const ARCHITECTURES = {
   arm64: { folder: 'aarch64-linux-gnu', loader: 'lib/ld-linux-aarch64.so.1' },
 } as const
 
-const run = (...command: string[]) => runCommand(command, { cwd: root })
-
-if (values.binary === undefined) await run(process.execPath, join(root, 'scripts/build/build.ts'))
-const binary = values.binary ?? join(root, 'dist/forumd')
-const own = (await run('dpkg', '--print-architecture')).trim()
-const arch = values.arch ?? own
-if (arch !== 'amd64' && arch !== 'arm64')
-  throw new Error(`--arch must be amd64 or arm64, not ${arch}`)
+const { binary, arch, own } = await packaged(values)
 if (arch !== own && values.libc === undefined)
   throw new Error(`--arch ${arch} needs --libc FILE, the package libc6 of that architecture`)
 const epoch_s = Number(process.env['SOURCE_DATE_EPOCH'] ?? Math.floor(Date.now() / 1000))
@@ -67,11 +51,8 @@ const blobs = join(layout, 'blobs/sha256')
 type Blob = { digest: string; size: number }
 type Layer = Blob & { diff_id: string; comment: string }
 
-const sha256 = (file: string) =>
-  new Bun.CryptoHasher('sha256').update(readFileSync(file)).digest('hex')
-
 function keep(file: string): Blob {
-  const digest = sha256(file)
+  const digest = sha256Of(file)
   const size = statSync(file).size
   renameSync(file, join(blobs, digest))
   return { digest: `sha256:${digest}`, size }
@@ -87,7 +68,7 @@ type Packing = { owner?: number; members?: readonly string[] }
 
 /** A tar file of a folder with fixed order, times and owner. */
 const packFolder = (folder: string, file: string, { owner = 0, members = ['.'] }: Packing = {}) =>
-  run(
+  runHere(
     'tar',
     '--sort=name',
     `--mtime=@${epoch_s}`,
@@ -105,9 +86,9 @@ const packFolder = (folder: string, file: string, { owner = 0, members = ['.'] }
 async function makeLayer(folder: string, comment: string, packing: Packing = {}): Promise<Layer> {
   const tar = join(work, 'layer.tar')
   await packFolder(folder, tar, packing)
-  const diff_id = `sha256:${sha256(tar)}`
+  const diff_id = `sha256:${sha256Of(tar)}`
   // Without a name and a timestamp inside.
-  await run('gzip', '-6', '--no-name', '--force', tar)
+  await runHere('gzip', '-6', '--no-name', '--force', tar)
   return { ...keep(`${tar}.gz`), diff_id, comment }
 }
 
@@ -130,12 +111,12 @@ async function makeSystem(): Promise<{ folder: string; libc: string }> {
   const [name = ''] = readdirSync(downloads)
   const deb = join(downloads, name)
   const libc = (
-    await run('dpkg-deb', '--showformat=${Package} ${Version} ${Architecture}', '--show', deb)
+    await runHere('dpkg-deb', '--showformat=${Package} ${Version} ${Architecture}', '--show', deb)
   ).trim()
   if (!libc.endsWith(` ${arch}`)) throw new Error(`${libc} is not a library for ${arch}`)
   const unpacked = join(work, 'unpacked')
-  await run('dpkg-deb', '--extract', deb, unpacked)
-  const { folder: triplet, loader } = ARCHITECTURES[arch as keyof typeof ARCHITECTURES]
+  await runHere('dpkg-deb', '--extract', deb, unpacked)
+  const { folder: triplet, loader } = ARCHITECTURES[arch]
   const libraries = join('usr/lib', triplet)
   const from = ['lib', 'usr/lib']
     .map((it) => join(unpacked, it, triplet))
@@ -175,11 +156,11 @@ function makeProgram(): string {
   copyFileSync(binary, join(folder, 'usr/bin/forumd'))
   chmodSync(join(folder, 'usr/bin/forumd'), 0o755)
   const notices = values.notices === undefined ? [] : [values.notices]
-  for (const file of [join(root, 'LICENSE'), join(root, 'config.example.toml'), ...notices]) {
+  for (const file of [join(ROOT, 'LICENSE'), join(ROOT, 'config.example.toml'), ...notices]) {
     copyFileSync(file, join(folder, 'usr/share/doc/forumd', basename(file)))
     chmodSync(join(folder, 'usr/share/doc/forumd', basename(file)), 0o644)
   }
-  copyFileSync(join(root, 'examples/container/forumd.toml'), join(folder, 'etc/forumd/forumd.toml'))
+  copyFileSync(join(ROOT, 'examples/container/forumd.toml'), join(folder, 'etc/forumd/forumd.toml'))
   chmodSync(join(folder, 'etc/forumd/forumd.toml'), 0o644)
   chmodSync(folder, 0o755)
   return folder

@@ -30,6 +30,7 @@ import { runCommand } from '../release/run-command.ts'
 import { BUN, executableOf, fetchRuntimes, runtimeSha512 } from '../release/runtimes.ts'
 import { LINUX, type Target, TARGETS } from '../release/targets.ts'
 import { type Run, tryOut } from '../release/try-run.ts'
+import { ROOT, runHere, sha256Of } from './given.ts'
 
 // Builds a release in dist/release: an archive per target, a Homebrew formula, Debian packages, a container image, a bill
 // of materials, a statement of provenance, licences, notes and checksums. Each executable is built twice and must have the
@@ -38,11 +39,10 @@ import { type Run, tryOut } from '../release/try-run.ts'
 // downloads, and KEY the file of an Ed25519 key in PEM that signs the checksums; `--here` does this without the demo and the
 // packing, for this machine and with the running Bun: a check for every change.
 
-const root = join(import.meta.dir, '../..')
 const { values } = parseArgs({
   options: {
     here: { type: 'boolean', default: false },
-    out: { type: 'string', default: join(root, 'dist/release') },
+    out: { type: 'string', default: join(ROOT, 'dist/release') },
     url: { type: 'string' },
     sign: { type: 'string' },
   },
@@ -58,16 +58,13 @@ const COPIED: Readonly<Record<string, number>> = {
 
 type Executable = { target: Target; file: string; inputs: string[]; run: Run }
 
-const sha256 = (file: string) =>
-  new Bun.CryptoHasher('sha256').update(readFileSync(file)).digest('hex')
-
 async function make(target: Target, runtime?: Runtime): Promise<Executable> {
   const folder = join(work, target.name)
   // The file's name is part of its content.
   const [file, again] = [join(folder, 'forumd'), join(folder, 'again/forumd')]
   const inputs = await compile(file, runtime)
   await compile(again, runtime)
-  if (sha256(file) !== sha256(again))
+  if (sha256Of(file) !== sha256Of(again))
     throw new Error(`${target.name} differs between two builds; did a source change meanwhile?`)
   rmSync(join(folder, 'again'), { recursive: true })
   const faults =
@@ -77,7 +74,7 @@ async function make(target: Target, runtime?: Runtime): Promise<Executable> {
   if (faults.length > 0)
     throw new Error(`${target.name} does not match its name: ${faults.join('; ')}`)
   const run = await tryOut(target, file, { work: folder, demo: !values.here })
-  console.log(`${target.name}: ${sha256(file)}, ${run.ran ? 'run' : 'NOT run'}: ${run.how}`)
+  console.log(`${target.name}: ${sha256Of(file)}, ${run.ran ? 'run' : 'NOT run'}: ${run.how}`)
   return { target, file, inputs, run }
 }
 
@@ -107,7 +104,7 @@ async function here(): Promise<void> {
 }
 
 async function release(): Promise<void> {
-  const news = newestIn(readFileSync(join(root, 'CHANGELOG.md'), 'utf8'))
+  const news = newestIn(readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8'))
   if (news.version !== version)
     throw new Error(`package.json says ${version}, and CHANGELOG.md ${news.version}`)
   // Read first: a wrong path is found before the work.
@@ -137,7 +134,7 @@ async function release(): Promise<void> {
   const formula = put('forumd.rb', formulaHere())
   const copied = Object.entries(COPIED).map(([path, mode]) => {
     const file = join(values.out, basename(path))
-    copyFileSync(join(root, path), file)
+    copyFileSync(join(ROOT, path), file)
     chmodSync(file, mode)
     return file
   })
@@ -147,13 +144,13 @@ async function release(): Promise<void> {
   const provenance = put(
     `forumd-${version}.provenance.json`,
     provenanceOf(
-      described.map((it) => ({ name: basename(it), sha256: sha256(it) })),
-      { ...(await checkout()), lock_sha256: sha256(join(root, 'bun.lock')) },
+      described.map((it) => ({ name: basename(it), sha256: sha256Of(it) })),
+      { ...(await checkout()), lock_sha256: sha256Of(join(ROOT, 'bun.lock')) },
       runtimes,
     ),
   )
   const sums = [...described, notes, provenance]
-    .map((it) => `${sha256(it)}  ${basename(it)}\n`)
+    .map((it) => `${sha256Of(it)}  ${basename(it)}\n`)
     .toSorted()
     .join('')
   put('SHA256SUMS', sums)
@@ -168,17 +165,16 @@ async function release(): Promise<void> {
 
 /** Revision of the checkout, and whether it has no other changes. */
 async function checkout(): Promise<{ revision: string | null; is_clean: boolean }> {
-  if (!existsSync(join(root, '.git'))) return { revision: null, is_clean: false }
-  const git = (...args: string[]) => runCommand(['git', ...args], { cwd: root })
-  const revision = (await git('rev-parse', 'HEAD')).trim()
-  return { revision, is_clean: (await git('status', '--porcelain')).trim() === '' }
+  if (!existsSync(join(ROOT, '.git'))) return { revision: null, is_clean: false }
+  const revision = (await runHere('git', 'rev-parse', 'HEAD')).trim()
+  return { revision, is_clean: (await runHere('git', 'status', '--porcelain')).trim() === '' }
 }
 
 /** The formula of the packed archives for glibc, which are those that Homebrew on Linux runs. */
 function formulaHere(): string {
   const of = (cpu: 'intel' | 'arm', name: Target['name']) => {
     const file = `forumd-${version}-${name}.tar.gz`
-    return { cpu, file, sha256: sha256(join(values.out, file)) }
+    return { cpu, file, sha256: sha256Of(join(values.out, file)) }
   }
   return formulaOf(version, [of('intel', 'linux-x64'), of('arm', 'linux-arm64')], values.url)
 }
@@ -224,7 +220,7 @@ async function packAll(
 }
 
 if (Bun.version !== BUN) throw new Error(`forumd needs Bun ${BUN}; this is ${Bun.version}`)
-process.chdir(root)
+process.chdir(ROOT)
 try {
   await (values.here ? here() : release())
 } finally {
