@@ -19,6 +19,7 @@ import { percentile } from '../../test/chaos/process-kill.ts'
 import { builtFrom } from './binary.ts'
 import { root, runOn, withPlanted } from './mutants.ts'
 import { FAILOVER_MUTANT } from './planted.ts'
+import { SEED } from './seed.ts'
 
 const { values } = parseArgs({
   options: {
@@ -26,7 +27,7 @@ const { values } = parseArgs({
     'mutant-rounds': { type: 'string', default: '12' },
     ttl: { type: 'string', default: '4' },
     pairs: { type: 'string', default: '2' },
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
+    seed: SEED,
     out: { type: 'string', default: '' },
     binary: { type: 'string', default: '' },
   },

@@ -18,11 +18,12 @@ import { apiKey } from '../../src/core/base/ids.ts'
 import { insertCustomer } from '../../src/store/customers/customers.ts'
 import { insertKey } from '../../src/store/customers/keys.ts'
 import { openDb } from '../../src/store/db/connection.ts'
+import { SEED } from './seed.ts'
 
 const { values } = parseArgs({
   options: {
     samples: { type: 'string', default: '20000' },
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
+    seed: SEED,
   },
 })
 const SAMPLES = Number(values.samples)

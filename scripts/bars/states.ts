@@ -6,10 +6,12 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
+import { SEED } from './seed.ts'
+
 const { values } = parseArgs({
   options: {
     runs: { type: 'string', default: '20000' },
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
+    seed: SEED,
   },
 })
 console.log(`${values.runs} sequences, seed ${values.seed}`)

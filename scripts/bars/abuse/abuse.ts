@@ -23,6 +23,7 @@ import {
 import { attackWithPatterns } from '../../../test/support/abuse/patterns.ts'
 import { openSlowly, sendHugeBodies, sendJsonBombs } from '../../../test/support/abuse/requests.ts'
 import type { Outcome } from '../../../test/support/abuse/target.ts'
+import { SEED } from '../seed.ts'
 import { quantile, stallsFile, startWatch } from './watch.ts'
 
 const { values } = parseArgs({
@@ -32,7 +33,7 @@ const { values } = parseArgs({
     texts: { type: 'string', default: '10000' },
     only: { type: 'string' },
     under: { type: 'string', default: '' },
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
+    seed: SEED,
   },
 })
 const ROUNDS = Number(values.rounds)

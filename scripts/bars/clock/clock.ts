@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util'
 
 import * as z from 'zod'
 
+import { SEED } from '../seed.ts'
 import { judge } from './judge.ts'
 import { run, type Size } from './run.ts'
 import { SCENARIOS } from './scenarios.ts'
@@ -16,7 +17,7 @@ import { SCENARIOS } from './scenarios.ts'
 const { values } = parseArgs({
   options: {
     only: { type: 'string', default: '' },
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
+    seed: SEED,
     'at-once': { type: 'string', default: '2' },
     /** Set by this script for its child processes. */
     run: { type: 'string' },

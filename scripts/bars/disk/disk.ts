@@ -12,20 +12,14 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
 import { builtFrom } from '../binary.ts'
+import { SEED } from '../seed.ts'
+import { DISK_SIZES } from './options.ts'
 
 const root = join(import.meta.dir, '../../..')
 const PARTS = ['errors', 'full', 'damage', 'power']
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: {
-    from: { type: 'string', default: '1' },
-    to: { type: 'string', default: '300' },
-    step: { type: 'string', default: '1' },
-    lanes: { type: 'string', default: '2' },
-    'full-s': { type: 'string', default: '600' },
-    cuts: { type: 'string', default: '200' },
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
-  },
+  options: { ...DISK_SIZES, seed: SEED },
 })
 const unknown = positionals.find((it) => !PARTS.includes(it))
 if (unknown !== undefined) {

@@ -8,18 +8,11 @@ import { fillDisk } from '../../../test/chaos/disk-full.ts'
 import { failDisk, type Fault } from '../../../test/chaos/io-errors.ts'
 import { MountRefused } from '../../../test/chaos/mounts.ts'
 import { cutPower } from '../../../test/chaos/power-cut.ts'
+import { DISK_SIZES } from './options.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: {
-    from: { type: 'string', default: '1' },
-    to: { type: 'string', default: '300' },
-    step: { type: 'string', default: '1' },
-    lanes: { type: 'string', default: '2' },
-    'full-s': { type: 'string', default: '600' },
-    cuts: { type: 'string', default: '200' },
-    seed: { type: 'string', default: '1' },
-  },
+  options: { ...DISK_SIZES, seed: { type: 'string', default: '1' } },
 })
 const seed = Number(values.seed)
 const report = (line: string) => console.error(line)

@@ -12,15 +12,14 @@ import * as z from 'zod'
 
 import { type Mutant, root, runOn, withPlanted } from '../mutants.ts'
 import { KILL_MUTANTS } from '../planted.ts'
+import { SEED } from '../seed.ts'
+import { KILL_SIZES } from './options.ts'
 
 const { values } = parseArgs({
   options: {
-    kills: { type: 'string', default: '1000' },
-    syscalls: { type: 'string', default: '200' },
+    ...KILL_SIZES,
     'mutant-kills': { type: 'string', default: '60' },
-    items: { type: 'string', default: '105' },
-    places: { type: 'string', default: '20' },
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
+    seed: SEED,
   },
 })
 

@@ -7,17 +7,13 @@ import { parseArgs } from 'node:util'
 
 import { faultsOf, shortfallsOf } from '../../../test/chaos/faults.ts'
 import { killAgainAndAgain, percentile } from '../../../test/chaos/process-kill.ts'
+import { KILL_SIZES } from './options.ts'
 
 const { values } = parseArgs({
-  options: {
-    kills: { type: 'string', default: '1000' },
-    syscalls: { type: 'string', default: '200' },
-    items: { type: 'string', default: '105' },
-    places: { type: 'string', default: '20' },
-    'items-min': { type: 'string', default: '100' },
-    seed: { type: 'string', default: '1' },
-  },
+  options: { ...KILL_SIZES, seed: { type: 'string', default: '1' } },
 })
+/** Items a second that the daemon has to keep up with. */
+const ITEMS_PER_S_MIN = 100
 const syscall_kills = Number(values.syscalls)
 const killed = await killAgainAndAgain({
   kills: Number(values.kills),
@@ -32,10 +28,7 @@ const killed = await killAgainAndAgain({
 })
 const { start_to_attempt_ms, ...figures } = killed
 const faults = faultsOf(killed)
-const shortfalls = shortfallsOf(killed, {
-  syscall_kills,
-  items_per_s: Number(values['items-min']),
-})
+const shortfalls = shortfallsOf(killed, { syscall_kills, items_per_s: ITEMS_PER_S_MIN })
 console.log(
   JSON.stringify({
     ...figures,

@@ -14,21 +14,21 @@ const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '60' },
     'kill-every': { type: 'string', default: '60' },
-    monitors: { type: 'string', default: '50' },
-    deliveries: { type: 'string', default: '20' },
-    faults: { type: 'string', default: '0.05' },
     under: { type: 'string', default: '' },
     seed: { type: 'string', default: '1' },
   },
 })
+const MONITORS = 50
+const DELIVERIES_PER_S = 20
+/** Share of the platform's responses that fail. */
+const FAULTS_SHARE = 0.05
 const minutes = Number(values.minutes)
-const deliveries_per_s = Number(values.deliveries)
 const kill_every_s = Number(values['kill-every'])
 const plan = {
   minutes,
-  deliveries_per_s,
-  monitors: Number(values.monitors),
-  faults_share: Number(values.faults),
+  deliveries_per_s: DELIVERIES_PER_S,
+  monitors: MONITORS,
+  faults_share: FAULTS_SHARE,
   under: values.under.split(' ').filter(Boolean),
 }
 const seed = Number(values.seed)
@@ -40,7 +40,11 @@ const [steady, killed] = await Promise.all([
 const judged = judgeSoak(
   { steady, killed },
   // A run lasts at most 1.5 times the average.
-  { minutes, deliveries_per_s, kills: Math.floor((minutes * 60) / kill_every_s / 1.5) },
+  {
+    minutes,
+    deliveries_per_s: DELIVERIES_PER_S,
+    kills: Math.floor((minutes * 60) / kill_every_s / 1.5),
+  },
 )
 
 const twelfths = ({ samples }: Soaked, of: (it: Sample) => number) =>

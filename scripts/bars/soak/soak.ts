@@ -24,6 +24,7 @@ import * as z from 'zod'
 
 import { root, runOn, withPlanted } from '../mutants.ts'
 import { SOAK_MUTANTS } from '../planted.ts'
+import { SEED } from '../seed.ts'
 
 const { values } = parseArgs({
   options: {
@@ -35,7 +36,7 @@ const { values } = parseArgs({
     'kill-every': { type: 'string' },
     'mutant-minutes': { type: 'string', default: '3' },
     under: { type: 'string', default: '' },
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
+    seed: SEED,
   },
 })
 const DEFAULT_MINUTES = values.everything ? 12 * 60 : 60

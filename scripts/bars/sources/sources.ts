@@ -17,6 +17,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
 import { builtFrom } from '../binary.ts'
+import { SEED } from '../seed.ts'
 import { measure, type Measured } from './run.ts'
 import { type Scenario, SCENARIOS } from './scenarios.ts'
 
@@ -27,7 +28,7 @@ const { values, positionals } = parseArgs({
     cadence: { type: 'string', default: '30' },
     monitors: { type: 'string' },
     requests: { type: 'string' },
-    seed: { type: 'string', default: String(Math.floor(Math.random() * 1e9)) },
+    seed: SEED,
     short: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
