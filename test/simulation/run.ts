@@ -2,31 +2,16 @@ import { createSeededRandom } from '../../sandbox/world/random.ts'
 import { certificateOf } from '../../src/api/monitors/certificate.ts'
 import { monitorHealth } from '../../src/api/monitors/health.ts'
 import { createRing } from '../../src/core/base/secrets.ts'
-import { placesOf } from '../../src/core/filter/feeds.ts'
-import { encodeFilterSpec, parseFilterSpec } from '../../src/core/filter/parse.ts'
-import { createNaming } from '../../src/core/forum/naming.ts'
 import { beginningAt, type Plan } from '../../src/core/limits/plan.ts'
-import { createItemClock } from '../../src/core/polling/item-clock.ts'
-import { createWatch } from '../../src/gateway/watch.ts'
 import { createUpkeep } from '../../src/monitor/maintenance.ts'
-import { createFilters } from '../../src/monitor/match.ts'
-import type { MonitoringDeps } from '../../src/monitor/poll.ts'
-import { createMonitoring, createSchedule } from '../../src/monitor/scheduler.ts'
-import { ANONYMOUS, type Call } from '../../src/platforms/port.ts'
+import { type Call } from '../../src/platforms/port.ts'
 import { createPacer } from '../../src/platforms/reddit/pacer.ts'
-import { startLoop } from '../../src/runtime/loop.ts'
-import { insertCustomer } from '../../src/store/customers/customers.ts'
 import { runNow } from '../../src/store/db/chunked.ts'
-import {
-  connect,
-  type Db,
-  isStorageError,
-  migrate,
-  transact,
-} from '../../src/store/db/connection.ts'
-import { changeMonitor, findMonitor, startMonitor } from '../../src/store/monitoring/monitors.ts'
+import { type Db, isStorageError, transact } from '../../src/store/db/connection.ts'
+import { changeMonitor, findMonitor } from '../../src/store/monitoring/monitors.ts'
 import { virtualClock } from './clock.ts'
 import { fillDisk, type Fullness } from './disk.ts'
+import { addMonitor, pollingOf } from './polling.ts'
 import { createUpstream, type Roughness, type Spell } from './upstream.ts'
 import { createWorld, type PlaceSpec } from './world.ts'
 
@@ -81,7 +66,6 @@ const contains = (outer: Spell, inner: Spell, slack_s: number): boolean =>
   (outer.from <= inner.from + slack_s && outer.until >= inner.until - slack_s)
 
 const log = () => {}
-const noop = () => {}
 
 /**
  * Runs the shipped polling code on a simulated world for some days, with an hourly reading of
@@ -111,65 +95,33 @@ export async function run(options: Options) {
     until_s,
     ...(options.requests_per_minute !== undefined && { admit: (call: Call) => pacer.admit(call) }),
   })
-  using db = connect(':memory:', { create: true })
-  migrate(db)
-  const words = createNaming({ platform: 'forum', community: 'subforum' })
   const plan: Plan = { slots: 1e6, sitewide_slots: 10, cadence_s, daily_deliveries: 1e9 }
-  const item_clock = createItemClock(clock, upstream.platform.clock_measured_ms)
-  const watch = createWatch({
-    platform: upstream.platform,
-    identities: { lease: () => ANONYMOUS, report: () => {}, free_in_ms: () => null },
-    clock,
-    item_clock,
-    deadline_ms: 30_000,
-  })
-  const customer = {
-    id: 'cus_1',
-    name: 'ada',
-    plan: 'entry',
-    created_at: START,
-    starting_credit_micros: 0,
-    payment_id: 'pay_1',
-  }
-  insertCustomer(db, customer)
+  const polling = pollingOf(upstream.platform, clock, START)
+  const { words, watch, item_clock, customer } = polling
+  using db = polling.db
   const { fullness = EMPTY } = options
   const disk = fillDisk(db, { chance: createSeededRandom(seed + 1), fullness, now_s, until_s })
 
-  function startRun() {
-    const stopping = new AbortController()
-    const { signal } = stopping
-    let wake = noop
-    const deps: MonitoringDeps = {
-      db,
-      instance_id: 'instance',
-      words,
-      watch,
-      streams: new Map(),
-      clock,
-      log,
-      signal,
+  const startRun = () =>
+    polling.start({
       plan_of: () => plan,
-      freshness_ms: 900_000,
-      filters: createFilters(db, log),
-      schedule: createSchedule('* * * * * *', 'UTC'),
-      wake: () => wake(),
-      on_pending: () => {},
       requests_per_minute: () => options.requests_per_minute ?? 60,
-    }
-    const monitoring = disk.spare(() => createMonitoring(deps))
-    const loop = startLoop({ clock, log }, 'monitor', signal, monitoring.checkDue, {
+      create: (make) => disk.spare(make),
       failed: (error) => {
         if (!isStorageError(error)) throw error
       },
     })
-    wake = loop.nudge
-    return { monitoring, stopping }
-  }
 
   let life: ReturnType<typeof startRun> | null = startRun()
   for (const { name } of places)
     for (let i = 0; i < monitors; i++)
-      disk.spare(() => addMonitor(db, `mon_${name}_${i}`, name, clock.now(), cadence_of(name)))
+      disk.spare(() =>
+        addMonitor(
+          db,
+          { id: `mon_${name}_${i}`, place: name, cadence_s: cadence_of(name) },
+          clock.now(),
+        ),
+      )
   life.monitoring.nudge()
 
   const upkeep = createUpkeep({ db, clock, signal: new AbortController().signal })
@@ -323,27 +275,6 @@ export async function run(options: Options) {
     begun_s: START / 1000,
     ended_s: until_s,
   }
-}
-
-function addMonitor(db: Db, id: string, place: string, now: number, cadence_s: number): void {
-  const words = createNaming({ platform: 'forum', community: 'subforum' })
-  const spec = parseFilterSpec({ subforum: [place] }, words)
-  const monitor = {
-    id,
-    customer_id: 'cus_1',
-    name: null,
-    filter_spec: encodeFilterSpec(spec),
-    cadence_s,
-    requested_cadence_s: null,
-    baseline_item_id: null,
-    webhook_ids: null,
-    active: true,
-    active_since: beginningAt(now, 0),
-    created_at: now,
-    updated_at: now,
-    last_match_at: null,
-  }
-  transact(db, () => startMonitor(db, monitor, placesOf(spec)))
 }
 
 type GapRow = {

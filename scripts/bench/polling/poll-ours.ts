@@ -1,19 +1,8 @@
 import { createSeededRandom } from '../../../sandbox/world/random.ts'
-import { placesOf } from '../../../src/core/filter/feeds.ts'
-import { encodeFilterSpec, parseFilterSpec } from '../../../src/core/filter/parse.ts'
-import { createNaming } from '../../../src/core/forum/naming.ts'
-import { beginningAt } from '../../../src/core/limits/plan.ts'
-import { createItemClock } from '../../../src/core/polling/item-clock.ts'
-import { createWatch } from '../../../src/gateway/watch.ts'
-import { createFilters } from '../../../src/monitor/match.ts'
-import { createMonitoring, createSchedule } from '../../../src/monitor/scheduler.ts'
-import { ANONYMOUS } from '../../../src/platforms/port.ts'
 import { createPacer } from '../../../src/platforms/reddit/pacer.ts'
-import { startLoop } from '../../../src/runtime/loop.ts'
-import { insertCustomer } from '../../../src/store/customers/customers.ts'
-import { connect, type Db, migrate, transact } from '../../../src/store/db/connection.ts'
-import { startMonitor } from '../../../src/store/monitoring/monitors.ts'
+import { transact } from '../../../src/store/db/connection.ts'
 import { virtualClock } from '../../../test/simulation/clock.ts'
+import { addMonitor, pollingOf } from '../../../test/simulation/polling.ts'
 import { createUpstream, SMOOTH } from '../../../test/simulation/upstream.ts'
 import type { PlaceSpec } from '../../../test/simulation/world.ts'
 import { DOWN, PER_MINUTE, RUN_MS, START, trafficOf, type Watched } from './poll-world.ts'
@@ -21,8 +10,6 @@ import { DOWN, PER_MINUTE, RUN_MS, START, trafficOf, type Watched } from './poll
 /** Seconds between audits of the median feed at the end, and the age of the end of its verified range. */
 type AuditCost = { interval_s: number; behind_s: number }
 
-const words = createNaming({ platform: 'forum', community: 'subforum' })
-const log = () => {}
 const START_MS = 2000
 
 /** Runs the daemon's own planner and monitor loop over a database in memory: one monitor per subforum. */
@@ -48,57 +35,21 @@ export async function watchOurs(
     until_s: (START + RUN_MS) / 1000,
     admit: (call) => pacer.admit(call),
   })
-  using db = connect(':memory:', { create: true })
-  migrate(db)
-  const watch = createWatch({
-    platform: upstream.platform,
-    identities: { lease: () => ANONYMOUS, report: () => {}, free_in_ms: () => null },
-    clock,
-    item_clock: createItemClock(clock, upstream.platform.clock_measured_ms),
-    deadline_ms: 30_000,
-  })
-  insertCustomer(db, {
-    id: 'cus_1',
-    name: 'ada',
-    plan: 'entry',
-    created_at: START,
-    starting_credit_micros: 0,
-    payment_id: 'pay_1',
-  })
+  const { db, start } = pollingOf(upstream.platform, clock, START)
+  using _ = db
   transact(db, () => {
-    for (const { name } of places) watchPlace(db, name, cadence_s)
+    for (const { name } of places)
+      addMonitor(db, { id: `mon_${name}`, place: name, cadence_s }, START)
   })
-
-  function startRun() {
-    const stopping = new AbortController()
-    const { signal } = stopping
-    const wake = { now: () => {} }
-    const monitoring = createMonitoring({
-      db,
-      instance_id: 'instance',
-      words,
-      watch,
-      streams: new Map(),
-      clock,
-      log,
-      signal,
+  const startRun = () =>
+    start({
       audit_interval_s,
       requests_per_minute: () => PER_MINUTE,
       plan_of: () => ({ slots: 1e6, sitewide_slots: 0, cadence_s, daily_deliveries: 1e9 }),
-      freshness_ms: 900_000,
-      filters: createFilters(db, log),
-      schedule: createSchedule('* * * * * *', 'UTC'),
-      wake: () => wake.now(),
-      on_pending: () => {},
-    })
-    const loop = startLoop({ clock, log }, 'monitor', signal, monitoring.checkDue, {
       failed: (error) => {
         throw error
       },
-    })
-    wake.now = loop.nudge
-    return stopping
-  }
+    }).stopping
 
   const first = startRun()
   await clock.runTo(DOWN.from_ms)
@@ -138,23 +89,3 @@ export async function watchOurs(
 }
 
 type Gap = { place: string; from_at: number | null; until_at: number | null; recorded_at: number }
-
-function watchPlace(db: Db, place: string, cadence_s: number): void {
-  const spec = parseFilterSpec({ subforum: [place] }, words)
-  const monitor = {
-    id: `mon_${place}`,
-    customer_id: 'cus_1',
-    name: null,
-    filter_spec: encodeFilterSpec(spec),
-    cadence_s,
-    requested_cadence_s: null,
-    baseline_item_id: null,
-    webhook_ids: null,
-    active: true,
-    active_since: beginningAt(START, 0),
-    created_at: START,
-    updated_at: START,
-    last_match_at: null,
-  }
-  startMonitor(db, monitor, placesOf(spec))
-}
