@@ -10,13 +10,8 @@ import { pruneNamedWrites } from '../store/customers/idempotency.ts'
 import { ACTIONS_KEEP_MS, pruneActions } from '../store/customers/operator-actions.ts'
 import { type Chunks, runCooperatively } from '../store/db/chunked.ts'
 import { type Db, transact } from '../store/db/connection.ts'
-import {
-  type AlarmEvent,
-  blankBodies,
-  blankMoved,
-  insertDelivery,
-  packBodies,
-} from '../store/delivery/deliveries.ts'
+import { blankBodies, blankMoved, packBodies } from '../store/delivery/bodies.ts'
+import { type AlarmEvent, insertDelivery } from '../store/delivery/deliveries.ts'
 import { listStalled } from '../store/delivery/operator-events.ts'
 import { listTargets } from '../store/delivery/targets.ts'
 import { forgetOldSecrets } from '../store/delivery/webhooks.ts'

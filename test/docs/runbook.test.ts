@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 
 import { operationsPage } from '../../src/api/openapi/operations-page.ts'
-import { noticeFor, runbookUrl } from '../../src/delivery/operator.ts'
+import { noticeFor, runbookUrl } from '../../src/delivery/operator-notices.ts'
 import { anchorOf, codeCells, readText } from './documentation.ts'
 
 /** The sections of the runbook by their anchors. */

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 
 import { run } from '../../src/cli/run.ts'
 import { connect } from '../../src/store/db/connection.ts'
-import { packBodies } from '../../src/store/delivery/deliveries.ts'
+import { packBodies } from '../../src/store/delivery/bodies.ts'
 import { startTestDaemon } from '../support/test-daemon.ts'
 import { surroundings } from '../unit/cli/environment.ts'
 
@@ -322,7 +322,7 @@ test('compressed content is found, too, and every body still has a valid digest'
     .all()
   db.close()
   const { createHash } = await import('node:crypto')
-  const { unpackBody } = await import('../../src/store/delivery/deliveries.ts')
+  const { unpackBody } = await import('../../src/store/delivery/bodies.ts')
   for (const { body, body_sha256 } of rows) {
     const whole = unpackBody(body)
     expect(Buffer.from(whole).toString()).not.toContain(WORDS)

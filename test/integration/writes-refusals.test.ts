@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 
 import { FORM_CODES, type FormCode } from '../../sandbox/faults/form-errors.ts'
 import { CODES, type ErrorCode } from '../../src/core/base/errors.ts'
-import { noticeFor } from '../../src/delivery/operator.ts'
+import { noticeFor } from '../../src/delivery/operator-notices.ts'
 import { PRICES } from '../support/app-options.ts'
 import { startWriting, type Writing } from '../support/writes-fixture.ts'
 

@@ -5,7 +5,7 @@ import { join, relative } from 'node:path'
 import { textQueries } from '../../core/archive/words.ts'
 import type { Ring } from '../../core/base/secrets.ts'
 import { openBeside } from '../db/connection.ts'
-import { unpackBody } from '../delivery/deliveries.ts'
+import { unpackBody } from '../delivery/bodies.ts'
 
 /** Bytes of a file that are read at once; the end of one part is searched again with the next. */
 const PART_BYTES = 4 * 1024 * 1024

@@ -1,5 +1,5 @@
 import { type Db, schemaVersion } from '../db/connection.ts'
-import { unpackBody } from '../delivery/deliveries.ts'
+import { unpackBody } from '../delivery/bodies.ts'
 import { pendingDeliveries, RETRYING } from '../delivery/pending.ts'
 
 /** Longest backlog that is counted exactly. */

@@ -13,7 +13,7 @@ import {
 } from '../../core/forum/purge.ts'
 import { type Chunks, runNow } from '../db/chunked.ts'
 import { type Db, transact } from '../db/connection.ts'
-import { unpackBody } from '../delivery/deliveries.ts'
+import { unpackBody } from '../delivery/bodies.ts'
 import { ERASED_AT_ONCE, eraseItems } from '../erasure/erase.ts'
 import { listByAuthor, listKeptSources } from '../erasure/kept-items.ts'
 import { requestScrub, scrub } from '../erasure/scrub.ts'

@@ -1,5 +1,6 @@
 import type { Db } from '../db/connection.ts'
-import { type DeliveryRow, unpackBody } from '../delivery/deliveries.ts'
+import { unpackBody } from '../delivery/bodies.ts'
+import { type DeliveryRow } from '../delivery/deliveries.ts'
 
 // Stored traces of one item in one monitor: where it was seen, whether it matched, and its deliveries.
 

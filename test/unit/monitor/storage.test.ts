@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 
-import { noticeFor } from '../../../src/delivery/operator.ts'
+import { noticeFor } from '../../../src/delivery/operator-notices.ts'
 import { createStorage } from '../../../src/monitor/storage.ts'
 import { connect, reportStorageError, transact } from '../../../src/store/db/connection.ts'
 import {

@@ -3,13 +3,8 @@ import { hash } from 'node:crypto'
 
 import { envelope } from '../../../../src/core/delivery/envelope.ts'
 import { type Db, openDb } from '../../../../src/store/db/connection.ts'
-import {
-  blankBodies,
-  insertDelivery,
-  listDeliveries,
-  packBodies,
-  unpackBody,
-} from '../../../../src/store/delivery/deliveries.ts'
+import { blankBodies, packBodies, unpackBody } from '../../../../src/store/delivery/bodies.ts'
+import { insertDelivery, listDeliveries } from '../../../../src/store/delivery/deliveries.ts'
 import { claimDue } from '../../../../src/store/delivery/outbox.ts'
 import { redeliver } from '../../../../src/store/delivery/redeliver.ts'
 import { putTarget } from '../../../support/target-row.ts'
