@@ -126,8 +126,8 @@ function delivered(
     [row.status, row.status === 'delivered' ? ended_at : null, row.how.last_error ?? null, id],
   )
   db.run(
-    'INSERT INTO attempts (delivery_row, n, run_id, started_at, ended_at) SELECT row, 1, ?, ?, ? FROM deliveries WHERE id = ?',
-    ['boot', ended_at, ended_at, id],
+    'INSERT INTO attempts (delivery_row, n, started_at, ended_at) SELECT row, 1, ?, ? FROM deliveries WHERE id = ?',
+    [ended_at, ended_at, id],
   )
 }
 

@@ -82,8 +82,8 @@ export function fillDeliveries(
       'INSERT INTO delivery_bodies (delivery_row, body, body_sha256) SELECT row, $body, $digest FROM deliveries',
     ).run({ body: BODY, digest })
     db.run(
-      `INSERT INTO attempts (delivery_row, n, run_id, started_at, ended_at, http_status)
-       SELECT row, 1, 'boot', created_at, created_at + 5, 200 FROM deliveries WHERE status <> 'suppressed'`,
+      `INSERT INTO attempts (delivery_row, n, started_at, ended_at, http_status)
+       SELECT row, 1, created_at, created_at + 5, 200 FROM deliveries WHERE status <> 'suppressed'`,
     )
     // Otherwise old bodies would be packed during the measurement.
     db.run('UPDATE instance SET packed_to = (SELECT max(rowid) FROM deliveries)')

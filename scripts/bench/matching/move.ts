@@ -129,7 +129,7 @@ function fillOne(n: number): void {
     `UPDATE deliveries SET status = 'delivered', next_attempt_at = NULL, delivered_at = ${now + 50}, attempts = 1 WHERE id = 'dlv_${n}'`,
   )
   here.run(
-    `INSERT INTO attempts (delivery_row, n, run_id, started_at, ended_at, http_status) SELECT row, 1, 'run', ${now}, ${now + 50}, 204 FROM deliveries WHERE id = 'dlv_${n}'`,
+    `INSERT INTO attempts (delivery_row, n, started_at, ended_at, http_status) SELECT row, 1, ${now}, ${now + 50}, 204 FROM deliveries WHERE id = 'dlv_${n}'`,
   )
   here.run(
     `INSERT INTO kept_items (item_id, source, author, digest, first_kept_at, last_kept_at, next_check_at)

@@ -298,8 +298,8 @@ export function recordAttempt(db: Db, run_id: string, ended: EndedAttempt, now: 
   if (is_late && !recordLate(db, ended)) return false
   // A response may echo the request, whose content was erased during the attempt.
   db.query(
-    `INSERT INTO attempts (delivery_row, n, round, run_id, started_at, ended_at, http_status, error, headers, body_start)
-     SELECT $row, $n, $round, $run_id, $started_at, $ended_at, $http_status, $error, iif(is_kept, $headers, NULL),
+    `INSERT INTO attempts (delivery_row, n, round, started_at, ended_at, http_status, error, headers, body_start)
+     SELECT $row, $n, $round, $started_at, $ended_at, $http_status, $error, iif(is_kept, $headers, NULL),
             iif(is_kept, $body_start, NULL)
        FROM (SELECT body_sha256 = $body_sha256 AS is_kept FROM delivery_bodies WHERE delivery_row = $row)`,
   ).run({
@@ -307,7 +307,6 @@ export function recordAttempt(db: Db, run_id: string, ended: EndedAttempt, now: 
     body_sha256: delivery.body_sha256,
     n: delivery.attempts + 1,
     round: delivery.round,
-    run_id,
     started_at: ended.started_at,
     ended_at: ended.ended_at,
     http_status: ended.http_status,

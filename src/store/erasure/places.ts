@@ -20,7 +20,7 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
   api_keys: { customer: 'name', plain: 'id customer_id hash prefix scopes' },
   archive_queue: { content: 'item', plain: 'item_id scopes' },
   atom_feed_keys: { plain: 'monitor_id' },
-  attempts: { content: 'headers body_start', plain: 'run_id error' },
+  attempts: { content: 'headers body_start', plain: 'error' },
   audit: { plain: 'kind subject detail' },
   bundle_items: { content: 'body', plain: 'item_id' },
   bundles: { plain: 'customer_id monitor_id webhook_id' },

@@ -644,7 +644,6 @@ CREATE TABLE delivery_bodies (
 CREATE TABLE attempts (
   delivery_row    INTEGER NOT NULL REFERENCES deliveries (row),
   n               INTEGER NOT NULL,
-  run_id          TEXT    NOT NULL,
   started_at      INTEGER NOT NULL,
   ended_at        INTEGER NOT NULL,
   http_status     INTEGER,

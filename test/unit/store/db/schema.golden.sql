@@ -252,7 +252,6 @@ CREATE TABLE atom_feed_keys (
 CREATE TABLE attempts (
   delivery_row    INTEGER NOT NULL REFERENCES deliveries (row),
   n               INTEGER NOT NULL,
-  run_id          TEXT    NOT NULL,
   started_at      INTEGER NOT NULL,
   ended_at        INTEGER NOT NULL,
   http_status     INTEGER,

@@ -41,8 +41,8 @@ const ROWS: Readonly<Record<number, string>> = {
              ('dlv_3', 'cus_1', 'mon_2', 'wh_2', 'dead', NULL, 6, 6, 2, 0, NULL, NULL, 'timeout', 1300, NULL),
              ('dlv_4', 'cus_1', 'mon_1', NULL, 'suppressed', 'stale_item', 0, 0, 1, 0, NULL, NULL, NULL, 1300, NULL);
     INSERT INTO delivery_bodies VALUES (1, CAST('{"items":[]}' AS BLOB), ${HASH}), (2, x'7b7d', ${HASH}), (3, x'7b7d', ${HASH}), (4, x'7b7d', ${HASH});
-    INSERT INTO attempts (delivery_row, n, run_id, started_at, ended_at, http_status, error)
-      VALUES (1, 1, 'boot-1', 1240, 1250, 204, NULL), (2, 1, 'boot-1', 1310, 1320, 503, 'http_503');
+    INSERT INTO attempts (delivery_row, n, started_at, ended_at, http_status, error)
+      VALUES (1, 1, 1240, 1250, 204, NULL), (2, 1, 1310, 1320, 503, 'http_503');
     INSERT INTO monitor_days VALUES ('mon_1', 20000, 3, 1);
     INSERT INTO sources VALUES ('cats', 'discourse', 'https://cats.example', 1000);
     INSERT INTO source_accounts VALUES ('meta', x'ab', 1000);

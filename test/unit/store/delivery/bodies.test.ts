@@ -136,8 +136,8 @@ test('a blanked body has a recognisable form, and its row stays', () => {
 
 test('blanking a body removes the response excerpts of its attempts', () => {
   using db = opened(1)
-  db.run(`INSERT INTO attempts (delivery_row, n, round, run_id, started_at, ended_at, headers, body_start)
-          SELECT row, 1, 1, 'b', 0, 0, '{"server":"x"}', 'no such needle' FROM deliveries`)
+  db.run(`INSERT INTO attempts (delivery_row, n, round, started_at, ended_at, headers, body_start)
+          SELECT row, 1, 1, 0, 0, '{"server":"x"}', 'no such needle' FROM deliveries`)
   blankBodies(db, old(2), 10)
   expect(db.query('SELECT headers, body_start FROM attempts').all()).toEqual([
     { headers: null, body_start: null },

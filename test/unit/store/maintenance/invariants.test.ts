@@ -54,8 +54,8 @@ function sendMany(db: Db, count: number): void {
   db.run(`WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${count})
           INSERT INTO deliveries (id, customer_id, monitor_id, webhook_id, status, created_at, delivered_at)
           SELECT printf('dlv_%04d', n), 'cus_1', 'mon_1', 'wh_1', 'delivered', ${NOW}, ${NOW} FROM n`)
-  db.run(`INSERT INTO attempts (delivery_row, n, run_id, started_at, ended_at)
-          SELECT row, 1, 'boot_1', ${NOW}, ${NOW} FROM deliveries WHERE id GLOB 'dlv_[0-9]*'`)
+  db.run(`INSERT INTO attempts (delivery_row, n, started_at, ended_at)
+          SELECT row, 1, ${NOW}, ${NOW} FROM deliveries WHERE id GLOB 'dlv_[0-9]*'`)
   db.run(`UPDATE monitor_days SET deliveries = deliveries + ${count}`)
 }
 
@@ -89,8 +89,8 @@ test.each([
   ["UPDATE attempts SET error = 'http_500'", 'delivered_without_yes dlv_sent'],
   ["UPDATE deliveries SET round = 2 WHERE id = 'dlv_sent'", 'delivered_without_yes dlv_sent'],
   [
-    `INSERT INTO attempts (delivery_row, n, run_id, started_at, ended_at, error)
-       SELECT row, value, 'b', 0, 0, 'timeout' FROM deliveries, json_each('[1,2,3,4,5,6,7]') WHERE deliveries.id = 'dlv_waits'`,
+    `INSERT INTO attempts (delivery_row, n, started_at, ended_at, error)
+       SELECT row, value, 0, 0, 'timeout' FROM deliveries, json_each('[1,2,3,4,5,6,7]') WHERE deliveries.id = 'dlv_waits'`,
     'too_many_attempts dlv_waits',
   ],
   ['UPDATE monitor_days SET deliveries = 3', 'day_miscounted mon_1'],
