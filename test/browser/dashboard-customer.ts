@@ -103,6 +103,7 @@ export function customerStories(fixture: () => Dashboard) {
     await client.waitForText('Queued again.')
     await it.daemon.clock.advance(MINUTE)
     await client.open('/deliveries')
+    await client.waitForText('Is sourdough worth it?')
     await client.choose('State', 'dead')
     await client.waitForText('No deliveries match these filters')
     await client.press('Clear filters')

@@ -282,7 +282,8 @@ export async function findAxeFaults(
   rules: 'all' | 'colours',
 ): Promise<string[]> {
   const only = rules === 'all' ? '' : ", runOnly: ['color-contrast']"
-  await page.evaluate(`globalThis.axe ?? (() => { ${axe.source} })()`)
+  // Its source is half a megabyte, so a page that has it is not sent it again.
+  if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axe.source)
   const violations: unknown =
     await page.evaluate(`axe.run(document, { preload: false, iframes: false, resultTypes: ['violations']${only} }).then(({ violations }) =>
     JSON.stringify(violations.flatMap(({ id, nodes }) => nodes.map((it) => [id, it.html.slice(0, 120), it.failureSummary]))))`)
