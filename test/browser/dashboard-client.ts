@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import type { Browser, Page } from 'puppeteer-core'
+import type { Browser, Handler, Page, PageEvents } from 'puppeteer-core'
 
 /** The part of the DOM that functions evaluated in the page use. */
 type PageElement = {
@@ -23,23 +23,57 @@ const WIDTHS = { wide: 1440, narrow: 1130, phone: 390 } as const
 export type Width = keyof typeof WIDTHS
 export type Theme = 'light' | 'dark'
 
-/** A user of the dashboard in a browser, with a record of unexpected requests and errors. */
-export async function openDashboardClient(browser: Browser, url: string) {
-  const context = await browser.createBrowserContext()
-  const page = await context.newPage()
+/** Opens users of the dashboard, each with a page that has no cookies and no storage. */
+export function createClients(browser: Browser, url: string) {
+  /** A new page is a new process without a cache: two thirds of the cost of a short scenario. */
+  const left: Page[] = []
+  const create = async () => (await browser.createBrowserContext()).newPage()
+  return {
+    /** `own`: in a context of its own, which ends with it, for a scenario that changes more than storage. */
+    async open({ own = false }: { own?: boolean } = {}) {
+      const page = (own ? undefined : left.pop()) ?? (await create())
+      return openDashboardClient(page, url, async () => {
+        if (own) return page.browserContext().close()
+        await emptied(page, url)
+        left.push(page)
+      })
+    },
+  }
+}
+
+/** Removes all that a user has left in a page. */
+async function emptied(page: Page, url: string) {
+  // Ends the scripts, the requests and the event stream of the document.
+  await page.goto('about:blank')
+  const context = page.browserContext()
+  await context.deleteCookie(...(await context.cookies()))
+  const session = await page.createCDPSession()
+  await session.send('Storage.clearDataForOrigin', { origin: url, storageTypes: 'all' })
+  await session.detach()
+  await page.emulateMediaFeatures([])
+  await page.mouse.move(0, 0)
+}
+
+/** A user of the dashboard in a page, with a record of unexpected requests and errors. */
+async function openDashboardClient(page: Page, url: string, leave: () => Promise<void>) {
+  using stack = new DisposableStack()
+  function on<E extends keyof PageEvents>(event: E, handler: Handler<PageEvents[E]>) {
+    page.on(event, handler)
+    stack.defer(() => page.off(event, handler))
+  }
   /** Requests to other hosts, and errors of the page. */
   const strange: string[] = []
-  page.on('request', (request) => {
+  on('request', (request) => {
     const { protocol, origin } = new URL(request.url())
     if (protocol !== 'data:' && origin !== url) strange.push(`asked ${request.url()}`)
   })
-  page.on('pageerror', (error) => strange.push(`error ${String(error)}`))
-  page.on('console', (message) => {
+  on('pageerror', (error) => strange.push(`error ${String(error)}`))
+  on('console', (message) => {
     // The browser logs each error response, which the page itself shows.
     if (message.type() === 'error' && !message.text().includes('Failed to load resource'))
       strange.push(`console ${message.text()}`)
   })
-  page.on('dialog', (dialog) => {
+  on('dialog', (dialog) => {
     strange.push(`dialog ${dialog.message()}`)
     void dialog.dismiss()
   })
@@ -52,6 +86,7 @@ export async function openDashboardClient(browser: Browser, url: string) {
     throw new Error([`${what}; the page shows:`, stood, ...strange].join('\n'))
   }
 
+  const listeners = stack.move()
   const client = {
     page,
     strange,
@@ -64,6 +99,23 @@ export async function openDashboardClient(browser: Browser, url: string) {
       await client.type('API key', key)
       await client.press('Sign in')
       await page.waitForSelector('.frame').catch(() => failWith('signing in failed'))
+    },
+    /** Opens the overview in a new session with the key, without the form. */
+    async enter(key: string) {
+      const answer = await fetch(`${url}/dashboard/session`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          origin: url,
+          'sec-fetch-site': 'same-origin',
+        },
+        body: JSON.stringify({ key }),
+      })
+      const [name = '', value = ''] = answer.headers.getSetCookie()[0]?.split(/[=;]/) ?? []
+      if (!answer.ok || value === '') throw new Error(`no session: ${await answer.text()}`)
+      await page.setCookie({ name, value, url: `${url}/dashboard`, httpOnly: true })
+      await client.open()
+      await page.waitForSelector('.frame').catch(() => failWith('there is no session'))
     },
     /** Waits until a text is on the page. */
     waitForText: (text: string) =>
@@ -140,8 +192,10 @@ export async function openDashboardClient(browser: Browser, url: string) {
     },
     /** Saves a screenshot of the whole page in $FORUMD_SCREENSHOTS, if set. */
     picture: (name: string) => picture(page, name),
-    close: () => context.close(),
-    [Symbol.asyncDispose]: () => context.close(),
+    [Symbol.asyncDispose]: async () => {
+      listeners.dispose()
+      await leave()
+    },
   }
   return client
 }

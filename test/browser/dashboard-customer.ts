@@ -26,7 +26,7 @@ export function customerStories(fixture: () => Dashboard) {
   })
 
   scenario('signing in stores no key in the browser', async (it) => {
-    await using client = await it.openClient()
+    await using client = await it.openClient({ own: true })
     await client.signIn(it.daemon.key)
     await client.waitForText('The last minute')
     const stored = await client.page.evaluate(
@@ -140,7 +140,7 @@ export function customerStories(fixture: () => Dashboard) {
   )
 
   scenario('a page whose code cannot be loaded says so, and is loaded again', async (it) => {
-    await using client = await newcomer(it, 'upgraded')
+    await using client = await newcomer(it, 'upgraded', { own: true })
     let is_away = true
     await client.page.setRequestInterception(true)
     client.page.on('request', (request) => {
@@ -206,8 +206,8 @@ export function customerStories(fixture: () => Dashboard) {
   })
 
   scenario('a rejected event stream is reported and reconnected', async (it) => {
-    await using client = await it.openClient()
-    await client.signIn(it.daemon.key)
+    await using client = await it.openClient({ own: true })
+    await client.enter(it.daemon.key)
     let refused = 0
     await client.page.setRequestInterception(true)
     client.page.on('request', (request) => {

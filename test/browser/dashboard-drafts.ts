@@ -21,7 +21,7 @@ export function draftStories(fixture: () => Dashboard) {
       }).cookies
 
       await using client = await it.openClient()
-      await client.signIn(key)
+      await client.enter(key)
       await client.open('/drafts')
       await client.waitForText('A loaf of thanks')
       // The newest draft is first.
@@ -52,7 +52,7 @@ export function draftStories(fixture: () => Dashboard) {
       await draft(it, key, { at: post.permalink, text: 'The house says thanks' })
 
       await using client = await it.openClient()
-      await client.signIn(it.operator)
+      await client.enter(it.operator)
       await client.open('/drafts')
       await client.waitForText('by ann')
       await client.press('Approve')

@@ -10,7 +10,7 @@ import { addAccounts } from '../support/accounts.ts'
 import { startDenseSite } from '../support/dense-site.ts'
 import { tempFolder } from '../support/folder.ts'
 import { startTestDaemon } from '../support/test-daemon.ts'
-import { openDashboardClient } from './dashboard-client.ts'
+import { createClients } from './dashboard-client.ts'
 
 /** An address that is not the loopback, under which the browser reaches it. */
 export const OTHER_HOST = '203.0.113.7'
@@ -74,8 +74,8 @@ export async function startDashboard() {
     /** The further source hn. */
     site,
     operator,
-    /** Opens a separate browser context without a session; end it with `close`. */
-    openClient: () => openDashboardClient(browser, daemon.url()),
+    /** Opens a page without a session; end it with `close`. */
+    openClient: createClients(browser, daemon.url()).open,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }
 }

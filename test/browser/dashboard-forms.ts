@@ -60,7 +60,7 @@ export function formStories(fixture: () => Dashboard) {
 
   scenario('plain HTTP is warned of elsewhere, and never on the loopback', async (it) => {
     const text = 'This page was loaded over plain HTTP'
-    await using client = await it.openClient()
+    await using client = await it.openClient({ own: true })
     await client.open()
     await client.waitForText('API key')
     expect(await client.text()).not.toContain(text)
@@ -194,7 +194,7 @@ export function formStories(fixture: () => Dashboard) {
       const watch = { filter_spec: { subforum: 'bread', include_any: ['rye'] } }
       const { id } = (await post('/forum/monitor/add', watch)).body
       await using client = await it.openClient()
-      await client.signIn(key)
+      await client.enter(key)
       await client.open(`/monitors/${id}/edit`)
       await client.press('Quiet hours, digests and alarms')
       for (const [at, from, to] of [
@@ -259,7 +259,7 @@ export function formStories(fixture: () => Dashboard) {
     sandbox.user({ name: 'typed_member', password: 'open-sesame' })
     await using client = await it.openClient()
     const person = keyboardOf(client)
-    await client.signIn(it.operator)
+    await client.enter(it.operator)
     await client.open('/pool')
     await client.waitForText('house_two')
     await person.tabTo('Add account')

@@ -43,7 +43,7 @@ export function hostileStories(fixture: () => Dashboard) {
     await clock.advance(3 * MINUTE)
 
     await using client = await it.openClient()
-    await client.signIn(key)
+    await client.enter(key)
     await client.waitForText('<b onclick=globalThis.hacked=1>eve')
     const seen = new Set<string>()
     const findInjected = async () => {
@@ -68,8 +68,8 @@ export function hostileStories(fixture: () => Dashboard) {
       [key, CUSTOMER_PAGES],
       [it.operator, OPERATOR_PAGES],
     ] as const) {
-      await using client = await it.openClient()
-      await client.signIn(who)
+      await using client = await it.openClient({ own: true })
+      await client.enter(who)
       await client.page.evaluateOnNewDocument(poisoned(HOSTILE))
       for (const page of pages) {
         const path = page

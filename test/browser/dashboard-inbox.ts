@@ -44,7 +44,7 @@ async function startInbox(it: Dashboard, name: string, titles: readonly string[]
   await arrive(titles)
   const client = await it.openClient()
   await client.setViewport('wide', 'light')
-  await client.signIn(key)
+  await client.enter(key)
   return { client, key, monitor_id: String(monitor.body.id), arrive }
 }
 
@@ -185,7 +185,7 @@ export function inboxStories(fixture: () => Dashboard) {
     const second = await mintSecondKey(it, key, 'Bea')
     await using other = await it.openClient()
     await other.setViewport('wide', 'light')
-    await other.signIn(second)
+    await other.enter(second)
     await client.go('/inbox')
     await shows(client, ['Loaf two', 'Loaf one'])
     await press(client, 'j')

@@ -100,7 +100,7 @@ export function monitorStories(fixture: () => Dashboard) {
       sandbox.post({ subforum: 'bread', title: 'A bagel for a gone receiver' })
       await clock.advance(2 * MINUTE)
       await using client = await it.openClient()
-      await client.signIn(key)
+      await client.enter(key)
       const { host } = new URL(receiver.url)
       await client.press(`Webhook ${host} was paused, because its receiver answered 410`)
       await client.waitForText('the receiver answered 410 Gone. Fix the receiver')
@@ -119,7 +119,7 @@ export function monitorStories(fixture: () => Dashboard) {
     const send = (path: string, body: object) =>
       call(path, { method: 'POST', body: JSON.stringify(body) }, key)
     await using client = await it.openClient()
-    await client.signIn(key)
+    await client.enter(key)
     await client.open('/webhooks')
     await client.press('New webhook')
     await client.type('URL', receiver.url)

@@ -15,7 +15,7 @@ export function operatorActionStories(fixture: () => Dashboard) {
     async (it) => {
       await using client = await it.openClient()
       await client.setViewport('wide', 'light')
-      await client.signIn(it.operator)
+      await client.enter(it.operator)
       await client.open('/customers')
       await client.press('New customer')
       await client.press('Create')
@@ -52,7 +52,7 @@ export function operatorActionStories(fixture: () => Dashboard) {
       expect(payments.filter(({ kind }: { kind: string }) => kind === 'top_up')).toHaveLength(1)
 
       await using customer = await it.openClient()
-      await customer.signIn(key)
+      await customer.enter(key)
       await customer.waitForText('cobbler')
 
       await client.press('Revoke workshop')
@@ -73,7 +73,7 @@ export function operatorActionStories(fixture: () => Dashboard) {
   scenario('an operator adds an account by a cookie file', async (it) => {
     const { cookies } = it.daemon.sandbox.session({ username: 'house_two' })
     await using client = await it.openClient()
-    await client.signIn(it.operator)
+    await client.enter(it.operator)
     await client.open('/pool')
     await client.press('Add account')
     await client.type('Account name', 'third')
@@ -103,7 +103,7 @@ export function operatorActionStories(fixture: () => Dashboard) {
       const totp_secret = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
       it.daemon.sandbox.user({ name: username, password, totp_secret })
       await using client = await it.openClient()
-      await client.signIn(it.operator)
+      await client.enter(it.operator)
       await client.open('/pool')
       await client.press('Add account')
       await client.type('Account name', 'guarded')
@@ -141,7 +141,7 @@ export function operatorActionStories(fixture: () => Dashboard) {
   scenario('an operator adds a source, which waits for a restart, and removes it', async (it) => {
     await using client = await it.openClient()
     await client.setViewport('wide', 'light')
-    await client.signIn(it.operator)
+    await client.enter(it.operator)
     await client.open('/sources')
     await client.press('Add source')
     await client.type('Source name', 'all')
@@ -164,7 +164,7 @@ export function operatorActionStories(fixture: () => Dashboard) {
   scenario('the figures of the overview lead to lists, and a problem to its form', async (it) => {
     await using client = await it.openClient()
     await client.setViewport('wide', 'light')
-    await client.signIn(it.operator)
+    await client.enter(it.operator)
     await client.waitForText('Account house_two needs a new login')
     await client.press('Account house_two needs a new login')
     await client.waitForText('Sign in house_two')

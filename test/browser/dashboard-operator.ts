@@ -12,7 +12,7 @@ export function operatorStories(fixture: () => Dashboard) {
     async (it) => {
       await using client = await it.openClient()
       await client.setViewport('wide', 'light')
-      await client.signIn(it.operator)
+      await client.enter(it.operator)
       await client.waitForText('State of the daemon')
       await client.waitForText('Invariants checked')
       await client.press('Customers')
@@ -51,7 +51,7 @@ export function operatorStories(fixture: () => Dashboard) {
 
   scenario('a customer sends feedback and reads the answer of the operator', async (it) => {
     await using customer = await it.openClient()
-    await customer.signIn(it.daemon.mint('teller'))
+    await customer.enter(it.daemon.mint('teller'))
     await customer.open('/feedback')
     await customer.press('Send')
     await customer.waitForText('Title must be text')
@@ -62,7 +62,7 @@ export function operatorStories(fixture: () => Dashboard) {
     await customer.waitForText('A second bell')
 
     await using operator = await it.openClient()
-    await operator.signIn(it.operator)
+    await operator.enter(it.operator)
     await operator.open('/feedback')
     await operator.waitForText('from teller')
     await operator.press('Answer')

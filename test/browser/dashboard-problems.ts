@@ -33,7 +33,7 @@ export function problemStories(fixture: () => Dashboard) {
       const key = await startCustomer(it, 'attentive', 'brioche')
       await using client = await it.openClient()
       await client.setViewport('wide', 'light')
-      await client.signIn(key)
+      await client.enter(key)
       await client.waitForText('All good')
 
       const refusal = { status: 503, headers: { 'retry-after': '300' } }
@@ -63,7 +63,7 @@ export function problemStories(fixture: () => Dashboard) {
       await client.waitForText('The receiver answered 503.')
 
       await using operator = await it.openClient()
-      await operator.signIn(it.operator)
+      await operator.enter(it.operator)
       await operator.waitForText('Webhook Oven alarm of attentive is failing')
       await operator.press(
         'Webhook Oven alarm of attentive is failing: deliveries were given up after their last attempt',
@@ -90,7 +90,7 @@ export function problemStories(fixture: () => Dashboard) {
       const { sandbox, clock } = it.daemon
       const key = await startCustomer(it, 'platform-outage', 'focaccia')
       await using client = await it.openClient()
-      await client.signIn(key)
+      await client.enter(key)
       await client.waitForText('All good')
       sandbox.addFault({ path: '/r/', fault: '5xx', status: 503 })
       await clock.advance(2 * MINUTE + 10 * SECOND)
@@ -109,7 +109,7 @@ export function problemStories(fixture: () => Dashboard) {
     'the overview shows each match once, with its terms and the counts of a day',
     async (it) => {
       await using client = await it.openClient()
-      await client.signIn(it.daemon.key)
+      await client.enter(it.daemon.key)
       await client.waitForText('Newest matches')
       await client.page.waitForSelector('.chart canvas')
       const marked: unknown = await client.page.evaluate(

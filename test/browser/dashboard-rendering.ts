@@ -169,7 +169,7 @@ export function pageTests(fixture: () => Dashboard) {
       one.payload.items[0]?.title.endsWith('never arrives'),
     )
     await using client = await it.openClient()
-    await client.signIn(it.daemon.key)
+    await client.enter(it.daemon.key)
     for (const page_check of CUSTOMER) {
       const path = page_check.path
         .replace('MONITOR', opened.monitor_id)
@@ -183,7 +183,7 @@ export function pageTests(fixture: () => Dashboard) {
 
   scenario("the operator's pages are accessible", async (it) => {
     await using client = await it.openClient()
-    await client.signIn(it.operator)
+    await client.enter(it.operator)
     const { id } = (await it.daemon.call('/account/me')).body
     for (const page_check of OPERATOR) {
       const path = page_check.path.replace('CUSTOMER', id)
@@ -193,7 +193,7 @@ export function pageTests(fixture: () => Dashboard) {
   })
 
   scenario('the first paint takes less than 100 KB and loads no chart library', async (it) => {
-    await using client = await it.openClient()
+    await using client = await it.openClient({ own: true })
     await client.open()
     await client.waitForText('API key')
     const files = await loadedBy(client)
@@ -204,8 +204,8 @@ export function pageTests(fixture: () => Dashboard) {
   })
 
   scenario('the overview of a customer takes less than 100 KB with its data', async (it) => {
-    await using client = await it.openClient()
-    await client.signIn(it.daemon.key)
+    await using client = await it.openClient({ own: true })
+    await client.enter(it.daemon.key)
     // A new tab: what the session before it cached is not counted as loaded.
     await client.page.setCacheEnabled(false)
     await client.open()

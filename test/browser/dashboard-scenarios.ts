@@ -20,7 +20,7 @@ export function createScenarios(fixture: () => Dashboard) {
     scenario(title, async (it) => {
       await using client = await it.openClient()
       await client.setViewport('wide', 'light')
-      await client.signIn(it.daemon.key)
+      await client.enter(it.daemon.key)
       await run(client, it)
       expect(client.strange).toEqual([])
     })
@@ -43,10 +43,10 @@ export function linkOf({ daemon: { config, clock } }: Dashboard, key: string): s
 }
 
 /** A new customer with the name, signed in. */
-export async function newcomer(it: Dashboard, name: string) {
+export async function newcomer(it: Dashboard, name: string, options: { own?: boolean } = {}) {
   const key = it.daemon.mint(name)
-  const client = await it.openClient()
-  await client.signIn(key)
+  const client = await it.openClient(options)
+  await client.enter(key)
   return client
 }
 

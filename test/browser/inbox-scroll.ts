@@ -131,9 +131,9 @@ export function inboxScrolling(fixture: () => Dashboard) {
     insertMatches(it, customer, monitor.body.id)
     await clock.advance(MINUTE)
 
-    await using client = await it.openClient()
+    await using client = await it.openClient({ own: true })
     await client.setViewport('wide', 'light')
-    await client.signIn(key)
+    await client.enter(key)
     await client.go('/inbox')
     await client.waitForText(`Loaf number ${COUNT}`)
     await client.waitForText('100K')
