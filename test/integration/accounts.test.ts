@@ -9,13 +9,12 @@ import { run as forumd } from '../../src/cli/run.ts'
 import { exchangeSecrets, listAccounts } from '../../src/store/accounts/accounts.ts'
 import { openPlatformTools } from '../../src/wiring/platform.ts'
 import { tempFolder } from '../support/folder.ts'
+import { PROGRAM } from '../support/process.ts'
 import { withoutConfigLine } from '../support/stderr.ts'
 import { surroundings } from '../unit/cli/environment.ts'
 
 // Each run starts a process, and the machine may be busy.
 setDefaultTimeout(60_000)
-
-const MAIN = join(import.meta.dir, '../../src/main.ts')
 
 let sandbox: Sandbox
 beforeAll(async () => {
@@ -52,7 +51,7 @@ token_url = "${sandbox.url}/api/v1/access_token"
     config: folder.file('forumd.toml'),
     write: (name: string, text: string) => writeFileSync(folder.file(name), text),
     async run(args: string, { stdin = '', env = {} } = {}): Promise<Ended> {
-      const child = Bun.spawn([process.execPath, MAIN, ...args.split(' ')], {
+      const child = Bun.spawn([...PROGRAM, ...args.split(' ')], {
         cwd: folder.path,
         stdin: Buffer.from(stdin),
         stdout: 'pipe',

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 
 import { certify } from '../../src/core/certificate/signed.ts'
 import { startLoopbackDaemon, watchCoffee } from '../support/loopback-daemon.ts'
+import { PROGRAM } from '../support/process.ts'
 
 // Each run starts a process, and the machine may be busy.
 setDefaultTimeout(120_000)
@@ -12,7 +13,7 @@ setDefaultTimeout(120_000)
 const MAIN = join(import.meta.dir, '../../src/main.ts')
 
 async function forumd(args: string[], env: Record<string, string> = {}) {
-  const run = Bun.spawn([process.execPath, MAIN, ...args], {
+  const run = Bun.spawn([...PROGRAM, ...args], {
     cwd: tmpdir(),
     env: { PATH: process.env['PATH'] ?? '', ...env },
     stdout: 'pipe',

@@ -12,9 +12,9 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
+import { PROGRAM } from '../support/process.ts'
 import { withoutConfigLine } from '../support/stderr.ts'
 
-const MAIN = join(import.meta.dir, '../../src/main.ts')
 // Each run starts a process, and the machine may be busy.
 setDefaultTimeout(60_000)
 
@@ -37,7 +37,7 @@ type Ended = { code: number; out: string; err: string }
 
 /** Runs the program in `dir`. */
 function forumd(dir: string, args: string[], stdin = ''): Ended {
-  const { exitCode, stdout, stderr } = Bun.spawnSync([process.execPath, MAIN, ...args], {
+  const { exitCode, stdout, stderr } = Bun.spawnSync([...PROGRAM, ...args], {
     cwd: dir,
     stdin: Buffer.from(stdin),
     env: { PATH: process.env['PATH'] ?? '' },
@@ -45,7 +45,7 @@ function forumd(dir: string, args: string[], stdin = ''): Ended {
   return { code: exitCode, out: stdout.toString(), err: withoutConfigLine(stderr.toString()) }
 }
 
-const UNPRIVILEGED = ['setpriv', '--reuid=65534', '--clear-groups', process.execPath, MAIN]
+const UNPRIVILEGED = ['setpriv', '--reuid=65534', '--clear-groups', ...PROGRAM]
 const can_be_another =
   process.getuid?.() === 0 &&
   Bun.which('setpriv') !== null &&
@@ -134,7 +134,7 @@ test('version prints one line', () => {
 
 test('output longer than a pipe buffer is complete, even for a slow reader', async () => {
   const dir = folder(null)
-  const command = `"${process.execPath}" "${MAIN}" openapi | (sleep 0.2; cat)`
+  const command = `${PROGRAM.map((word) => `"${word}"`).join(' ')} openapi | (sleep 0.2; cat)`
 
   const { stdout } = Bun.spawnSync(['sh', '-c', command], { cwd: dir })
 
@@ -435,7 +435,7 @@ describe('an unusable instance exits with 78 and a fix:', () => {
  * far.
  */
 async function started(dir: string, args: string[], text: string) {
-  const child = Bun.spawn([process.execPath, MAIN, ...args], { cwd: dir, stdout: 'pipe' })
+  const child = Bun.spawn([...PROGRAM, ...args], { cwd: dir, stdout: 'pipe' })
   const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader()
   let out = ''
   while (!out.includes(text)) {

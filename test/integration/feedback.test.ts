@@ -11,6 +11,7 @@ import { insertFeedback } from '../../src/store/customers/feedback.ts'
 import { insertKey } from '../../src/store/customers/keys.ts'
 import { openDb } from '../../src/store/db/connection.ts'
 import { LIMITS } from '../support/app-options.ts'
+import { PROGRAM } from '../support/process.ts'
 import { withoutConfigLine } from '../support/stderr.ts'
 import { json, startTestApi } from '../support/test-api.ts'
 
@@ -235,7 +236,6 @@ test('feedback is ten calls a minute for each key', async () => {
   expect((await daemon.call('/feedback', { headers })).status).toBe(200)
 })
 
-const MAIN = join(import.meta.dir, '../../src/main.ts')
 let dir = ''
 beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), 'forumd-feedback-'))
@@ -247,7 +247,7 @@ beforeAll(() => {
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
 function forumd(args: string[], stdin = '') {
-  const { exitCode, stdout, stderr } = Bun.spawnSync([process.execPath, MAIN, ...args], {
+  const { exitCode, stdout, stderr } = Bun.spawnSync([...PROGRAM, ...args], {
     cwd: dir,
     stdin: Buffer.from(stdin),
     env: { PATH: process.env['PATH'] ?? '' },

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 
 import { certificate } from '../support/certificate.ts'
 import { tempFolder } from '../support/folder.ts'
+import { PROGRAM } from '../support/process.ts'
 
 // Each run starts a process, and the machine may be busy.
 setDefaultTimeout(60_000)
@@ -12,7 +13,7 @@ const LAST_LINE = /^token_url = .*\n/m
 
 /** Runs the command until it has printed its address. */
 async function started(...args: string[]) {
-  const child = Bun.spawn([process.execPath, MAIN, 'sandbox', '--speed', '0', ...args], {
+  const child = Bun.spawn([...PROGRAM, 'sandbox', '--speed', '0', ...args], {
     stdout: 'pipe',
     stderr: 'inherit',
   })
@@ -97,7 +98,7 @@ test.each([
   'sandbox --kind %s prints where the platform is, and serves it with its controls',
   async (kind, path, field) => {
     const args = ['sandbox', '--kind', kind, '--speed', '0']
-    const child = Bun.spawn([process.execPath, MAIN, ...args], {
+    const child = Bun.spawn([...PROGRAM, ...args], {
       stdout: 'pipe',
       stderr: 'inherit',
     })
@@ -129,7 +130,7 @@ test.each([
   [['--domain', 'Forum Test'], '--domain is "Forum Test": allowed is a name in lower case'],
   [['--bearer-port', '70000'], '--bearer-port is "70000": allowed is a whole number from 0'],
 ])('sandbox refuses %j in one line, with 2', (args, sentence) => {
-  const { exitCode, stderr } = Bun.spawnSync([process.execPath, MAIN, 'sandbox', ...args])
+  const { exitCode, stderr } = Bun.spawnSync([...PROGRAM, 'sandbox', ...args])
 
   expect(exitCode).toBe(2)
   expect(stderr.toString()).toContain(sentence)

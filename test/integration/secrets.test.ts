@@ -12,7 +12,7 @@ import { headerOf, SESSION_COOKIE } from '../support/accounts.ts'
 import { createCanaries } from '../support/canaries.ts'
 import { certificate } from '../support/certificate.ts'
 import { tempFolder } from '../support/folder.ts'
-import { startProcess } from '../support/process.ts'
+import { PROGRAM, startProcess } from '../support/process.ts'
 import { withoutConfigLine } from '../support/stderr.ts'
 
 // Goal: a secret exists only where it was stored and where it is sent. Method: some fifty secrets
@@ -20,8 +20,6 @@ import { withoutConfigLine } from '../support/stderr.ts'
 // daemon are searched for each of them, also in base64, hex and percent encoding.
 
 setDefaultTimeout(120_000)
-const MAIN = join(import.meta.dir, '../../src/main.ts')
-
 const canaries = createCanaries()
 const { addCanary } = canaries
 const random = (bytes: number) => Buffer.from(crypto.getRandomValues(new Uint8Array(bytes)))
@@ -74,7 +72,7 @@ async function startMailServer(tls: { cert: string; key: string }) {
 }
 
 async function forumd(dir: string, args: readonly string[], stdin = '', env = {}) {
-  const child = Bun.spawn([process.execPath, MAIN, ...args], {
+  const child = Bun.spawn([...PROGRAM, ...args], {
     cwd: dir,
     stdin: Buffer.from(stdin),
     stdout: 'pipe',
