@@ -4,6 +4,7 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { chmodSync, chownSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+import { PROGRAM } from '../support/process.ts'
 import {
   AS_DAEMON,
   can_be_others,
@@ -12,7 +13,6 @@ import {
   DAEMON_ID,
   forumd,
   PLATFORM,
-  PROGRAM,
 } from './owner-fixture.ts'
 
 setDefaultTimeout(60_000)

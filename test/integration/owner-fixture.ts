@@ -1,17 +1,15 @@
 import { afterAll } from 'bun:test'
 import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 
 import { type Folder, tempFolder } from '../support/folder.ts'
+import { PROGRAM } from '../support/process.ts'
 
-const MAIN = join(import.meta.dir, '../../src/main.ts')
 /**
  * The user `daemon` of every Linux, with a group of that name: the owner of a data folder, or
  * another user.
  */
 export const DAEMON_ID = 1
 export const AS_DAEMON = ['setpriv', '--reuid=1', '--regid=1', '--clear-groups']
-export const PROGRAM = [process.execPath, MAIN]
 export const can_be_others =
   process.getuid?.() === 0 &&
   Bun.which('setpriv') !== null &&

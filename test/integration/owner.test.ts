@@ -16,14 +16,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 
-import {
-  AS_DAEMON,
-  can_be_others,
-  createPlace,
-  DAEMON_ID,
-  forumd,
-  PROGRAM,
-} from './owner-fixture.ts'
+import { PROGRAM } from '../support/process.ts'
+import { AS_DAEMON, can_be_others, createPlace, DAEMON_ID, forumd } from './owner-fixture.ts'
 
 setDefaultTimeout(60_000)
 
