@@ -1,24 +1,49 @@
-import { expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 
 import { certificate } from '../support/certificate.ts'
-import { inBrowser, startBrowserFixture, TEST_MS } from './fixture.ts'
+import { type BrowserFixture, inBrowser, startBrowserFixture, TEST_MS } from './fixture.ts'
 
 inBrowser('a platform with TLS', () => {
-  test(
-    'is accepted if the operator configures its authority',
-    async () => {
+  describe('whose authority the operator configures', () => {
+    let it: BrowserFixture
+    beforeAll(async () => {
       const tls = await certificate(['127.0.0.1'])
-      await using it = await startBrowserFixture({ tls, ca: tls.cert })
-      const { name: post } = it.sandbox.post({ subforum: 'bread', author: 'bea', title: 'Rye' })
+      it = await startBrowserFixture({ tls, ca: tls.cert })
+    }, TEST_MS)
+    afterAll(() => it[Symbol.asyncDispose](), TEST_MS)
 
-      const signed = await it.signIn('ann')
-      const done = await it.answer('ann', { post })
+    test(
+      'is accepted',
+      async () => {
+        const { name: post } = it.sandbox.post({ subforum: 'bread', author: 'bea', title: 'Rye' })
 
-      expect({ signed, done }).toMatchObject({ signed: { ok: true }, done: { ok: true } })
-      expect(signed.ok && signed.jar.cookies().length).toBe(8)
-    },
-    TEST_MS,
-  )
+        const signed = await it.signIn('ann')
+        const done = await it.answer('ann', { post })
+
+        expect({ signed, done }).toMatchObject({ signed: { ok: true }, done: { ok: true } })
+        expect(signed.ok && signed.jar.cookies().length).toBe(8)
+      },
+      TEST_MS,
+    )
+
+    test(
+      'receives a request once, even if the response is lost on a reused connection',
+      async () => {
+        const { name: post } = it.sandbox.post({ subforum: 'bread', author: 'bea', title: 'Rye' })
+        it.sandbox.addFault({ path: '/svc/*/create-comment', fault: 'lost_answer' })
+
+        const since = it.sandbox.requests.length
+        const done = await it.answer('ann', { post })
+
+        const sent = it.sandbox.requests
+          .slice(since)
+          .filter(({ path }) => path.endsWith('/create-comment'))
+        expect(done).toEqual({ ok: false, fault: { kind: 'unknown' } })
+        expect(sent.length).toBe(1)
+      },
+      TEST_MS,
+    )
+  })
 
   test.each([
     ['with a self-signed certificate', async () => ({ tls: await certificate(['127.0.0.1']) })],
@@ -45,23 +70,6 @@ inBrowser('a platform with TLS', () => {
 
       expect(signed).toEqual({ ok: false, code: 'UPSTREAM_ERROR' })
       expect(it.sandbox.requests).toEqual([])
-    },
-    TEST_MS,
-  )
-
-  test(
-    'receives a request once, even if the response is lost on a reused connection',
-    async () => {
-      const tls = await certificate(['127.0.0.1'])
-      await using it = await startBrowserFixture({ tls, ca: tls.cert })
-      const { name: post } = it.sandbox.post({ subforum: 'bread', author: 'bea', title: 'Rye' })
-      it.sandbox.addFault({ path: '/svc/*/create-comment', fault: 'lost_answer' })
-
-      const done = await it.answer('ann', { post })
-
-      const sent = it.sandbox.requests.filter(({ path }) => path.endsWith('/create-comment'))
-      expect(done).toEqual({ ok: false, fault: { kind: 'unknown' } })
-      expect(sent.length).toBe(1)
     },
     TEST_MS,
   )

@@ -15,6 +15,9 @@ import { runForumdToEnd } from '../support/process.ts'
 
 setDefaultTimeout(120_000)
 
+/** Each look is a command that asks both nodes and the lease. */
+const LOOK_MS = 500
+
 const dir = mkdtempSync(join(tmpdir(), 'forumd-status-'))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
@@ -88,7 +91,7 @@ test.skipIf(litestream === null || !hasPostgres())(
     const good = await until(async () => {
       const it = await status(pair.configOf('b'), '--max-lag', '30s')
       return it.code === 0 ? it : null
-    })
+    }, LOOK_MS)
     expect(good.answer).toMatchObject({
       role: 'standby',
       primary: 'a',
@@ -127,7 +130,7 @@ test.skipIf(litestream === null || !hasPostgres())(
       db.run('UPDATE instance SET packed_to = packed_to + 1')
       const it = await status(pair.configOf('a'), '--max-lag', '3s')
       return it.answer.problem?.includes('behind') === true ? it : null
-    })
+    }, LOOK_MS)
     expect(late.code).toBe(1)
     expect(late.answer.lag_s).toBeGreaterThan(3)
     expect(late.err).toMatch(/the replica was [\d.]+ s behind, more than 3 s/)
@@ -136,14 +139,14 @@ test.skipIf(litestream === null || !hasPostgres())(
     await until(async () => {
       const it = await status(pair.configOf('a'), '--max-lag', '3s')
       return it.code === 0 ? it : null
-    })
+    }, LOOK_MS)
 
     // A node that is gone is seen as such.
     await b.end('SIGKILL')
     const silent = await until(async () => {
       const { answer } = await status(pair.configOf('a'))
       return answer.nodes.some(({ node, is_silent }) => node === 'b' && is_silent) ? answer : null
-    })
+    }, LOOK_MS)
     expect(silent.primary).toBe('a')
   },
 )

@@ -189,9 +189,12 @@ export async function startPair({
   return { ...pair, [Symbol.asyncDispose]: () => owned.disposeAsync() }
 }
 
-/** Calls `look` until it returns a value other than null. */
-export async function until<T>(look: () => Promise<T | null> | T | null): Promise<T> {
-  for (const began = performance.now(); ; await Bun.sleep(100)) {
+/** Calls `look` until it returns a value other than null; `every_ms` is longer where a look starts a process. */
+export async function until<T>(
+  look: () => Promise<T | null> | T | null,
+  every_ms = 100,
+): Promise<T> {
+  for (const began = performance.now(); ; await Bun.sleep(every_ms)) {
     const found = await look()
     if (found !== null) return found
     if (performance.now() - began > WAIT_MS) throw new Error('it did not happen in time')
