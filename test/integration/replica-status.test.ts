@@ -112,7 +112,7 @@ test.skipIf(litestream === null || !hasPostgres())(
     expect(human.out).toMatch(/lag +[\d.]+ s when b restored it at /)
 
     // Litestream stands still while the database changes.
-    const replicating = Number(await Bun.file(join(pair.folderOf('a'), 'replicate.pid')).text())
+    const replicating = pair.litestreamOf('a') ?? expect.unreachable('nothing replicates a')
     using db = new Database(join(pair.folderOf('a'), 'forumd.sqlite'))
     db.run('PRAGMA busy_timeout = 500')
     await until(() => {

@@ -104,6 +104,14 @@ ${more}`,
     }
   }
 
+  /** Litestream itself, a child of the process that replicates. */
+  function litestreamOf(name: string): number | null {
+    const pid = replicatorOf(name)
+    if (pid === null) return null
+    const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')
+    return child ? Number(child) : null
+  }
+
   function start(name: string): NodeProcess {
     const child = Bun.spawn([...PROGRAM, 'serve', '--config', configOf(name)], {
       stdout: 'pipe',
@@ -159,6 +167,7 @@ ${more}`,
     heldOf,
     prepare,
     replicatorOf,
+    litestreamOf,
     start,
     async stopAll() {
       // A stopped process takes no other signal.
