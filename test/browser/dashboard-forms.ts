@@ -22,6 +22,10 @@ const FOCUSED = `(() => {
   })
 })()`
 
+/** The first field of the dialog has the focus: keys that are pressed before would be lost. */
+const IN_FIRST_FIELD =
+  "document.activeElement === document.querySelector('dialog[open] :is(input, select, textarea)')"
+
 /** A person at the keyboard, with a count of the keys. */
 function keyboardOf({ page }: DashboardClient) {
   let keys = 0
@@ -162,6 +166,7 @@ export function formStories(fixture: () => Dashboard) {
       await person.tabTo('New webhook')
       await person.press('Enter')
       await client.waitForText('detect from the URL')
+      await client.waitFor(IN_FIRST_FIELD)
       await person.type(receiver.url)
       await person.press('Enter')
       await client.waitForText('The signing secret')
@@ -265,6 +270,7 @@ export function formStories(fixture: () => Dashboard) {
     await person.tabTo('Add account')
     await person.press('Enter')
     await client.waitForText('Sign in by')
+    await client.waitFor(IN_FIRST_FIELD)
     await person.type('typed')
     await person.tabTo('Sign in by')
     await client.page.keyboard.type('user')
