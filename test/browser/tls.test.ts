@@ -4,7 +4,7 @@ import { certificate } from '../support/certificate.ts'
 import { type BrowserFixture, inBrowser, startBrowserFixture, TEST_MS } from './fixture.ts'
 
 inBrowser('a platform with TLS', () => {
-  describe('whose authority the operator configures', () => {
+  describe('with an authority that the operator configures', () => {
     let it: BrowserFixture
     beforeAll(async () => {
       const tls = await certificate(['127.0.0.1'])

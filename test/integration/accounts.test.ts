@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 
 import { type Sandbox, startSandbox } from '../../sandbox/server/sandbox.ts'
 import type { PlatformTools } from '../../src/cli/account/platform-tools.ts'
