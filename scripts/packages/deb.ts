@@ -20,7 +20,7 @@ import { parseArgs } from 'node:util'
 
 import { version } from '../../package.json'
 import { CONFFILES, control, copyright, SCRIPTS, SYSUSERS } from './control.ts'
-import { PACKAGE_OPTIONS, packaged, ROOT, runHere } from './given.ts'
+import { PACKAGE_OPTIONS, packaged, ROOT, runHere } from './package-options.ts'
 
 const { values } = parseArgs({ options: PACKAGE_OPTIONS })
 

@@ -24,7 +24,7 @@ import { parseArgs } from 'node:util'
 
 import { description, license, version } from '../../package.json'
 import { runCommand } from '../release/run-command.ts'
-import { PACKAGE_OPTIONS, packaged, ROOT, runHere, sha256Of } from './given.ts'
+import { PACKAGE_OPTIONS, packaged, ROOT, runHere, sha256Of } from './package-options.ts'
 
 const { values } = parseArgs({ options: { ...PACKAGE_OPTIONS, libc: { type: 'string' } } })
 

@@ -30,7 +30,7 @@ import { runCommand } from '../release/run-command.ts'
 import { BUN, executableOf, fetchRuntimes, runtimeSha512 } from '../release/runtimes.ts'
 import { LINUX, type Target, TARGETS } from '../release/targets.ts'
 import { type Run, tryOut } from '../release/try-run.ts'
-import { ROOT, runHere, sha256Of } from './given.ts'
+import { ROOT, runHere, sha256Of } from './package-options.ts'
 
 // Builds a release in dist/release: an archive per target, a Homebrew formula, Debian packages, a container image, a bill
 // of materials, a statement of provenance, licences, notes and checksums. Each executable is built twice and must have the

@@ -5,13 +5,12 @@ import { join } from 'node:path'
 
 import { startKind } from '../../sandbox/sources/kinds.ts'
 import type { Item, ItemState } from '../../src/core/forum/items.ts'
-import { createEgress } from '../../src/net/egress.ts'
 import { createDiscourse } from '../../src/platforms/discourse/adapter.ts'
 import { createHackerNews } from '../../src/platforms/hackernews/adapter.ts'
 import { createLemmy } from '../../src/platforms/lemmy/adapter.ts'
 import { ANONYMOUS } from '../../src/platforms/port.ts'
-import { realClock } from '../../src/runtime/runtime.ts'
 import { connect } from '../../src/store/db/connection.ts'
+import { createLoopbackEgress } from '../support/loopback-egress.ts'
 import { startTestDaemon } from '../support/test-daemon.ts'
 
 const MINUTE = 60_000
@@ -34,12 +33,7 @@ async function start(kind: keyof typeof CREATE) {
     sleep: async (ms: number) => void (skipped += ms),
   }
   const source = CREATE[kind]({
-    egress: createEgress({
-      fetch,
-      clock: realClock,
-      resolve: () => Promise.reject(new Error('no resolver')),
-      guard: () => Promise.resolve({ ok: false, refusal: 'not_public' }),
-    }),
+    egress: createLoopbackEgress(),
     clock,
     log: () => {},
     random: { fraction: () => 0.5 },

@@ -10,14 +10,13 @@ import type { SimulatedKind, SourceWorld } from '../../sandbox/sources/source.ts
 import { startSource } from '../../sandbox/sources/start.ts'
 import { createSeededRandom } from '../../sandbox/world/random.ts'
 import { createStreamSource, type StreamSource } from '../../src/gateway/streams.ts'
-import { createEgress } from '../../src/net/egress.ts'
 import { createDiscourse } from '../../src/platforms/discourse/adapter.ts'
 import { createHackerNews } from '../../src/platforms/hackernews/adapter.ts'
 import { createLemmy } from '../../src/platforms/lemmy/adapter.ts'
 import type { Platform } from '../../src/platforms/port.ts'
 import type { Source, SourceOptions } from '../../src/platforms/source.ts'
-import { realClock } from '../../src/runtime/runtime.ts'
 import { listIdGaps } from '../../src/store/monitoring/id-gaps.ts'
+import { createLoopbackEgress } from '../support/loopback-egress.ts'
 import { startMonitorFixture } from '../unit/monitor/fixture.ts'
 
 const RUNS = Number(process.env['FORUMD_SOURCE_RUNS'] ?? 1)
@@ -128,12 +127,7 @@ function connect(
   url: string,
   clock: SourceOptions['clock'],
 ) {
-  const egress = createEgress({
-    fetch,
-    clock: realClock,
-    resolve: () => Promise.reject(new Error('no resolver')),
-    guard: () => Promise.resolve({ ok: false, refusal: 'not_public' }),
-  })
+  const egress = createLoopbackEgress()
   const source = create({
     egress,
     clock,

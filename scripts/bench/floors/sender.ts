@@ -6,12 +6,12 @@
  * folder. Prints `ready`, then the result.
  */
 import { Database } from 'bun:sqlite'
-import { createHmac, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 
 import { monotonicMs } from '../figures/monotonic.ts'
 import { threadMs } from '../figures/thread-time.ts'
-import { CONCURRENCY, itemOf, planOf, TARGETS } from '../peers/plan.mjs'
+import { CONCURRENCY, itemOf, planOf, signedHeaders, TARGETS } from '../peers/plan.mjs'
 
 const plan = planOf(process.argv[2] ?? '')
 const db = new Database(join(process.argv[3] ?? '', 'floor.sqlite'), { create: true, strict: true })
@@ -81,21 +81,9 @@ function write(): void {
 
 async function send({ n, target, text }: Job): Promise<Response> {
   const id = `dlv_${n}`
-  const at = Math.floor(Date.now() / 1000)
-  const key = secrets[target] ?? ''
-  const ours = createHmac('sha256', key).update(`${at}.`).update(text).digest('hex')
-  const standard = createHmac('sha256', key).update(`${id}.${at}.`).update(text).digest('base64')
   const response = await fetch(`${plan.receiver}/wh_${target}`, {
     method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      'x-service-signature': `t=${at},v1=${ours}`,
-      'x-service-timestamp': String(at),
-      'x-service-delivery-id': id,
-      'webhook-id': id,
-      'webhook-timestamp': String(at),
-      'webhook-signature': `v1,${standard}`,
-    },
+    headers: signedHeaders(secrets[target] ?? new Uint8Array(), id, text),
     body: text,
   })
   await response.arrayBuffer()

@@ -1,6 +1,7 @@
 export const CONCURRENCY: number
 export const TARGETS: number
 export function itemOf(n: number, at: number): Record<string, unknown>
+export function signedHeaders(key: Uint8Array, id: string, text: string): Record<string, string>
 export function mappingOf(
   platform: string,
 ): (child: { data: Record<string, unknown> }) => Record<string, unknown>

@@ -1,4 +1,5 @@
 // The plan that every sender runs, forumd and the peers.
+import { createHmac } from 'node:crypto'
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 
 /** Maximum attempts in flight, and number of targets. */
@@ -39,6 +40,28 @@ export const itemOf = (n, at) => ({
   bench_id: `p${n}`,
   bench_at: at,
 })
+
+/**
+ * The headers of a delivery, signed in forumd's formats.
+ *
+ * @param {Uint8Array} key
+ * @param {string} id
+ * @param {string} text
+ */
+export function signedHeaders(key, id, text) {
+  const at = Math.floor(Date.now() / 1000)
+  const ours = createHmac('sha256', key).update(`${at}.`).update(text).digest('hex')
+  const standard = createHmac('sha256', key).update(`${id}.${at}.`).update(text).digest('base64')
+  return {
+    'content-type': 'application/json',
+    'x-service-signature': `t=${at},v1=${ours}`,
+    'x-service-timestamp': String(at),
+    'x-service-delivery-id': id,
+    'webhook-id': id,
+    'webhook-timestamp': String(at),
+    'webhook-signature': `v1,${standard}`,
+  }
+}
 
 /**
  * The mapping of a post of the platform's page that a hand-written gateway has.

@@ -1,9 +1,9 @@
 // A webhook sender's work per job: sign the body in forumd's format, post it, and accept a 2xx.
-import { createHmac, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 
 import { Pool } from 'undici'
 
-import { CONCURRENCY, TARGETS } from './plan.mjs'
+import { CONCURRENCY, signedHeaders, TARGETS } from './plan.mjs'
 
 export const now_ms = () => Number(process.hrtime.bigint()) / 1e6
 
@@ -17,22 +17,10 @@ export function createPost(receiver) {
       count: 1,
       items: [item],
     })
-    const at = Math.floor(Date.now() / 1000)
-    const key = secrets[target]
-    const ours = createHmac('sha256', key).update(`${at}.`).update(text).digest('hex')
-    const standard = createHmac('sha256', key).update(`${id}.${at}.`).update(text).digest('base64')
     const { statusCode, body } = await pool.request({
       path: `/wh_${target}`,
       method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        'x-service-signature': `t=${at},v1=${ours}`,
-        'x-service-timestamp': String(at),
-        'x-service-delivery-id': id,
-        'webhook-id': id,
-        'webhook-timestamp': String(at),
-        'webhook-signature': `v1,${standard}`,
-      },
+      headers: signedHeaders(secrets[target], id, text),
       body: text,
     })
     await body.dump()

@@ -1,8 +1,7 @@
 import { expect, test } from 'bun:test'
 
-import { createEgress } from '../../../src/net/egress.ts'
 import { createHttpClient } from '../../../src/platforms/http.ts'
-import { realClock } from '../../../src/runtime/runtime.ts'
+import { createLoopbackEgress } from '../../support/loopback-egress.ts'
 
 /** A client of a server on the loopback. Its clock counts and skips the waits. */
 function createFixture(
@@ -26,12 +25,7 @@ function createFixture(
       skipped += ms
     },
   }
-  const egress = createEgress({
-    fetch,
-    clock: realClock,
-    resolve: () => Promise.reject(new Error('no resolver')),
-    guard: () => Promise.resolve({ ok: false, refusal: 'not_public' }),
-  })
+  const egress = createLoopbackEgress()
   const client = createHttpClient({
     egress,
     clock,

@@ -1,9 +1,8 @@
 import { expect, test } from 'bun:test'
 
-import { createEgress } from '../../../src/net/egress.ts'
 import { createHosts } from '../../../src/platforms/hosts.ts'
 import { createHttpClient } from '../../../src/platforms/http.ts'
-import { realClock } from '../../../src/runtime/runtime.ts'
+import { createLoopbackEgress } from '../../support/loopback-egress.ts'
 
 const DAY_MS = 86_400_000
 const DEFAULT_RULES = 'User-agent: *\nDisallow: /search\nDisallow: /u/\n'
@@ -26,12 +25,7 @@ function createFixture(robots: (request: Request) => Response | Promise<Response
     mono: () => performance.now() + skipped,
     sleep: async (ms: number) => void (skipped += ms),
   }
-  const egress = createEgress({
-    fetch,
-    clock: realClock,
-    resolve: () => Promise.reject(new Error('no resolver')),
-    guard: () => Promise.resolve({ ok: false, refusal: 'not_public' }),
-  })
+  const egress = createLoopbackEgress()
   const hosts = createHosts(clock)
   const clientOf = (
     requests_per_minute = 60_000,

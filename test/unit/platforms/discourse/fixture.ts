@@ -1,10 +1,10 @@
-import { createEgress } from '../../../../src/net/egress.ts'
 import { createDiscourseActs } from '../../../../src/platforms/discourse/acts.ts'
 import { createDiscourse } from '../../../../src/platforms/discourse/adapter.ts'
 import { createSiteClient } from '../../../../src/platforms/discourse/site.ts'
 import { ANONYMOUS } from '../../../../src/platforms/port.ts'
 import type { SourceOptions } from '../../../../src/platforms/source.ts'
 import { realClock } from '../../../../src/runtime/runtime.ts'
+import { createLoopbackEgress } from '../../../support/loopback-egress.ts'
 
 export const SECOND = 1000
 export const MINUTE = 60 * SECOND
@@ -101,12 +101,7 @@ export function startForum({
       skipped += ms
     },
   }
-  const egress = createEgress({
-    fetch,
-    clock: realClock,
-    resolve: () => Promise.reject(new Error('no resolver')),
-    guard: () => Promise.resolve({ ok: false, refusal: 'not_public' }),
-  })
+  const egress = createLoopbackEgress()
   const options: SourceOptions = {
     egress,
     clock,

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 
-import { createEgress } from '../../../../src/net/egress.ts'
 import { createHackerNews } from '../../../../src/platforms/hackernews/adapter.ts'
 import { ANONYMOUS } from '../../../../src/platforms/port.ts'
 import { realClock } from '../../../../src/runtime/runtime.ts'
+import { createLoopbackEgress } from '../../../support/loopback-egress.ts'
 
 /** The adapter with both of its hosts in one server. */
 function startSite(answer: (path: string) => Response) {
@@ -19,12 +19,7 @@ function startSite(answer: (path: string) => Response) {
     },
   })
   const clock = { ...realClock, now: () => now, mono: () => now, async sleep() {} }
-  const egress = createEgress({
-    fetch,
-    clock: realClock,
-    resolve: () => Promise.reject(new Error('no resolver')),
-    guard: () => Promise.resolve({ ok: false, refusal: 'not_public' }),
-  })
+  const egress = createLoopbackEgress()
   return {
     paths,
     source: createHackerNews({

@@ -1,8 +1,7 @@
-import { createEgress } from '../../../../src/net/egress.ts'
 import { createLemmy } from '../../../../src/platforms/lemmy/adapter.ts'
 import { type Api, createApi } from '../../../../src/platforms/lemmy/api.ts'
 import type { StreamStep } from '../../../../src/platforms/source.ts'
-import { realClock } from '../../../../src/runtime/runtime.ts'
+import { createLoopbackEgress } from '../../../support/loopback-egress.ts'
 
 export const S = 1000
 export const MINUTE = 60 * S
@@ -219,12 +218,7 @@ export function createServer(
       skipped += ms
     },
   }
-  const egress = createEgress({
-    fetch,
-    clock: realClock,
-    resolve: () => Promise.reject(new Error('no resolver')),
-    guard: () => Promise.resolve({ ok: false, refusal: 'not_public' }),
-  })
+  const egress = createLoopbackEgress()
   const options = {
     egress,
     clock,

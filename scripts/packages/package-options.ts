@@ -17,10 +17,10 @@ export const PACKAGE_OPTIONS = {
   out: { type: 'string', default: join(ROOT, 'dist') },
 } as const
 
-type Given = { binary?: string | undefined; arch?: string | undefined }
+type PackageChoice = { binary?: string | undefined; arch?: string | undefined }
 
 /** The executable that a package holds, built unless it is given; its architecture, and that of this machine. */
-export async function packaged({ binary, arch }: Given) {
+export async function packaged({ binary, arch }: PackageChoice) {
   if (binary === undefined) await runHere(process.execPath, join(ROOT, 'scripts/build/build.ts'))
   const own = (await runHere('dpkg', '--print-architecture')).trim()
   const chosen = arch ?? own
