@@ -1,5 +1,3 @@
-import { LRUCache } from 'lru-cache'
-
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import type { Comment, ItemLiveness, ItemState, Node } from '../../core/forum/items.ts'
 import type { HttpCall } from '../http.ts'
@@ -23,11 +21,12 @@ const TOPIC_PAGE = 20
 /** Comments of one tree; the others are named by id. */
 const TREE_MAX = 100
 const AT_ONCE = 4
-/** Topics that are known to be none of the key's holder. */
-const OPEN_MAX = 5_000
 
 /** A post; null for one that `fault` keeps from this reader, or of another kind. */
 type Found = { id: string; native: NativePost | null; fault: Fault | null }
+
+/** Topics that one call has read or is reading, by id. */
+type TopicsRead = Map<number, Promise<Outcome<TopicPage>>>
 
 type TopicReads = 'tree' | 'more' | 'postsById' | 'nodesById' | 'liveness' | 'visibility'
 
@@ -36,7 +35,6 @@ export function createTopicReads(
   client: SiteClient,
 ): Pick<ReadPort, TopicReads> & { states: ItemStates } {
   const { site } = client
-  const open = new LRUCache<number, true>({ max: OPEN_MAX })
 
   /** A topic with the posts that its first page has. */
   async function readTopic(id: string, call: HttpCall): Promise<Outcome<TopicPage>> {
@@ -48,7 +46,6 @@ export function createTopicReads(
     if (topic_id === null || !Array.isArray(stream['posts']))
       return fail({ kind: 'unreadable', path: '$.post_stream.posts' })
     if (isPrivate(topic)) return fail(NOT_FOUND)
-    open.set(topic_id, true)
     const known = await client.prepare([topic], call)
     if (!known.ok) return known
     client.rememberTopic(topic_id, {
@@ -89,24 +86,30 @@ export function createTopicReads(
     return ok(found)
   }
 
-  /** Posts by id alone; those that cannot be read are left out, with the fault that says why. */
-  async function readEach(ids: readonly string[], call: HttpCall): Promise<Outcome<Found[]>> {
+  /**
+   * Posts by id alone; those that cannot be read are left out, with the fault that says why. A post does not name the kind of
+   * its topic, which may have become a private message since it was read: with a key it is read again, once for `topics`.
+   */
+  async function readEach(
+    ids: readonly string[],
+    call: HttpCall,
+    topics: TopicsRead = new Map(),
+  ): Promise<Outcome<Found[]>> {
     return inTurn(ids, AT_ONCE, async (id): Promise<Outcome<Found>> => {
       const row = await client.get(`/posts/${id}.json`, call)
       if (!row.ok) return isHidden(row.fault) ? ok({ id, native: null, fault: row.fault }) : row
       if (numberAt(row.value, 'id') === null) return fail({ kind: 'unreadable', path: '$.id' })
       const found = await client.natives([row.value], call)
-      return found.ok ? ok({ id, native: found.value[0] ?? null, fault: null }) : found
+      if (!found.ok) return found
+      const native = found.value[0] ?? null
+      if (native === null || !client.is_signed_in) return ok({ id, native, fault: null })
+      const { topic_id } = native
+      const reading = topics.get(topic_id) ?? readTopic(String(topic_id), call)
+      topics.set(topic_id, reading)
+      const topic = await reading
+      if (topic.ok) return ok({ id, native, fault: null })
+      return isHidden(topic.fault) ? ok({ id, native: null, fault: topic.fault }) : topic
     })
-  }
-
-  /** Reads a topic whose title, or whose openness to every reader of the source, is not known. False: it is kept from them. */
-  async function isOpen(topic_id: number, call: HttpCall): Promise<Outcome<boolean>> {
-    const is_known = client.is_signed_in ? open.has(topic_id) : site.topicOf(topic_id) !== null
-    if (is_known) return ok(true)
-    const topic = await readTopic(String(topic_id), call)
-    if (topic.ok) return ok(true)
-    return isHidden(topic.fault) ? ok(false) : topic
   }
 
   const nodesOf = (found: readonly NativePost[]): Node[] =>
@@ -145,9 +148,9 @@ export function createTopicReads(
     },
 
     async more({ post_id, ids }, call) {
-      const is_open = client.is_signed_in ? await isOpen(Number(post_id), call) : ok(true)
-      if (!is_open.ok) return is_open
-      if (!is_open.value) return fail(NOT_FOUND)
+      // It may have become a private message since the tree was read.
+      const topic = client.is_signed_in ? await readTopic(post_id, call) : null
+      if (topic?.ok === false) return isHidden(topic.fault) ? fail(NOT_FOUND) : topic
       const found = await readPosts(post_id, ids, call)
       return found.ok ? ok(nodesOf(found.value)) : found
     },
@@ -171,14 +174,16 @@ export function createTopicReads(
       const read = await readEach(ids, call)
       if (!read.ok) return read
       const found = read.value.map(({ native }) => native).filter((it) => it !== null)
-      // A single post names neither category nor title, nor the kind of its topic.
-      const shown = new Set<number>()
+      // A single post names neither category nor title.
+      const hidden = new Set<number>()
       for (const id of new Set(found.map((it) => it.topic_id))) {
-        const is_open = await isOpen(id, call)
-        if (!is_open.ok) return is_open
-        if (is_open.value) shown.add(id)
+        if (site.topicOf(id) !== null) continue
+        const topic = await readTopic(String(id), call)
+        if (topic.ok) continue
+        if (!isHidden(topic.fault)) return topic
+        hidden.add(id)
       }
-      return ok(nodesOf(found.filter((it) => shown.has(it.topic_id))))
+      return ok(nodesOf(found.filter((it) => !hidden.has(it.topic_id))))
     },
 
     async liveness(ids, call) {
@@ -189,10 +194,11 @@ export function createTopicReads(
 
     async states(fullnames, call) {
       const found = new Map<string, ItemState>()
+      const topics: TopicsRead = new Map()
       for (const name of fullnames) {
         const id = name.slice(3)
         const is_topic = name.startsWith('t3_')
-        const read = is_topic ? await readTopic(id, call) : await readEach([id], call)
+        const read = is_topic ? await readTopic(id, call) : await readEach([id], call, topics)
         if (!read.ok) {
           if (!isHidden(read.fault)) return read
           // A refusal may be about this reader; only an unknown id is a statement.

@@ -319,6 +319,42 @@ test('private messages of the holder of the key are shown to no reader of the so
   expect(listed).toMatchObject({ ok: true, value: { rows: [] } })
 })
 
+test('a topic that becomes a private message after it was read is shown to no reader', async () => {
+  await using it = startForum({ credential: 'key' })
+  const second = post(102, 2)
+  let archetype = 'regular'
+  it.forum.override = ({ path }) => {
+    if (path === '/t/1.json')
+      return Response.json({
+        ...topic(1),
+        archetype,
+        post_stream: { posts: [post(101, 1), second], stream: [101, 102] },
+      })
+    if (path === '/t/1/posts.json') return Response.json({ post_stream: { posts: [second] } })
+    return path === '/posts/102.json' ? Response.json(second) : null
+  }
+  const { reads, states } = it.source
+  const look = async () => ({
+    nodes: await reads.nodesById(['102'], it.call()),
+    liveness: await reads.liveness(['102'], it.call()),
+    states: await states?.(['t1_102'], it.call()),
+    more: (await reads.more({ post_id: '1', ids: ['102'], sort: 'old' }, it.call())).ok,
+  })
+  expect(await look()).toMatchObject({
+    nodes: { ok: true, value: [{ data: { id: '102' } }] },
+    liveness: { ok: true, value: new Map([['102', 'live']]) },
+    states: { ok: true, value: new Map([['t1_102', expect.objectContaining({ state: 'live' })]]) },
+    more: true,
+  })
+  archetype = 'private_message'
+  expect(await look()).toEqual({
+    nodes: { ok: true, value: [] },
+    liveness: { ok: true, value: new Map([['102', 'not_found']]) },
+    states: { ok: true, value: new Map([['t1_102', { state: 'absent' }]]) },
+    more: false,
+  })
+})
+
 test('the rest of an open topic is read with a key, after its topic', async () => {
   await using it = startTopic(22, () => null, 'key')
   const { reads } = it.source
