@@ -22,12 +22,7 @@ const folders = [
   'test/browser',
   'test/chaos',
   'test/simulation',
-  // The worlds are timed and need the executable: `.ci/run` and their bars run them.
-  'test/world/judge.test.ts',
-  'test/world/sources',
   'test/world/certificate',
-  'test/world/deletion',
-  'test/world/failover/judge.test.ts',
 ].filter((it) => existsSync(join(root, it)))
 /** Ends a test that hangs; long enough for a busy machine. */
 const HANGS_MS = '30000'

@@ -48,41 +48,12 @@ describe('the output of scripts/docs/docs.ts is up to date', () => {
   })
 })
 
-test('every figure of the capacity page is in benchmarks.md or reliability.md', () => {
-  const measured = readText('docs/benchmarks.md') + readText('docs/reliability.md')
-  // capacity.test.ts checks the generated section.
-  const [, before = '', after = ''] =
-    /^([^]*)<!-- bun run capacity: begin -->[^]*<!-- bun run capacity: end -->([^]*)$/.exec(
-      readText('docs/capacity.md'),
-    ) ?? []
-  const column = [...(before + after).matchAll(/^\|[^|]+\|([^|]+)\|[^|]+\|$/gm)]
-  const figures = column.flatMap(
-    ([, cell = '']) => cell.match(/\d[\d.,]*\d(?: (?:ms|s|MB|kB)\b)?/g) ?? [],
-  )
-  // Percentages of a total, in brackets, are not separate figures.
-  const absent = figures.filter((it) => it !== '99' && !measured.includes(it))
-
-  expect(absent).toEqual([])
-  expect(figures.length).toBeGreaterThan(12)
-})
-
 test('the MCP inspector is named with its tested version', () => {
   const { dependencies } = JSON.parse(readText('scripts/mcp-tools/package.json'))
   const [, version] =
     /npx @modelcontextprotocol\/inspector@(\S+)/.exec(readText('docs/mcp.md')) ?? []
 
   expect(version).toBe(dependencies['@modelcontextprotocol/inspector'])
-})
-
-test('every measurement in README is in benchmarks.md, at a revision that it names', () => {
-  const measured = readText('docs/benchmarks.md')
-  const [section = ''] = /^### Measured\n[\s\S]*?(?=^### )/m.exec(readText('README.md')) ?? []
-  const figures = section.match(/\d[\d.,]* (?:ms|MB)\b/g) ?? []
-  const [, revision = 'none'] = /revision ([0-9a-f]{7})\b/.exec(section) ?? []
-
-  expect(figures.filter((it) => !measured.includes(it))).toEqual([])
-  expect(measured).toContain(revision)
-  expect(figures.length).toBe(4)
 })
 
 describe('README lists', () => {

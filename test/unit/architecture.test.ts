@@ -33,12 +33,3 @@ test('every folder and file of src is in the table or in the composition root', 
 
   expect(new Set(found)).toEqual(folders)
 })
-
-test('the path of a match is at most 14 files, as many as the page says', () => {
-  const [, section = ''] = /^## Path of a match\n(.*?)After it:/ms.exec(page) ?? []
-  const rows = section.match(/^\| `src\//gm) ?? []
-  const [, count] = /are (\d+) files/.exec(section) ?? []
-
-  expect(rows.length).toBe(Number(count))
-  expect(rows.length).toBeLessThanOrEqual(14)
-})

@@ -50,7 +50,7 @@ export type JudgedMonitor = {
   readonly verdictOn: (name: string) => 'match' | 'no-match' | 'before-start'
 }
 
-export type Delivery = {
+type Delivery = {
   readonly atMs: number
   readonly deliveryId: string
   readonly monitorId: string
@@ -102,7 +102,7 @@ const LISTED = 500
 export const pairKey = (monitorId: string, name: string): string => `${monitorId} ${name}`
 
 /** Tests whether `claim` says that nothing created at `createdMs` is missing. */
-export const speaksFor = (claim: Claim, createdMs: number): boolean => {
+const speaksFor = (claim: Claim, createdMs: number): boolean => {
   if (claim.status !== 'complete') return false
   if (claim.auditedUntilMs === undefined) return true
   return claim.auditedUntilMs !== null && createdMs <= claim.auditedUntilMs
@@ -239,7 +239,7 @@ export type Estimate = {
 }
 
 /** The fault of an estimate, or null. The truth counts rows that no answer has shown. */
-export const estimateFault = (one: Estimate): string | null => {
+const estimateFault = (one: Estimate): string | null => {
   if (one.floor !== null && one.floor > one.listed) {
     return `${one.label}: floor ${one.floor} over ${one.listed}`
   }

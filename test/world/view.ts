@@ -259,7 +259,7 @@ export const isUnreachable = (world: World, atMs: number): 'refuse' | 'reset' | 
 export type Span = readonly [number, number]
 
 /** `span` without `holes`, in order. */
-export const without = (span: Span, holes: readonly Span[]): Span[] => {
+const without = (span: Span, holes: readonly Span[]): Span[] => {
   let left: Span[] = [span]
   for (const [from, until] of holes) {
     left = left.flatMap(([a, b]): Span[] =>

@@ -172,7 +172,7 @@ const moveOf = (random: Random, content: Content, topic: Topic, untilMs: number)
   return `topic moved ${slugOf(topic.states[0]?.categoryId ?? 0)} [${topic.states[0]?.tags.join() ?? ''}] -> ${slugOf(last?.categoryId ?? 0)} [${last?.tags.join() ?? ''}] at ${(atMs / 1000).toFixed(1)} s`
 }
 
-export const slugOf = (id: number): string => {
+const slugOf = (id: number): string => {
   const category = CATEGORIES.find((one) => one.id === id)
   if (category === undefined) return ''
   return category.parent === null ? category.slug : `${slugOf(category.parent)}/${category.slug}`

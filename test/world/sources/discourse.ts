@@ -12,7 +12,7 @@ import type {
   StartOptions,
 } from './source-world.ts'
 
-export type Scenario = Content & {
+type Scenario = Content & {
   readonly requestsPerMinute?: number
   /** Age up to which a whole answer is kept for its address. */
   readonly cacheMs?: number
@@ -35,7 +35,7 @@ const CALM = { postsPerS: 0.5, topicShare: 0.2 }
 /** Fast enough for a post to leave the first page in half a minute. */
 const LIVELY = { postsPerS: 1.6, topicShare: 0.15, requestsPerMinute: 120 }
 
-export const SCENARIOS: Readonly<Record<string, Scenario>> = {
+const SCENARIOS: Readonly<Record<string, Scenario>> = {
   quiet: { postsPerS: 0.12, topicShare: 0.4, faultFree: true },
   busy: { postsPerS: 2, topicShare: 0.1, requestsPerMinute: 120, faultFree: true },
   relisted: { ...LIVELY, hideShare: 0.3, unlistShare: 0.2 },

@@ -1,10 +1,7 @@
-// Goal: a database of any release opens in this one with every row unchanged. Method: the schema of each step,
-// compared byte for byte with the one recorded when the step was created; rows in every table; then the upgrade; then
-// a comparison of every row. Steps of a hypothetical later forumd follow the released ones.
+// Goal: a database of any release opens in this one with every row unchanged. Method: rows in every table at each step;
+// then the upgrade; then a comparison of every row. Steps of a hypothetical later forumd follow the released ones.
 import { expect, test } from 'bun:test'
-import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 
 import { run } from '../../../../src/cli/run.ts'
 import { connect, type Db, migrate, schemaVersion } from '../../../../src/store/db/connection.ts'
@@ -15,33 +12,9 @@ import { surroundings } from '../../cli/environment.ts'
 import { LATER } from './upgrade-later.ts'
 import { rowsAt } from './upgrade-rows.ts'
 
-/** A SHA-256 of each step's schema, in hex, recorded when the step was created. */
-const GOLDEN_SCHEMAS = join(import.meta.dir, 'schemas.golden.txt')
 /** All steps that a later forumd would know. */
 const ALL = [...migrations, ...LATER.map(({ sql }) => sql)]
 const steps = ALL.map((_, at) => at + 1)
-
-/** The schema of a database and the rows inserted by its migrations, as SQL statements. */
-function dumpOf(db: Db): string {
-  const created = db
-    .query<{ type: string; name: string; sql: string }, []>(
-      "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY CASE type WHEN 'table' THEN 0 WHEN 'index' THEN 1 ELSE 2 END, rowid",
-    )
-    .all()
-  const rows = created
-    .filter(({ type }) => type === 'table')
-    .flatMap(({ name }) =>
-      rowsOf(db, name).map(
-        (row) => `INSERT INTO ${name} VALUES (${Object.values(row).map(literal).join(', ')});`,
-      ),
-    )
-  return [
-    ...created.map(({ sql }) => `${sql};`),
-    ...rows,
-    `PRAGMA user_version = ${schemaVersion(db)};`,
-    '',
-  ].join('\n\n')
-}
 
 const rowsOf = (db: Db, table: string) =>
   db.query<Record<string, unknown>, []>(`SELECT * FROM ${table}`).all()
@@ -53,30 +26,11 @@ const tablesOf = (db: Db): string[] =>
     .all()
     .map(({ name }) => name)
 
-function literal(value: unknown): string {
-  if (value === null) return 'NULL'
-  if (typeof value === 'number') return String(value)
-  throw new Error('dumpOf does not quote texts: extend it for this migration')
-}
-
 function databaseAt(step: number): Db {
   const db = connect(':memory:', { create: true })
   migrate(db, ALL.slice(0, step))
   return db
 }
-
-// A released step never changes. For an unreleased one: FORUMD_UPDATE_GOLDEN=1 bun test
-// test/unit/store/db/upgrade.test.ts
-test('every step creates its recorded schema', async () => {
-  const databases = migrations.map((_, at) => {
-    const step = at + 1
-    using db = databaseAt(step)
-    return `${step} ${createHash('sha256').update(dumpOf(db)).digest('hex')}\n`
-  })
-  if (process.env['FORUMD_UPDATE_GOLDEN'] === '1') writeFileSync(GOLDEN_SCHEMAS, databases.join(''))
-
-  expect(databases.join('')).toBe(await Bun.file(GOLDEN_SCHEMAS).text())
-})
 
 /** A database at a step, with rows in all of its tables. */
 function filledAt(step: number): Db {
