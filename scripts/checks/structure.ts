@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 
 /** Imports of a source text: static, dynamic, for effect, and of types. */
-const IMPORT = /(?:\bfrom\s*|\bimport\s*\(?\s*|\brequire\(\s*)(['"])([^'"]+)\1/g
+const IMPORT = /(?:\bfrom\s*|\bimport\s+|\bimport\s*\(\s*|\brequire\(\s*)(['"])([^'"]+)\1/g
 const EXPORT =
   /^export (?:declare )?(?:async )?(?:type|interface|const|let|function\*?|class|enum)\s+(\w+)/gm
 

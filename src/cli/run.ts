@@ -1,5 +1,6 @@
 import { type Command as Program, CommanderError } from 'commander'
 
+import { removedText } from '../core/base/removed.ts'
 import { type Command, EXIT, type ProcessContext, UsageError } from './command.ts'
 import { explainError } from './failures.ts'
 import { programOf, valuesOf } from './help/help.ts'
@@ -19,8 +20,6 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['customer show', async () => (await import('./admin/customer.ts')).customerShow],
   ['customer set-plan', async () => (await import('./admin/customer.ts')).customerSetPlan],
   ['customer remove', async () => (await import('./admin/customer.ts')).customerRemove],
-  ['customer export', async () => (await import('./admin/move.ts')).customerExport],
-  ['customer import', async () => (await import('./admin/move.ts')).customerImport],
   ['key create', async () => (await import('./admin/key.ts')).keyCreate],
   ['key import', async () => (await import('./admin/key.ts')).keyImport],
   ['key list', async () => (await import('./admin/key.ts')).keyList],
@@ -122,6 +121,9 @@ function wordsOf(argv: readonly string[]): string[] {
     throw new UsageError(`options must follow the command: forumd COMMAND ${first}`)
   const words = wantsHelp ? [...rest, '--help'] : [...argv]
   const named = words.filter((it) => !['--help', '-h'].includes(it))
+  const removed =
+    removedText('commands', named.slice(0, 2).join(' ')) ?? removedText('commands', named[0] ?? '')
+  if (removed !== null) throw new UsageError(removed)
   // With --help, commander would answer a misspelled command with the help of its parent.
   return nameOf(words) !== undefined || (named.length < 2 && isGroup(named[0])) ? words : named
 }

@@ -5,6 +5,7 @@ import * as z from 'zod'
 
 import { errorCode } from '../core/base/errors.ts'
 import { once } from '../core/base/lazy.ts'
+import { removedText } from '../core/base/removed.ts'
 import { nearest } from '../core/base/text.ts'
 import { type ConfigPath, findPositions, type SourcePosition } from './positions.ts'
 import {
@@ -60,10 +61,12 @@ function tablesOf(type: z.core.$ZodType, name: string): [string, string[]][] {
   return [[name, Object.keys(type.shape)], ...inner]
 }
 
-/** A hint for an unknown key of a table: a similar key, another table, or the allowed keys. */
+/** A hint for an unknown key of a table: its removal, a similar key, another table, or the allowed keys. */
 function hintFor(table: ConfigPath, key: string): string {
   const is_one_of_many = (table[0] === 'plans' || table[0] === 'source') && table.length === 2
   const name = is_one_of_many ? `${table[0]}.*` : table.join('.')
+  const removed = removedText('config', name === '' ? key : `${name}.${key}`)
+  if (removed !== null) return removed
   const tableKeys = keysByTable().get(name) ?? []
   const near = nearest(key, tableKeys)
   if (near !== null) return `did you mean "${near}"?`

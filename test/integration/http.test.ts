@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 
+import { REMOVED } from '../../src/core/base/removed.ts'
 import { ok } from '../../src/core/base/result.ts'
 import { createNaming } from '../../src/core/forum/naming.ts'
 import { revokeKey } from '../../src/store/customers/keys.ts'
@@ -201,6 +202,18 @@ test('an unknown route is 404 with a key and without one', async () => {
   expect((await daemon.call('/api/forum/user/', {})).status).toBe(404)
   expect((await daemon.call('//', {})).status).toBe(404)
 })
+
+test.each(Object.entries(REMOVED.paths))(
+  'the removed %s and what was below it are 404, and say what replaces them',
+  async (path, message) => {
+    await using daemon = startTestApi()
+    for (const it of [path, `${path}?id=1`, `${path}/1`]) {
+      const answer = await daemon.call(it)
+      expect([answer.status, answer.body]).toMatchObject([404, { code: 'NOT_FOUND', message }])
+    }
+    expect((await daemon.call(`${path}s`)).body['message']).toBe('there is no such route')
+  },
+)
 
 test('unknown routes are limited per key, else per address, and free', async () => {
   await using daemon = startTestApi()

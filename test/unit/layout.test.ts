@@ -9,7 +9,7 @@ const CORE_MAY_IMPORT = ['node:crypto', 'node:net', 'zod', 're2js', 'lande', 'lr
 /** Callers of one adapter beside the composition root: the pool's account client. */
 const ADAPTER_CALLERS = ['src/accounts/client.ts']
 
-const IMPORT = /(?:\bfrom\s*|\bimport\s*\(?\s*)(['"])([^'"]+)\1/g
+const IMPORT = /(?:\bfrom\s*|\bimport\s+|\bimport\s*\(\s*)(['"])([^'"]+)\1/g
 
 /** Every import of a source text, static, dynamic, for effect and of types alike. */
 const importsOf = (text: string): string[] => [...text.matchAll(IMPORT)].map(([, , to = '']) => to)

@@ -1,6 +1,7 @@
 import type { HTTPHeaders } from 'elysia'
 
 import { ApiError } from '../../core/base/errors.ts'
+import { removedPathText } from '../../core/base/removed.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import { proxyHeader, SESSION_PARTS, sessionHeader } from '../../core/forum/session.ts'
 import type { Clock, Random } from '../../runtime/runtime.ts'
@@ -167,7 +168,9 @@ export function createAdmit(deps: Deps): Admit {
     if (entry === null) {
       if (token === null) await paceOpen('unknown_routes')
       else await pacers.unknown_routes(authenticate(token).key.id, counted)
-      throw new ApiError('NOT_FOUND', { message: 'there is no such route' })
+      const removed = removedPathText(path.replace(`/${words.platform}/`, '/forum/'))
+      const message = removed ?? 'there is no such route'
+      throw new ApiError('NOT_FOUND', { message })
     }
 
     const method = request.method === 'HEAD' ? 'GET' : request.method

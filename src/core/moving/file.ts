@@ -35,7 +35,6 @@ export const END_BYTES = LENGTH_BYTES + 32
 const KEY_BYTES = 32
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
-const KEY_FORM = /^fx_([A-Za-z0-9_-]{43})$/
 
 /** A file that moves a customer cannot be used. The message gives the reason. */
 export class UnusableFile extends Error {
@@ -45,20 +44,6 @@ export class UnusableFile extends Error {
 /** A digest of all migrations: the columns of two builds with the same one are the same. */
 export const schemaDigest = (migrations: readonly string[]): string =>
   hash('sha256', migrations.join('\0'), 'hex').slice(0, 16)
-
-/** The key of a new file. */
-export const newFileKey = (random_bytes: (count: number) => Uint8Array): Uint8Array =>
-  random_bytes(KEY_BYTES)
-
-/** A key as it is printed. */
-export const writeFileKey = (key: Uint8Array): string =>
-  `fx_${Buffer.from(key).toString('base64url')}`
-
-/** A printed key; null if the text is none. */
-export function readFileKey(text: string): Uint8Array | null {
-  const [, digits] = KEY_FORM.exec(text.trim()) ?? []
-  return digits === undefined ? null : new Uint8Array(Buffer.from(digits, 'base64url'))
-}
 
 /** The header as the first line of a file. */
 export const writeHeader = (header: MoveHeader): Uint8Array =>

@@ -99,19 +99,6 @@ const positionsOf = (db: Db, keys: readonly string[]): FeedPosition[] => {
     .map((feed) => ({ feed, stream: stream.get({ id: Number(feed['id']) }) }))
 }
 
-/** Numbers of attempts, paid calls and running drafts that had begun when a customer was frozen and have not ended. */
-export type UnderWay = { attempts: number; calls: number; drafts: number }
-
-/** Counts what is still under way of a frozen customer. */
-export const countUnderWay = (db: Db, customer_id: string): UnderWay =>
-  db
-    .query<UnderWay, [{ id: string }]>(
-      `SELECT (SELECT count(*) FROM deliveries INDEXED BY deliveries_leased WHERE lease IS NOT NULL AND customer_id = $id) AS attempts,
-              (SELECT count(*) FROM holds WHERE customer_id = $id) AS calls,
-              (SELECT count(*) FROM drafts WHERE customer_id = $id AND state = 'running') AS drafts`,
-    )
-    .get({ id: customer_id }) ?? { attempts: 0, calls: 0, drafts: 0 }
-
 /**
  * Ends what a dead daemon has left under way, as its next start would: attempts are repeated with the same ids, prices are
  * given back, and the outcome of a draft is unknown.

@@ -5,6 +5,7 @@ import { parse } from 'smol-toml'
 import { ConfigError, keysByTable, parseConfig } from '../../../src/config/load.ts'
 import { defaultSource, hasMain } from '../../../src/config/schema.ts'
 import { warningsOf } from '../../../src/config/warnings.ts'
+import { REMOVED } from '../../../src/core/base/removed.ts'
 
 const REQUIRED = '[platform]\nbase_url = "https://f.example"\nsession_cookie = "s"\n'
 const EXAMPLE = `${import.meta.dir}/../../../config.example.toml`
@@ -177,6 +178,20 @@ test.each([
   expect(line.replace(/^\d+:\d+: /, '')).toStartWith(sentence)
   expect(more).toEqual([])
 })
+
+test.each(Object.entries(REMOVED.config))(
+  'the removed key %s is refused, and the message says what replaces it',
+  (name, sentence) => {
+    const [, table = '', key] = /^(?:(.*)\.)?([^.]+)$/.exec(name) ?? []
+    const heading =
+      { '': '', 'source.*': '[[source]]', platform: '' }[table] ??
+      `[${table.replace('*', 'entry')}]`
+    const line = `${heading}\n${key} = 1\n`
+
+    const problems = problemsOf(table === 'platform' ? REQUIRED + line : line + REQUIRED)
+    expect(problems).toContainEqual(expect.stringContaining(`: unknown key; ${sentence}`))
+  },
+)
 
 test('reports contradictions between keys together with invalid keys', () => {
   expect(problemsIn('[billing]\ndefault_plan = "pro"\nenabled = 1')).toEqual([

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 
 import { COMMANDS, loadAll, run } from '../../../../src/cli/run.ts'
+import { REMOVED } from '../../../../src/core/base/removed.ts'
 import { surroundings } from '../environment.ts'
 
 async function forumd(...args: string[]) {
@@ -102,6 +103,15 @@ test.each([
     err: `forumd: ${sentence}: see forumd help\n`,
   })
 })
+
+test.each(Object.entries(REMOVED.commands))(
+  'the removed command %s is bad usage, and the message says what replaces it',
+  async (name, sentence) => {
+    const words = name.split(' ')
+    for (const args of [words, [...words, 'x', '--y'], ['help', ...words], [...words, '--help']])
+      expect(await forumd(...args)).toEqual({ code: 2, out: '', err: `forumd: ${sentence}\n` })
+  },
+)
 
 test('a group without a command is answered with its commands, and the exit code of bad usage', async () => {
   const { code, out, err } = await forumd('key')

@@ -1,0 +1,28 @@
+type Kind = 'config' | 'commands' | 'paths'
+
+/**
+ * Names of earlier revisions, each with the sentence that refuses it: what was removed, and what to use instead.
+ *
+ * - `config`: a key by dotted name, or a table by its name; `source.*` and `plans.*` stand for one entry
+ * - `commands`: as typed after `forumd`
+ * - `paths`: a path of the HTTP API; it stands for all paths below it too
+ */
+export const REMOVED: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
+  config: {},
+  commands: {
+    'customer export':
+      'moving a customer was removed: take its settings with forumd export, or the whole instance with forumd backup',
+    'customer import':
+      'moving a customer was removed: take over its settings with forumd apply, or the whole instance with forumd restore',
+  },
+  paths: {},
+}
+
+/** The sentence for a removed key or command; null: no such name was removed. */
+export const removedText = (kind: 'config' | 'commands', name: string): string | null =>
+  Object.entries(REMOVED[kind]).find(([it]) => it === name)?.[1] ?? null
+
+/** The sentence for a removed path, or for a path below one. */
+export const removedPathText = (path: string): string | null =>
+  Object.entries(REMOVED.paths).find(([it]) => path === it || path.startsWith(`${it}/`))?.[1] ??
+  null
