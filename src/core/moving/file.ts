@@ -32,7 +32,6 @@ export const LENGTH_BYTES = 4
 /** Bytes after the last frame: a length of 0 and the digest. */
 export const END_BYTES = LENGTH_BYTES + 32
 
-const KEY_BYTES = 32
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
