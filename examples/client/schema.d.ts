@@ -2329,7 +2329,6 @@ export interface operations {
                 | 'access_ends'
                 | 'account_unusable'
                 | 'proxy_failing'
-                | 'invariant_violated'
                 | 'loop_failing'
                 | 'feedback_new'
                 | 'checks_late'

@@ -162,10 +162,6 @@ const NOTICE_KINDS: Readonly<Record<string, NoticeKind>> = {
     message: (id, reason) =>
       `The webhook ${id} no longer accepts deliveries and is paused${because(reason)}.`,
   },
-  'storage.invariant_broken': {
-    ...invariant((subject) => `The stored data is inconsistent at ${subject}; see the log.`),
-    subject: ({ target }) => target,
-  },
   'storage.low': {
     kind: 'disk_low',
     subject: () => 'disk',

@@ -2,7 +2,6 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 
 import type { Clock, Log } from '../runtime/runtime.ts'
-import { runCooperatively } from '../store/db/chunked.ts'
 import { type Db, onStorageError } from '../store/db/connection.ts'
 import {
   createReserveFile,
@@ -12,7 +11,6 @@ import {
   recordStorageError,
   RESERVE_FILE_NAME,
 } from '../store/maintenance/disk.ts'
-import { type Breach, scanForBreaches } from '../store/maintenance/invariants.ts'
 import {
   type Keep,
   removeExpired,
@@ -25,25 +23,16 @@ import type { Schedule } from './pages.ts'
 const CHECK_MS = 60_000
 /** Interval of checks while the disk is full. */
 const SOON_MS = 5_000
-const AUDIT_MS = 300_000
-const DAY_MS = 86_400_000
-const HOUR_MS = 3_600_000
-const WAIT_MIN_MS = 20 * 60_000
+const NOTE_CONFIG_MS = 300_000
 
 export type StorageDeps = {
   db: Db
   /** The database file and its folder. */
   path: string
   dir: string
-  run_id: string
   instance_id: string
   clock: Clock
   log: Log
-  attempts_max: number
-  /** The longest delay of the retry schedule, ms. */
-  longest_wait_ms: number
-  /** True while an attempt of this delivery is in flight. */
-  in_flight: (delivery_id: string) => boolean
   snapshots: { schedule: Schedule } & Keep
   /** Records the daemon's configuration. */
   noteConfig: () => void
@@ -51,8 +40,6 @@ export type StorageDeps = {
   readDisk?: () => DiskState
   /** Called when the process cannot go on and must be restarted. */
   lost: (reason: 'storage' | 'database_replaced') => void
-  /** Aborts when the daemon stops. */
-  signal: AbortSignal
 }
 
 /** Maintenance of database and disk, driven by a loop. */
@@ -63,17 +50,15 @@ export type Storage = {
   full(): boolean
   /** True when another process, such as the command line, has written since the last call. */
   changedBeside(): boolean
-  /** The result of the last invariant check; `at` is null before the first. */
-  findings(): { at: number | null; breaches: readonly Breach[] }
   /** The present problem of the storage; null when there is none. */
-  trouble(): 'storage_full' | 'invariant_broken' | null
+  trouble(): 'storage_full' | null
   /** Resolves when no snapshot is in progress and the reserve file is not being refilled. */
   idle(): Promise<void>
 }
 
 /**
- * Watches the database: that the file is still the one that was opened, that the disk has space, that the invariants
- * hold, that the WAL stays short, and that snapshots exist.
+ * Watches the database: that the file is still the one that was opened, that the disk has space, that the WAL stays
+ * short, and that snapshots exist.
  */
 export function createStorage(deps: StorageDeps): Storage {
   const { db, path, dir, clock, log, snapshots } = deps
@@ -84,9 +69,8 @@ export function createStorage(deps: StorageDeps): Storage {
   let seen_version = version.get()?.data_version
   let is_full = false
   let is_low = false
-  let found: readonly Breach[] = []
   let lost = false
-  let audited_at: number | null = null
+  let config_noted_at = -Infinity
   let seen_changes = -1
   let taking: Promise<void> | null = null
   let recovering: Promise<void> | null = null
@@ -132,23 +116,6 @@ export function createStorage(deps: StorageDeps): Storage {
     if (short !== null && !is_low)
       log('warn', 'storage.low', { kind: short, bytes: disk.free_bytes })
     is_low = short !== null
-  }
-
-  async function audit(now: number): Promise<void> {
-    const first = audited_at === null
-    const audit_work = scanForBreaches(db, {
-      ...deps,
-      now,
-      since_at: now - (first ? DAY_MS : HOUR_MS),
-      wait_max_ms: Math.max(WAIT_MIN_MS, deps.longest_wait_ms * 2),
-    })
-    const breaches = await runCooperatively(audit_work, deps.signal)
-    if (breaches === null) return
-    for (const { invariant, subject } of breaches)
-      log('error', 'storage.invariant_broken', { kind: invariant, target: subject })
-    found = breaches
-    deps.noteConfig()
-    audited_at = now
   }
 
   /** A short log is read quickly after a crash, and a damaged byte in it loses little. */
@@ -201,11 +168,7 @@ export function createStorage(deps: StorageDeps): Storage {
       seen_version = version.get()?.data_version
       return seen_version !== before
     },
-    findings: () => ({ at: audited_at, breaches: found }),
-    trouble() {
-      if (is_full) return 'storage_full'
-      return found.length > 0 ? 'invariant_broken' : null
-    },
+    trouble: () => (is_full ? 'storage_full' : null),
     idle: async () => void (await Promise.all([taking, recovering])),
     async turn() {
       const now = clock.now()
@@ -214,7 +177,10 @@ export function createStorage(deps: StorageDeps): Storage {
         return now + CHECK_MS
       }
       await checkDisk()
-      if (audited_at === null || Math.abs(now - audited_at) >= AUDIT_MS) await audit(now)
+      if (Math.abs(now - config_noted_at) >= NOTE_CONFIG_MS) {
+        deps.noteConfig()
+        config_noted_at = now
+      }
       snapshot(now)
       shorten()
       const next_at = now + (is_full ? SOON_MS : CHECK_MS)

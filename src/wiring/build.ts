@@ -204,13 +204,9 @@ export function assemble({
     db,
     path: instance.path,
     dir: config.storage.dir,
-    run_id,
     instance_id,
     clock,
     log,
-    attempts_max: config.delivery.retry_delays_s.length,
-    longest_wait_ms: Math.max(...config.delivery.retry_delays_s) * 1000,
-    in_flight: sender.isInFlight,
     snapshots: {
       ...config.maintenance,
       snapshots_days: config.retention.snapshots_days,
@@ -218,7 +214,6 @@ export function assemble({
     },
     noteConfig: () => recordConfig(db, { config, ring, now: clock.now() }),
     lost,
-    signal,
   })
 
   const source_ends = sourceEnds(config)
@@ -228,7 +223,6 @@ export function assemble({
     ...readDisk(config.storage.dir, instance.path),
     ballast: hasReserveFile(config.storage.dir),
     snapshot_at: lastSnapshotAt(join(config.storage.dir, 'snapshots')),
-    audit: storage.findings(),
   })
 
   const patterns = createPatternJudge(clock, createPatternThread(clock))

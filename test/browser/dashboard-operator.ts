@@ -14,7 +14,7 @@ export function operatorStories(fixture: () => Dashboard) {
       await client.setViewport('wide', 'light')
       await client.enter(it.operator)
       await client.waitForText('State of the daemon')
-      await client.waitForText('Invariants checked')
+      await client.waitForText('Reserve file for a full disk')
       await client.press('Customers')
       await client.waitForText('on this daemon')
       await client.type('Search customers', 'no such name')

@@ -104,7 +104,7 @@ const CUSTOMER: readonly PageCheck[] = [
 ]
 
 const OPERATOR: readonly PageCheck[] = [
-  { name: 'system', path: '', text: 'Invariants checked', drawn: '.chart canvas' },
+  { name: 'system', path: '', text: 'Reserve file for a full disk', drawn: '.chart canvas' },
   { name: 'pool', path: '/pool', text: 'house_two' },
   {
     name: 'sources',

@@ -14,6 +14,9 @@ import { type RecordingReceiver, startRecordingReceiver } from './recording-rece
 /** Price of one read. */
 export const READ_MICROS = 2000
 const CREDIT_USD = 10_000
+const RETRY_DELAYS_S = [0, ...Array<number>(15).fill(1)]
+/** Most attempts of a delivery. */
+export const ATTEMPTS_MAX = RETRY_DELAYS_S.length
 
 const created = z.object({ id: z.string(), secret: z.string().default('') })
 
@@ -162,7 +165,7 @@ starting_credit = 0
 [guard]
 allow_targets = ["127.0.0.1"]
 [delivery]
-retry_delays_s = [0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
+retry_delays_s = [${RETRY_DELAYS_S.join(', ')}]
 timeout_s = 1
 per_target_concurrency = 8
 ca_file = "${join(dir, 'ca.pem')}"

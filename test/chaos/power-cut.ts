@@ -1,9 +1,10 @@
 import { join } from 'node:path'
 
 import { createSeededRandom } from '../../sandbox/world/random.ts'
+import { findBreachesIn } from '../support/invariants.ts'
 import { startProcess } from '../support/process.ts'
 import { countLost, createKey, emptyRecord, useUntilExit } from './acknowledged.ts'
-import { startChaosFixture } from './fixture.ts'
+import { ATTEMPTS_MAX, startChaosFixture } from './fixture.ts'
 import {
   type LedgerTotals,
   readLedger,
@@ -88,7 +89,7 @@ export async function cutPower(plan: Cutting): Promise<Cut> {
     lost_writes.delivered += [...book.delivered].filter((id) => !still.has(id)).length
     for (const id of book.delivered) delivered.add(id)
     book.delivered.clear()
-    refused_or_broken += daemon.lines.filter((it) => it.includes('storage.invariant_broken')).length
+    refused_or_broken += findBreachesIn(fixture.data, { attempts_max: ATTEMPTS_MAX }).length
     if (cut % 20 === 19)
       report(`${cut + 1} cuts, ${fixture.poster.matching.length} matches, ${book.reads} reads`)
   }

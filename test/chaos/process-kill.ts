@@ -4,7 +4,7 @@ import { type ChaosFixture, startChaosFixture } from './fixture.ts'
 import { waitForDeliveries } from './ledger-check.ts'
 import { startReading } from './reader.ts'
 import { duplicates } from './recording-receiver.ts'
-import { countInvariantBreaches, inspectLeftovers, type Left } from './run-result.ts'
+import { inspectLeftovers, type Left } from './run-result.ts'
 import { injected, killAt } from './tracer.ts'
 
 export type Killing = {
@@ -56,10 +56,8 @@ export async function killAgainAndAgain(plan: Killing): Promise<Killed> {
   await using _ = { [Symbol.asyncDispose]: async () => void (await daemon.end('SIGKILL')) }
   await fixture.setUp(daemon)
   const reading = startReading(fixture.headers, `subforum=hay0&limit=1`)
-  let broken = 0
   const stop = async (it: DaemonProcess) => {
     await it.end('SIGKILL')
-    broken += countInvariantBreaches(it.lines)
     await reading.stopped()
     await Bun.sleep(STRAGGLERS_MS)
   }
@@ -99,7 +97,7 @@ export async function killAgainAndAgain(plan: Killing): Promise<Killed> {
   await waitForDeliveries(fixture.data, fixture.poster.matching.length * fixture.receivers.length)
   await stop(daemon)
   return {
-    ...inspectLeftovers(fixture, reading, broken),
+    ...inspectLeftovers(fixture, reading),
     items_per_s,
     kills: plan.kills,
     syscall_kills,

@@ -1,4 +1,5 @@
-import type { ChaosFixture } from './fixture.ts'
+import { findBreachesIn } from '../support/invariants.ts'
+import { ATTEMPTS_MAX, type ChaosFixture } from './fixture.ts'
 import { type LedgerTotals, readLedger, readPollLog } from './ledger-check.ts'
 import { type Unseen, unseen } from './missed-items.ts'
 import type { Reading } from './reader.ts'
@@ -19,12 +20,12 @@ export type Left = {
   /** Answered reads and requested reads. */
   answered: number
   requests: number
-  /** Log lines about violated invariants. */
+  /** Rows that contradict an invariant. */
   broken: number
 }
 
 /** Compares the receivers' logs with the platform's posts and reads the billing tables. */
-export function inspectLeftovers(fixture: ChaosFixture, reading: Reading, broken: number): Left {
+export function inspectLeftovers(fixture: ChaosFixture, reading: Reading): Left {
   const { matching, written } = fixture.poster
   const truth = matching.map(({ name }) => name)
   const verdicts = fixture.receivers.map((it) => judge(it, truth))
@@ -41,10 +42,6 @@ export function inspectLeftovers(fixture: ChaosFixture, reading: Reading, broken
     unseen: unseen(matching, written, fixture.receivers[0], readPollLog(fixture.data)),
     answered: reading.answered(),
     requests: reading.requests(),
-    broken,
+    broken: findBreachesIn(fixture.data, { attempts_max: ATTEMPTS_MAX }).length,
   }
 }
-
-/** Log lines about violated invariants. */
-export const countInvariantBreaches = (lines: readonly string[]): number =>
-  lines.filter((line) => line.includes('storage.invariant_broken')).length

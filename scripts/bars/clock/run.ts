@@ -17,9 +17,9 @@ import { startLoop } from '../../../src/runtime/loop.ts'
 import { insertCustomer } from '../../../src/store/customers/customers.ts'
 import { type Db, openDb, transact } from '../../../src/store/db/connection.ts'
 import { insertWebhook } from '../../../src/store/delivery/webhooks.ts'
-import { type Breach, findBreaches } from '../../../src/store/maintenance/invariants.ts'
 import { removeMonitorOf, startMonitor } from '../../../src/store/monitoring/monitors.ts'
 import { fakeClock } from '../../../test/support/clock.ts'
+import { type Breach, findBreaches } from '../../../test/support/invariants.ts'
 import { postOf } from '../../../test/support/items.ts'
 import type { Scenario } from './scenarios.ts'
 
@@ -274,14 +274,12 @@ const rowsAfter = (db: Db, n: number) =>
     )
     .all(n)
 
-const auditOf = (now: number, in_flight: (id: string) => boolean) => ({
+const auditOf = (now: number, may_be_leased: (id: string) => boolean) => ({
   now,
   since_at: now - DAY,
-  run_id: 'boot_1',
-  attempts_max: RETRY_DELAYS_S.length,
-  wait_max_ms: 20 * MINUTE,
-  in_flight,
   instance_id: 'instance_1',
+  attempts_max: RETRY_DELAYS_S.length,
+  may_be_leased,
 })
 
 /** A platform of two subforums with posts at fixed intervals; its responses carry the true time. */

@@ -6,11 +6,7 @@ import { type ChaosFixture, startChaosFixture } from '../../../test/chaos/fixtur
 import { readFirstSeen, waitForDeliveries } from '../../../test/chaos/ledger-check.ts'
 import { startReading } from '../../../test/chaos/reader.ts'
 import { duplicates } from '../../../test/chaos/recording-receiver.ts'
-import {
-  countInvariantBreaches,
-  inspectLeftovers,
-  type Left,
-} from '../../../test/chaos/run-result.ts'
+import { inspectLeftovers, type Left } from '../../../test/chaos/run-result.ts'
 import { startProcess } from '../../../test/support/process.ts'
 import { quantile, stallsFile, startWatch } from '../abuse/watch.ts'
 import { spendMoreThanThereIs, type Spent } from './billing.ts'
@@ -100,10 +96,8 @@ export async function soak(plan: Soaking): Promise<Soaked> {
     startFaultInjection(fixture.sandbox, { chance, share: plan.faults_share }),
   )
 
-  let broken = 0
   const stop = async (signal: 'SIGKILL' | 'SIGTERM') => {
     const code = await daemon.end(signal)
-    broken += countInvariantBreaches(daemon.lines)
     await reading.stopped()
     return code
   }
@@ -157,7 +151,7 @@ export async function soak(plan: Soaking): Promise<Soaked> {
   await waitForDeliveries(fixture.data, fixture.poster.matching.length * RECEIVERS)
   await watch?.[Symbol.asyncDispose]()
   const exit_code = await stop('SIGTERM')
-  const left = inspectLeftovers(fixture, reading, broken)
+  const left = inspectLeftovers(fixture, reading)
   const delays = delaysOf(fixture, began)
   daemon = await start()
   const spent = await spendMoreThanThereIs(fixture, daemon, left.books)

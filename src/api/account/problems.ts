@@ -37,7 +37,6 @@ const PROBLEM_KINDS = [
   'access_ends',
   'account_unusable',
   'proxy_failing',
-  'invariant_violated',
   'loop_failing',
   'feedback_new',
   'checks_late',

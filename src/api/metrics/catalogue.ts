@@ -225,10 +225,6 @@ export const METRICS = {
   disk_free_files: gauge('Free inodes on the disk of the data folder; absent without a limit.'),
   reserve_file: gauge('1 while the reserve file for a full disk exists.'),
   storage_failing: gauge('1 while the storage has a problem.'),
-  invariant_violations: gauge('Invariants that the last check found violated.'),
-  invariants_last_run_timestamp_seconds: gauge(
-    'Time of the last check of the invariants; absent before the first.',
-  ),
 
   backup_last_timestamp_seconds: gauge('Time of the last backup; absent before the first.'),
   snapshot_last_timestamp_seconds: gauge('Time of the newest snapshot; absent without one.'),

@@ -112,7 +112,6 @@ export type GaugeSources = {
     ballast: boolean
     /** Time of the newest snapshot, epoch ms. */
     snapshot_at: number | null
-    audit: { at: number | null; breaches: readonly unknown[] }
   }
   /** Bytes of memory held for calls and answers. */
   bytes_in_flight: (held_for: HeldFor) => number
@@ -284,13 +283,11 @@ function registerStorageGauges(metrics: Metrics, { db, storage }: GaugeSources) 
       'disk_free_files',
       'reserve_file',
       'storage_failing',
-      'invariant_violations',
-      'invariants_last_run_timestamp_seconds',
       'backup_last_timestamp_seconds',
       'snapshot_last_timestamp_seconds',
     ],
     () => {
-      const { audit, ...it } = storage()
+      const it = storage()
       const backup_at = lastBackupAt(db)
       return {
         db_bytes: it.db_bytes,
@@ -299,8 +296,6 @@ function registerStorageGauges(metrics: Metrics, { db, storage }: GaugeSources) 
         disk_free_files: it.free_files,
         reserve_file: toNumber(it.ballast),
         storage_failing: toNumber(it.trouble !== null),
-        invariant_violations: audit.breaches.length,
-        invariants_last_run_timestamp_seconds: audit.at === null ? null : audit.at / 1000,
         backup_last_timestamp_seconds: backup_at === null ? null : backup_at / 1000,
         snapshot_last_timestamp_seconds: it.snapshot_at === null ? null : it.snapshot_at / 1000,
       }

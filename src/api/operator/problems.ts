@@ -32,10 +32,6 @@ type StorageReport = () => {
   wal_bytes: number
   /** True if the reserve file exists. */
   ballast: boolean
-  audit: {
-    at: number | null
-    breaches: readonly { invariant: string; subject: string }[]
-  }
 }
 
 /** Sources of the state of the instance. */
@@ -109,15 +105,6 @@ function storageProblems({ storage, reads, failing_loops }: ProblemDeps): Proble
     ...failing_loops().map((loop) =>
       severe('loop_failing', `The ${loop} loop fails repeatedly`, 'See the log for its error'),
     ),
-    ...report.audit.breaches
-      .slice(0, KIND_MAX)
-      .map(({ invariant, subject }) =>
-        severe(
-          'invariant_violated',
-          `An invariant is violated: ${invariant.replaceAll('_', ' ')}, ${subject}`,
-          'See the log, and report it as a fault of forumd',
-        ),
-      ),
     ...(reads() === 'degraded'
       ? [
           mild(

@@ -91,7 +91,7 @@ function system(deps: OperatorRouteDeps) {
       }
     })
     .get('/overview', () => {
-      const { trouble, audit, ballast, ...disk } = storage()
+      const { trouble, ballast, ...disk } = storage()
       const { schema, ...counts } = countSystem(db)
       return {
         version,
@@ -100,10 +100,6 @@ function system(deps: OperatorRouteDeps) {
         reads: reads(),
         counts,
         storage: { trouble, schema, ...disk, ballast },
-        auditor: {
-          last_run_at: audit.at === null ? null : iso(audit.at),
-          findings: audit.breaches,
-        },
         relevance: { waiting: measureWaiting(db).waiting, model: toModel(deps.model()) },
         standby: toStandby(deps.standby(), clock.now()),
       }

@@ -354,7 +354,6 @@ export type SystemInfo = {
     wal_bytes: number
     ballast: boolean
   }
-  auditor: { last_run_at: string | null; findings: { invariant: string; subject: string }[] }
   /** Null: this is a single node. */
   standby: {
     epoch: number

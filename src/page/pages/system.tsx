@@ -74,9 +74,9 @@ const LISTS: { [count: string]: string } = {
 /** Counts among the live figures above. */
 const LIVE: readonly string[] = ['waiting', 'retrying']
 
-/** Counts, storage and the invariant check. */
+/** Counts and storage. */
 function SystemFacts({ system }: { system: System }) {
-  const { version, started_at, reads, counts, storage, auditor } = system
+  const { version, started_at, reads, counts, storage } = system
   return (
     <>
       <Tiles
@@ -101,7 +101,6 @@ function SystemFacts({ system }: { system: System }) {
           ['Free disk space', bytes(storage.free_bytes)],
           ['Reserve file for a full disk', storage.ballast ? 'present' : 'missing'],
           ['Schema', count(storage.schema)],
-          ['Invariants checked', <Time at={auditor.last_run_at} none="not yet" />],
         ]}
       />
     </>

@@ -1,5 +1,5 @@
 import { createSender } from '../../../src/delivery/sender.ts'
-import { findBreaches } from '../../../src/store/maintenance/invariants.ts'
+import { findBreaches } from '../../support/invariants.ts'
 import { type MonitorFixture, START } from './fixture.ts'
 
 export type Sent = { at: number; id: string; webhook_id: string; body: any; accepted: boolean }
@@ -97,14 +97,9 @@ const nextDue = ({ one }: MonitorFixture): number =>
        SELECT min(close_at) FROM bundles UNION ALL SELECT min(next_check_at) FROM feeds)`,
   )?.at ?? Infinity
 
-/** Rows that contradict an invariant. */
 export const breachesOf = (fixture: MonitorFixture) =>
   findBreaches(fixture.db, {
     now: fixture.clock.now(),
     since_at: START,
-    run_id: '',
     instance_id: 'instance',
-    attempts_max: 6,
-    wait_max_ms: 1_200_000,
-    in_flight: () => false,
   })

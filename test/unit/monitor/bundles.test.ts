@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 
 import { deleteWebhook } from '../../../src/store/delivery/webhooks.ts'
-import { findBreaches } from '../../../src/store/maintenance/invariants.ts'
+import { findBreaches } from '../../support/invariants.ts'
 import { CUSTOMER, PLAN, post, START, startMonitorFixture } from './fixture.ts'
 
 const S = 1000
@@ -11,11 +11,7 @@ const breaches = ({ db, clock }: ReturnType<typeof startMonitorFixture>) =>
   findBreaches(db, {
     now: clock.now(),
     since_at: START - S,
-    run_id: 'boot_1',
     instance_id: 'instance',
-    attempts_max: 6,
-    wait_max_ms: 1_200_000,
-    in_flight: () => false,
   })
 
 /** Two targets, of which the second is deleted while a bundle waits for it, and the closing time of the bundle. */

@@ -17,7 +17,6 @@ const MINUTE_MS = 60_000
 
 type Change = {
   readDisk?: () => DiskState
-  signal?: AbortSignal
   snapshots?: Parameters<typeof createStorage>[0]['snapshots']
 }
 
@@ -41,13 +40,9 @@ function watched(change: Change = {}) {
     dir: folder.path,
     clock,
     log: (_, event, fields = {}) => void events.push({ event, fields }),
-    attempts_max: 6,
-    longest_wait_ms: 780_000,
-    in_flight: () => false,
     snapshots: { schedule: () => Infinity, keep_hourly: 0, keep_daily: 0, snapshots_days: 0 },
     noteConfig: () => {},
     lost: (reason) => void lost.push(reason),
-    signal: new AbortController().signal,
     ...change,
   })
   return {
@@ -136,40 +131,6 @@ test('an error thrown again when the disk has space does not mark it full again'
 
   reportStorageError(it.db, error)
   expect(it.storage.trouble()).toBeNull()
-})
-
-test('a violated invariant is reported, and health shows it until it is repaired', async () => {
-  using it = watched()
-  it.db.run("INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', 5, 0, 0, NULL, NULL, NULL)")
-  await it.turn()
-  expect(it.events).toEqual([
-    { event: 'storage.invariant_broken', fields: { kind: 'unbalanced', target: 'cus_1' } },
-  ])
-  expect(it.storage.trouble()).toBe('invariant_broken')
-
-  it.db.run('UPDATE customers SET balance_micros = 0')
-  await it.turn(MINUTE_MS)
-  expect(it.storage.trouble()).toBe('invariant_broken')
-  await it.turn(5 * MINUTE_MS)
-  expect(it.storage.trouble()).toBeNull()
-})
-
-test('the check yields to other work, and stops when the daemon does', async () => {
-  const stopping = new AbortController()
-  using it = watched({ signal: stopping.signal })
-  it.db.run(`INSERT INTO customers SELECT 'cus_' || value, value, 'entry', 5, 0, 0, NULL, NULL, NULL
-               FROM json_each('[${Array.from({ length: 100 }, (_, n) => n).join()}]')`)
-  let turns = 0
-  const others = () => {
-    turns += 1
-    if (turns === 50) stopping.abort()
-    if (turns < 50) setImmediate(others)
-  }
-  setImmediate(others)
-
-  await it.turn()
-  expect(turns).toBe(50)
-  expect(it.storage.findings()).toEqual({ at: null, breaches: [] })
 })
 
 test('a snapshot of a damaged database ends the daemon, and the next start reports the damage', async () => {

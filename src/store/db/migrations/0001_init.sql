@@ -433,7 +433,7 @@ CREATE TABLE matches (
   matched_at      INTEGER NOT NULL,
   PRIMARY KEY (monitor_id, item_id)
 ) STRICT, WITHOUT ROWID;
--- For the invariants, which check recent matches without reading all.
+-- For counts of recent matches, without reading all.
 CREATE INDEX matches_at ON matches (matched_at);
 
 -- Items that wait to be copied into the archive, a file of its own; a copy that was made is deleted here. item: JSON. scopes: JSON

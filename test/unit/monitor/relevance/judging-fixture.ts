@@ -5,7 +5,7 @@ import {
   type ModelReply,
   type ModelSettings,
 } from '../../../../src/monitor/relevance/judging.ts'
-import { findBreaches } from '../../../../src/store/maintenance/invariants.ts'
+import { findBreaches } from '../../../support/invariants.ts'
 import { PLAN, post, START, startMonitorFixture } from '../fixture.ts'
 
 export const S = 1000
@@ -184,11 +184,7 @@ export async function startJudgingFixture({
       findBreaches(fixture.db, {
         now: fixture.clock.now(),
         since_at: START - S,
-        run_id: 'boot_1',
         instance_id: 'instance',
-        attempts_max: 6,
-        wait_max_ms: 1_200_000,
-        in_flight: () => false,
       }),
     async [Symbol.asyncDispose]() {
       stopping.abort()
