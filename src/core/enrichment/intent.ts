@@ -1,4 +1,4 @@
-import { CUES, type IntentTag } from './lexicon/cues.ts'
+import { cues, type IntentTag } from './lexicon/cues.ts'
 import { longest } from './lexicon/phrases.ts'
 import type { LexiconEntry } from './lexicon/words.ts'
 import type { SentimentScore } from './sentiment.ts'
@@ -63,7 +63,7 @@ function addCues(points: Points, { tokens, entries, title }: IntentInput): void 
     const entry = entries[at]
     if (entry?.cue) {
       const found = longest(entry.cue, tokens.words, at)
-      const cue = found === null ? undefined : CUES[found.value]
+      const cue = found === null ? undefined : cues()[found.value]
       if (found !== null && cue !== undefined && (counted & (1 << found.value)) === 0) {
         const here = cue.where === 'all' || (cue.where === 'title' ? at < title : opens)
         if (here) {
