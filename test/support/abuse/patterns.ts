@@ -9,12 +9,13 @@ import { runForumd } from '../process.ts'
 import type { startAbused } from './fixture.ts'
 import { call, type Target } from './target.ts'
 
+type Caller = Pick<Target, 'url' | 'key'>
 type Abused = Awaited<ReturnType<typeof startAbused>>
 
 /** Effects of an attack on others. Durations in ms. */
 export type Disturbance = {
   ready_ms: number[]
-  /** From each post of another place to its match, for a monitor of words and one of a cheap pattern. */
+  /** From each post of another place to its match, for a monitor of words and one of a cheap pattern; Infinity: never. */
   found_ms: { words: number[]; pattern: number[] }
   /** Reasons for which the attackers' monitors are paused; null: they are not. */
   paused: (string | null)[]
@@ -38,7 +39,7 @@ const worstPatterns = (customer: number, repeats: number): string[] =>
   Array.from({ length: PATTERNS_OF_A_MONITOR }, (_, i) => `a[ab]{${repeats - i}}c${customer}`)
 
 /** Adds a monitor with the most expensive patterns that registration accepts on this machine. */
-async function addWorst(target: Pick<Target, 'url' | 'key'>, customer: number): Promise<string> {
+async function addWorst(target: Caller, customer: number): Promise<string> {
   for (let repeats = REPEATS_MAX; repeats > REPEATS_MIN; repeats -= 12)
     try {
       return await add(target, { subforum: 'hay', regex: worstPatterns(customer, repeats) })
@@ -55,7 +56,7 @@ async function mint(config: string, customer: string): Promise<string> {
   return z.object({ key: z.string() }).parse(JSON.parse(printed)).key
 }
 
-async function add(target: Pick<Target, 'url' | 'key'>, spec: object): Promise<string> {
+async function add(target: Caller, spec: object): Promise<string> {
   const body = JSON.stringify({ filter_spec: spec, cadence_s: 1 })
   const answer = await call(target, '/forum/monitor/add', body)
   if (answer.status !== 200) throw new Error(`${JSON.stringify(spec)}: ${answer.text}`)
@@ -73,11 +74,14 @@ export async function attackWithPatterns(
   const { customers, posts, length, seconds, stored } = options
   const { sandbox, url } = target
   for (const subforum of ['hay', 'quiet']) sandbox.post({ subforum, title: 'first' })
+  // What is stored replaces the patterns of these.
+  const addAttacker =
+    stored === undefined ? addWorst : (as: Caller) => add(as, { subforum: 'hay', regex: ['straw'] })
   const attackers: { key: string; id: string }[] = []
   for (let n = 0; n < customers; n++) {
     const key = await mint(config, `mallory${n}`)
     for (const half of [0, 1])
-      attackers.push({ key, id: await addWorst({ url, key }, 2 * n + half) })
+      attackers.push({ key, id: await addAttacker({ url, key }, 2 * n + half) })
   }
   if (stored !== undefined) storePatterns(database, attackers, stored)
   const words = await add(target, { subforum: 'quiet', include_any: ['needle'] })
@@ -136,16 +140,13 @@ async function waitFor(target: Target, monitor: string, title: string): Promise<
     const { text } = await call(target, `/forum/monitor/items?id=${monitor}`).catch(() => ({
       text: '',
     }))
-    if (text.includes(title)) break
+    if (text.includes(title)) return performance.now() - began
     await Bun.sleep(50)
   }
-  return performance.now() - began
+  return Infinity
 }
 
-async function pauseReason(
-  target: Pick<Target, 'url' | 'key'>,
-  id: string,
-): Promise<string | null> {
+async function pauseReason(target: Caller, id: string): Promise<string | null> {
   const { body } = await call(target, `/forum/monitor/health?id=${id}`)
   return z
     .string()
