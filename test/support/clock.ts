@@ -54,3 +54,72 @@ export function fakeClock(
     },
   }
 }
+
+/** Turns of the event loop without a request after which no work is left: a write waits two for its commit. */
+const QUIET_TURNS = 8
+
+/**
+ * The requests of a test that are under way, each until its body is read. `settled` resolves once only those are left that
+ * a server keeps waiting, and the work that followed the others is done.
+ */
+export function createTraffic(holding: () => number = () => 0) {
+  let out = 0
+  let ended = Promise.withResolvers<void>()
+  const end = () => {
+    out -= 1
+    ended.resolve()
+    ended = Promise.withResolvers()
+  }
+  return {
+    async fetch(url: string, init: BunFetchRequestInit): Promise<Response> {
+      out += 1
+      try {
+        const response = await fetch(url, init)
+        return readThen(response, end)
+      } catch (error) {
+        end()
+        throw error
+      }
+    },
+    async settled(): Promise<void> {
+      for (let quiet = 0; quiet < QUIET_TURNS;)
+        if (out > holding()) {
+          quiet = 0
+          // A server says nowhere that it keeps a request waiting from now on.
+          await Promise.race([ended.promise, Bun.sleep(1)])
+        } else {
+          quiet += 1
+          await new Promise((resolve) => setImmediate(resolve))
+        }
+    },
+  }
+}
+
+/** The same response, which calls `end` once its body is read, given up or failed. */
+function readThen(response: Response, end: () => void): Response {
+  if (response.body === null) {
+    end()
+    return response
+  }
+  const reader = response.body.getReader()
+  const body = new ReadableStream({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read()
+        if (!done) return controller.enqueue(value)
+        end()
+        controller.close()
+      } catch (error) {
+        end()
+        controller.error(error)
+      }
+    },
+    async cancel(reason) {
+      end()
+      await reader.cancel(reason)
+    },
+  })
+  const copy = new Response(body, response)
+  Object.defineProperty(copy, 'url', { value: response.url })
+  return copy
+}

@@ -13,7 +13,7 @@ import { insertCustomer } from '../../src/store/customers/customers.ts'
 import { DEFAULT_SCOPES, insertKey, type Scope } from '../../src/store/customers/keys.ts'
 import { RESERVE_FILE_NAME } from '../../src/store/maintenance/disk.ts'
 import { openInstance } from '../../src/store/maintenance/instance.ts'
-import { fakeClock } from './clock.ts'
+import { createTraffic, fakeClock } from './clock.ts'
 import { startReceiver } from './receiver.ts'
 
 type Choice = {
@@ -45,11 +45,9 @@ export async function startTestDaemon({
   out_of_files = () => false,
 }: Choice = {}) {
   await using stack = new AsyncDisposableStack()
-  // Time may move when no request is out and the event loop has gone quiet.
-  let out = 0
-  const clock = fakeClock(async () => {
-    for (let quiet = 0; quiet < 3; quiet = out > 0 ? 0 : quiet + 1) await Bun.sleep(1)
-  }, start_at)
+  const receiver = stack.use(await startReceiver())
+  const traffic = createTraffic(receiver.holding)
+  const clock = fakeClock(traffic.settled, start_at)
   const sandbox = stack.use(
     await startSandbox({
       port: 0,
@@ -63,7 +61,6 @@ export async function startTestDaemon({
       session_allowance: 1_000_000,
     }),
   )
-  const receiver = stack.use(await startReceiver())
   const dir = await mkdtemp(join(tmpdir(), 'forumd-house-'))
   stack.defer(() => rm(dir, { recursive: true }))
   if (!hold_back) await writeFile(join(dir, RESERVE_FILE_NAME), '')
@@ -98,9 +95,8 @@ export async function startTestDaemon({
     fetch: (url, init) => {
       if (out_of_files())
         return Promise.reject(Object.assign(new TypeError('EMFILE'), { code: 'EMFILE' }))
-      out++
       const tls = url.startsWith('https:') ? { tls: { ...init.tls, ca: receiver.ca } } : {}
-      return fetch(url, { ...init, ...tls }).finally(() => out--)
+      return traffic.fetch(url, { ...init, ...tls })
     },
     log: (level, event, fields = {}) => events.push({ level, event, fields }),
   }
@@ -112,21 +108,16 @@ export async function startTestDaemon({
   stack.defer(() => daemon[Symbol.asyncDispose]())
 
   async function call(path: string, { headers, ...init }: RequestInit = {}, as = key) {
-    out++
-    try {
-      const all = new Headers({
-        authorization: `Bearer ${as}`,
-        'content-type': 'application/json',
-      })
-      for (const [name, value] of new Headers(headers)) all.set(name, value)
-      const response = await fetch(daemon.url + path, { headers: all, ...init })
-      return {
-        status: response.status,
-        headers: response.headers,
-        body: JSON.parse(await response.text()),
-      }
-    } finally {
-      out--
+    const all = new Headers({
+      authorization: `Bearer ${as}`,
+      'content-type': 'application/json',
+    })
+    for (const [name, value] of new Headers(headers)) all.set(name, value)
+    const response = await traffic.fetch(daemon.url + path, { headers: all, ...init })
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: JSON.parse(await response.text()),
     }
   }
 
@@ -155,7 +146,6 @@ export async function startTestDaemon({
   }
 }
 
-/** A key of a customer with 100 dollars, written as the command line would. */
 /** Bytes that tell one number from all others: as many as a token has, and never the same twice. */
 function bytesOf(n: number, size: number): Uint8Array {
   const bytes = Buffer.alloc(size, n % 256)
@@ -163,6 +153,7 @@ function bytesOf(n: number, size: number): Uint8Array {
   return new Uint8Array(bytes)
 }
 
+/** A key of a customer with 100 dollars, written as the command line would. */
 function mintKey(
   config: Config,
   { clock, random }: Runtime,
