@@ -1832,11 +1832,7 @@ export interface paths {
       path?: never
       cookie?: never
     }
-    /**
-     * Your feedback, newest first
-     * @description Lists the feedback of your account. Use it to look for answers of the operator. Takes any key. Counts towards the rate limit of `feedback`.
-     */
-    get: operations['listFeedback']
+    get?: never
     put?: never
     /**
      * Send feedback to the operator
@@ -29960,210 +29956,6 @@ export interface operations {
       }
     }
   }
-  listFeedback: {
-    parameters: {
-      query?: {
-        /** @description Only feedback of this status. */
-        status?: 'new' | 'triaged' | 'shipped' | 'declined'
-        /** @description Only feedback of this type. */
-        type?: 'bug' | 'idea' | 'missing_capability'
-        /** @description The next_cursor of the last answer; absent: from the newest. */
-        cursor?: string
-        /** @description Maximum number of rows. */
-        limit?: number
-      }
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    requestBody?: never
-    responses: {
-      /** @description Done. */
-      200: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "feedback": [
-           *         {
-           *           "id": "fb_0199a000-0000-7000-8000-000000000006",
-           *           "type": "idea",
-           *           "title": "Weekly summaries",
-           *           "details": "One mail a week with what a monitor matched.",
-           *           "area": null,
-           *           "evidence": null,
-           *           "status": "triaged",
-           *           "response": "On our list.",
-           *           "created_at": "2026-01-31T12:01:00.000Z",
-           *           "updated_at": "2026-02-01T09:30:00.000Z"
-           *         }
-           *       ],
-           *       "count": 1,
-           *       "limit": 25,
-           *       "next_cursor": null
-           *     }
-           */
-          'application/json': {
-            /** @description The feedback. */
-            feedback: {
-              /** @description Identifier, unique among objects of this kind. */
-              id: string
-              /**
-               * @description Type of the feedback.
-               * @enum {string}
-               */
-              type: 'bug' | 'idea' | 'missing_capability'
-              /** @description Title of the feedback. */
-              title: string
-              /** @description Text of the feedback. */
-              details: string
-              /** @description Part of the service that the feedback is about. */
-              area: string | null
-              /** @description Data that support the feedback; null: none. */
-              evidence: string | null
-              /**
-               * @description State that the operator gave the feedback.
-               * @enum {string}
-               */
-              status: 'new' | 'triaged' | 'shipped' | 'declined'
-              /** @description The operator's answer; null: none yet. */
-              response: string | null
-              /**
-               * Format: date-time
-               * @description Time of creation.
-               */
-              created_at: string
-              /**
-               * Format: date-time
-               * @description Time of the last change.
-               */
-              updated_at: string
-            }[]
-            /**
-             * Format: int64
-             * @description Rows of this page.
-             */
-            count: number
-            /**
-             * Format: int64
-             * @description Maximum number of rows.
-             */
-            limit: number
-            /** @description Null at the end. */
-            next_cursor: string | null
-          }
-        }
-      }
-      /** @description INVALID_REQUEST */
-      400: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "q is required",
-           *       "code": "INVALID_REQUEST"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description Missing Bearer token */
-      401: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "Missing Bearer token",
-           *       "code": "missing_token"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description Invalid token */
-      403: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "Invalid token",
-           *       "code": "invalid_token"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description rate_limited */
-      429: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "rate_limited",
-           *       "code": "rate_limited"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description internal_error */
-      500: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "internal_error",
-           *       "code": "internal_error"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description customer_moving, overloaded */
-      503: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "customer_moving",
-           *       "code": "customer_moving"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-    }
-  }
   sendFeedback: {
     parameters: {
       query?: never
@@ -30418,7 +30210,7 @@ export interface operations {
              * @enum {string}
              */
             type: 'bug' | 'idea' | 'missing_capability'
-            /** @description Title. */
+            /** @description Title of the feedback. */
             title: string
             /** @description Text of the feedback. */
             details: string
@@ -30427,7 +30219,7 @@ export interface operations {
             /** @description Data that support the feedback; null: none. */
             evidence: string | null
             /**
-             * @description Current state.
+             * @description State that the operator gave the feedback.
              * @enum {string}
              */
             status: 'new' | 'triaged' | 'shipped' | 'declined'

@@ -265,7 +265,6 @@ async function takeAll(into: string) {
     webhook: await first('webhooks'),
     usage: '/dashboard/usage',
     drafts: '/dashboard/drafts',
-    feedback: '/dashboard/feedback',
     account: '/dashboard/account',
     'not-found': '/dashboard/absent',
     reference: '/docs#tag/monitoring/POST/forum/monitor/add',
@@ -287,7 +286,6 @@ async function takeAll(into: string) {
     'operator-customers': '/dashboard/customers',
     'operator-customer': await first('customers'),
     'operator-drafts': '/dashboard/drafts',
-    'operator-feedback': '/dashboard/feedback',
     'operator-audit': '/dashboard/audit',
   })
 }

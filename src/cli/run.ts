@@ -43,7 +43,6 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['source test', async () => (await import('./account/source.ts')).sourceTest],
   ['deliveries list', async () => (await import('./admin/deliveries.ts')).deliveriesList],
   ['deliveries redrive', async () => (await import('./admin/deliveries.ts')).deliveriesRedrive],
-  ['feedback list', async () => (await import('./admin/feedback.ts')).feedbackList],
   ['feedback answer', async () => (await import('./admin/feedback.ts')).feedbackAnswer],
   ['approve', async () => (await import('./admin/drafts.ts')).approve],
   ['certificate get', async () => (await import('./admin/certificate.ts')).certificateGet],

@@ -117,6 +117,18 @@ const NOTICE_KINDS: Readonly<Record<string, NoticeKind>> = {
     subject: ({ feed }) => feed,
     message: (feed) => `The stream ${feed} has not been polled for three of its intervals.`,
   },
+  'feedback.received': {
+    kind: 'feedback_received',
+    subject: ({ id }) => id,
+    message: (id, _, { customer, type, title, details, area, evidence }) =>
+      [
+        `Feedback of the customer ${textOf(customer)} (${textOf(type)}): ${textOf(title)}`,
+        textOf(details),
+        ...[area, evidence].map(textOf).filter((it) => it !== ''),
+        `Answer it on the host: forumd feedback answer ${id} TEXT`,
+      ].join('\n\n'),
+    once: true,
+  },
   'filter.too_slow': {
     kind: 'filter_too_slow',
     subject: ({ monitor }) => monitor,

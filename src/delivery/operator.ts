@@ -95,6 +95,8 @@ export type OperatorNotifierDeps = {
 export type OperatorNotifier = {
   /** The log; operator events are also stored to be sent. */
   log: Log
+  /** Stores the operator event of something that has content, which the log must not have. */
+  notify: (event: string, fields: Readonly<Record<string, unknown>>) => void
   /** Sends due events, and returns the next instant to run, epoch ms. */
   turn(): Promise<number>
 }
@@ -168,6 +170,7 @@ export function createOperatorNotifier(deps: OperatorNotifierDeps): OperatorNoti
       log(level, event, fields)
       notify(event, fields)
     },
+    notify,
     async turn() {
       if (webhook === '') return Infinity
       for (const event of listDueEvents(db, clock.now(), AT_ONCE)) await send(event)

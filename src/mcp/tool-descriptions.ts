@@ -207,7 +207,6 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<string, ToolDescription>> = {
   send_feedback: localChange(
     `Sends feedback to the operator of this service: a bug, an idea or a missing capability. ${FREE}`,
   ),
-  list_feedback: localRead(`The feedback sent to the operator, with the answers. ${FREE}`),
   find_feedback: localRead(`One piece of feedback with its answer. ${FREE}`),
   list_drafts: localRead(`The drafts of writes, newest first, with their decisions. ${FREE}`),
   find_draft: localRead(

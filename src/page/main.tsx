@@ -12,7 +12,6 @@ import type { UserSession } from './lib/types.ts'
 import { Deliveries } from './pages/deliveries.tsx'
 import { DeliveryPage } from './pages/delivery.tsx'
 import { Drafts } from './pages/drafts.tsx'
-import { FeedbackPage } from './pages/feedback.tsx'
 import { MonitorEdit, MonitorNew } from './pages/monitors/form.tsx'
 import { MonitorPage } from './pages/monitors/monitor.tsx'
 import { Monitors } from './pages/monitors/monitors.tsx'
@@ -169,7 +168,6 @@ function CustomerPages() {
     return second === undefined ? <Webhooks /> : <WebhookPage key={second} id={second} />
   if (first === 'usage') return <UsagePage />
   if (first === 'drafts') return <Drafts />
-  if (first === 'feedback') return <FeedbackPage />
   return <NotFound />
 }
 

@@ -339,6 +339,7 @@ export function assemble({
       mails: email !== undefined,
       storage: storageReport,
       failing_loops: failing,
+      notifyOperator: operator.notify,
       nudgeMonitors: monitoring.nudge,
       nudgeSender,
       nudgeRelevance: () => wake('relevance'),

@@ -198,6 +198,7 @@ type Parts = Pick<WebhookDeps, 'sealSecret' | 'openSecret' | 'sealCredentials' |
     plan_of: (name: string) => Plan
     /** True when a mail server is named. */
     mails: boolean
+    notifyOperator: (event: string, fields: Readonly<Record<string, unknown>>) => void
     nudgeMonitors: () => void
     nudgeRelevance: () => void
     model: () => ModelReport | null
@@ -358,7 +359,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       user_agent: config.platform.user_agent,
       clock_offset_ms: platform.clock_offset_ms,
     }),
-    feedback(route_context, { db, limits: config.limits }),
+    feedback(route_context, { db, limits: config.limits, notify: parts.notifyOperator }),
     operatorRoutes({
       db,
       ring,

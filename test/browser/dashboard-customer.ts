@@ -47,7 +47,6 @@ export function customerStories(fixture: () => Dashboard) {
         ['/webhooks', 'No webhooks yet'],
         ['/usage', 'No calls in this period'],
         ['/drafts', 'No drafts'],
-        ['/feedback', 'No feedback yet'],
         ['/elsewhere', 'Page not found'],
         ['/monitors/mon_none', 'Monitor not found'],
         ['/deliveries/dlv_none', 'There is no such delivery'],

@@ -1,6 +1,6 @@
 import { type Dashboard, MINUTE } from './dashboard-fixture.ts'
 
-/** Fills the daemon with data of an established customer: deliveries in every state, a gap, feedback. */
+/** Fills the daemon with data of an established customer: deliveries in every state, a gap. */
 export async function fillWorld({ daemon }: Dashboard) {
   const { sandbox, receiver, clock, send } = daemon
   const create = async (path: string, body: object) => {
@@ -52,6 +52,5 @@ export async function fillWorld({ daemon }: Dashboard) {
     action: 'comment',
     body: { post_url: sandbox.url + old.permalink, text: 'Thanks for the recipe!\nIt worked.' },
   })
-  await create('/feedback', { type: 'idea', title: 'A bell', details: 'Ring when\nbread is done.' })
   return { monitor, other, hook }
 }

@@ -17,9 +17,8 @@ const CUSTOMER_PAGES = [
   '/webhooks',
   '/usage',
   '/drafts',
-  '/feedback',
 ]
-const OPERATOR_PAGES = ['', '/pool', '/customers', '/feedback']
+const OPERATOR_PAGES = ['', '/pool', '/customers']
 
 /** Scenarios of hostile platform content, which every page must show as inert text. */
 export function hostileStories(fixture: () => Dashboard) {

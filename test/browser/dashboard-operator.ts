@@ -48,32 +48,4 @@ export function operatorStories(fixture: () => Dashboard) {
       expect(client.strange).toEqual([])
     },
   )
-
-  scenario('a customer sends feedback and reads the answer of the operator', async (it) => {
-    await using customer = await it.openClient()
-    await customer.enter(it.daemon.mint('teller'))
-    await customer.open('/feedback')
-    await customer.press('Send')
-    await customer.waitForText('Title must be text')
-    await customer.choose('Type', 'missing_capability')
-    await customer.type('Title', 'A second bell')
-    await customer.type('Details', 'One is\nnot enough.')
-    await customer.press('Send')
-    await customer.waitForText('A second bell')
-
-    await using operator = await it.openClient()
-    await operator.enter(it.operator)
-    await operator.open('/feedback')
-    await operator.waitForText('from teller')
-    await operator.press('Answer')
-    await operator.choose('State', 'shipped')
-    await operator.type('Answer', 'It rings twice now.')
-    await operator.press('Save answer')
-    await operator.misses('A second bell')
-
-    await customer.open('/feedback')
-    await customer.waitForText('It rings twice now.')
-    await customer.waitForText('Shipped')
-    expect([...customer.strange, ...operator.strange]).toEqual([])
-  })
 }

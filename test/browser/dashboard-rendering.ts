@@ -98,7 +98,6 @@ const CUSTOMER: readonly PageCheck[] = [
     text: 'Thanks for the recipe!',
     press: 'Approve',
   },
-  { name: 'feedback', path: '/feedback', text: 'A bell' },
   { name: 'account', path: '/account', text: 'This one' },
   { name: 'nowhere', path: '/elsewhere', text: 'Page not found' },
 ]
@@ -132,7 +131,6 @@ const OPERATOR: readonly PageCheck[] = [
   { name: 'audit', path: '/audit', text: 'Actions of operators' },
   { name: 'plan', path: '/customers/CUSTOMER', text: 'Usage of 30 days', press: 'Change plan' },
   { name: 'system-drafts', path: '/drafts', text: 'Thanks for the recipe!', press: 'Approve' },
-  { name: 'system-feedback', path: '/feedback', text: 'A bell', press: 'Answer' },
 ]
 
 /** A theme can only break colours; a width can break everything. */

@@ -36,8 +36,6 @@ const ROUTES: [string, string][] = [
   ['GET', '/operator/problems'],
   ['GET', '/operator/activity'],
   ['GET', '/operator/overview'],
-  ['GET', '/operator/feedback'],
-  ['POST', '/operator/feedback/fb_1'],
   ['GET', '/operator/drafts'],
   ['GET', '/operator/drafts/drf_1'],
   ['POST', '/operator/drafts/drf_1/approve'],
@@ -436,7 +434,6 @@ test("the overview counts the daemon's objects, and reports the state of its sto
     filter_spec: { subforum: 'coffee', q: 'zebra' },
   })
   await daemon.send('/forum/monitor/update', { id: monitor.id, active: false })
-  await daemon.send('/feedback', { type: 'bug', title: 'it broke', details: 'it did' })
   await daemon.clock.advance(10 * MINUTE)
   const { body } = await send('/operator/overview')
 
@@ -454,77 +451,12 @@ test("the overview counts the daemon's objects, and reports the state of its sto
       webhooks_paused: 0,
       waiting: 0,
       retrying: 0,
-      feedback_new: 1,
     },
     storage: { trouble: null, schema: expect.any(Number), ballast: true },
     standby: null,
   })
   expect(body.storage.db_bytes).toBeGreaterThan(0)
   expect(body.storage.free_bytes).toBeGreaterThan(0)
-})
-
-test('feedback of every customer can be answered, and its customer reads the answer', async () => {
-  const { house: daemon, ask: send, post } = await start()
-  await using _ = daemon
-  const bob = daemon.mint('bob')
-  const idea = { type: 'idea', title: 'Dark mode', details: 'My eyes.' }
-  const { id } = (await daemon.send('/feedback', idea)).body
-  const init = { method: 'POST', body: JSON.stringify({ ...idea, type: 'bug' }) }
-  await daemon.call('/feedback', init, bob)
-  const listed = (await send('/operator/feedback?status=new')).body
-  await daemon.clock.advance(MINUTE)
-  const answered = await post(`/operator/feedback/${id}`, {
-    status: 'shipped',
-    response: 'In 1.1.',
-  })
-
-  expect(listed.feedback.map((it: { customer: { name: string } }) => it.customer.name)).toEqual([
-    'bob',
-    'ann',
-  ])
-  expect(answered.body).toMatchObject({
-    id,
-    status: 'shipped',
-    response: 'In 1.1.',
-    updated_at: '2026-01-01T00:01:02.000Z',
-    customer: { name: 'ann' },
-  })
-  expect((await daemon.call(`/feedback/${id}`)).body).toEqual({
-    id,
-    ...idea,
-    area: null,
-    evidence: null,
-    status: 'shipped',
-    response: 'In 1.1.',
-    created_at: '2026-01-01T00:00:02.000Z',
-    updated_at: '2026-01-01T00:01:02.000Z',
-  })
-  // Absent fields stay; null removes the value.
-  expect((await post(`/operator/feedback/${id}`, { status: 'declined' })).body.response).toBe(
-    'In 1.1.',
-  )
-  expect((await post(`/operator/feedback/${id}`, { response: null })).body).toMatchObject({
-    status: 'declined',
-    response: null,
-  })
-  expect((await send('/operator/feedback?type=bug&status=shipped')).body.count).toBe(0)
-})
-
-test.each([
-  [{}, 'status', 'status or response is required'],
-  [{ status: 'done' }, 'status', 'status must be one of new, triaged, shipped, declined'],
-  [{ response: '' }, 'response', 'response must be text of 1 to 8000 characters, or null'],
-  [
-    { response: 'x'.repeat(8001) },
-    'response',
-    'response must be text of 1 to 8000 characters, or null',
-  ],
-  [{ title: 'x' }, 'title', 'title is not a known field; allowed: status, response'],
-])('an answer of %j is refused by field', async (body, field, error) => {
-  const { post } = await sharing()
-  const answer = await post('/operator/feedback/fb_1', body)
-
-  expect([answer.status, answer.body]).toEqual([400, { error, code: 'INVALID_REQUEST', field }])
 })
 
 test("the operator’s routes are not in the customers' document", async () => {

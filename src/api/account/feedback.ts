@@ -5,26 +5,15 @@ import { ApiError } from '../../core/base/errors.ts'
 import { once } from '../../core/base/lazy.ts'
 import { iso } from '../../core/base/time.ts'
 import {
-  type CustomersFeedback,
-  type Feedback,
   FEEDBACK_STATUSES,
   FEEDBACK_TYPES,
   findFeedback,
   insertFeedback,
-  listFeedback,
   measureFeedback,
-  RESPONSE_MAX,
 } from '../../store/customers/feedback.ts'
 import type { Db } from '../../store/db/connection.ts'
 import type { RouteContext } from '../context.ts'
-import {
-  bodySchema,
-  maybeOneOf,
-  pageOf,
-  pageQuery,
-  pagingShape,
-  querySchema,
-} from '../http/fields.ts'
+import { bodySchema } from '../http/fields.ts'
 import { answers, refuses } from '../openapi/route-docs.ts'
 
 const TITLE_MAX = 120
@@ -81,49 +70,6 @@ const feedbackBody = bodySchema(() => ({
   evidence: evidenceField(),
 }))
 
-/** The operator's answer; at least one of its two fields. */
-export const answerBody = bodySchema(() => ({
-  status: maybeOneOf('status', FEEDBACK_STATUSES),
-  response: maybeText('response', RESPONSE_MAX),
-}))
-
-/** Filter of a feedback list. */
-export const listQuery = querySchema(() => ({
-  status: maybeOneOf('status', FEEDBACK_STATUSES),
-  type: maybeOneOf('type', FEEDBACK_TYPES),
-  ...pageQuery('fb'),
-}))
-
-/** Row as its customer sees it. */
-const toFeedback = (row: Feedback) => ({
-  id: row.id,
-  type: row.type,
-  title: row.title,
-  details: row.details,
-  area: row.area,
-  evidence: row.evidence,
-  status: row.status,
-  response: row.response,
-  created_at: iso(row.created_at),
-  updated_at: iso(row.updated_at),
-})
-
-/** Row as the operator sees it. */
-export const toOperator = (row: CustomersFeedback) => ({
-  ...toFeedback(row),
-  customer: { id: row.customer_id, name: row.customer_name },
-})
-
-/** Page of rows, each mapped by `show`. */
-export function toPage<R extends { id: string }, S>(
-  rows: readonly R[],
-  rows_max: number,
-  toRow: (row: R) => S,
-) {
-  const { page, paging } = pageOf(rows, rows_max)
-  return { feedback: page.map(toRow), ...paging }
-}
-
 // Used by the OpenAPI document only.
 /** Response schemas of feedback, created at the first call. */
 const shapes = once(() => {
@@ -142,7 +88,7 @@ const shapes = once(() => {
     created_at: instant,
     updated_at: instant,
   })
-  return { sent, feedback, page: z.object({ feedback: z.array(feedback), ...pagingShape() }) }
+  return { sent, feedback }
 })
 
 /**
@@ -173,10 +119,19 @@ function checkRoom(
     throw full(feedback_kib, `${feedback_kib} KiB of feedback`)
 }
 
-/** Routes for a customer's feedback to the operator and its answers; free. */
+/** Routes for a customer's feedback to the operator and its answer; free. */
 export const feedback = (
   { keyed, clock, random }: RouteContext,
-  { db, limits }: { db: Db; limits: FeedbackLimits },
+  {
+    db,
+    limits,
+    notify,
+  }: {
+    db: Db
+    limits: FeedbackLimits
+    /** Stores a notice for the operator. */
+    notify: (event: string, fields: Readonly<Record<string, unknown>>) => void
+  },
 ) =>
   new Elysia({ name: 'feedback' })
     .use(keyed)
@@ -187,14 +142,9 @@ export const feedback = (
         checkRoom(measureFeedback(db, customer.id), Buffer.byteLength(said), limits)
         const id = `fb_${random.uuid()}`
         const created_at = clock.now()
-        insertFeedback(db, {
-          ...input,
-          id,
-          area,
-          evidence,
-          customer_id: customer.id,
-          created_at,
-        })
+        const received = { ...input, id, area, evidence }
+        insertFeedback(db, { ...received, customer_id: customer.id, created_at })
+        notify('feedback.received', { ...received, customer: customer.name })
         return { id, status: 'new', created_at: iso(created_at) }
       },
       {
@@ -209,27 +159,13 @@ export const feedback = (
       },
     )
     .get(
-      '/feedback',
-      ({ customer, query: { status = null, type = null, cursor = null, limit } }) => {
-        const wanted = { customer_id: customer.id, status, type, after_id: cursor }
-        return toPage(listFeedback(db, { ...wanted, limit: limit + 1 }), limit, toFeedback)
-      },
-      {
-        query: listQuery,
-        detail: {
-          summary: 'Your feedback, newest first',
-          tags: ['Feedback'],
-          operationId: 'listFeedback',
-          ...answers(() => shapes().page),
-        },
-      },
-    )
-    .get(
       '/feedback/:id',
       ({ customer, params: { id } }) => {
         const found = findFeedback(db, customer.id, id)
-        if (found) return toFeedback(found)
-        throw new ApiError('NOT_FOUND', { message: 'there is no such feedback' })
+        if (found === null)
+          throw new ApiError('NOT_FOUND', { message: 'there is no such feedback' })
+        const { created_at, updated_at, ...rest } = found
+        return { ...rest, created_at: iso(created_at), updated_at: iso(updated_at) }
       },
       {
         detail: {

@@ -193,15 +193,14 @@ export const bodySchema = <S extends z.ZodRawShape>(
 export const querySchema = <S extends z.ZodRawShape>(fields: () => S): LazySchema<z.ZodObject<S>> =>
   lazySchema(() => z.object(fields()))
 
-// Paging of stored lists, newest first: drafts and feedback. Platform listings have cursors of
-// their own.
+// Paging of stored lists, newest first. Platform listings have cursors of their own.
 
 const PAGE_MAX = 100
 /** Default number of rows per page. */
 export const PAGE = 25
 
 /** Query of such a list; ids of its rows begin with `prefix`. */
-export const pageQuery = (prefix: 'drf' | 'fb') => ({
+export const pageQuery = (prefix: 'drf') => ({
   cursor: patternText(
     'cursor',
     new RegExp(String.raw`^${prefix}_[\w-]{1,64}$`),

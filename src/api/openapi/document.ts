@@ -81,7 +81,7 @@ const TAGS: Readonly<Record<string, string>> = {
     'Matches of all monitors to read, decide and answer. Every path of this group also answers at the same path under `/api`.',
   Archive:
     'Search and export of the items that monitors have matched. Every path of this group also answers at the same path under `/api`.',
-  Feedback: 'Feedback to the operator, and its answers.',
+  Feedback: 'Feedback to the operator, and its answer.',
 }
 
 /** Describes the conditions of calling a route, in sentences. */

@@ -404,7 +404,6 @@ export const EXAMPLES_OF_ACCOUNT: Readonly<Record<string, unknown>> = {
   },
   'POST /drafts/:id/decline': { ...DECIDED, status: 'declined' },
   'POST /feedback': { id: IDS.feedback, status: 'new', created_at: SUBMITTED_AT },
-  'GET /feedback': { feedback: [FEEDBACK], ...PAGING },
   'GET /feedback/:id': FEEDBACK,
 }
 

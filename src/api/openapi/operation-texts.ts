@@ -58,10 +58,6 @@ const SERVICE: Texts = {
     'NewFeedback',
     'Stores a report, idea or missing capability for the operator. Use it when something is wrong and support should see the evidence.',
   ],
-  'GET /feedback': [
-    'FeedbackPage',
-    'Lists the feedback of your account. Use it to look for answers of the operator.',
-  ],
   'GET /feedback/:id': [
     'Feedback',
     'Returns one feedback with its answer. Use it to follow a report that you sent.',

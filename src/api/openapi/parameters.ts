@@ -101,7 +101,6 @@ const PARAMETER_DESCRIPTIONS: Readonly<Record<string, Description>> = {
   spoiler: ONLY('posts marked as spoilers'),
   status: {
     '/drafts': 'Only drafts that wait for a decision.',
-    '/feedback': 'Only feedback of this status.',
     '': 'Only deliveries of this status.',
   },
   stickied: ONLY('pinned posts'),
@@ -116,7 +115,6 @@ const PARAMETER_DESCRIPTIONS: Readonly<Record<string, Description>> = {
   },
   to: 'End of the period; absent: now.',
   token: 'Last part of the feed_url of a monitor.',
-  type: 'Only feedback of this type.',
   webhook_id: 'The id of a webhook, including a deleted one; absent: the deliveries to all.',
 }
 

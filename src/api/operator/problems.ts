@@ -5,7 +5,7 @@ import { type ModelReport, OVERDUE_MS } from '../../core/relevance/judgement.ts'
 import type { Clock } from '../../runtime/runtime.ts'
 import { listAccounts } from '../../store/accounts/accounts.ts'
 import { listProxies } from '../../store/accounts/proxies.ts'
-import { countNewFeedback } from '../../store/customers/feedback.ts'
+import { listNewFeedback } from '../../store/customers/feedback.ts'
 import { listWithoutCredit } from '../../store/customers/problems.ts'
 import type { Db } from '../../store/db/connection.ts'
 import { checksState } from '../../store/erasure/kept-items.ts'
@@ -262,10 +262,17 @@ function modelProblems({ db, model }: ProblemDeps, now: number): Problem[] {
   return [...down, ...reached, ...late]
 }
 
+/** Characters of a feedback's text in a problem; the notice of its arrival has all of it. */
+const EXCERPT_MAX = 500
+
 function feedbackProblems(db: Db): Problem[] {
-  const { n, since_at } = countNewFeedback(db)
-  if (since_at === null) return []
-  const text = n === 1 ? 'A feedback of a customer is' : `${n} feedbacks of customers are`
-  const problem = mild('feedback_new', `${text} not answered`, 'Read and answer it')
-  return [{ ...problem, severity: 'info', since: iso(since_at) }]
+  return listNewFeedback(db, KIND_MAX).map(({ id, type, title, details, created_at, customer }) => {
+    const text = details.length > EXCERPT_MAX ? `${details.slice(0, EXCERPT_MAX)}…` : details
+    const problem = mild(
+      'feedback_new',
+      `Feedback of ${customer} (${type.replaceAll('_', ' ')}): ${title}: ${text}`,
+      `Answer it on the host: forumd feedback answer ${id} TEXT`,
+    )
+    return { ...problem, severity: 'info', subject: { id, name: title }, since: iso(created_at) }
+  })
 }

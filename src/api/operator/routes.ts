@@ -1,29 +1,26 @@
 import { Elysia } from 'elysia'
 
 import { version } from '../../../package.json'
-import { ApiError, invalid } from '../../core/base/errors.ts'
+import { ApiError } from '../../core/base/errors.ts'
 import { iso } from '../../core/base/time.ts'
 import { bucketed, toUsd } from '../../core/limits/price.ts'
 import { isSilent, type NodesReport } from '../../core/standby/nodes.ts'
-import type { Clock } from '../../runtime/runtime.ts'
 import { findCustomer } from '../../store/customers/customers.ts'
-import { answerFeedback, listFeedback } from '../../store/customers/feedback.ts'
 import { listKeys } from '../../store/customers/keys.ts'
 import { listUsage, sumUsage } from '../../store/customers/ledger.ts'
-import { type Db, transact } from '../../store/db/connection.ts'
+import type { Db } from '../../store/db/connection.ts'
 import { listWebhooks } from '../../store/delivery/webhooks.ts'
 import { countPending, countSystem, listCustomerSummaries } from '../../store/maintenance/counts.ts'
 import { lastDeliveryAt } from '../../store/monitoring/matches.ts'
 import { listMonitors } from '../../store/monitoring/monitors.ts'
 import { measureWaiting } from '../../store/relevance/waiting.ts'
 import { activityQuery, createActivity } from '../account/activity.ts'
-import { answerBody, listQuery, toOperator, toPage } from '../account/feedback.ts'
 import { hostOf, readProblems, toProblemReport } from '../account/problems.ts'
 import type { RouteContext } from '../context.ts'
 import { toModel } from '../monitors/relevance.ts'
 import { type AccountChangeDeps, accountChanges } from './account-changes.ts'
 import { operatorPool, type OperatorPoolDeps } from './accounts.ts'
-import { auditList, createRecorder, type RecordAction } from './actions.ts'
+import { auditList, createRecorder } from './actions.ts'
 import { type CustomerActionDeps, customerActions } from './customers.ts'
 import { instanceLists } from './lists.ts'
 import { instanceProblems, type ProblemDeps } from './problems.ts'
@@ -61,7 +58,6 @@ export function operator(deps: OperatorRouteDeps) {
     .use(instanceLists(deps.db))
     .use(operatorSources(deps, record))
     .use(system(deps))
-    .use(customersFeedback(deps, record))
 }
 
 function system(deps: OperatorRouteDeps) {
@@ -173,41 +169,4 @@ function oneCustomer(db: Db, id: string, now: number) {
       created_at: iso(webhook.created_at),
     })),
   }
-}
-
-function customersFeedback(
-  { db, clock, log }: { db: Db; clock: Clock } & Pick<OperatorRouteDeps, 'log'>,
-  record: RecordAction,
-) {
-  return new Elysia({ name: 'operator feedback', prefix: '/operator', detail: { hide: true } })
-    .get(
-      '/feedback',
-      ({ query: { status = null, type = null, cursor = null, limit } }) => {
-        const wanted = { customer_id: null, status, type, after_id: cursor }
-        return toPage(listFeedback(db, { ...wanted, limit: limit + 1 }), limit, toOperator)
-      },
-      { query: listQuery },
-    )
-    .post(
-      '/feedback/:id',
-      ({ params: { id }, body, request }) => {
-        if (body.status === undefined && body.response === undefined)
-          throw invalid('status', 'status or response is required')
-        const answered = transact(db, () => {
-          const changed = answerFeedback(db, id, body, clock.now())
-          if (changed === null)
-            throw new ApiError('NOT_FOUND', { message: 'there is no such feedback' })
-          record(request, {
-            action: 'feedback.answered',
-            subject: id,
-            subject_name: null,
-            detail: { customer: changed.customer_name, status: changed.status },
-          })
-          return changed
-        })
-        log('info', 'feedback.answered', { id, status: answered.status })
-        return toOperator(answered)
-      },
-      { body: answerBody },
-    )
 }

@@ -10,12 +10,17 @@ type Kind = 'config' | 'commands' | 'paths'
 export const REMOVED: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
   config: {},
   commands: {
+    'feedback list':
+      'the list of feedback was removed: a notice to [operator] webhook and the problems of the dashboard have each id and text; forumd feedback answer ID TEXT answers it',
     'customer export':
       'moving a customer was removed: take its settings with forumd export, or the whole instance with forumd backup',
     'customer import':
       'moving a customer was removed: take over its settings with forumd apply, or the whole instance with forumd restore',
   },
-  paths: {},
+  paths: {
+    '/operator/feedback':
+      'the lists of feedback were removed: GET /operator/problems has what is not answered, and forumd feedback answer ID TEXT answers it',
+  },
 }
 
 /** The sentence for a removed key or command; null: no such name was removed. */

@@ -58,7 +58,6 @@ const OF_CUSTOMER: readonly Entry[] = [
   { at: 'webhooks', label: 'Webhooks', icon: 'webhooks' },
   { at: 'usage', label: 'Usage', icon: 'usage' },
   { at: 'drafts', label: 'Drafts', icon: 'drafts' },
-  { at: 'feedback', label: 'Feedback', icon: 'feedback' },
 ]
 
 const OF_OPERATOR: readonly Entry[] = [
@@ -69,7 +68,6 @@ const OF_OPERATOR: readonly Entry[] = [
   { at: 'monitors', label: 'Monitors', icon: 'monitors' },
   { at: 'deliveries', label: 'Deliveries', icon: 'deliveries' },
   { at: 'drafts', label: 'Drafts', icon: 'drafts' },
-  { at: 'feedback', label: 'Feedback', icon: 'feedback' },
   { at: 'audit', label: 'Audit', icon: 'audit' },
 ]
 

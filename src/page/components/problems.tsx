@@ -46,7 +46,6 @@ const OF_OPERATOR: { [kind: string]: string } = {
   proxy_failing: 'pool',
   daily_ceiling: 'customers',
   drafts_waiting: 'drafts',
-  feedback_new: 'feedback',
 }
 
 /** The page of a customer where a problem is shown and solved. */

@@ -83,10 +83,6 @@ export type Activity = Omit<AnyActivity, 'newest'> & {
   newest: (Omit<AnyActivity['newest'][number], 'item'> & { item: Item })[]
 }
 
-type AnyFeedback = ResponseBody<'/feedback'>
-export type Feedback = AnyFeedback['feedback'][number] & Owned
-export type FeedbackList = Pick<AnyFeedback, 'next_cursor'> & { feedback: Feedback[] }
-
 type AnyDrafts = ResponseBody<'/drafts'>
 export type DraftView = Omit<AnyDrafts['drafts'][number], 'customer'> & Owned
 export type DraftList = Pick<AnyDrafts, 'next_cursor'> & { drafts: DraftView[] }

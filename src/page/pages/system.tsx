@@ -65,7 +65,6 @@ export function SystemPage() {
 /** Lists of the operator by the name of a count; those of customers show who has them. */
 const LISTS: { [count: string]: string } = {
   streams: dashboardPath('sources'),
-  feedback_new: dashboardPath('feedback'),
   monitors: dashboardPath('monitors'),
   monitors_paused: `${dashboardPath('monitors')}?status=paused`,
   webhooks_paused: `${dashboardPath('customers')}?having=webhooks_paused`,

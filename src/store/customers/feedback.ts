@@ -1,4 +1,4 @@
-import { type Db, transact } from '../db/connection.ts'
+import type { Db } from '../db/connection.ts'
 
 /** Types of feedback. */
 export const FEEDBACK_TYPES = ['bug', 'idea', 'missing_capability'] as const
@@ -25,22 +25,7 @@ export type Feedback = {
   updated_at: number
 }
 
-/** The same as the operator sees it, with the customer. */
-export type CustomersFeedback = Feedback & { customer_id: string; customer_name: string }
-
-const COLUMNS = [
-  'id',
-  'type',
-  'title',
-  'details',
-  'area',
-  'evidence',
-  'status',
-  'response',
-  'created_at',
-  'updated_at',
-]
-const columns = COLUMNS.map((name) => `f.${name}`).join(', ')
+const COLUMNS = 'id, type, title, details, area, evidence, status, response, created_at, updated_at'
 
 /** Inserts feedback from a customer. */
 export function insertFeedback(
@@ -55,13 +40,18 @@ export function insertFeedback(
   ).run(row)
 }
 
-/** Number of feedbacks that nothing was done about, and the time of the oldest; null: there is none. */
-export const countNewFeedback = (db: Db): { n: number; since_at: number | null } =>
+/** Feedback that is not answered, with the name of its customer, the oldest first. */
+export const listNewFeedback = (
+  db: Db,
+  limit: number,
+): (Pick<Feedback, 'id' | 'type' | 'title' | 'details' | 'created_at'> & { customer: string })[] =>
   db
-    .query<{ n: number; since_at: number | null }, []>(
-      "SELECT count(*) AS n, min(created_at) AS since_at FROM feedback WHERE status = 'new'",
+    .query<ReturnType<typeof listNewFeedback>[number], [{ limit: number }]>(
+      `SELECT f.id, f.type, f.title, f.details, f.created_at, c.name AS customer
+         FROM feedback f JOIN customers c ON c.id = f.customer_id
+        WHERE f.status = 'new' ORDER BY f.id LIMIT $limit + 0`,
     )
-    .get() ?? { n: 0, since_at: null }
+    .all({ limit })
 
 /** The number of pieces of feedback stored for a customer, and the bytes of their text. */
 export function measureFeedback(db: Db, customer_id: string): { rows: number; bytes: number } {
@@ -85,67 +75,20 @@ export function pruneFeedback(db: Db, before_at: number): number {
 export function findFeedback(db: Db, customer_id: string, id: string): Feedback | null {
   return db
     .query<Feedback, [{ id: string; customer_id: string }]>(
-      `SELECT ${columns} FROM feedback f WHERE f.id = $id AND f.customer_id = $customer_id`,
+      `SELECT ${COLUMNS} FROM feedback WHERE id = $id AND customer_id = $customer_id`,
     )
     .get({ id, customer_id })
 }
 
-/** A selection of feedback, newest first. */
-export type FeedbackQuery = {
-  /** Null: all customers. */
-  customer_id: string | null
-  status: FeedbackStatus | null
-  type: FeedbackType | null
-  /** The id of the last row of the page before; null for the newest. */
-  after_id: string | null
-  limit: number
-}
-
-/** Feedback of customers, newest first. */
-export function listFeedback(db: Db, query: FeedbackQuery): CustomersFeedback[] {
-  const conditions = ['TRUE']
-  if (query.customer_id !== null) conditions.push('f.customer_id = $customer_id')
-  if (query.status !== null) conditions.push('f.status = $status')
-  if (query.type !== null) conditions.push('f.type = $type')
-  if (query.after_id !== null) conditions.push('f.id < $after_id')
-  const { limit, ...wanted } = query
-  const named = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== null))
-  return db
-    .query<CustomersFeedback, [Record<string, string | number | null>]>(
-      `SELECT ${columns}, f.customer_id, c.name AS customer_name
-         FROM feedback f JOIN customers c ON c.id = f.customer_id
-        WHERE ${conditions.join(' AND ')} ORDER BY f.id DESC LIMIT $limit`,
-    )
-    .all({ ...named, limit })
-}
-
-/**
- * Records the operator's answer and status; absent fields stay unchanged. Returns the updated row; null when there is
- * none of this id.
- */
-export function answerFeedback(
+/** Records the operator's answer. Returns the title of the feedback; null when there is none of this id. */
+export const answerFeedback = (
   db: Db,
-  id: string,
-  answer: { status?: FeedbackStatus | undefined; response?: string | null | undefined },
+  answer: { id: string; response: string; status: FeedbackStatus },
   now: number,
-): CustomersFeedback | null {
-  return transact(db, () => {
-    db.query(
-      `UPDATE feedback SET status = coalesce($status, status), updated_at = max($now, updated_at),
-              response = CASE WHEN $keeps THEN response ELSE $response END
-        WHERE id = $id`,
-    ).run({
-      id,
-      now,
-      status: answer.status ?? null,
-      keeps: answer.response === undefined ? 1 : 0,
-      response: answer.response ?? null,
-    })
-    return db
-      .query<CustomersFeedback, [{ id: string }]>(
-        `SELECT ${columns}, f.customer_id, c.name AS customer_name
-           FROM feedback f JOIN customers c ON c.id = f.customer_id WHERE f.id = $id`,
-      )
-      .get({ id })
-  })
-}
+): string | null =>
+  db
+    .query<{ title: string }, [typeof answer & { now: number }]>(
+      `UPDATE feedback SET status = $status, response = $response, updated_at = max($now, updated_at)
+        WHERE id = $id RETURNING title`,
+    )
+    .get({ ...answer, now })?.title ?? null

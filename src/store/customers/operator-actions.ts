@@ -19,7 +19,6 @@ type ActionKind =
   | 'source.removed'
   | 'source_account.added'
   | 'source_account.removed'
-  | 'feedback.answered'
   | 'draft.approved'
   | 'draft.declined'
 

@@ -87,7 +87,7 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
     person: 'address',
     plain: 'key_id key_prefix action subject detail',
   },
-  operator_events: { plain: 'id kind subject body status' },
+  operator_events: { customer: 'body', plain: 'id kind subject status' },
   payments: { customer: 'note', plain: 'id customer_id kind' },
   poll_batches: { plain: 'kind anchor_ids' },
   proxies: { customer: 'name', sealed: 'url', plain: 'id last_error' },

@@ -282,7 +282,6 @@ export type SystemCounts = {
   /** Each capped at 100,000. */
   waiting: number
   retrying: number
-  feedback_new: number
 }
 
 /** Counts the current rows. Each count is one index step or reads a table that stays small. */
@@ -295,14 +294,12 @@ export function countSystem(db: Db): SystemCounts & { schema: number } {
               (SELECT count(*) FROM monitors WHERE removed_at IS NULL AND active = 0) AS monitors_paused,
               (SELECT count(*) FROM webhooks WHERE deleted_at IS NULL) AS webhooks,
               (SELECT count(*) FROM webhooks WHERE deleted_at IS NULL AND paused_at IS NOT NULL) AS webhooks_paused,
-              (SELECT count(*) FROM feeds WHERE next_check_at IS NOT NULL) AS streams,
-              (SELECT count(*) FROM feedback WHERE status = 'new') AS feedback_new`,
+              (SELECT count(*) FROM feeds WHERE next_check_at IS NOT NULL) AS streams`,
     )
     .get()
   if (counts === null) throw new Error('a count returned no row')
-  const { feedback_new, ...resources } = counts
   const pending = countPending(db, null, PENDING_TOTAL_MAX)
-  return { ...resources, ...pending, feedback_new, schema: schemaVersion(db) }
+  return { ...counts, ...pending, schema: schemaVersion(db) }
 }
 
 /** A customer as its operator sees it. Money is micro-dollars, instants are epoch ms. */

@@ -6,7 +6,6 @@ const PATHS = {
   webhooks: 'M9 7a3 3 0 1 1 4 3l-3 6M8 12a4 4 0 1 0 3 6h6M15 11a4 4 0 1 1 1 7',
   usage: 'M4 20V10M10 20V4M16 20v-7M21 20H3',
   drafts: 'M4 20h4L19 9l-4-4L4 16zM13 7l4 4',
-  feedback: 'M4 5h16v11H9l-5 4z',
   sources: 'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM3 12h18M12 3c3 3 3 15 0 18M12 3c-3 3-3 15 0 18',
   pool: 'M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4 21c1-5 4-6 8-6s7 1 8 6',
   customers:

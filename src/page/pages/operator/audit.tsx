@@ -25,7 +25,6 @@ const SENTENCES: { [action: string]: string } = {
   'source.removed': 'Source removed',
   'source_account.added': 'Account at a source connected',
   'source_account.removed': 'Account at a source removed',
-  'feedback.answered': 'Feedback answered',
   'draft.approved': 'Draft approved',
   'draft.declined': 'Draft declined',
 }

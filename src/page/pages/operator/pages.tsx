@@ -2,7 +2,6 @@ import { NotFound } from '../../components/not-found.tsx'
 import { useRoute } from '../../lib/route.tsx'
 import { CustomerPage, Customers } from '../customers.tsx'
 import { Drafts } from '../drafts.tsx'
-import { FeedbackPage } from '../feedback.tsx'
 import { PoolPage } from '../pool.tsx'
 import { SourcesPage } from '../sources.tsx'
 import { SystemPage } from '../system.tsx'
@@ -21,6 +20,5 @@ export function OperatorPages() {
   if (first === 'customers')
     return second === undefined ? <Customers /> : <CustomerPage id={second} />
   if (first === 'drafts') return <Drafts />
-  if (first === 'feedback') return <FeedbackPage />
   return <NotFound />
 }
