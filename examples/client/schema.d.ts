@@ -1425,6 +1425,46 @@ export interface paths {
     patch?: never
     trace?: never
   }
+  '/forum/inbox/ids': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * Ids of the matches of a filter, newest first, for a list that shows a part of them
+     * @description Returns the ids of matches alone, thousands a call. Use it to show any part of a long list without reading all of it. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
+     */
+    get: operations['inboxIds']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
+  '/forum/inbox/item': {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    /**
+     * An item of the inbox with its whole text, as it was delivered
+     * @description Returns one match with its whole text. Use it to read what the excerpt of the list cuts off. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
+     */
+    get: operations['inboxItem']
+    put?: never
+    post?: never
+    delete?: never
+    options?: never
+    head?: never
+    patch?: never
+    trace?: never
+  }
   '/forum/inbox/counts': {
     parameters: {
       query?: never
@@ -1476,7 +1516,7 @@ export interface paths {
     put?: never
     /**
      * Undo a change of the inbox, within a day
-     * @description Restores the states before a change. Use it after a mistake; matches that were changed since stay. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
+     * @description Restores the states before a change, or the filter before a mute. Use it after a mistake; what was changed since stays. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
      */
     post: operations['inboxUndo']
     delete?: never
@@ -1505,106 +1545,6 @@ export interface paths {
     patch?: never
     trace?: never
   }
-  '/forum/inbox/ids': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    /**
-     * Ids of the matches of a filter, newest first, for a list that shows a part of them
-     * @description Returns the ids of matches alone, thousands a call. Use it to show any part of a long list without reading all of it. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
-     */
-    get: operations['inboxIds']
-    put?: never
-    post?: never
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
-  }
-  '/forum/inbox/item': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    /**
-     * An item of the inbox with its whole text, as it was delivered
-     * @description Returns one match with its whole text. Use it to read what the excerpt of the list cuts off. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
-     */
-    get: operations['inboxItem']
-    put?: never
-    post?: never
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
-  }
-  '/forum/inbox/views': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    /**
-     * Saved views of the inbox, by name
-     * @description Returns the saved filters. Use it to offer them for choice. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
-     */
-    get: operations['inboxViews']
-    put?: never
-    post?: never
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
-  }
-  '/forum/inbox/views/save': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    get?: never
-    put?: never
-    /**
-     * Create, rename or change a saved view of the inbox
-     * @description Saves a filter under a name. Use it for a list that is opened again and again. At most 50 a customer; names are unique, in any case. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
-     */
-    post: operations['inboxViewSave']
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
-  }
-  '/forum/inbox/views/delete': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    get?: never
-    put?: never
-    /**
-     * Delete a saved view of the inbox
-     * @description Removes a saved filter. Use it for one that is not needed any more; the matches stay. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
-     */
-    post: operations['inboxViewDelete']
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
-  }
   '/forum/inbox/mute': {
     parameters: {
       query?: never
@@ -1615,50 +1555,10 @@ export interface paths {
     get?: never
     put?: never
     /**
-     * Propose the edit of a monitor that mutes an author, a place or a phrase
-     * @description Shows how a monitor would be edited, and which past matches it would lose. Use it before you exclude an author, a place or a phrase. Changes nothing: send apply.body to apply.path. effect counts the matches of the last 30 days that the edited filter would not have matched, among the newest 5000. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
+     * Mute an author, a place or a phrase by an edit of a monitor
+     * @description Shows how a monitor would be edited and which past matches it would lose, and makes the edit with apply. Use it for an author, a place or a phrase that is not wanted. Without apply nothing changes: the answer shows the edit and its effect. effect counts the matches of the last 30 days that the edited filter would not have matched, among the newest 5000. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
      */
     post: operations['inboxMute']
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
-  }
-  '/forum/inbox/proposals': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    /**
-     * Exclusions that dismissed matches of a monitor propose
-     * @description Shows what dismissed matches have in common. Use it to make a filter or a prompt narrower by what was decided. Authors, places and words that at least three dismissed matches of the last 30 days have in common, that no answered or starred one has, and that are three times as frequent in dismissed matches as in others. Changes nothing: send preview.body to preview.path for the edit of the filter and its effect. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
-     */
-    get: operations['inboxProposals']
-    put?: never
-    post?: never
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
-  }
-  '/forum/inbox/stats': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    /**
-     * Mentions over time, share of voice, sentiment, places and authors
-     * @description Sums the matches by time, monitor, sentiment, place and author. Use it for charts and reports. Over at most 90 days, and as far as matches are stored ([retention]); by hour at most 7 days. Up to 30 seconds old. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
-     */
-    get: operations['inboxStats']
-    put?: never
-    post?: never
     delete?: never
     options?: never
     head?: never
@@ -1677,26 +1577,6 @@ export interface paths {
      * @description Reads the post and the comments around a match. Use it before you answer one whose excerpt is not enough. Reads the platform, and is billed as one read; the key needs the scope read too. A comment beyond the first 500 of its thread is not found. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
      */
     get: operations['inboxContext']
-    put?: never
-    post?: never
-    delete?: never
-    options?: never
-    head?: never
-    patch?: never
-    trace?: never
-  }
-  '/forum/inbox/stream': {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    /**
-     * Arrivals and changes of the inbox as server-sent events
-     * @description Sends the ids of matches that arrive or change. Use it to keep a list current without polling. Each event is named inbox; its data has version, new and changed (count and ids of items, newest first, at most 100), gone (true: read the list again) and counts. Starts with what happens next, after Last-Event-ID, or after. At most one event a second. A comment is sent every 15 seconds; the stream ends after an hour, and clients reconnect. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
-     */
-    get: operations['inboxStream']
     put?: never
     post?: never
     delete?: never
@@ -25386,858 +25266,6 @@ export interface operations {
       }
     }
   }
-  inboxCounts: {
-    parameters: {
-      query?: {
-        /** @description Id of a monitor that matched it. */
-        monitor?: string
-        /** @description Label of the items. */
-        label?: string
-        /** @description Name of the source of the items. */
-        source?: string
-        /** @description Place of the items, such as a community; case is ignored. */
-        place?: string
-        /** @description Author of the items; case is ignored. */
-        author?: string
-        /** @description States of the items: one or several of unread, read, answered, dismissed, separated by commas. Default: all. */
-        state?: string
-        /** @description true: only starred items; false: only those without a star. */
-        starred?: boolean
-        /** @description Only items first matched at this time or later. */
-        from?: string
-        /** @description Only items first matched before this time. */
-        to?: string
-      }
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    requestBody?: never
-    responses: {
-      /** @description Done. */
-      200: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "unread": 40,
-           *       "read": 10,
-           *       "answered": 2,
-           *       "dismissed": 7,
-           *       "starred": 3,
-           *       "total": 59,
-           *       "complete": true,
-           *       "labels": [
-           *         {
-           *           "label": "ann",
-           *           "items": 4
-           *         }
-           *       ],
-           *       "version": "1042.17.3"
-           *     }
-           */
-          'application/json': {
-            /**
-             * Format: int64
-             * @description True if it was not read yet.
-             */
-            unread: number
-            /**
-             * Format: int64
-             * @description Items that were read.
-             */
-            read: number
-            /**
-             * Format: int64
-             * @description Items that were answered.
-             */
-            answered: number
-            /**
-             * Format: int64
-             * @description Items that were dismissed.
-             */
-            dismissed: number
-            /**
-             * Format: int64
-             * @description Starred items of any state.
-             */
-            starred: number
-            /**
-             * Format: int64
-             * @description Sum of the period, or the number that the plan allows.
-             */
-            total: number
-            /** @description False: the numbers are lower bounds. */
-            complete: boolean
-            /** @description Labels that are in use, at most 100. */
-            labels: {
-              /** @description Label of the item; null: none. */
-              label: string
-              /**
-               * Format: int64
-               * @description The items.
-               */
-              items: number
-            }[]
-            /** @description Position of the event stream at this state. */
-            version: string
-          }
-        }
-      }
-      /** @description INVALID_REQUEST */
-      400: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "q is required",
-           *       "code": "INVALID_REQUEST"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description Missing Bearer token */
-      401: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "Missing Bearer token",
-           *       "code": "missing_token"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description Invalid token */
-      403: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "Invalid token",
-           *       "code": "invalid_token"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description rate_limited */
-      429: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "rate_limited",
-           *       "code": "rate_limited"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description internal_error */
-      500: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "internal_error",
-           *       "code": "internal_error"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description customer_moving, overloaded */
-      503: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "customer_moving",
-           *       "code": "customer_moving"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-    }
-  }
-  inboxUpdate: {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    requestBody: {
-      content: {
-        'application/json': {
-          /** @description Ids to check, with or without prefix. */
-          ids?: string[]
-          /** @description Conditions on the items, all of which must be met. */
-          filter?: {
-            /** @description Id of a monitor that matched it. */
-            monitor?: string
-            /** @description Label of the items. */
-            label?: string
-            /** @description Name of the source of the items. */
-            source?: string
-            /** @description Place of the items, such as a community; case is ignored. */
-            place?: string
-            /** @description Author of the items; case is ignored. */
-            author?: string
-            /** @description State of the item: unread, read, answered or dismissed. */
-            state?: ('unread' | 'read' | 'answered' | 'dismissed')[]
-            /** @description True if it has a star. */
-            starred?: boolean
-            /**
-             * Format: date-time
-             * @description Sender of the message; null: unknown.
-             */
-            from?: string
-            /**
-             * Format: date-time
-             * @description Name of the recipient, without prefix.
-             */
-            to?: string
-          }
-          /** @description The next_cursor of the last answer; absent: from the newest. */
-          cursor?: string
-          /** @description Values to set; absent ones stay. */
-          set: {
-            /**
-             * @description State of the item: unread, read, answered or dismissed.
-             * @enum {string}
-             */
-            state?: 'unread' | 'read' | 'answered' | 'dismissed'
-            /** @description True if it has a star. */
-            starred?: boolean
-            /** @description Whom or what it is assigned to; null removes it. */
-            label?: string | null
-          }
-        }
-      }
-    }
-    responses: {
-      /** @description Done. */
-      200: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "action_id": "act_0199a000-0000-7000-8000-000000000008",
-           *       "changed": 1,
-           *       "unchanged": 0,
-           *       "unknown_ids": [],
-           *       "has_more": false,
-           *       "next_cursor": null,
-           *       "previous": [
-           *         {
-           *           "id": "t3_1abcde",
-           *           "state": "unread",
-           *           "starred": true,
-           *           "label": "ann"
-           *         }
-           *       ],
-           *       "undo_until": "2026-02-01T12:04:00.000Z"
-           *     }
-           */
-          'application/json': {
-            /** @description For undo; null: nothing changed. */
-            action_id: string | null
-            /**
-             * Format: int64
-             * @description Number of items that the call changed.
-             */
-            changed: number
-            /**
-             * Format: int64
-             * @description Named items that had the values already.
-             */
-            unchanged: number
-            /** @description Given ids that are not in the inbox. */
-            unknown_ids: string[]
-            /** @description True if further matches are stored after this page. */
-            has_more: boolean
-            /** @description Continues a change of a filter in a further call; null: all are done. */
-            next_cursor: string | null
-            /** @description The changed items as they were; empty for more than 500. */
-            previous: {
-              /** @description Identifier, unique among objects of this kind. */
-              id: string
-              /**
-               * @description State of the item: unread, read, answered or dismissed.
-               * @enum {string}
-               */
-              state: 'unread' | 'read' | 'answered' | 'dismissed'
-              /** @description True if it has a star. */
-              starred: boolean
-              /** @description Label of the item; null: none. */
-              label: string | null
-            }[]
-            /** @description Time until which the change can be undone; null: nothing changed. */
-            undo_until: string | null
-          }
-        }
-      }
-      /** @description INVALID_REQUEST */
-      400: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "q is required",
-           *       "code": "INVALID_REQUEST"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description Missing Bearer token */
-      401: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "Missing Bearer token",
-           *       "code": "missing_token"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description Invalid token */
-      403: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "Invalid token",
-           *       "code": "invalid_token"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description BODY_TOO_LARGE */
-      413: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "BODY_TOO_LARGE",
-           *       "code": "BODY_TOO_LARGE"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description rate_limited */
-      429: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "rate_limited",
-           *       "code": "rate_limited"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description internal_error */
-      500: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "internal_error",
-           *       "code": "internal_error"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description storage_unavailable, customer_moving, overloaded */
-      503: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "storage_unavailable",
-           *       "code": "storage_unavailable"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-    }
-  }
-  inboxUndo: {
-    parameters: {
-      query?: never
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    requestBody: {
-      content: {
-        'application/json': {
-          /** @description Id of the change, for its undoing. */
-          action_id: string
-        }
-      }
-    }
-    responses: {
-      /** @description Done. */
-      200: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "action_id": "act_0199a000-0000-7000-8000-000000000009",
-           *       "undone": "act_0199a000-0000-7000-8000-000000000008",
-           *       "restored": 1,
-           *       "skipped": 0
-           *     }
-           */
-          'application/json': {
-            /** @description The undoing itself, which can be undone too. */
-            action_id: string
-            /** @description Id of the change that was undone. */
-            undone: string
-            /**
-             * Format: int64
-             * @description Number of items that have their former state again.
-             */
-            restored: number
-            /**
-             * Format: int64
-             * @description Items that were changed since, or are gone.
-             */
-            skipped: number
-          }
-        }
-      }
-      /** @description INVALID_REQUEST */
-      400: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "q is required",
-           *       "code": "INVALID_REQUEST"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description Missing Bearer token */
-      401: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "Missing Bearer token",
-           *       "code": "missing_token"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description Invalid token */
-      403: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "Invalid token",
-           *       "code": "invalid_token"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description NOT_FOUND */
-      404: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "NOT_FOUND",
-           *       "code": "NOT_FOUND"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description BODY_TOO_LARGE */
-      413: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "BODY_TOO_LARGE",
-           *       "code": "BODY_TOO_LARGE"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description rate_limited */
-      429: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "rate_limited",
-           *       "code": "rate_limited"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description internal_error */
-      500: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "internal_error",
-           *       "code": "internal_error"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description storage_unavailable, customer_moving, overloaded */
-      503: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "storage_unavailable",
-           *       "code": "storage_unavailable"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-    }
-  }
-  inboxHistory: {
-    parameters: {
-      query?: {
-        /** @description Only changes by this key. */
-        key_id?: string
-        /** @description The next_cursor of the last answer; absent: from the newest. */
-        cursor?: string
-        /** @description Maximum number of rows. */
-        limit?: number
-      }
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    requestBody?: never
-    responses: {
-      /** @description Done. */
-      200: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "actions": [
-           *         {
-           *           "action_id": "act_0199a000-0000-7000-8000-000000000008",
-           *           "at": "2026-01-31T12:04:00.000Z",
-           *           "by": {
-           *             "key_id": "key_0199a000-0000-7000-8000-000000000007",
-           *             "name": "laptop"
-           *           },
-           *           "kind": "update",
-           *           "set": {
-           *             "state": "answered"
-           *           },
-           *           "items": 1,
-           *           "ids": [
-           *             "t3_1abcde"
-           *           ],
-           *           "undoes": null,
-           *           "undone_by": null,
-           *           "can_undo": true
-           *         }
-           *       ],
-           *       "next_cursor": null
-           *     }
-           */
-          'application/json': {
-            /** @description The changes, newest first. */
-            actions: {
-              /** @description Id of the change, for its undoing. */
-              action_id: string
-              /**
-               * Format: date-time
-               * @description Time of the event.
-               */
-              at: string
-              /** @description Key that made the change. */
-              by: {
-                /** @description Thumbprint of the public key (RFC 7638). */
-                key_id: string
-                /** @description Name of the key; null: it has none. */
-                name: string | null
-              }
-              /**
-               * @description update: by a person; answered: followed from a comment; undo.
-               * @enum {string}
-               */
-              kind: 'update' | 'undo' | 'answered'
-              /** @description Values that were set; null: an undoing. */
-              set: {
-                /**
-                 * @description State of the item: unread, read, answered or dismissed.
-                 * @enum {string}
-                 */
-                state?: 'unread' | 'read' | 'answered' | 'dismissed'
-                /** @description True if it has a star. */
-                starred?: boolean
-                /** @description Label of the item; null: none. */
-                label?: string | null
-              } | null
-              /**
-               * Format: int64
-               * @description Number of changed items.
-               */
-              items: number
-              /** @description The first 10 of them. */
-              ids: string[]
-              /** @description Id of the change that this one undid; null: none. */
-              undoes: string | null
-              /** @description Id of the change that undid this one; null: none. */
-              undone_by: string | null
-              /** @description True if it can be undone now. */
-              can_undo: boolean
-            }[]
-            /** @description Cursor of the next page; null at the end. */
-            next_cursor: string | null
-          }
-        }
-      }
-      /** @description INVALID_REQUEST */
-      400: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "q is required",
-           *       "code": "INVALID_REQUEST"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description Missing Bearer token */
-      401: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "Missing Bearer token",
-           *       "code": "missing_token"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description Invalid token */
-      403: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "Invalid token",
-           *       "code": "invalid_token"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description rate_limited */
-      429: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "rate_limited",
-           *       "code": "rate_limited"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description internal_error */
-      500: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "internal_error",
-           *       "code": "internal_error"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description customer_moving, overloaded */
-      503: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "customer_moving",
-           *       "code": "customer_moving"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-    }
-  }
   inboxIds: {
     parameters: {
       query?: {
@@ -26732,9 +25760,28 @@ export interface operations {
       }
     }
   }
-  inboxViews: {
+  inboxCounts: {
     parameters: {
-      query?: never
+      query?: {
+        /** @description Id of a monitor that matched it. */
+        monitor?: string
+        /** @description Label of the items. */
+        label?: string
+        /** @description Name of the source of the items. */
+        source?: string
+        /** @description Place of the items, such as a community; case is ignored. */
+        place?: string
+        /** @description Author of the items; case is ignored. */
+        author?: string
+        /** @description States of the items: one or several of unread, read, answered, dismissed, separated by commas. Default: all. */
+        state?: string
+        /** @description true: only starred items; false: only those without a star. */
+        starred?: boolean
+        /** @description Only items first matched at this time or later. */
+        from?: string
+        /** @description Only items first matched before this time. */
+        to?: string
+      }
       header?: never
       path?: never
       cookie?: never
@@ -26751,87 +25798,82 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "views": [
+           *       "unread": 40,
+           *       "read": 10,
+           *       "answered": 2,
+           *       "dismissed": 7,
+           *       "starred": 3,
+           *       "total": 59,
+           *       "complete": true,
+           *       "labels": [
            *         {
-           *           "id": "inv_0199a000-0000-7000-8000-00000000000a",
-           *           "name": "Open questions",
-           *           "filter": {
-           *             "monitor": "mon_0199a000-0000-7000-8000-000000000001",
-           *             "state": [
-           *               "unread"
-           *             ]
-           *           },
-           *           "created_at": "2026-01-31T12:04:00.000Z",
-           *           "updated_at": "2026-01-31T12:04:00.000Z",
-           *           "by": {
-           *             "key_id": "key_0199a000-0000-7000-8000-000000000007",
-           *             "name": "laptop"
-           *           }
+           *           "label": "ann",
+           *           "items": 4
            *         }
-           *       ],
-           *       "limit": 50
+           *       ]
            *     }
            */
           'application/json': {
-            /** @description The saved views. */
-            views: {
-              /** @description Identifier, unique among objects of this kind. */
-              id: string
-              /** @description Name. */
-              name: string
-              /** @description Fields of the list that it stands for. */
-              filter: {
-                /** @description Id of a monitor that matched it. */
-                monitor?: string
-                /** @description Label of the items. */
-                label?: string
-                /** @description Name of the source of the items. */
-                source?: string
-                /** @description Place of the items, such as a community; case is ignored. */
-                place?: string
-                /** @description Author of the items; case is ignored. */
-                author?: string
-                /** @description State of the item: unread, read, answered or dismissed. */
-                state?: ('unread' | 'read' | 'answered' | 'dismissed')[]
-                /** @description True if it has a star. */
-                starred?: boolean
-                /**
-                 * Format: date-time
-                 * @description Sender of the message; null: unknown.
-                 */
-                from?: string
-                /**
-                 * Format: date-time
-                 * @description Name of the recipient, without prefix.
-                 */
-                to?: string
-                /** @description Text as Markdown; empty: none. */
-                text?: string
-              }
-              /**
-               * Format: date-time
-               * @description Time of creation.
-               */
-              created_at: string
-              /**
-               * Format: date-time
-               * @description Time of the last change.
-               */
-              updated_at: string
-              /** @description Key that made the change. */
-              by: {
-                /** @description Thumbprint of the public key (RFC 7638). */
-                key_id: string
-                /** @description Name of the key; null: it has none. */
-                name: string | null
-              }
-            }[]
             /**
              * Format: int64
-             * @description Maximum number of rows.
+             * @description True if it was not read yet.
              */
-            limit: number
+            unread: number
+            /**
+             * Format: int64
+             * @description Items that were read.
+             */
+            read: number
+            /**
+             * Format: int64
+             * @description Items that were answered.
+             */
+            answered: number
+            /**
+             * Format: int64
+             * @description Items that were dismissed.
+             */
+            dismissed: number
+            /**
+             * Format: int64
+             * @description Starred items of any state.
+             */
+            starred: number
+            /**
+             * Format: int64
+             * @description Sum of the period, or the number that the plan allows.
+             */
+            total: number
+            /** @description False: the numbers are lower bounds. */
+            complete: boolean
+            /** @description Labels that are in use, at most 100. */
+            labels: {
+              /** @description Label of the item; null: none. */
+              label: string
+              /**
+               * Format: int64
+               * @description The items.
+               */
+              items: number
+            }[]
           }
+        }
+      }
+      /** @description INVALID_REQUEST */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "q is required",
+           *       "code": "INVALID_REQUEST"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
         }
       }
       /** @description Missing Bearer token */
@@ -26923,7 +25965,7 @@ export interface operations {
       }
     }
   }
-  inboxViewSave: {
+  inboxUpdate: {
     parameters: {
       query?: never
       header?: never
@@ -26933,10 +25975,8 @@ export interface operations {
     requestBody: {
       content: {
         'application/json': {
-          /** @description View to change; absent: a new one. */
-          id?: string
-          /** @description Label for lists and messages; null: none. */
-          name?: string
+          /** @description Ids to check, with or without prefix. */
+          ids?: string[]
           /** @description Conditions on the items, all of which must be met. */
           filter?: {
             /** @description Id of a monitor that matched it. */
@@ -26963,8 +26003,20 @@ export interface operations {
              * @description Name of the recipient, without prefix.
              */
             to?: string
-            /** @description Words that all occur in title or text, in any case. A page examines a bounded number of items. */
-            text?: string
+          }
+          /** @description The next_cursor of the last answer; absent: from the newest. */
+          cursor?: string
+          /** @description Values to set; absent ones stay. */
+          set: {
+            /**
+             * @description State of the item: unread, read, answered or dismissed.
+             * @enum {string}
+             */
+            state?: 'unread' | 'read' | 'answered' | 'dismissed'
+            /** @description True if it has a star. */
+            starred?: boolean
+            /** @description Whom or what it is assigned to; null removes it. */
+            label?: string | null
           }
         }
       }
@@ -26980,73 +26032,231 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "id": "inv_0199a000-0000-7000-8000-00000000000a",
-           *       "name": "Open questions",
-           *       "filter": {
-           *         "monitor": "mon_0199a000-0000-7000-8000-000000000001",
-           *         "state": [
-           *           "unread"
-           *         ]
-           *       },
-           *       "created_at": "2026-01-31T12:04:00.000Z",
-           *       "updated_at": "2026-01-31T12:04:00.000Z",
-           *       "by": {
-           *         "key_id": "key_0199a000-0000-7000-8000-000000000007",
-           *         "name": "laptop"
-           *       }
+           *       "action_id": "act_0199a000-0000-7000-8000-000000000008",
+           *       "changed": 1,
+           *       "unchanged": 0,
+           *       "unknown_ids": [],
+           *       "has_more": false,
+           *       "next_cursor": null,
+           *       "previous": [
+           *         {
+           *           "id": "t3_1abcde",
+           *           "state": "unread",
+           *           "starred": true,
+           *           "label": "ann"
+           *         }
+           *       ],
+           *       "undo_until": "2026-02-01T12:04:00.000Z"
            *     }
            */
           'application/json': {
-            /** @description Identifier, unique among objects of this kind. */
-            id: string
-            /** @description Name. */
-            name: string
-            /** @description Fields of the list that it stands for. */
-            filter: {
-              /** @description Id of a monitor that matched it. */
-              monitor?: string
-              /** @description Label of the items. */
-              label?: string
-              /** @description Name of the source of the items. */
-              source?: string
-              /** @description Place of the items, such as a community; case is ignored. */
-              place?: string
-              /** @description Author of the items; case is ignored. */
-              author?: string
-              /** @description State of the item: unread, read, answered or dismissed. */
-              state?: ('unread' | 'read' | 'answered' | 'dismissed')[]
+            /** @description For undo; null: nothing changed. */
+            action_id: string | null
+            /**
+             * Format: int64
+             * @description Number of items that the call changed.
+             */
+            changed: number
+            /**
+             * Format: int64
+             * @description Named items that had the values already.
+             */
+            unchanged: number
+            /** @description Given ids that are not in the inbox. */
+            unknown_ids: string[]
+            /** @description True if further matches are stored after this page. */
+            has_more: boolean
+            /** @description Continues a change of a filter in a further call; null: all are done. */
+            next_cursor: string | null
+            /** @description The changed items as they were; empty for more than 500. */
+            previous: {
+              /** @description Identifier, unique among objects of this kind. */
+              id: string
+              /**
+               * @description State of the item: unread, read, answered or dismissed.
+               * @enum {string}
+               */
+              state: 'unread' | 'read' | 'answered' | 'dismissed'
               /** @description True if it has a star. */
-              starred?: boolean
-              /**
-               * Format: date-time
-               * @description Sender of the message; null: unknown.
-               */
-              from?: string
-              /**
-               * Format: date-time
-               * @description Name of the recipient, without prefix.
-               */
-              to?: string
-              /** @description Text as Markdown; empty: none. */
-              text?: string
-            }
+              starred: boolean
+              /** @description Label of the item; null: none. */
+              label: string | null
+            }[]
+            /** @description Time until which the change can be undone; null: nothing changed. */
+            undo_until: string | null
+          }
+        }
+      }
+      /** @description INVALID_REQUEST */
+      400: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "q is required",
+           *       "code": "INVALID_REQUEST"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Missing Bearer token */
+      401: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Missing Bearer token",
+           *       "code": "missing_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description Invalid token */
+      403: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "Invalid token",
+           *       "code": "invalid_token"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description BODY_TOO_LARGE */
+      413: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "BODY_TOO_LARGE",
+           *       "code": "BODY_TOO_LARGE"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description rate_limited */
+      429: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "rate_limited",
+           *       "code": "rate_limited"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description internal_error */
+      500: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "internal_error",
+           *       "code": "internal_error"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+      /** @description storage_unavailable, customer_moving, overloaded */
+      503: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          'Retry-After': components['headers']['Retry-After']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "error": "storage_unavailable",
+           *       "code": "storage_unavailable"
+           *     }
+           */
+          'application/json': components['schemas']['Error']
+        }
+      }
+    }
+  }
+  inboxUndo: {
+    parameters: {
+      query?: never
+      header?: never
+      path?: never
+      cookie?: never
+    }
+    requestBody: {
+      content: {
+        'application/json': {
+          /** @description Id of the change, for its undoing. */
+          action_id: string
+        }
+      }
+    }
+    responses: {
+      /** @description Done. */
+      200: {
+        headers: {
+          'X-Request-Id': components['headers']['X-Request-Id']
+          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
+          [name: string]: unknown
+        }
+        content: {
+          /**
+           * @example {
+           *       "action_id": "act_0199a000-0000-7000-8000-000000000009",
+           *       "undone": "act_0199a000-0000-7000-8000-000000000008",
+           *       "restored": 1,
+           *       "skipped": 0
+           *     }
+           */
+          'application/json': {
+            /** @description The undoing itself, which can be undone too. */
+            action_id: string
+            /** @description Id of the change that was undone. */
+            undone: string
             /**
-             * Format: date-time
-             * @description Time of creation.
+             * Format: int64
+             * @description Items, or the filter of a mute: 1.
              */
-            created_at: string
+            restored: number
             /**
-             * Format: date-time
-             * @description Time of the last change.
+             * Format: int64
+             * @description Items that were changed since, or are gone.
              */
-            updated_at: string
-            /** @description Key that made the change. */
-            by: {
-              /** @description Thumbprint of the public key (RFC 7638). */
-              key_id: string
-              /** @description Name of the key; null: it has none. */
-              name: string | null
-            }
+            skipped: number
           }
         }
       }
@@ -27190,21 +26400,21 @@ export interface operations {
       }
     }
   }
-  inboxViewDelete: {
+  inboxHistory: {
     parameters: {
-      query?: never
+      query?: {
+        /** @description Only changes by this key. */
+        key_id?: string
+        /** @description The next_cursor of the last answer; absent: from the newest. */
+        cursor?: string
+        /** @description Maximum number of rows. */
+        limit?: number
+      }
       header?: never
       path?: never
       cookie?: never
     }
-    requestBody: {
-      content: {
-        'application/json': {
-          /** @description Identifier, unique among objects of this kind. */
-          id: string
-        }
-      }
-    }
+    requestBody?: never
     responses: {
       /** @description Done. */
       200: {
@@ -27216,15 +26426,92 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "deleted": true,
-           *       "id": "inv_0199a000-0000-7000-8000-00000000000a"
+           *       "actions": [
+           *         {
+           *           "action_id": "act_0199a000-0000-7000-8000-000000000008",
+           *           "at": "2026-01-31T12:04:00.000Z",
+           *           "by": {
+           *             "key_id": "key_0199a000-0000-7000-8000-000000000007",
+           *             "name": "laptop"
+           *           },
+           *           "kind": "update",
+           *           "set": {
+           *             "state": "answered"
+           *           },
+           *           "mute": null,
+           *           "items": 1,
+           *           "ids": [
+           *             "t3_1abcde"
+           *           ],
+           *           "undoes": null,
+           *           "undone_by": null,
+           *           "can_undo": true
+           *         }
+           *       ],
+           *       "next_cursor": null
            *     }
            */
           'application/json': {
-            /** @description True: the target is gone. */
-            deleted: boolean
-            /** @description Identifier, unique among objects of this kind. */
-            id: string
+            /** @description The changes, newest first. */
+            actions: {
+              /** @description Id of the change, for its undoing. */
+              action_id: string
+              /**
+               * Format: date-time
+               * @description Time of the event.
+               */
+              at: string
+              /** @description Key that made the change. */
+              by: {
+                /** @description Thumbprint of the public key (RFC 7638). */
+                key_id: string
+                /** @description Name of the key; null: it has none. */
+                name: string | null
+              }
+              /**
+               * @description update: by a person; answered: followed from a comment; mute: edited a filter; undo.
+               * @enum {string}
+               */
+              kind: 'update' | 'undo' | 'answered' | 'mute'
+              /** @description Values that were set; null: an undoing or a mute. */
+              set: {
+                /**
+                 * @description State of the item: unread, read, answered or dismissed.
+                 * @enum {string}
+                 */
+                state?: 'unread' | 'read' | 'answered' | 'dismissed'
+                /** @description True if it has a star. */
+                starred?: boolean
+                /** @description Label of the item; null: none. */
+                label?: string | null
+              } | null
+              /** @description Edit of the filter of a monitor; null: items were changed. */
+              mute: {
+                /** @description Id of the monitor. */
+                monitor_id: string
+                /** @description List of the filter that changes. */
+                field: string
+                /** @description New entry; null: an entry was removed. */
+                added: string | null
+                /** @description Removed entry; null: one was added. */
+                removed: string | null
+              } | null
+              /**
+               * Format: int64
+               * @description Number of changed items.
+               */
+              items: number
+              /** @description The first 10 of them. */
+              ids: string[]
+              /** @description Id of the change that this one undid; null: none. */
+              undoes: string | null
+              /** @description Id of the change that undid this one; null: none. */
+              undone_by: string | null
+              /** @description True if it can be undone now. */
+              can_undo: boolean
+            }[]
+            /** @description Cursor of the next page; null at the end. */
+            next_cursor: string | null
           }
         }
       }
@@ -27279,40 +26566,6 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description NOT_FOUND */
-      404: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "NOT_FOUND",
-           *       "code": "NOT_FOUND"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description BODY_TOO_LARGE */
-      413: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "BODY_TOO_LARGE",
-           *       "code": "BODY_TOO_LARGE"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
       /** @description rate_limited */
       429: {
         headers: {
@@ -27348,7 +26601,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, customer_moving, overloaded */
+      /** @description customer_moving, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -27359,8 +26612,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "storage_unavailable",
-           *       "code": "storage_unavailable"
+           *       "error": "customer_moving",
+           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -27389,6 +26642,11 @@ export interface operations {
           phrase?: string
           /** @description Monitor to edit; required if several matched the item. */
           monitor_id?: string
+          /**
+           * @description true: change the filter; false: only show the edit and its effect.
+           * @default false
+           */
+          apply?: boolean
         }
       }
     }
@@ -27405,6 +26663,9 @@ export interface operations {
            * @example {
            *       "monitor_id": "mon_0199a000-0000-7000-8000-000000000001",
            *       "monitor_name": "grinders",
+           *       "applied": false,
+           *       "action_id": null,
+           *       "undo_until": null,
            *       "edit": {
            *         "field": "exclude_authors",
            *         "added": "example_user",
@@ -27413,30 +26674,6 @@ export interface operations {
            *         "after": [
            *           "example_user"
            *         ]
-           *       },
-           *       "filter_spec": {
-           *         "kind": "post",
-           *         "include_any": [
-           *           "grinder"
-           *         ],
-           *         "exclude_authors": [
-           *           "example_user"
-           *         ]
-           *       },
-           *       "apply": {
-           *         "path": "/forum/monitor/update",
-           *         "body": {
-           *           "id": "mon_0199a000-0000-7000-8000-000000000001",
-           *           "filter_spec": {
-           *             "kind": "post",
-           *             "include_any": [
-           *               "grinder"
-           *             ],
-           *             "exclude_authors": [
-           *               "example_user"
-           *             ]
-           *           }
-           *         }
            *       },
            *       "effect": {
            *         "days": 30,
@@ -27462,31 +26699,24 @@ export interface operations {
             monitor_id: string
             /** @description Name of the monitor; null: it has none. */
             monitor_name: string | null
+            /** @description True: the filter is changed. */
+            applied: boolean
+            /** @description For undo; null: nothing changed. */
+            action_id: string | null
+            /** @description Time until which the change can be undone; null: nothing changed. */
+            undo_until: string | null
             /** @description Change of the filter. */
             edit: {
               /** @description List of the filter that changes. */
               field: string
-              /** @description New entry of an exclusion; null: an entry was removed. */
+              /** @description New entry; null: an entry was removed. */
               added: string | null
-              /** @description Entry that the filter watched by name; null: none was removed. */
+              /** @description Removed entry; null: one was added. */
               removed: string | null
               /** @description Entries before the edit. */
               before: string[]
               /** @description Cursor of the next page; null: no further page. */
               after: string[]
-            }
-            /** @description The whole filter after the edit. */
-            filter_spec: {
-              [key: string]: unknown
-            }
-            /** @description Call that makes the edit. */
-            apply: {
-              /** @description Path of the update of a monitor. */
-              path: string
-              /** @description Body to send there. */
-              body: {
-                [key: string]: unknown
-              }
             }
             /** @description Effect of the edit on past matches. */
             effect: {
@@ -27667,632 +26897,6 @@ export interface operations {
            * @example {
            *       "error": "storage_unavailable",
            *       "code": "storage_unavailable"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-    }
-  }
-  inboxProposals: {
-    parameters: {
-      query: {
-        /** @description Id of the monitor. */
-        monitor: string
-      }
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    requestBody?: never
-    responses: {
-      /** @description Done. */
-      200: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "monitor_id": "mon_0199a000-0000-7000-8000-000000000001",
-           *       "monitor_name": "grinders",
-           *       "days": 30,
-           *       "examined": 1200,
-           *       "complete": true,
-           *       "dismissed": 240,
-           *       "kept": 60,
-           *       "open": 900,
-           *       "proposals": [
-           *         {
-           *           "mute": "author",
-           *           "value": "example_user",
-           *           "dismissed": 31,
-           *           "kept": 0,
-           *           "open": 4,
-           *           "preview": {
-           *             "path": "/forum/inbox/mute",
-           *             "body": {
-           *               "id": "t3_1abcde",
-           *               "mute": "author",
-           *               "monitor_id": "mon_0199a000-0000-7000-8000-000000000001"
-           *             }
-           *           }
-           *         }
-           *       ],
-           *       "prompt": null
-           *     }
-           */
-          'application/json': {
-            /** @description Id of the monitor. */
-            monitor_id: string
-            /** @description Name of the monitor; null: it has none. */
-            monitor_name: string | null
-            /**
-             * Format: int64
-             * @description Days that were looked back.
-             */
-            days: number
-            /**
-             * Format: int64
-             * @description Matches of the monitor that were read.
-             */
-            examined: number
-            /** @description False: only the newest were read. */
-            complete: boolean
-            /**
-             * Format: int64
-             * @description Dismissed matches.
-             */
-            dismissed: number
-            /**
-             * Format: int64
-             * @description Answered or starred matches.
-             */
-            kept: number
-            /**
-             * Format: int64
-             * @description Matches without a decision.
-             */
-            open: number
-            /** @description At most ten of a kind, those with most dismissed matches first. */
-            proposals: {
-              /**
-               * @description author, place or phrase: what to exclude.
-               * @enum {string}
-               */
-              mute: 'author' | 'place' | 'phrase'
-              /** @description Author, place or word. */
-              value: string
-              /**
-               * Format: int64
-               * @description Dismissed matches.
-               */
-              dismissed: number
-              /**
-               * Format: int64
-               * @description Answered or starred matches.
-               */
-              kept: number
-              /**
-               * Format: int64
-               * @description Matches without a decision.
-               */
-              open: number
-              /** @description Call that shows the edit of the filter and its effect. */
-              preview: {
-                /** @description Path of the call. */
-                path: string
-                /** @description Body to send there. */
-                body: {
-                  [key: string]: unknown
-                }
-              }
-            }[]
-            /** @description Addition to the prompt of the relevance rules; its effect is not known without calls of the model. Null: none is proposed, or the monitor has no such rules. */
-            prompt: {
-              /** @description The present prompt. */
-              before: string
-              /** @description The prompt with the proposed words. */
-              after: string
-              /** @description Call that makes the edit. */
-              apply: {
-                /** @description Path of the call. */
-                path: string
-                /** @description Body to send there. */
-                body: {
-                  [key: string]: unknown
-                }
-              }
-            } | null
-          }
-        }
-      }
-      /** @description INVALID_REQUEST */
-      400: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "q is required",
-           *       "code": "INVALID_REQUEST"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description Missing Bearer token */
-      401: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "Missing Bearer token",
-           *       "code": "missing_token"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description Invalid token */
-      403: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "Invalid token",
-           *       "code": "invalid_token"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description NOT_FOUND */
-      404: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "NOT_FOUND",
-           *       "code": "NOT_FOUND"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description rate_limited */
-      429: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "rate_limited",
-           *       "code": "rate_limited"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description internal_error */
-      500: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "internal_error",
-           *       "code": "internal_error"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description customer_moving, overloaded */
-      503: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "customer_moving",
-           *       "code": "customer_moving"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-    }
-  }
-  inboxStats: {
-    parameters: {
-      query?: {
-        /** @description Start of the window; absent: 30 days before its end. */
-        from?: string
-        /** @description End of the window; absent: now. */
-        to?: string
-        /** @description Width of the intervals, which begin with the days or hours of UTC. */
-        bucket?: 'day' | 'hour'
-        /** @description Only items that this monitor matched. */
-        monitor?: string
-      }
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    requestBody?: never
-    responses: {
-      /** @description Done. */
-      200: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "from": "2026-01-30T00:00:00.000Z",
-           *       "to": "2026-02-01T00:00:00.000Z",
-           *       "bucket": "day",
-           *       "examined": 24,
-           *       "complete": true,
-           *       "mentions": {
-           *         "at": [
-           *           "2026-01-30T00:00:00.000Z",
-           *           "2026-01-31T00:00:00.000Z"
-           *         ],
-           *         "series": [
-           *           {
-           *             "monitor_id": "mon_0199a000-0000-7000-8000-000000000001",
-           *             "name": "grinders",
-           *             "removed": false,
-           *             "counts": [
-           *               12,
-           *               12
-           *             ]
-           *           }
-           *         ],
-           *         "total": [
-           *           12,
-           *           12
-           *         ]
-           *       },
-           *       "share": [
-           *         {
-           *           "monitor_id": "mon_0199a000-0000-7000-8000-000000000001",
-           *           "name": "grinders",
-           *           "removed": false,
-           *           "mentions": 24,
-           *           "share": 1
-           *         }
-           *       ],
-           *       "sentiment": {
-           *         "positive": 6,
-           *         "negative": 4,
-           *         "mixed": 1,
-           *         "neutral": 13,
-           *         "unknown": 0
-           *       },
-           *       "sentiment_over_time": {
-           *         "positive": [
-           *           2,
-           *           4
-           *         ],
-           *         "negative": [
-           *           2,
-           *           2
-           *         ],
-           *         "mixed": [
-           *           1,
-           *           0
-           *         ],
-           *         "neutral": [
-           *           7,
-           *           6
-           *         ],
-           *         "unknown": [
-           *           0,
-           *           0
-           *         ]
-           *       },
-           *       "places": [
-           *         {
-           *           "source": "main",
-           *           "place": "coffee",
-           *           "mentions": 24
-           *         }
-           *       ],
-           *       "authors": [
-           *         {
-           *           "source": "main",
-           *           "author": "example_user",
-           *           "mentions": 3
-           *         }
-           *       ],
-           *       "states": {
-           *         "unread": 20,
-           *         "read": 2,
-           *         "answered": 1,
-           *         "dismissed": 1
-           *       }
-           *     }
-           */
-          'application/json': {
-            /**
-             * Format: date-time
-             * @description Start of what was counted, which is later than requested unless complete.
-             */
-            from: string
-            /**
-             * Format: date-time
-             * @description Name of the recipient, without prefix.
-             */
-            to: string
-            /**
-             * @description Width of the intervals: hour or day.
-             * @enum {string}
-             */
-            bucket: 'hour' | 'day'
-            /**
-             * Format: int64
-             * @description Items that were read.
-             */
-            examined: number
-            /** @description False: there were more items than one answer reads. */
-            complete: boolean
-            /** @description Items over time, by monitor. */
-            mentions: {
-              /** @description Begin of each interval, without holes. */
-              at: string[]
-              /** @description The 20 monitors with most mentions; then, without an id, all others together. */
-              series: {
-                /** @description Id of the monitor. */
-                monitor_id: string | null
-                /** @description Name. */
-                name: string | null
-                /** @description True: the monitor is gone. */
-                removed: boolean
-                /** @description One number for each interval of mentions.at. */
-                counts: number[]
-              }[]
-              /** @description Items of each interval, each once. */
-              total: number[]
-            }
-            /** @description Share of voice between the monitors, of the 100 with most mentions. */
-            share: {
-              /** @description Id of the monitor. */
-              monitor_id: string
-              /** @description Name. */
-              name: string | null
-              /** @description True: the monitor is gone. */
-              removed: boolean
-              /**
-               * Format: int64
-               * @description Number of items.
-               */
-              mentions: number
-              /** @description Share of all mentions, 0 to 1. */
-              share: number
-            }[]
-            /** @description Sentiments of the text that match, one or several. */
-            sentiment: {
-              /**
-               * Format: int64
-               * @description Items that praise.
-               */
-              positive: number
-              /**
-               * Format: int64
-               * @description Items that complain.
-               */
-              negative: number
-              /**
-               * Format: int64
-               * @description Items with praise and complaint.
-               */
-              mixed: number
-              /**
-               * Format: int64
-               * @description Items without a sentiment.
-               */
-              neutral: number
-              /**
-               * Format: int64
-               * @description Suppressed matches without a known cause.
-               */
-              unknown: number
-            }
-            /** @description The same by interval. */
-            sentiment_over_time: {
-              /** @description One number for each interval of mentions.at. */
-              positive: number[]
-              /** @description One number for each interval of mentions.at. */
-              negative: number[]
-              /** @description One number for each interval of mentions.at. */
-              mixed: number[]
-              /** @description One number for each interval of mentions.at. */
-              neutral: number[]
-              /** @description One number for each interval of mentions.at. */
-              unknown: number[]
-            }
-            /** @description The 20 places with most items, in lower case. */
-            places: {
-              /** @description Name of the source. */
-              source: string
-              /** @description Name of the place, in lower case. */
-              place: string
-              /**
-               * Format: int64
-               * @description Number of items.
-               */
-              mentions: number
-            }[]
-            /** @description The 20 authors with most items, in lower case. */
-            authors: {
-              /** @description Name of the source. */
-              source: string
-              /** @description Name of the author. */
-              author: string
-              /**
-               * Format: int64
-               * @description Number of items.
-               */
-              mentions: number
-            }[]
-            /** @description Items of each state. */
-            states: {
-              /**
-               * Format: int64
-               * @description True if it was not read yet.
-               */
-              unread: number
-              /**
-               * Format: int64
-               * @description Items that were read.
-               */
-              read: number
-              /**
-               * Format: int64
-               * @description Items that were answered.
-               */
-              answered: number
-              /**
-               * Format: int64
-               * @description Items that were dismissed.
-               */
-              dismissed: number
-            }
-          }
-        }
-      }
-      /** @description INVALID_REQUEST */
-      400: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "q is required",
-           *       "code": "INVALID_REQUEST"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description Missing Bearer token */
-      401: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "Missing Bearer token",
-           *       "code": "missing_token"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description Invalid token */
-      403: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "Invalid token",
-           *       "code": "invalid_token"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description rate_limited */
-      429: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "rate_limited",
-           *       "code": "rate_limited"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description internal_error */
-      500: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "internal_error",
-           *       "code": "internal_error"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description customer_moving, overloaded */
-      503: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "customer_moving",
-           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -28591,135 +27195,6 @@ export interface operations {
            * @example {
            *       "error": "upstream_unavailable",
            *       "code": "upstream_unavailable"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-    }
-  }
-  inboxStream: {
-    parameters: {
-      query?: {
-        /** @description Version of the counts after which it starts; default: now. */
-        after?: string
-      }
-      header?: never
-      path?: never
-      cookie?: never
-    }
-    requestBody?: never
-    responses: {
-      /** @description Events until either side ends it. */
-      200: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          'text/event-stream': string
-        }
-      }
-      /** @description INVALID_REQUEST */
-      400: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "q is required",
-           *       "code": "INVALID_REQUEST"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description Missing Bearer token */
-      401: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "Missing Bearer token",
-           *       "code": "missing_token"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description Invalid token */
-      403: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "Invalid token",
-           *       "code": "invalid_token"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description rate_limited */
-      429: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "rate_limited",
-           *       "code": "rate_limited"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description internal_error */
-      500: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "internal_error",
-           *       "code": "internal_error"
-           *     }
-           */
-          'application/json': components['schemas']['Error']
-        }
-      }
-      /** @description customer_moving, overloaded */
-      503: {
-        headers: {
-          'X-Request-Id': components['headers']['X-Request-Id']
-          'Access-Control-Allow-Origin': components['headers']['Access-Control-Allow-Origin']
-          'Retry-After': components['headers']['Retry-After']
-          [name: string]: unknown
-        }
-        content: {
-          /**
-           * @example {
-           *       "error": "customer_moving",
-           *       "code": "customer_moving"
            *     }
            */
           'application/json': components['schemas']['Error']

@@ -133,8 +133,6 @@ async function takeDocumented() {
   await open('/dashboard/inbox')
   await openMatch(2)
   await take(`${IMAGES}/inbox`)
-  await open('/dashboard/inbox/charts')
-  await take(`${IMAGES}/mentions`, 'dark')
   await open('/dashboard/monitors')
   await take(`${IMAGES}/monitors`, 'dark')
   await click('backups and passwords')

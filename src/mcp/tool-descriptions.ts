@@ -186,20 +186,14 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<string, ToolDescription>> = {
   inbox_update: localChange(
     `Sets state, star or label of matches: up to 500 by ids, or those of a filter, all or none. The answer's action_id undoes it with inbox_undo. Dismiss or relabel matches only as the person has asked. ${FREE}`,
   ),
-  inbox_stats: localRead(
-    `Figures of the matches over up to 90 days: mentions over time by monitor, share of voice, sentiment, top places and authors. ${FREE}`,
-  ),
-  inbox_mute: localRead(
-    `Proposes the edit of a monitor that mutes the author or place of a match, or a phrase, with its effect on the matches of 30 days. Changes nothing: show the effect to the person, then send apply.body with monitor_update. ${FREE}`,
-  ),
-  inbox_proposals: localRead(
-    `Authors, places and words that dismissed matches of a monitor have in common, as proposed exclusions with counts. Changes nothing: send preview.body with inbox_mute for the effect. ${FREE}`,
+  inbox_mute: localChange(
+    `Mutes the author or place of a match, or a phrase, by an edit of a monitor. Without apply it changes nothing and shows the effect on the matches of 30 days: show it to the person, then repeat with apply true. inbox_undo takes its action_id. ${FREE}`,
   ),
   inbox_context: platformRead(
     'The thread around a match of the inbox: its post, the comments above it and its replies. Costs one read.',
   ),
   inbox_undo: localChange(
-    `Undoes one change of the inbox by its action_id, within a day; matches that were changed since stay. ${FREE}`,
+    `Undoes one change of the inbox, or a mute, by its action_id, within a day; what was changed since stays. ${FREE}`,
   ),
   inbox_history: localRead(
     `Changes of the inbox, newest first: which key changed what, and if it can be undone. ${FREE}`,

@@ -108,9 +108,7 @@ function isExcluded({ api, monitor, platform }: Naming, method: string, path: st
     path === `${monitor}/stream` ||
     path === `${monitor}/feed/{token}` ||
     path === `/${platform}/archive/export` ||
-    path === `/${platform}/inbox/stream` ||
     // Matters of the dashboard.
-    path.startsWith(`/${platform}/inbox/views`) ||
     path === `/${platform}/inbox/ids` ||
     // Each write has its own draft tool, and approval is left to a person.
     key === 'POST /drafts' ||

@@ -21,10 +21,6 @@ import { UsagePage } from './pages/usage.tsx'
 
 // Pages that only some visits need are loaded with the first of these.
 const Inbox = lazyPage('Inbox', async () => (await import('./pages/inbox/inbox.tsx')).Inbox)
-const MentionsPage = lazyPage(
-  'Inbox',
-  async () => (await import('./pages/inbox/charts.tsx')).MentionsPage,
-)
 const Webhooks = lazyPage(
   'Webhooks',
   async () => (await import('./pages/webhooks/webhooks.tsx')).Webhooks,
@@ -155,7 +151,7 @@ function CustomerPages() {
   const { parts } = useRoute()
   const [first = '', second, third] = parts
   if (first === '') return <Overview />
-  if (first === 'inbox') return second === 'charts' ? <MentionsPage /> : <Inbox />
+  if (first === 'inbox') return <Inbox />
   if (first === 'monitors' && second === undefined) return <Monitors />
   if (first === 'monitors' && second === 'new') return <MonitorNew />
   if (first === 'monitors' && second !== undefined && third === 'certificate')

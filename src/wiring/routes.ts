@@ -8,13 +8,8 @@ import { createDraftExecutor, type DraftExecutor } from '../api/drafts/executor.
 import { drafts, operatorDrafts } from '../api/drafts/routes.ts'
 import { sourcePath } from '../api/http/routes.ts'
 import { inboxContext } from '../api/inbox/context.ts'
-import { inboxItem } from '../api/inbox/item.ts'
 import { inboxMute } from '../api/inbox/mute.ts'
-import { inboxProposals } from '../api/inbox/proposals.ts'
 import { inbox } from '../api/inbox/routes.ts'
-import { inboxStats } from '../api/inbox/stats.ts'
-import { inboxStream } from '../api/inbox/stream.ts'
-import { inboxViews } from '../api/inbox/views.ts'
 import { atomFeed, atomFeedUrl } from '../api/matches/atom.ts'
 import { deliveries } from '../api/matches/deliveries.ts'
 import { items } from '../api/matches/pull.ts'
@@ -22,6 +17,7 @@ import { deliveryRequest } from '../api/matches/request.ts'
 import { sse } from '../api/matches/sse.ts'
 import { mcpRoute } from '../api/mcp.ts'
 import { certificates, publicKeys } from '../api/monitors/certificate.ts'
+import type { MonitorDeps } from '../api/monitors/edit.ts'
 import { createPreviewPace, preview } from '../api/monitors/preview.ts'
 import { monitors } from '../api/monitors/routes.ts'
 import { why } from '../api/monitors/why.ts'
@@ -255,6 +251,21 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       sources: [...parts.streams.keys()],
     },
   }
+  const monitor_deps: MonitorDeps = {
+    db,
+    patterns: parts.patterns,
+    watch: lookup,
+    streams: parts.streams,
+    plan_of: parts.plan_of,
+    model: parts.model,
+    nudge() {
+      parts.nudgeMonitors()
+      // Changed quiet hours may release deliveries, and changed relevance rules matches.
+      parts.nudgeSender()
+      parts.nudgeRelevance()
+    },
+    feed_url: (id) => atomFeedUrl({ db, links }, id),
+  }
   const freshness_ms = config.monitor.freshness_s * 1000
   let draft_executor: DraftExecutor | null = null
   const draftRoutes = (route_context: RouteContext) => {
@@ -299,21 +310,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       limits: config.limits,
       endedOn,
     }),
-    monitors(route_context, {
-      db,
-      patterns: parts.patterns,
-      watch: lookup,
-      streams: parts.streams,
-      plan_of: parts.plan_of,
-      model: parts.model,
-      nudge() {
-        parts.nudgeMonitors()
-        // Changed quiet hours may release deliveries, and changed relevance rules matches.
-        parts.nudgeSender()
-        parts.nudgeRelevance()
-      },
-      feed_url: (id) => atomFeedUrl({ db, links }, id),
-    }),
+    monitors(route_context, monitor_deps),
     certificates(route_context, {
       db,
       ring,
@@ -333,14 +330,9 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       nudge: parts.nudgeSender,
     }),
     items(route_context, db),
-    inbox(route_context, db),
-    inboxItem(route_context, db),
-    inboxViews(route_context, db),
-    inboxMute(route_context, db),
-    inboxProposals(route_context, db),
-    inboxStats(route_context, db),
+    inbox(route_context, monitor_deps),
+    inboxMute(route_context, monitor_deps),
     inboxContext(route_context, db),
-    inboxStream(route_context, { db, ended: parts.ended }),
     sse(route_context, { db, ended: parts.ended }),
     atomFeed(route_context, { db, links, budget: parts.budget }),
     confirmPage({ db, links }),

@@ -8,7 +8,6 @@ import { HOSTILE } from './hostile.ts'
 const CUSTOMER_PAGES = [
   '',
   '/inbox?state=any&item=ITEM',
-  '/inbox/charts',
   '/monitors',
   '/monitors/ID',
   '/monitors/ID/edit',

@@ -149,8 +149,16 @@ export function inboxStories(fixture: () => Dashboard) {
     expect(await spec()).toEqual(before)
     await client.press('Change the filter')
     await client.waitForText('is changed')
-
     expect(await spec()).toEqual({ ...before, exclude_authors: ['spammer'] })
+    await press(client, 'z')
+    await client.waitForText('The filter is as it was before.')
+    expect(await spec()).toEqual(before)
+    await client.press('History')
+    await client.waitForText('you took back the mute of spammer')
+    await client.press('Undo: took back the mute of spammer')
+    await client.waitForText('you muted spammer')
+
+    await press(client, 'Escape')
     await press(client, 'm')
     await client.choose('Exclude', 'phrase')
     await client.type('Phrase', 'more loaf')
@@ -244,34 +252,45 @@ export function inboxStories(fixture: () => Dashboard) {
     },
   )
 
-  scenario('a view with filters is saved, opened and deleted', async (it) => {
-    const { client } = await startInbox(it, 'views', ['Loaf', 'Loaf spam'])
-    await using _ = client
-    await client.go('/inbox')
-    await shows(client, ['Loaf spam', 'Loaf'])
-    await client.press('Filter')
-    await client.type('Author', 'spammer')
-    await press(client, 'Enter')
-    await shows(client, ['Loaf spam'])
-    expect(await faultsOf(client, 'inbox-filter', BRIEF)).toEqual([])
-    await client.setViewport('wide', 'light')
-    await press(client, 'Escape')
-    await client.press('Views')
-    await client.press('Save this view')
-    await client.type('Name', 'By the spammer')
-    await client.press('Save')
-    await client.waitForText('Saved the view By the spammer.')
-    await client.go('/inbox')
-    await shows(client, ['Loaf spam', 'Loaf'])
-    await client.press('Views')
-    await client.press('By the spammer')
-    await shows(client, ['Loaf spam'])
-    await client.waitFor("location.search === '?author=spammer'")
-    await client.press('Views')
-    await client.press('Delete the view By the spammer')
-    await client.waitForText('Deleted the view By the spammer.')
-    expect(client.strange).toEqual([])
-  })
+  scenario(
+    'the address opens the same list again, and Back returns to the one before',
+    async (it) => {
+      const { client, key } = await startInbox(it, 'address', [
+        'Loaf',
+        'Rye loaf spam',
+        'Loaf spam',
+      ])
+      await using _ = client
+      await client.go('/inbox?state=any')
+      await shows(client, ['Loaf spam', 'Rye loaf spam', 'Loaf'])
+      await client.press('Filter')
+      await client.type('Author', 'spammer')
+      await press(client, 'Enter')
+      await shows(client, ['Loaf spam', 'Rye loaf spam'])
+      await press(client, 'Escape', '/')
+      await client.page.keyboard.sendCharacter('rye')
+      await shows(client, ['Rye loaf spam'])
+      await press(client, 'Tab', 'Escape')
+      await client.page.click('.match-row .row-title')
+      await client.waitFor("location.search.includes('item=')")
+      const address: unknown = await client.page.evaluate('location.pathname + location.search')
+
+      await using other = await it.openClient()
+      await other.setViewport('wide', 'light')
+      await other.enter(key)
+      await other.go(String(address).replace('/dashboard', ''))
+      await shows(other, ['Rye loaf spam'])
+      await other.waitForText('The last line of Rye loaf spam.')
+      await other.waitForText('by spammer')
+      await client.page.goBack()
+      await shows(client, ['Loaf spam', 'Rye loaf spam'])
+      await client.page.goBack()
+      await shows(client, ['Loaf spam', 'Rye loaf spam', 'Loaf'])
+      await client.page.goForward()
+      await shows(client, ['Loaf spam', 'Rye loaf spam'])
+      expect([...client.strange, ...other.strange]).toEqual([])
+    },
+  )
 
   scenario('the form of a monitor tries its filter on the archive while one types', async (it) => {
     const { client, monitor_id } = await startInbox(it, 'trials', [

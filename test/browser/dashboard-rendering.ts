@@ -22,14 +22,7 @@ const CUSTOMER: readonly PageCheck[] = [
   { name: 'overview', path: '', text: 'Sourdough', drawn: '.chart canvas' },
   { name: 'inbox', path: '/inbox', text: 'Sourdough' },
   { name: 'inbox-open', path: '/inbox?state=any&item=ITEM', text: 'Load the thread' },
-  { name: 'inbox-views', path: '/inbox', text: 'Sourdough', press: 'Views', brief: true },
-  {
-    name: 'inbox-charts',
-    path: '/inbox/charts',
-    text: 'Share of voice',
-    press: 'Show as a table',
-    drawn: '.chart canvas',
-  },
+  { name: 'inbox-filter', path: '/inbox', text: 'Sourdough', press: 'Filter', brief: true },
   { name: 'monitors', path: '/monitors', text: 'Caught up' },
   { name: 'monitor', path: '/monitors/MONITOR', text: 'Feeds of this monitor' },
   {

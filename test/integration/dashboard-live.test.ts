@@ -24,6 +24,7 @@ const snapshotShape = z.object({
   waiting: z.number(),
   retrying: z.number(),
   unread: z.number().optional(),
+  inbox: z.object({ item: z.number().nullable(), action: z.number().nullable() }).optional(),
   recent: z.array(z.record(z.string(), z.string().nullable())),
   accounts: z.record(z.string(), z.number()).optional(),
 })
@@ -102,6 +103,7 @@ test('the state is sent at once, and then after each change', async () => {
     waiting: 0,
     retrying: 0,
     unread: 0,
+    inbox: { item: null, action: null },
     recent: [],
   })
   await daemon.clock.advance(10 * SECOND)
@@ -181,6 +183,12 @@ test('a customer gets no events of another, and the operator gets all', async ()
   expect((await delivered(ops))?.recent).toHaveLength(2)
   expect((await delivered(ann))?.recent).toHaveLength(2)
   expect([ann.latest()?.unread, ops.latest()?.unread]).toEqual([1, undefined])
+  const { inbox } = ann.latest() ?? {}
+  expect([typeof inbox?.item, inbox?.action]).toEqual(['number', null])
+  const update = { filter: {}, set: { starred: true } }
+  await daemon.call('/forum/inbox/update', { method: 'POST', body: JSON.stringify(update) })
+  const acted = await ann.waitForSnapshot((it) => typeof it.inbox?.action === 'number')
+  expect(acted?.inbox?.item).toBe(inbox?.item)
   await daemon.clock.advance(30 * SECOND)
   expect(other.snapshots()).toHaveLength(1)
   expect(other.latest()).toMatchObject({
@@ -188,6 +196,7 @@ test('a customer gets no events of another, and the operator gets all', async ()
     waiting: 0,
     retrying: 0,
     unread: 0,
+    inbox: { item: null, action: null },
     recent: [],
   })
   expect(other.text()).not.toMatch(/needle|mon_|dlv_/)

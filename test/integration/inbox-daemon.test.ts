@@ -1,10 +1,7 @@
 // Goal: the inbox of a whole daemon follows its polls and its writes. Method: a monitor finds items on the simulated
 // platform; comments are written through the API; threads are read.
 import { expect, test } from 'bun:test'
-import { join } from 'node:path'
 
-import { openDb } from '../../src/store/db/connection.ts'
-import { changeInbox } from '../../src/store/inbox/actions.ts'
 import { startWriting } from '../support/writes-fixture.ts'
 
 const MINUTE = 60_000
@@ -78,44 +75,6 @@ test('an approved draft of a comment answers its item', async () => {
   expect([draft.status, approved.status]).toEqual([200, 200])
   const { body } = await it.house.call('/forum/inbox?state=answered')
   expect(body.items.map(({ id }: any) => id)).toEqual([it.second.name])
-})
-
-test('a change by another process is listed and streamed', async () => {
-  await using it = await startWatching()
-  const leave = new AbortController()
-  const stream = await fetch(`${it.house.url()}/forum/inbox/stream`, {
-    headers: { authorization: `Bearer ${it.house.key}` },
-    signal: leave.signal,
-  })
-  const other = openDb(join(it.house.dir, 'forumd.sqlite'))
-  const owner = other
-    .query<{ customer_id: string; key_id: string }, []>(
-      'SELECT i.customer_id, k.id AS key_id FROM inbox_items i JOIN api_keys k ON k.customer_id = i.customer_id LIMIT 1',
-    )
-    .get()
-  const actor = {
-    customer_id: '',
-    key_id: '',
-    ...owner,
-    id: 'act_other',
-    now: it.house.clock.now(),
-  }
-  changeInbox(other, actor, { ids: [it.found.name] }, { label: 'ben' })
-  other.close()
-  await it.house.clock.advance(2000)
-
-  let text = ''
-  const reader = stream.body?.getReader()
-  while (!text.includes('event: inbox'))
-    text += new TextDecoder().decode((await reader?.read())?.value)
-  leave.abort()
-
-  expect(JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? '{}')).toMatchObject({
-    changed: { count: 1, ids: [it.found.name] },
-    new: { count: 0 },
-  })
-  const { body } = await it.house.call('/forum/inbox?label=ben')
-  expect(body.items.map(({ id }: any) => id)).toEqual([it.found.name])
 })
 
 test('a comment that fails answers nothing', async () => {

@@ -113,7 +113,6 @@ test('another customer’s object and an unknown one give the same answer, byte 
   const [item] = (await daemon.call('/forum/inbox')).body.items
   const star = { ids: [item.id], set: { starred: true } }
   owned.push((await daemon.send('/forum/inbox/update', star)).body.action_id)
-  owned.push((await daemon.send('/forum/inbox/views/save', { name: 'hay', filter: {} })).body.id)
   const bobs = (await as(bob)('/forum/monitor/add', spec)).body.id
   const state = async () =>
     JSON.stringify([

@@ -131,7 +131,6 @@ const ARGS: Record<string, () => Args | Promise<Args>> = {
   inbox_item: () => ({ id: match }),
   inbox_mute: () => ({ id: match, mute: 'author' }),
   inbox_context: () => ({ id: match }),
-  inbox_proposals: async () => ({ monitor: await addMonitor() }),
   monitor_add: () => ({ filter_spec: FILTER }),
   monitor_update: async () => ({ id: await addMonitor(), filter_spec: FILTER }),
   monitor_remove: async () => ({ id: await addMonitor() }),

@@ -1,15 +1,13 @@
 import { createApp } from '../../src/api/app.ts'
-import { inboxItem } from '../../src/api/inbox/item.ts'
 import { inboxMute } from '../../src/api/inbox/mute.ts'
-import { inboxProposals } from '../../src/api/inbox/proposals.ts'
 import { inbox } from '../../src/api/inbox/routes.ts'
-import { inboxStats } from '../../src/api/inbox/stats.ts'
-import { inboxStream } from '../../src/api/inbox/stream.ts'
-import { inboxViews } from '../../src/api/inbox/views.ts'
+import type { MonitorDeps } from '../../src/api/monitors/edit.ts'
+import { ok } from '../../src/core/base/result.ts'
 import { rowOf } from '../../src/core/enrichment/enrich.ts'
 import { decodeFilterSpec, encodeFilterSpec, parseFilterSpec } from '../../src/core/filter/parse.ts'
 import { type Item, itemKey } from '../../src/core/forum/items.ts'
 import { createNaming } from '../../src/core/forum/naming.ts'
+import { createItemClock } from '../../src/core/polling/item-clock.ts'
 import { insertDeliveries } from '../../src/monitor/deliver.ts'
 import { insertCustomer } from '../../src/store/customers/customers.ts'
 import { insertKey } from '../../src/store/customers/keys.ts'
@@ -17,8 +15,10 @@ import { openDb, transact } from '../../src/store/db/connection.ts'
 import { keepItem } from '../../src/store/erasure/kept-items.ts'
 import { insertMatch } from '../../src/store/monitoring/matches.ts'
 import { findMonitor } from '../../src/store/monitoring/monitors.ts'
+import { PLAN } from '../unit/monitor/fixture.ts'
 import { NO_LIMITS, quietApp } from './app-options.ts'
 import { fakeClock } from './clock.ts'
+import { realPatterns } from './patterns.ts'
 
 export const NOON = Date.parse('2026-05-01T12:00:00Z')
 const MINUTE_MS = 60_000
@@ -110,8 +110,23 @@ export function createInboxStore(path = ':memory:') {
 export function startInbox() {
   const store = createInboxStore()
   const { db } = store
-  const ended = new AbortController()
   const clock = { ...fakeClock(() => Bun.sleep(5)), now: store.now, sleep: () => Bun.sleep(1) }
+  const deps: MonitorDeps = {
+    db,
+    patterns: realPatterns(),
+    watch: {
+      createdAt: () => Promise.resolve(ok(null)),
+      subforum: () => Promise.resolve({ kind: 'exists' }),
+      item_clock: createItemClock(clock, () => 0),
+      clock_offset_ms: () => 0,
+      clock_measured_ms: () => 0,
+    },
+    streams: new Map(),
+    plan_of: () => PLAN,
+    model: () => null,
+    feed_url: (id) => `https://api.forum.example/feed/${id}`,
+    nudge: () => {},
+  }
   const app = createApp({
     db,
     ...quietApp(clock),
@@ -122,15 +137,7 @@ export function startInbox() {
     },
     words,
     limits: NO_LIMITS,
-    routes: (context) => [
-      inbox(context, db),
-      inboxItem(context, db),
-      inboxViews(context, db),
-      inboxMute(context, db),
-      inboxProposals(context, db),
-      inboxStats(context, db),
-      inboxStream(context, { db, ended: ended.signal }),
-    ],
+    routes: (context) => [inbox(context, deps), inboxMute(context, deps)],
   })
   app.listen({ port: 0, hostname: '127.0.0.1' })
   const base = `http://127.0.0.1:${app.server?.port}`
@@ -154,9 +161,7 @@ export function startInbox() {
     ids: async (query = '', key = 'ann1'): Promise<string[]> =>
       (await call(query, undefined, key)).body.items.map(({ id }: { id: string }) => id),
     set: (ids: string[], set: object, key = 'ann1') => call('/update', { ids, set }, key),
-    endStreams: () => ended.abort(),
     async [Symbol.asyncDispose]() {
-      ended.abort()
       await app.stop(true)
       db.close()
     },

@@ -110,7 +110,6 @@ function fillOne(n: number): void {
         source: 'main',
         place: item.subforum,
         author: item.author,
-        sentiment: 'neutral',
       },
     ],
   })

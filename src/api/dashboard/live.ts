@@ -7,6 +7,7 @@ import { iso } from '../../core/base/time.ts'
 import { toUsd } from '../../core/limits/price.ts'
 import type { Clock } from '../../runtime/runtime.ts'
 import type { Db } from '../../store/db/connection.ts'
+import { inboxVersion } from '../../store/inbox/actions.ts'
 import { countUnreadItems } from '../../store/inbox/counts.ts'
 import {
   type ActivityEvent,
@@ -116,7 +117,10 @@ function createView({ db, clock, tally, accounts }: LiveDeps) {
       })),
       ...(customer_id === null
         ? { accounts: accounts() }
-        : { unread: countUnreadItems(db, customer_id, UNREAD_MAX) }),
+        : {
+            unread: countUnreadItems(db, customer_id, UNREAD_MAX),
+            inbox: inboxVersion(db, customer_id),
+          }),
     }
   }
 

@@ -1,22 +1,21 @@
 import { Elysia } from 'elysia'
 import * as z from 'zod'
 
-import { ApiError, invalid } from '../../core/base/errors.ts'
+import { invalid } from '../../core/base/errors.ts'
 import { once } from '../../core/base/lazy.ts'
 import { MAIN, type Node, ofItemKey } from '../../core/forum/items.ts'
 import type { Naming } from '../../core/forum/naming.ts'
-import { NO_FILTER, spanOf } from '../../core/inbox/filter.ts'
 import { threadOf } from '../../core/inbox/thread.ts'
 import { everyNode, repliesOf } from '../../gateway/comments.ts'
 import type { Db } from '../../store/db/connection.ts'
-import { findInbox, listInboxMatches } from '../../store/inbox/list.ts'
+import { listInboxMatches } from '../../store/inbox/list.ts'
 import type { RouteContext } from '../context.ts'
 import type { Holder } from '../http/auth.ts'
 import { querySchema, required } from '../http/fields.ts'
 import { inboxPaths, sourcePath } from '../http/routes.ts'
 import { answers, refuses } from '../openapi/route-docs.ts'
 import { INBOX_EXAMPLES } from './examples.ts'
-import { createBodies } from './rows.ts'
+import { createBodies, requireItem } from './rows.ts'
 import { inboxContextShape } from './shapes.ts'
 
 /** Comments of a thread that one read gives. */
@@ -37,7 +36,7 @@ const treeShape = once(() => {
 
 /** Threads around items. */
 export const inboxContext = (context: RouteContext, db: Db) =>
-  new Elysia({ name: `inbox context `, prefix: inboxPaths(context.words)[0] })
+  new Elysia({ name: 'inbox context', prefix: inboxPaths(context.words)[0] })
     .use(context.keyed)
     .get(
       '/context',
@@ -100,9 +99,7 @@ function placeOf(words: Naming, item_id: string): string {
  * @throws {ApiError} NOT_FOUND; INVALID_REQUEST if its content is erased
  */
 function postOf(db: Db, customer_id: string, id: string): string {
-  const [item] = findInbox(db, customer_id, [id], spanOf(NO_FILTER, null).below)
-  if (item === undefined)
-    throw new ApiError('NOT_FOUND', { message: 'there is no such item in the inbox' })
+  const item = requireItem(db, customer_id, id)
   const { name } = ofItemKey(id)
   if (name.startsWith('t3_')) return name.slice('t3_'.length)
   const bodies = createBodies(db)

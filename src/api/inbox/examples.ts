@@ -1,4 +1,3 @@
-import type { Naming } from '../../core/forum/naming.ts'
 import { IDS } from '../openapi/example-rows.ts'
 
 const MATCHED_AT = '2026-01-31T11:58:38.000Z'
@@ -6,7 +5,6 @@ const CHANGED_AT = '2026-01-31T12:04:00.000Z'
 const KEY = { key_id: 'key_0199a000-0000-7000-8000-000000000007', name: 'laptop' }
 const ACTION = 'act_0199a000-0000-7000-8000-000000000008'
 const UNDONE = 'act_0199a000-0000-7000-8000-000000000009'
-const VIEW = 'inv_0199a000-0000-7000-8000-00000000000a'
 const TERMS = ['grinder']
 
 const item = {
@@ -54,15 +52,6 @@ const item = {
   changed: { at: CHANGED_AT, by: KEY },
 }
 
-const view = {
-  id: VIEW,
-  name: 'Open questions',
-  filter: { monitor: IDS.monitor, state: ['unread'] },
-  created_at: CHANGED_AT,
-  updated_at: CHANGED_AT,
-  by: KEY,
-}
-
 /** Example answers of the inbox. */
 export const INBOX_EXAMPLES = {
   page: { items: [item], next_cursor: null, examined_until: null },
@@ -80,7 +69,6 @@ export const INBOX_EXAMPLES = {
     total: 59,
     complete: true,
     labels: [{ label: 'ann', items: 4 }],
-    version: '1042.17.3',
   },
   changed: {
     action_id: ACTION,
@@ -101,6 +89,7 @@ export const INBOX_EXAMPLES = {
         by: KEY,
         kind: 'update',
         set: { state: 'answered' },
+        mute: null,
         items: 1,
         ids: ['t3_1abcde'],
         undoes: null,
@@ -109,32 +98,6 @@ export const INBOX_EXAMPLES = {
       },
     ],
     next_cursor: null,
-  },
-  views: { views: [view], limit: 50 },
-  view,
-  stats: {
-    from: '2026-01-30T00:00:00.000Z',
-    to: '2026-02-01T00:00:00.000Z',
-    bucket: 'day',
-    examined: 24,
-    complete: true,
-    mentions: {
-      at: ['2026-01-30T00:00:00.000Z', '2026-01-31T00:00:00.000Z'],
-      series: [{ monitor_id: IDS.monitor, name: 'grinders', removed: false, counts: [12, 12] }],
-      total: [12, 12],
-    },
-    share: [{ monitor_id: IDS.monitor, name: 'grinders', removed: false, mentions: 24, share: 1 }],
-    sentiment: { positive: 6, negative: 4, mixed: 1, neutral: 13, unknown: 0 },
-    sentiment_over_time: {
-      positive: [2, 4],
-      negative: [2, 2],
-      mixed: [1, 0],
-      neutral: [7, 6],
-      unknown: [0, 0],
-    },
-    places: [{ source: 'main', place: 'coffee', mentions: 24 }],
-    authors: [{ source: 'main', author: 'example_user', mentions: 3 }],
-    states: { unread: 20, read: 2, answered: 1, dismissed: 1 },
   },
   context: {
     id: item.id,
@@ -163,72 +126,38 @@ export const INBOX_EXAMPLES = {
     ],
     found: true,
   },
-  view_deleted: { deleted: true, id: VIEW },
+  mute: {
+    monitor_id: IDS.monitor,
+    monitor_name: 'grinders',
+    applied: false,
+    action_id: null,
+    undo_until: null,
+    edit: {
+      field: 'exclude_authors',
+      added: 'example_user',
+      removed: null,
+      before: [],
+      after: ['example_user'],
+    },
+    effect: {
+      days: 30,
+      examined: 1200,
+      complete: true,
+      removed: 31,
+      kept: 1169,
+      samples: [
+        {
+          id: item.id,
+          title: item.title,
+          excerpt: item.excerpt,
+          place: item.place,
+          author: item.author,
+          matched_at: MATCHED_AT,
+        },
+      ],
+    },
+  },
 }
-
-/** Example of a proposal. */
-export const muteExample = (words: Pick<Naming, 'monitor'>) => ({
-  monitor_id: IDS.monitor,
-  monitor_name: 'grinders',
-  edit: {
-    field: 'exclude_authors',
-    added: 'example_user',
-    removed: null,
-    before: [],
-    after: ['example_user'],
-  },
-  filter_spec: { kind: 'post', include_any: TERMS, exclude_authors: ['example_user'] },
-  apply: {
-    path: `${words.monitor}/update`,
-    body: {
-      id: IDS.monitor,
-      filter_spec: { kind: 'post', include_any: TERMS, exclude_authors: ['example_user'] },
-    },
-  },
-  effect: {
-    days: 30,
-    examined: 1200,
-    complete: true,
-    removed: 31,
-    kept: 1169,
-    samples: [
-      {
-        id: item.id,
-        title: item.title,
-        excerpt: item.excerpt,
-        place: item.place,
-        author: item.author,
-        matched_at: MATCHED_AT,
-      },
-    ],
-  },
-})
-
-/** Example of proposals. */
-export const proposalsExample = (words: Pick<Naming, 'monitor'>) => ({
-  monitor_id: IDS.monitor,
-  monitor_name: 'grinders',
-  days: 30,
-  examined: 1200,
-  complete: true,
-  dismissed: 240,
-  kept: 60,
-  open: 900,
-  proposals: [
-    {
-      mute: 'author',
-      value: 'example_user',
-      dismissed: 31,
-      kept: 0,
-      open: 4,
-      preview: {
-        path: `${words.monitor.replace(/\/monitor$/, '')}/inbox/mute`,
-        body: { id: item.id, mute: 'author', monitor_id: IDS.monitor },
-      },
-    },
-  ],
-  prompt: null,
-})
 
 const exampleOf = (body: object) => ({ examples: [body] })
 
@@ -237,6 +166,4 @@ export const INBOX_BODIES = {
   update: exampleOf({ ids: ['t3_1abcde'], set: { state: 'answered' } }),
   undo: exampleOf({ action_id: ACTION }),
   mute: exampleOf({ id: 't3_1abcde', mute: 'author' }),
-  view_save: exampleOf({ name: 'Open questions', filter: view.filter }),
-  view_delete: exampleOf({ id: VIEW }),
 }

@@ -45,12 +45,6 @@ const texts = () => ({
   }),
 })
 
-const text = () =>
-  named('text', TEXT_MAX).meta({
-    description:
-      'Words that all occur in title or text, in any case. A page examines a bounded number of items.',
-  })
-
 /** Fields of a filter in a query, without `text`. */
 export const filterQuery = () => ({
   ...texts(),
@@ -77,7 +71,13 @@ export const filterQuery = () => ({
 })
 
 /** The same with `text`. */
-export const listFilterQuery = () => ({ ...filterQuery(), text: text() })
+export const listFilterQuery = () => ({
+  ...filterQuery(),
+  text: named('text', TEXT_MAX).meta({
+    description:
+      'Words that all occur in title or text, in any case. A page examines a bounded number of items.',
+  }),
+})
 
 const instantText = (name: string) => {
   const sentence = `${name} must be an ISO 8601 timestamp such as 2026-01-31T12:00:00Z`
@@ -88,24 +88,21 @@ const instantText = (name: string) => {
     .meta({ format: 'date-time' })
 }
 
-/** Fields of a filter in a body, or in a saved view. */
-export const filterFields = () => ({
-  ...texts(),
-  state: z
-    .array(z.enum(INBOX_STATES, { error: `filter.state must be a list of ${STATES}` }), {
-      error: `filter.state must be a list of ${STATES}`,
-    })
-    .min(1, `filter.state must be a list of ${STATES}`)
-    .max(INBOX_STATES.length, `filter.state must be a list of ${STATES}`)
-    .optional(),
-  starred: z.boolean({ error: 'filter.starred must be true or false' }).optional(),
-  from: instantText('filter.from'),
-  to: instantText('filter.to'),
-})
-
-/** A filter in a body; `searches`: it may have `text`. */
-export const filterBody = (searches: boolean) => {
-  const fields = searches ? { ...filterFields(), text: text() } : filterFields()
+/** A filter in a body. */
+export const filterBody = () => {
+  const fields = {
+    ...texts(),
+    state: z
+      .array(z.enum(INBOX_STATES, { error: `filter.state must be a list of ${STATES}` }), {
+        error: `filter.state must be a list of ${STATES}`,
+      })
+      .min(1, `filter.state must be a list of ${STATES}`)
+      .max(INBOX_STATES.length, `filter.state must be a list of ${STATES}`)
+      .optional(),
+    starred: z.boolean({ error: 'filter.starred must be true or false' }).optional(),
+    from: instantText('filter.from'),
+    to: instantText('filter.to'),
+  }
   return z.strictObject(fields, {
     error: (issue) =>
       issue.code === 'unrecognized_keys'

@@ -9,6 +9,7 @@ import { type FilterSpec, wireName } from '../../core/filter/spec.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import { type InboxPosition, NO_FILTER, spanOf } from '../../core/inbox/filter.ts'
 import {
+  applyEdit,
   itemOfRow,
   type Mute,
   mutedBy,
@@ -18,17 +19,24 @@ import {
   proposeMute,
 } from '../../core/inbox/mute.ts'
 import { rowsOfBody, type StoredRow, toInboxText } from '../../core/inbox/row.ts'
+import type { Customer } from '../../store/customers/customers.ts'
 import type { Db } from '../../store/db/connection.ts'
-import { findInbox, listInboxMatches, readMatchBody } from '../../store/inbox/list.ts'
-import { listMonitorMatches } from '../../store/inbox/stats.ts'
-import { findMonitor } from '../../store/monitoring/monitors.ts'
+import { type InboxActor, type InboxMute, recordMute, UNDO_MS } from '../../store/inbox/actions.ts'
+import {
+  listInboxMatches,
+  listMonitorMatches,
+  type MonitorMatch,
+  readMatchBody,
+} from '../../store/inbox/list.ts'
+import { findMonitor, type Monitor } from '../../store/monitoring/monitors.ts'
 import type { RouteContext } from '../context.ts'
 import { bodySchema, type SchemaOutput } from '../http/fields.ts'
 import { inboxPaths } from '../http/routes.ts'
+import { editMonitor, type MonitorDeps } from '../monitors/edit.ts'
 import { answers, refuses } from '../openapi/route-docs.ts'
-import { INBOX_BODIES, muteExample } from './examples.ts'
+import { INBOX_BODIES, INBOX_EXAMPLES } from './examples.ts'
 import { itemIdBody } from './fields.ts'
-import { createBodies } from './rows.ts'
+import { actorOf, createBodies, requireItem } from './rows.ts'
 import { inboxMuteShape } from './shapes.ts'
 
 const DAY_MS = 86_400_000
@@ -58,32 +66,45 @@ const muteBody = bodySchema(
       .max(64, 'monitor_id must be the id of a monitor')
       .optional()
       .meta({ description: 'Monitor to edit; required if several matched the item.' }),
+    apply: z
+      .boolean({ error: 'apply must be true or false' })
+      .default(false)
+      .meta({ description: 'true: change the filter; false: only show the edit and its effect.' }),
   }),
   INBOX_BODIES.mute,
 )
 
-/** Proposals of mutes. */
-export const inboxMute = (context: RouteContext, db: Db) =>
-  new Elysia({ name: `inbox mute `, prefix: inboxPaths(context.words)[0] })
+/** Mutes of authors, places and phrases: edits of the filter of a monitor. */
+export const inboxMute = (context: RouteContext, deps: MonitorDeps) =>
+  new Elysia({ name: 'inbox mute', prefix: inboxPaths(context.words)[0] })
     .use(context.keyed)
-    .post('/mute', ({ customer, body }) => proposal(context, db, customer.id, body), {
-      body: muteBody,
-      detail: {
-        summary: 'Propose the edit of a monitor that mutes an author, a place or a phrase',
-        description: `Changes nothing: send apply.body to apply.path. effect counts the matches of the last ${DAYS} days that the edited filter would not have matched, among the newest ${EXAMINED_MAX}.`,
-        tags: ['Inbox'],
-        operationId: 'inboxMute',
-        ...answers(inboxMuteShape, muteExample(context.words)),
-        ...refuses('NOT_FOUND'),
+    .post(
+      '/mute',
+      ({ customer, holder: { key }, body }) =>
+        muteMatch(context, deps, { customer, actor: actorOf(context, customer.id, key.id) }, body),
+      {
+        body: muteBody,
+        detail: {
+          summary: 'Mute an author, a place or a phrase by an edit of a monitor',
+          description: `Without apply nothing changes: the answer shows the edit and its effect. effect counts the matches of the last ${DAYS} days that the edited filter would not have matched, among the newest ${EXAMINED_MAX}.`,
+          tags: ['Inbox'],
+          operationId: 'inboxMute',
+          ...answers(inboxMuteShape, INBOX_EXAMPLES.mute),
+          ...refuses('NOT_FOUND'),
+        },
       },
-    })
+    )
 
-async function proposal(
-  { words, clock }: RouteContext,
-  db: Db,
-  customer_id: string,
-  { id, mute, phrase, monitor_id }: SchemaOutput<typeof muteBody>,
+type Acting = { customer: Customer; actor: InboxActor }
+
+async function muteMatch(
+  context: RouteContext,
+  deps: MonitorDeps,
+  { customer, actor }: Acting,
+  { id, mute, phrase, monitor_id, apply }: SchemaOutput<typeof muteBody>,
 ) {
+  const { words, clock } = context
+  const { db } = deps
   if ((mute === 'phrase') !== (phrase !== undefined))
     throw invalid(
       'phrase',
@@ -91,35 +112,77 @@ async function proposal(
         ? 'phrase is required with mute phrase'
         : 'phrase goes with mute phrase only',
     )
-  const { row, monitor } = matchOf(db, customer_id, id, monitor_id)
+  const { row, monitor } = matchOf(db, customer.id, id, monitor_id)
   const item = itemOfRow(row, words.community)
   if (item === null) throw invalid('id', 'id: the content of the item is erased')
   const value = { author: item.author, place: item.subforum, phrase: phrase ?? '' }[mute]
   if (value === '') throw invalid('mute', `mute: the item has no ${mute}`)
   const edit = proposeMute(decodeFilterSpec(monitor.filter_spec), mute, value)
   if (typeof edit === 'string') throw notProposed(edit, mute)
-  const filter_spec = renderFilterSpec(edit.spec, words)
-  checkEdit(filter_spec, words)
+  checkEdit(edit.spec, words)
+  const effect = await effectOf(db, {
+    customer_id: customer.id,
+    monitor_id: monitor.id,
+    edit,
+    since_at: clock.now() - DAYS * DAY_MS,
+    community: words.community,
+  })
+  const { field, added, removed, before, after } = edit
+  const made = { monitor_id: monitor.id, field, added, removed }
+  if (apply)
+    await changeFilter(context, deps, { customer, monitor, spec: edit.spec }, () =>
+      recordMute(db, actor, made, null),
+    )
   return {
     monitor_id: monitor.id,
     monitor_name: monitor.name,
-    edit: {
-      field: wireName(edit.field, words),
-      added: edit.added,
-      removed: edit.removed,
-      before: edit.before,
-      after: edit.after,
-    },
-    filter_spec,
-    apply: { path: `${words.monitor}/update`, body: { id: monitor.id, filter_spec } },
-    effect: await effectOf(db, {
-      customer_id,
-      monitor_id: monitor.id,
-      edit,
-      since_at: clock.now() - DAYS * DAY_MS,
-      community: words.community,
-    }),
+    applied: apply,
+    action_id: apply ? actor.id : null,
+    undo_until: apply ? iso(actor.now + UNDO_MS) : null,
+    edit: { field: wireName(field, words), added, removed, before, after },
+    effect,
   }
+}
+
+/**
+ * Takes back the edit of a filter, or makes it again if that edit was itself an undoing.
+ * @throws {ApiError} INVALID_REQUEST if the monitor or the entry is gone
+ */
+export async function undoMute(
+  context: RouteContext,
+  deps: MonitorDeps,
+  { customer, actor }: Acting,
+  { monitor_id, field, added, removed }: InboxMute,
+  action_id: string,
+): Promise<void> {
+  const monitor = findMonitor(deps.db, customer.id, monitor_id)
+  if (monitor === null)
+    throw invalid('action_id', 'action_id: the monitor of this mute was removed')
+  const reverse = { field, added: removed, removed: added }
+  const spec = applyEdit(decodeFilterSpec(monitor.filter_spec), reverse)
+  if (spec === null)
+    throw invalid(
+      'action_id',
+      `action_id: ${wireName(field, context.words)} of the monitor was changed since, so there is nothing to undo`,
+    )
+  await changeFilter(context, deps, { customer, monitor, spec }, () =>
+    recordMute(deps.db, actor, { monitor_id, ...reverse }, action_id),
+  )
+}
+
+/** Stores an edited filter, and what `record` writes, in one transaction. */
+async function changeFilter(
+  context: RouteContext,
+  deps: MonitorDeps,
+  { customer, monitor, spec }: { customer: Customer; monitor: Monitor; spec: FilterSpec },
+  record: () => void,
+): Promise<void> {
+  const filter_spec = renderFilterSpec(spec, context.words)
+  await editMonitor(context, deps, customer, monitor.id, { filter_spec }, (before) => {
+    if (before.filter_spec !== monitor.filter_spec)
+      throw invalid('monitor_id', 'monitor_id: the filter was changed meanwhile; repeat the call')
+    record()
+  })
 }
 
 /**
@@ -127,10 +190,7 @@ async function proposal(
  * @throws {ApiError} NOT_FOUND, or INVALID_REQUEST naming the monitors to choose from
  */
 function matchOf(db: Db, customer_id: string, id: string, monitor_id: string | undefined) {
-  const [found] = findInbox(db, customer_id, [id], spanOf(NO_FILTER, null).below)
-  if (found === undefined)
-    throw new ApiError('NOT_FOUND', { message: 'there is no such item in the inbox' })
-  const matches = listInboxMatches(db, [found.row])
+  const matches = listInboxMatches(db, [requireItem(db, customer_id, id).row])
   const current = matches.filter(({ removed }) => removed === 0)
   const ids = current.map((it) => it.monitor_id)
   const [only] = current
@@ -156,9 +216,9 @@ function notProposed(refusal: MuteRefusal, mute: Mute): ApiError {
 }
 
 /** @throws {ApiError} INVALID_REQUEST if the filter has no room for the edit */
-function checkEdit(filter_spec: Record<string, unknown>, words: Naming): FilterSpec {
+function checkEdit(spec: FilterSpec, words: Naming): void {
   try {
-    return parseFilterSpec(filter_spec, words)
+    parseFilterSpec(renderFilterSpec(spec, words), words)
   } catch (error) {
     if (error instanceof ApiError) throw invalid('mute', `mute: ${error.message}`)
     throw error
@@ -183,8 +243,9 @@ async function effectOf(db: Db, { customer_id, monitor_id, edit, since_at, commu
   let cursor: InboxPosition | null = null
   let [examined, removed, paused_at, rows] = [0, 0, 0, 0]
   do {
-    const span = spanOf({ ...NO_FILTER, from: since_at }, cursor)
-    const slice = listMonitorMatches(db, { customer_id, monitor_id, span, limit: SLICE })
+    const filter = { ...NO_FILTER, monitor: monitor_id, from: since_at }
+    const query = { customer_id, filter, span: spanOf(filter, cursor), limit: SLICE }
+    const slice: MonitorMatch[] = listMonitorMatches(db, { ...query, examined: EXAMINED_MAX }).rows
     for (const { item_id, matched_at, match_row } of slice) {
       if (bodies.bytes() - paused_at > SLICE_BYTES) {
         paused_at = bodies.bytes()

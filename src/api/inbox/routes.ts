@@ -3,22 +3,34 @@ import * as z from 'zod'
 
 import { ApiError, invalid } from '../../core/base/errors.ts'
 import { iso } from '../../core/base/time.ts'
-import { type InboxFilter, spanOf, writeInboxCursor } from '../../core/inbox/filter.ts'
+import { wireName } from '../../core/filter/spec.ts'
+import type { Naming } from '../../core/forum/naming.ts'
+import { spanOf, writeInboxCursor } from '../../core/inbox/filter.ts'
+import type { Customer } from '../../store/customers/customers.ts'
 import type { Db } from '../../store/db/connection.ts'
 import {
   changeInbox,
   type InboxAction,
+  type InboxActor,
+  type InboxMute,
   listInboxActions,
   UNDO_MS,
   undoInbox,
   type UndoRefusal,
 } from '../../store/inbox/actions.ts'
-import { inboxVersion } from '../../store/inbox/changes.ts'
 import { countFiltered, countInbox, listLabels } from '../../store/inbox/counts.ts'
-import { findInbox, listInbox } from '../../store/inbox/list.ts'
+import { findInbox, listInbox, listInboxIds } from '../../store/inbox/list.ts'
 import type { RouteContext } from '../context.ts'
-import { bodySchema, limit, optionalText, querySchema, type SchemaOutput } from '../http/fields.ts'
+import {
+  bodySchema,
+  limit,
+  optionalText,
+  querySchema,
+  required,
+  type SchemaOutput,
+} from '../http/fields.ts'
 import { inboxPaths } from '../http/routes.ts'
+import type { MonitorDeps } from '../monitors/edit.ts'
 import { answers, refuses } from '../openapi/route-docs.ts'
 import { INBOX_BODIES, INBOX_EXAMPLES } from './examples.ts'
 import {
@@ -34,16 +46,17 @@ import {
   listFilterQuery,
   toFilter,
 } from './fields.ts'
-import { readPage } from './rows.ts'
+import { undoMute } from './mute.ts'
+import { actorOf, readItem, readPage, requireItem } from './rows.ts'
 import {
   inboxChangedShape,
   inboxCountsShape,
   inboxHistoryShape,
+  inboxIdsShape,
   inboxPageShape,
   inboxUndoneShape,
-  toCounts,
+  inboxWholeShape,
 } from './shapes.ts'
-import { writeVersion } from './stream.ts'
 
 const PAGE_MAX = 100
 const PAGE = 50
@@ -52,6 +65,8 @@ const EXAMINED_MAX = 20_000
 /** Items whose texts one page of a search reads. */
 const SEARCHED_MAX = 400
 const PREVIOUS_MAX = 500
+const LISTED_IDS_MAX = 5000
+const LISTED_IDS = 1000
 
 const listQuery = querySchema(() => ({
   ...listFilterQuery(),
@@ -60,10 +75,18 @@ const listQuery = querySchema(() => ({
   limit: limit(PAGE_MAX, PAGE),
 }))
 const countsQuery = querySchema(filterQuery)
+const itemQuery = querySchema(() => ({
+  id: required('id', { max: 64 }).meta({ description: 'Id of an item of the inbox.' }),
+}))
+const listIdsQuery = querySchema(() => ({
+  ...filterQuery(),
+  cursor: inboxCursor(),
+  limit: limit(LISTED_IDS_MAX, LISTED_IDS),
+}))
 const updateBody = bodySchema(
   () => ({
     ids: idsBody(),
-    filter: filterBody(false).optional(),
+    filter: filterBody().optional(),
     cursor: inboxCursor(),
     set: changeFields(),
   }),
@@ -91,20 +114,13 @@ const historyQuery = querySchema(() => ({
   limit: limit(PAGE_MAX, PAGE),
 }))
 
-/** The inbox of a customer: its list, counts, changes and history. */
-export const inbox = (context: RouteContext, db: Db) =>
-  group(inboxPaths(context.words)[0], context, db)
-
 const tags = ['Inbox']
 
-function group(prefix: string, { keyed, words, clock, random }: RouteContext, db: Db) {
-  const actorOf = (customer_id: string, key_id: string) => ({
-    customer_id,
-    key_id,
-    id: `act_${random.uuid()}`,
-    now: clock.now(),
-  })
-  return new Elysia({ name: `inbox ${prefix}`, prefix })
+/** The inbox of a customer: its list, counts, changes and history. */
+export function inbox(context: RouteContext, deps: MonitorDeps) {
+  const { keyed, words, clock } = context
+  const { db } = deps
+  return new Elysia({ name: 'inbox', prefix: inboxPaths(words)[0] })
     .use(keyed)
     .get('', ({ customer, query }) => list(db, customer.id, query, words.community), {
       query: listQuery,
@@ -117,6 +133,31 @@ function group(prefix: string, { keyed, words, clock, random }: RouteContext, db
         ...answers(inboxPageShape, INBOX_EXAMPLES.page),
       },
     })
+    .get('/ids', ({ customer, query }) => listIds(db, customer.id, query), {
+      query: listIdsQuery,
+      detail: {
+        summary:
+          'Ids of the matches of a filter, newest first, for a list that shows a part of them',
+        tags,
+        operationId: 'inboxIds',
+        ...answers(inboxIdsShape, INBOX_EXAMPLES.ids),
+      },
+    })
+    .get(
+      '/item',
+      ({ customer, query: { id } }) =>
+        readItem(db, requireItem(db, customer.id, id), words.community),
+      {
+        query: itemQuery,
+        detail: {
+          summary: 'An item of the inbox with its whole text, as it was delivered',
+          tags,
+          operationId: 'inboxItem',
+          ...answers(inboxWholeShape, INBOX_EXAMPLES.item),
+          ...refuses('NOT_FOUND'),
+        },
+      },
+    )
     .get('/counts', ({ customer, query }) => counts(db, customer.id, query), {
       query: countsQuery,
       detail: {
@@ -128,7 +169,8 @@ function group(prefix: string, { keyed, words, clock, random }: RouteContext, db
     })
     .post(
       '/update',
-      ({ customer, holder: { key }, body }) => update(db, actorOf(customer.id, key.id), body),
+      ({ customer, holder: { key }, body }) =>
+        update(db, actorOf(context, customer.id, key.id), body),
       {
         body: updateBody,
         detail: {
@@ -142,12 +184,8 @@ function group(prefix: string, { keyed, words, clock, random }: RouteContext, db
     )
     .post(
       '/undo',
-      ({ customer, holder: { key }, body: { action_id } }) => {
-        const actor = actorOf(customer.id, key.id)
-        const undone = undoInbox(db, actor, action_id)
-        if (typeof undone === 'string') throw undoRefused(undone)
-        return { action_id: actor.id, undone: action_id, ...undone }
-      },
+      ({ customer, holder: { key }, body: { action_id } }) =>
+        undo(context, deps, { customer, actor: actorOf(context, customer.id, key.id) }, action_id),
       {
         body: undoBody,
         detail: {
@@ -169,7 +207,7 @@ function group(prefix: string, { keyed, words, clock, random }: RouteContext, db
         const last = found.length > rows ? page.at(-1) : undefined
         const now = clock.now()
         return {
-          actions: page.map((it) => toAction(it, now)),
+          actions: page.map((it) => toAction(it, now, words)),
           next_cursor: last === undefined ? null : String(last.seq),
         }
       },
@@ -216,18 +254,33 @@ function list(
 }
 
 function counts(db: Db, customer_id: string, given: SchemaOutput<typeof countsQuery>) {
-  const filter: InboxFilter = toFilter(given)
-  // The version first: what changes meanwhile is sent again.
-  const version = writeVersion(inboxVersion(db))
-  const found = isEmptyFilter(filter)
+  const filter = toFilter(given)
+  const { complete, starred, ...states } = isEmptyFilter(filter)
     ? countInbox(db, customer_id)
     : countFiltered(db, customer_id, filter)
-  return { ...toCounts(found), labels: listLabels(db, customer_id), version }
+  const total = states.unread + states.read + states.answered + states.dismissed
+  return { ...states, starred, total, complete, labels: listLabels(db, customer_id) }
+}
+
+function listIds(
+  db: Db,
+  customer_id: string,
+  { cursor, limit: rows, ...given }: SchemaOutput<typeof listIdsQuery>,
+) {
+  const filter = toFilter(given)
+  const span = spanOf(filter, cursor ?? null)
+  const query = { customer_id, filter, span, limit: rows, examined: EXAMINED_MAX }
+  const found = listInboxIds(db, query)
+  const next = (found.rows.length === rows ? found.rows.at(-1) : undefined) ?? found.examined_to
+  return {
+    ids: found.rows.map(({ item_id }) => item_id),
+    next_cursor: next === null ? null : writeInboxCursor(next),
+  }
 }
 
 function update(
   db: Db,
-  actor: Parameters<typeof changeInbox>[1],
+  actor: InboxActor,
   { ids, filter, cursor, set }: SchemaOutput<typeof updateBody>,
 ) {
   if ((ids === undefined) === (filter === undefined))
@@ -258,6 +311,20 @@ function update(
   }
 }
 
+async function undo(
+  context: RouteContext,
+  deps: MonitorDeps,
+  acting: { customer: Customer; actor: InboxActor },
+  action_id: string,
+) {
+  const answer = { action_id: acting.actor.id, undone: action_id }
+  const undone = undoInbox(deps.db, acting.actor, action_id)
+  if (typeof undone === 'string') throw undoRefused(undone)
+  if (!('mute' in undone)) return { ...answer, ...undone }
+  await undoMute(context, deps, acting, undone.mute, action_id)
+  return { ...answer, restored: 1, skipped: 0 }
+}
+
 function undoRefused(refusal: UndoRefusal): ApiError {
   if (refusal === 'unknown')
     return new ApiError('NOT_FOUND', { message: 'there is no such action in the history' })
@@ -269,16 +336,16 @@ function undoRefused(refusal: UndoRefusal): ApiError {
   )
 }
 
-const changeShape = z.looseObject({})
-
-function toAction(action: InboxAction, now: number) {
+function toAction(action: InboxAction, now: number, words: Naming) {
   const { id, at, key_id, key_name, kind, change, items, sample, undoes, undone_by } = action
+  const { mute, ...set }: { mute?: InboxMute } = JSON.parse(change)
   return {
     action_id: id,
     at: iso(at),
     by: { key_id, name: key_name },
     kind,
-    set: kind === 'undo' ? null : changeShape.parse(JSON.parse(change)),
+    set: kind === 'undo' || mute !== undefined ? null : set,
+    mute: mute === undefined ? null : { ...mute, field: wireName(mute.field, words) },
     items,
     ids: z.array(z.string()).parse(JSON.parse(sample)),
     undoes,

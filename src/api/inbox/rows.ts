@@ -1,6 +1,7 @@
+import { ApiError } from '../../core/base/errors.ts'
 import { iso } from '../../core/base/time.ts'
 import { containsWords } from '../../core/inbox/excerpt.ts'
-import type { InboxFilter, InboxPosition } from '../../core/inbox/filter.ts'
+import { type InboxFilter, type InboxPosition, NO_FILTER, spanOf } from '../../core/inbox/filter.ts'
 import {
   type InboxText,
   judgementOfRow,
@@ -13,12 +14,29 @@ import {
   wholeText,
 } from '../../core/inbox/row.ts'
 import type { Db } from '../../store/db/connection.ts'
+import type { InboxActor } from '../../store/inbox/actions.ts'
 import {
+  findInbox,
   type InboxEntry,
   type InboxMatch,
   listInboxMatches,
   readMatchBody,
 } from '../../store/inbox/list.ts'
+import type { RouteContext } from '../context.ts'
+
+/** The customer and key of a call, with the id of its action. */
+export const actorOf = (
+  { clock, random }: Pick<RouteContext, 'clock' | 'random'>,
+  customer_id: string,
+  key_id: string,
+): InboxActor => ({ customer_id, key_id, id: `act_${random.uuid()}`, now: clock.now() })
+
+/** @throws {ApiError} NOT_FOUND */
+export function requireItem(db: Db, customer_id: string, id: string): InboxEntry {
+  const [found] = findInbox(db, customer_id, [id], spanOf(NO_FILTER, null).below)
+  if (found !== undefined) return found
+  throw new ApiError('NOT_FOUND', { message: 'there is no such item in the inbox' })
+}
 
 /** Bytes of stored matches that one page reads, which takes milliseconds. */
 const BYTES_MAX = 4_000_000

@@ -2,7 +2,6 @@ import * as z from 'zod'
 
 import { INBOX_STATES } from '../../core/inbox/filter.ts'
 import { INBOX_ACTIONS } from '../../store/inbox/actions.ts'
-import { filterFields } from './fields.ts'
 
 const instant = () => z.string().meta({ format: 'date-time' })
 const state = () => z.enum(INBOX_STATES)
@@ -118,24 +117,19 @@ export const inboxPageShape = () =>
     }),
   })
 
-const countFields = () => ({
-  unread: z.int(),
-  read: z.int(),
-  answered: z.int(),
-  dismissed: z.int(),
-  starred: z.int().meta({ description: 'Starred items of any state.' }),
-  total: z.int(),
-  complete: z.boolean().meta({ description: 'False: the numbers are lower bounds.' }),
-})
-
 /** Answer of the counts. */
 export const inboxCountsShape = () =>
   z.object({
-    ...countFields(),
+    unread: z.int(),
+    read: z.int(),
+    answered: z.int(),
+    dismissed: z.int(),
+    starred: z.int().meta({ description: 'Starred items of any state.' }),
+    total: z.int(),
+    complete: z.boolean().meta({ description: 'False: the numbers are lower bounds.' }),
     labels: z
       .array(z.object({ label: z.string(), items: z.int() }))
       .meta({ description: 'Labels that are in use, at most 100.' }),
-    version: z.string().meta({ description: 'Position of the event stream at this state.' }),
   })
 
 /** Answer of a change. */
@@ -167,9 +161,15 @@ export const inboxUndoneShape = () =>
   z.object({
     action_id: z.string().meta({ description: 'The undoing itself, which can be undone too.' }),
     undone: z.string(),
-    restored: z.int(),
+    restored: z.int().meta({ description: 'Items, or the filter of a mute: 1.' }),
     skipped: z.int().meta({ description: 'Items that were changed since, or are gone.' }),
   })
+
+const editFields = () => ({
+  field: z.string().meta({ description: 'List of the filter that changes.' }),
+  added: z.string().nullable().meta({ description: 'New entry; null: an entry was removed.' }),
+  removed: z.string().nullable().meta({ description: 'Removed entry; null: one was added.' }),
+})
 
 /** Answer of the history. */
 export const inboxHistoryShape = () =>
@@ -180,7 +180,8 @@ export const inboxHistoryShape = () =>
         at: instant(),
         by: keyShape(),
         kind: z.enum(INBOX_ACTIONS).meta({
-          description: 'update: by a person; answered: followed from a comment; undo.',
+          description:
+            'update: by a person; answered: followed from a comment; mute: edited a filter; undo.',
         }),
         set: z
           .object({
@@ -189,7 +190,11 @@ export const inboxHistoryShape = () =>
             label: z.string().nullable().optional(),
           })
           .nullable()
-          .meta({ description: 'Values that were set; null: an undoing.' }),
+          .meta({ description: 'Values that were set; null: an undoing or a mute.' }),
+        mute: z
+          .object({ monitor_id: z.string(), ...editFields() })
+          .nullable()
+          .meta({ description: 'Edit of the filter of a monitor; null: items were changed.' }),
         items: z.int().meta({ description: 'Number of changed items.' }),
         ids: z.array(z.string()).meta({ description: 'The first 10 of them.' }),
         undoes: z.string().nullable(),
@@ -200,49 +205,21 @@ export const inboxHistoryShape = () =>
     next_cursor: z.string().nullable(),
   })
 
-/** A saved view. */
-export const inboxViewShape = () =>
-  z.object({
-    id: z.string(),
-    name: z.string(),
-    filter: z
-      .object({ ...filterFields(), text: z.string().optional() })
-      .meta({ description: 'Fields of the list that it stands for.' }),
-    created_at: instant(),
-    updated_at: instant(),
-    by: keyShape(),
-  })
-
-/** Answer of the list of views. */
-export const inboxViewsShape = () => z.object({ views: z.array(inboxViewShape()), limit: z.int() })
-
-/** Answer of a proposal. */
+/** Answer of a mute. */
 export const inboxMuteShape = () =>
   z.object({
     monitor_id: z.string(),
     monitor_name: z.string().nullable(),
+    applied: z.boolean().meta({ description: 'True: the filter is changed.' }),
+    action_id: z.string().nullable().meta({ description: 'For undo; null: nothing changed.' }),
+    undo_until: instant().nullable(),
     edit: z
       .object({
-        field: z.string().meta({ description: 'List of the filter that changes.' }),
-        added: z
-          .string()
-          .nullable()
-          .meta({ description: 'New entry of an exclusion; null: an entry was removed.' }),
-        removed: z
-          .string()
-          .nullable()
-          .meta({ description: 'Entry that the filter watched by name; null: none was removed.' }),
+        ...editFields(),
         before: z.array(z.string()),
         after: z.array(z.string()),
       })
       .meta({ description: 'Change of the filter.' }),
-    filter_spec: z.looseObject({}).meta({ description: 'The whole filter after the edit.' }),
-    apply: z
-      .object({
-        path: z.string().meta({ description: 'Path of the update of a monitor.' }),
-        body: z.looseObject({}).meta({ description: 'Body to send there.' }),
-      })
-      .meta({ description: 'Call that makes the edit.' }),
     effect: z
       .object({
         days: z.int(),
@@ -264,79 +241,6 @@ export const inboxMuteShape = () =>
           .meta({ description: 'The newest of the removed, at most 5.' }),
       })
       .meta({ description: 'Effect of the edit on past matches.' }),
-  })
-
-const monitorFields = () => ({
-  monitor_id: z.string(),
-  name: z.string().nullable(),
-  removed: z.boolean(),
-})
-
-const sentimentsShape = <T extends z.ZodType>(value: () => T) =>
-  z.object({
-    positive: value(),
-    negative: value(),
-    mixed: value(),
-    neutral: value(),
-    unknown: value(),
-  })
-
-const bucketCounts = () =>
-  z.array(z.int()).meta({ description: 'One number for each interval of mentions.at.' })
-
-/** Answer of the figures. */
-export const inboxStatsShape = () =>
-  z.object({
-    from: instant().meta({
-      description: 'Start of what was counted, which is later than requested unless complete.',
-    }),
-    to: instant(),
-    bucket: z.enum(['hour', 'day']),
-    examined: z.int().meta({ description: 'Items that were read.' }),
-    complete: z
-      .boolean()
-      .meta({ description: 'False: there were more items than one answer reads.' }),
-    mentions: z
-      .object({
-        at: z.array(z.string()).meta({ description: 'Begin of each interval, without holes.' }),
-        series: z
-          .array(
-            z.object({
-              ...monitorFields(),
-              monitor_id: z.string().nullable(),
-              counts: bucketCounts(),
-            }),
-          )
-          .meta({
-            description:
-              'The 20 monitors with most mentions; then, without an id, all others together.',
-          }),
-        total: bucketCounts().meta({ description: 'Items of each interval, each once.' }),
-      })
-      .meta({ description: 'Items over time, by monitor.' }),
-    share: z
-      .array(
-        z.object({
-          ...monitorFields(),
-          mentions: z.int(),
-          share: z.number().meta({ description: 'Share of all mentions, 0 to 1.' }),
-        }),
-      )
-      .meta({ description: 'Share of voice between the monitors, of the 100 with most mentions.' }),
-    sentiment: sentimentsShape(() => z.int()),
-    sentiment_over_time: sentimentsShape(bucketCounts),
-    places: z
-      .array(z.object({ source: z.string(), place: z.string(), mentions: z.int() }))
-      .meta({ description: 'The 20 places with most items, in lower case.' }),
-    authors: z
-      .array(z.object({ source: z.string(), author: z.string(), mentions: z.int() }))
-      .meta({ description: 'The 20 authors with most items, in lower case.' }),
-    states: z.object({
-      unread: z.int(),
-      read: z.int(),
-      answered: z.int(),
-      dismissed: z.int(),
-    }),
   })
 
 const threadRowShape = () =>
@@ -362,26 +266,3 @@ export const inboxContextShape = () =>
     replies: z.array(threadRowShape()).meta({ description: 'Direct replies, at most 20.' }),
     found: z.boolean().meta({ description: 'False: the comment was not among those read.' }),
   })
-
-/** Data of an event of the stream, for its document. */
-export const inboxEventText =
-  'Each event is named inbox; its data has version, new and changed (count and ids of items, newest first, at most 100), gone (true: read the list again) and counts.'
-
-/** Counts of an event. */
-export const toCounts = ({
-  complete,
-  starred,
-  ...states
-}: {
-  unread: number
-  read: number
-  answered: number
-  dismissed: number
-  starred: number
-  complete: boolean
-}) => ({
-  ...states,
-  starred,
-  total: states.unread + states.read + states.answered + states.dismissed,
-  complete,
-})

@@ -112,6 +112,12 @@ function checkModel({ relevance }: Given, model: MonitorDeps['model']): void {
     )
 }
 
+/** The calls of the platform that monitors need while a caller waits. */
+type Lookup = Pick<
+  Watch,
+  'subforum' | 'createdAt' | 'item_clock' | 'clock_offset_ms' | 'clock_measured_ms'
+>
+
 const CONCURRENT_LOOKUPS = 4
 
 /**
@@ -121,7 +127,7 @@ const CONCURRENT_LOOKUPS = 4
  */
 async function checkPlaces(
   db: Db,
-  watch: Watch,
+  watch: Lookup,
   words: Naming,
   places: readonly WatchedFeed[],
   customer_id: string,
@@ -173,7 +179,7 @@ function isWorking(db: Db, place: WatchedFeed): boolean {
  * @throws {ApiError} INVALID_REQUEST if the item does not exist
  */
 async function findBaseline(
-  watch: Watch,
+  watch: Lookup,
   spec: FilterSpec,
   id: string | undefined,
 ): Promise<{ fullname: string; created_at: number } | null> {
@@ -190,7 +196,7 @@ export type MonitorDeps = {
   db: Db
   patterns: PatternJudge
   /** Access to the platform; its deadline should be short, because a caller waits. */
-  watch: Watch
+  watch: Lookup
   /** Further sources that can be monitored, by name. */
   streams: StreamSources
   plan_of: (name: string) => Plan
@@ -282,7 +288,8 @@ export async function addMonitor(
 }
 
 /**
- * Changes a monitor: absent fields are unchanged. Only a resumed monitor and new places start over.
+ * Changes a monitor: absent fields are unchanged. Only a resumed monitor and new places start over. `also` is called in the
+ * transaction of the change, with the monitor before it.
  */
 export async function editMonitor(
   { words, clock }: RouteContext,
@@ -290,6 +297,7 @@ export async function editMonitor(
   customer: Customer,
   id: string,
   given: Given & { active?: boolean | undefined },
+  also: (before: Monitor) => void = () => {},
 ) {
   const existing_monitor = requireMonitor(db, customer.id, id)
   const spec = given.filter_spec === undefined ? null : parseFilterSpec(given.filter_spec, words)
@@ -343,6 +351,7 @@ export async function editMonitor(
         given.relevance === undefined ? before.relevance : encodeRelevance(given.relevance),
     }
     changeMonitor(db, monitor, { places, restart: resumed, begins_at, now })
+    also(before)
   })
   nudge()
   const edited = toMonitor(db, words, requireMonitor(db, customer.id, id), feed_url)

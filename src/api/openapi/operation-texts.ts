@@ -366,7 +366,7 @@ const INBOX: Texts = {
   ],
   'POST /undo': [
     'InboxUndo',
-    'Restores the states before a change. Use it after a mistake; matches that were changed since stay.',
+    'Restores the states before a change, or the filter before a mute. Use it after a mistake; what was changed since stays.',
   ],
   'GET /history': [
     'InboxHistory',
@@ -378,28 +378,7 @@ const INBOX: Texts = {
   ],
   'POST /mute': [
     'InboxMute',
-    'Shows how a monitor would be edited, and which past matches it would lose. Use it before you exclude an author, a place or a phrase.',
-  ],
-  'GET /proposals': [
-    'InboxProposals',
-    'Shows what dismissed matches have in common. Use it to make a filter or a prompt narrower by what was decided.',
-  ],
-  'GET /stats': [
-    'InboxStats',
-    'Sums the matches by time, monitor, sentiment, place and author. Use it for charts and reports.',
-  ],
-  'GET /views': ['InboxViews', 'Returns the saved filters. Use it to offer them for choice.'],
-  'POST /views/save': [
-    'InboxView',
-    'Saves a filter under a name. Use it for a list that is opened again and again.',
-  ],
-  'POST /views/delete': [
-    'DeletedInboxView',
-    'Removes a saved filter. Use it for one that is not needed any more; the matches stay.',
-  ],
-  'GET /stream': [
-    'InboxStream',
-    'Sends the ids of matches that arrive or change. Use it to keep a list current without polling.',
+    'Shows how a monitor would be edited and which past matches it would lose, and makes the edit with apply. Use it for an author, a place or a phrase that is not wanted.',
   ],
 }
 

@@ -20,6 +20,14 @@ export const REMOVED: Readonly<Record<Kind, Readonly<Record<string, string>>>> =
   paths: {
     '/operator/feedback':
       'the lists of feedback were removed: GET /operator/problems has what is not answered, and forumd feedback answer ID TEXT answers it',
+    '/forum/inbox/proposals':
+      'proposals were removed: list /forum/inbox?state=dismissed, and exclude what you see with /forum/inbox/mute',
+    '/forum/inbox/stats':
+      'the statistics of the inbox were removed: /forum/inbox/counts has numbers by state and label, for any filter',
+    '/forum/inbox/views':
+      'saved views were removed: the address of the dashboard page has the whole filter, so save it as a bookmark',
+    '/forum/inbox/stream':
+      'the event stream of the inbox was removed: /forum/monitor/stream sends new matches, and /forum/inbox lists states',
   },
 }
 

@@ -8,8 +8,6 @@ export type InboxArrival = {
   place: string
   /** Null if unknown or erased. */
   author: string | null
-  /** Label of its sentiment. */
-  sentiment: string | null
 }
 
 // Rows are our own: each match is read here, where a schema costs more than the rest.
@@ -29,6 +27,5 @@ export function arrivalOf(item_id: string, row: object, community: string): Inbo
     source: ofItemKey(item_id).source,
     place: textOf(fieldOf(row, community))?.toLowerCase() ?? '',
     author: is_known ? author.toLowerCase() : null,
-    sentiment: textOf(fieldOf(fieldOf(fieldOf(row, 'enrichment'), 'sentiment'), 'label')),
   }
 }

@@ -14,12 +14,11 @@ export type Mute = (typeof MUTES)[number]
 /** Lists of a filter that a mute changes. */
 type MuteField = 'exclude_authors' | 'exclude_subforums' | 'exclude_terms' | 'author' | 'subforum'
 
+/** One entry that is added to a list of a filter, or removed from it. */
+export type FilterEdit = { field: MuteField; added: string | null; removed: string | null }
+
 /** An edit of a filter. A filter that names what it watches loses that name; others get an exclusion. */
-export type MuteEdit = {
-  field: MuteField
-  /** The new entry of an exclusion; null: an entry was removed. */
-  added: string | null
-  removed: string | null
+export type MuteEdit = FilterEdit & {
   before: readonly string[]
   after: readonly string[]
   spec: FilterSpec
@@ -42,11 +41,12 @@ export function proposeMute(spec: FilterSpec, mute: Mute, value: string): MuteEd
   const { watched, excluded } = FIELDS[mute]
   if (watched !== null && spec[watched].length > 0) {
     const before = spec[watched]
-    if (!has(before, value)) return 'muted'
+    const removed = before.find((it) => it.toLowerCase() === value.toLowerCase())
+    if (removed === undefined) return 'muted'
     const after = before.filter((it) => it.toLowerCase() !== value.toLowerCase())
     if (after.length === 0) return 'last'
     const edited = { ...spec, [watched]: after }
-    return { field: watched, added: null, removed: value, before, after, spec: edited }
+    return { field: watched, added: null, removed, before, after, spec: edited }
   }
   const before = spec[excluded]
   if (has(before, value)) return 'muted'
@@ -59,6 +59,17 @@ export function proposeMute(spec: FilterSpec, mute: Mute, value: string): MuteEd
     after,
     spec: { ...spec, [excluded]: after },
   }
+}
+
+/** The filter after an edit; null: the entry to add is there already, or the one to remove is not. */
+export function applyEdit(
+  spec: FilterSpec,
+  { field, added, removed }: FilterEdit,
+): FilterSpec | null {
+  const list = spec[field]
+  if (added !== null) return has(list, added) ? null : { ...spec, [field]: [...list, added] }
+  const rest = list.filter((it) => it.toLowerCase() !== removed?.toLowerCase())
+  return rest.length === list.length ? null : { ...spec, [field]: rest }
 }
 
 /**

@@ -8,7 +8,7 @@ import { once } from '../base/lazy.ts'
 const WHEN_DOWN = ['deliver', 'hold'] as const
 
 /** Most characters of a prompt. */
-export const PROMPT_MAX = 2000
+const PROMPT_MAX = 2000
 const MIN_SCORE = 0.5
 
 const promptSentence = `relevance.prompt must be text of 1 to ${PROMPT_MAX} characters that says what is relevant`

@@ -144,6 +144,8 @@ export type Snapshot = {
   recent: Recent[]
   /** Unread items of the inbox, counted up to 1000; absent for operators. */
   unread?: number
+  /** Changes with arrivals in the inbox and with actions on it; absent for operators. */
+  inbox?: { item: number | null; action: number | null }
   accounts?: { usable: number; cooling: number; needs_login: number }
 }
 

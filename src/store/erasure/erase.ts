@@ -73,7 +73,7 @@ export const ERASED_PLACES: readonly {
   { table: 'match_bodies', how: 'texts are emptied, ids stay', erase: eraseMatches },
   {
     table: 'inbox_items',
-    how: 'author and sentiment are deleted, the state stays',
+    how: 'the author is deleted, the state stays',
     erase: eraseInboxRows,
   },
   { table: 'bundle_items', how: 'the item leaves the bundle', erase: eraseBundled },

@@ -56,13 +56,11 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
     plain: 'id customer_id key_id kind sample undoes undone_by',
   },
   inbox_items: {
-    content: 'sentiment',
     author: 'author',
     customer: 'label',
     plain: 'customer_id item_id source place state changed_by',
   },
   inbox_matches: { plain: 'monitor_id' },
-  inbox_views: { customer: 'name filter', plain: 'id customer_id key_id' },
   instance: { plain: 'id key_fingerprint move_to' },
   item_copies: { plain: 'item_id kind' },
   item_tombstones: { plain: 'item_id source reason' },

@@ -5,6 +5,7 @@ import {
   type InboxState,
   spanOf,
 } from '../../core/inbox/filter.ts'
+import type { FilterEdit } from '../../core/inbox/mute.ts'
 import { type Db, transact } from '../db/connection.ts'
 import { findInboxStates, type InboxStateRow, listChangeable } from './list.ts'
 
@@ -19,8 +20,8 @@ const ACTIONS_KEPT = 10_000
 /** Ids of an action that its history shows. */
 const SAMPLE = 10
 
-/** Kinds of actions: of a person, its undoing, and a state that followed from a comment. */
-export const INBOX_ACTIONS = ['update', 'undo', 'answered'] as const
+/** Kinds of actions: of a person, its undoing, a state that followed from a comment, and the edit of a filter. */
+export const INBOX_ACTIONS = ['update', 'undo', 'answered', 'mute'] as const
 type ActionKind = (typeof INBOX_ACTIONS)[number]
 
 /** Items with the same state before an action. */
@@ -47,7 +48,7 @@ export function changeInbox(
   actor: InboxActor,
   which: InboxSelection,
   change: InboxChange,
-  kind: Exclude<ActionKind, 'undo'> = 'update',
+  kind: 'update' | 'answered' = 'update',
 ): InboxChanged {
   return transact(db, () => {
     const found = select(db, actor.customer_id, which, change)
@@ -115,6 +116,9 @@ function select(
   }
 }
 
+/** The edit of a monitor's filter that an action made. */
+export type InboxMute = FilterEdit & { monitor_id: string }
+
 /** Inserts an action with the states before it, and deletes the oldest beyond the bound. Returns its seq. */
 function insertInboxAction(
   db: Db,
@@ -126,7 +130,7 @@ function insertInboxAction(
     undoes,
   }: {
     kind: ActionKind
-    change: InboxChange
+    change: InboxChange | { mute: InboxMute }
     rows: readonly InboxStateRow[]
     undoes: string | null
   },
@@ -166,10 +170,15 @@ function insertInboxAction(
 /** Reasons for which an action is not undone. */
 export type UndoRefusal = 'unknown' | 'undone' | 'too_old'
 
-/** The outcome of an undoing: restored items, and those that were changed since or are gone. */
-export type Undone = { restored: number; skipped: number }
+/**
+ * The outcome of an undoing: restored items, and those that were changed since or are gone. `mute`: the action edited a
+ * filter, and nothing is undone yet.
+ */
+export type Undone = { restored: number; skipped: number } | { mute: InboxMute }
 
-type StoredAction = { seq: number; at: number; previous: string | null; undone_by: string | null }
+type StoredAction = Pick<InboxAction, 'seq' | 'at' | 'change' | 'undone_by'> & {
+  previous: string | null
+}
 
 /** Restores the states before an action, in items that no later action has changed. Recorded as an action itself. */
 export function undoInbox(db: Db, actor: InboxActor, action_id: string): Undone | UndoRefusal {
@@ -177,12 +186,14 @@ export function undoInbox(db: Db, actor: InboxActor, action_id: string): Undone 
   return transact(db, (): Undone | UndoRefusal => {
     const action = db
       .query<StoredAction, [{ id: string; customer_id: string }]>(
-        'SELECT seq, at, previous, undone_by FROM inbox_actions WHERE id = $id AND customer_id = $customer_id',
+        'SELECT seq, at, change, previous, undone_by FROM inbox_actions WHERE id = $id AND customer_id = $customer_id',
       )
       .get({ id: action_id, customer_id })
     if (action === null) return 'unknown'
     if (action.undone_by !== null) return 'undone'
     if (action.previous === null || now - action.at > UNDO_MS) return 'too_old'
+    const { mute }: { mute?: InboxMute } = JSON.parse(action.change)
+    if (mute !== undefined) return { mute }
     const groups: Group[] = JSON.parse(action.previous)
     const ids = groups.flatMap(([, , , of]) => of)
     const current = new Map(
@@ -205,12 +216,23 @@ export function undoInbox(db: Db, actor: InboxActor, action_id: string): Undone 
       const mine = of.flatMap((id) => current.get(id)?.row ?? []).filter((row) => own.has(row))
       restore.run({ state, starred, label, now, key_id, seq, rows: JSON.stringify(mine) })
     }
-    db.query('UPDATE inbox_actions SET undone_by = $by WHERE seq = $seq').run({
-      by: actor.id,
-      seq: action.seq,
-    })
+    markUndone(db, actor, action_id)
     return { restored: rows.length, skipped: ids.length - rows.length }
   })
+}
+
+const markUndone = (db: Db, { id, customer_id }: InboxActor, action_id: string) =>
+  db
+    .query(
+      'UPDATE inbox_actions SET undone_by = $id WHERE id = $action_id AND customer_id = $customer_id',
+    )
+    .run({ id, customer_id, action_id })
+
+/** Records the edit of a filter, in the transaction of the edit. `undoes`: the edit that it takes back; null: none. */
+export function recordMute(db: Db, actor: InboxActor, mute: InboxMute, undoes: string | null) {
+  const kind = undoes === null ? 'mute' : 'undo'
+  insertInboxAction(db, actor, { kind, change: { mute }, rows: [], undoes })
+  if (undoes !== null) markUndone(db, actor, undoes)
 }
 
 /** An action in the history. Epoch ms. */
@@ -221,7 +243,7 @@ export type InboxAction = {
   key_name: string | null
   at: number
   kind: ActionKind
-  /** JSON of {@link InboxChange}. */
+  /** JSON of {@link InboxChange}, or of the {@link InboxMute} in its field `mute`. */
   change: string
   items: number
   /** JSON list of the first ids. */
@@ -245,6 +267,19 @@ export const listInboxActions = (
         ORDER BY a.seq DESC LIMIT $limit + 0`,
     )
     .all(query)
+
+/** The newest item and the newest action of a customer: they change with arrivals and with actions. */
+export const inboxVersion = (
+  db: Db,
+  customer_id: string,
+): { item: number | null; action: number | null } =>
+  db
+    .query<{ item: number | null; action: number | null }, [{ customer_id: string }]>(
+      `SELECT (SELECT row FROM inbox_items INDEXED BY inbox_items_time WHERE customer_id = $customer_id
+                ORDER BY matched_at DESC, row DESC LIMIT 1) AS item,
+              (SELECT max(seq) FROM inbox_actions WHERE customer_id = $customer_id) AS action`,
+    )
+    .get({ customer_id }) ?? { item: null, action: null }
 
 /** Deletes actions from before an instant, and the former states of those that cannot be undone any more. */
 export function pruneInboxActions(db: Db, { before_at, now }: { before_at: number; now: number }) {

@@ -24,8 +24,8 @@ export function insertInbox(
   },
 ): void {
   const insert = db.query<never, InboxArrival & { customer_id: string; found_at: number }>(
-    `INSERT OR IGNORE INTO inbox_items (customer_id, item_id, matched_at, source, place, author, sentiment)
-     VALUES ($customer_id, $item_id, $found_at, $source, $place, $author, $sentiment)`,
+    `INSERT OR IGNORE INTO inbox_items (customer_id, item_id, matched_at, source, place, author)
+     VALUES ($customer_id, $item_id, $found_at, $source, $place, $author)`,
   )
   const find = db.query<
     { item: number; matched_at: number },
@@ -79,28 +79,21 @@ export const listInboxCustomers = (db: Db): string[] =>
     .all()
     .map(({ id }) => id)
 
+// The page of an account is a place of its own, whose name contains that of the account.
+const ERASED = `author = NULL, place = CASE WHEN place = 'u_' || author THEN '' ELSE place END`
+
 /**
- * Erases what the inbox holds of items: author and sentiment of erased ones, the author of others. `gone`, `authors`: JSON
- * lists of their keys. Returns the number of rows.
+ * Erases what the inbox holds of items, which is their author. `gone`, `authors`: JSON lists of their keys. Returns the
+ * number of rows.
  */
 export function eraseInbox(db: Db, { gone, authors }: { gone: string; authors: string }): number {
-  // The page of an account is a place of its own, whose name contains that of the account.
-  const set = `author = NULL, place = CASE WHEN place = 'u_' || author THEN '' ELSE place END`
-  const erase = (ids: string, more: string) =>
-    db
-      .query(
-        `UPDATE inbox_items SET ${set}${more} WHERE row IN (
-           SELECT i.row FROM json_each($ids) k CROSS JOIN inbox_items i ON i.item_id = k.value)`,
-      )
-      .run({ ids }).changes
-  return erase(gone, ', sentiment = NULL') + erase(authors, '')
+  const erase = db.query(
+    `UPDATE inbox_items SET ${ERASED} WHERE row IN (
+       SELECT i.row FROM json_each($ids) k CROSS JOIN inbox_items i ON i.item_id = k.value)`,
+  )
+  return erase.run({ ids: gone }).changes + erase.run({ ids: authors }).changes
 }
 
-/** Erases author and sentiment of the items by an author, whose name is in lower case. Returns the number of rows. */
+/** Erases the author of the items by an author, whose name is in lower case. Returns the number of rows. */
 export const eraseInboxAuthor = (db: Db, author: string): number =>
-  db
-    .query(
-      `UPDATE inbox_items SET author = NULL, sentiment = NULL,
-              place = CASE WHEN place = 'u_' || author THEN '' ELSE place END WHERE author = $author`,
-    )
-    .run({ author }).changes
+  db.query(`UPDATE inbox_items SET ${ERASED} WHERE author = $author`).run({ author }).changes

@@ -79,6 +79,16 @@ export const listInboxIds = (
 ): InboxPage<Pick<InboxEntry, 'item_id' | 'matched_at' | 'row'>> =>
   selectRows(db, 'i.item_id, i.matched_at, i.row', query)
 
+/** A match of a monitor: its item, the position of that item, and the row of its body. */
+export type MonitorMatch = InboxPosition & { item_id: string; match_row: number }
+
+/** Matches of a monitor, which the filter names, newest first. */
+export const listMonitorMatches = (
+  db: Db,
+  query: InboxQuery & { filter: { monitor: string } },
+): InboxPage<MonitorMatch> =>
+  selectRows(db, 'i.item_id, m.matched_at, m.item AS row, m.match_row', query)
+
 /** An item as an update sees it. */
 export type InboxStateRow = Pick<InboxEntry, 'row' | 'item_id' | 'state' | 'starred' | 'label'> &
   Pick<InboxPosition, 'matched_at'>

@@ -139,7 +139,6 @@ export const MOVED_TABLES: readonly MovedTable[] = [
     where: `item IN ${ITEMS}`,
     numbers: { row: 'own', item: 'inbox_items', match_row: 'match_bodies' },
   },
-  { table: 'inbox_views', where: OF_CUSTOMER },
   { table: 'item_copies', where: COPIES, numbers: { row: 'by_kind' } },
   {
     table: 'kept_items',

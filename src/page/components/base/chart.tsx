@@ -16,22 +16,12 @@ type ChartProps = {
   by_day: boolean
   /** The values are whole numbers, so the axis has no fractional ticks. */
   counted?: boolean
-  /** The columns of one time stand on each other, the first series on top. */
-  stacked?: boolean
 }
 
 const HEIGHT = 220
 
 /** Columns over time. The chart library is loaded with the first chart. */
-export function Chart({
-  label,
-  times,
-  series,
-  figure,
-  by_day,
-  counted = false,
-  stacked = false,
-}: ChartProps) {
+export function Chart({ label, times, series, figure, by_day, counted = false }: ChartProps) {
   const box = useRef<HTMLDivElement>(null)
   const drawn = JSON.stringify([times, series])
   useEffect(() => {
@@ -42,7 +32,7 @@ export function Chart({
     void (async () => {
       const { drawChart } = await import('./draw-chart.ts')
       if (gone) return
-      done = drawChart(root, { times, series, figure, by_day, counted, stacked, height: HEIGHT })
+      done = drawChart(root, { times, series, figure, by_day, counted, height: HEIGHT })
     })()
     return () => {
       gone = true

@@ -1,8 +1,7 @@
 import UPlot from 'uplot'
 
 /** A colour variable of the theme. */
-export type ChartTone =
-  'accent' | 'bad' | 'seen' | 'healed' | 'gap' | 'blind' | `voice-${1 | 2 | 3 | 4 | 5 | 6}`
+export type ChartTone = 'accent' | 'bad'
 
 type Drawing = {
   times: readonly number[]
@@ -10,8 +9,6 @@ type Drawing = {
   figure: (value: number) => string
   by_day: boolean
   counted: boolean
-  /** The columns of one time stand on each other, the first series on top. */
-  stacked: boolean
   height: number
 }
 
@@ -64,7 +61,7 @@ const sizeOf = ({ clientWidth }: HTMLElement, height: number) => ({
 
 function draw(
   root: HTMLElement,
-  { times, series, figure, by_day, counted, stacked, height }: Drawing,
+  { times, series, figure, by_day, counted, height }: Drawing,
 ): UPlot {
   const style = getComputedStyle(root)
   const colour = (name: string) => resolved(root, name)
@@ -100,31 +97,20 @@ function draw(
           label: by_day ? 'Day' : 'Hour',
           value: (_, at: number | null) => (at === null ? '–' : instant(at, by_day)),
         },
-        ...series.map(({ label, tone, values }) => ({
+        ...series.map(({ label, tone }) => ({
           label,
           stroke: colour(tone),
           fill: colour(tone),
           ...(columns && { paths: columns }),
           points: { show: false },
-          // The column of a stack is higher than its value.
-          value: (_: UPlot, __: number | null, ___: number, at: number | null) => {
-            const it = at === null ? null : (values[at] ?? null)
-            return it === null ? '–' : figure(it)
-          },
+          value: (_: UPlot, it: number | null) => (it === null ? '–' : figure(it)),
         })),
       ],
     },
-    [[...times], ...series.map(({ values }, at) => (stacked ? heights(series, at) : [...values]))],
+    [[...times], ...series.map(({ values }) => [...values])],
     root,
   )
 }
-
-/** Tops of the columns of a series in a stack: its values and those below. Later series are drawn over them. */
-const heights = (series: Drawing['series'], from: number): (number | null)[] =>
-  (series[from]?.values ?? []).map((_, at) => {
-    const sum = series.slice(from).reduce((total, { values }) => total + (values[at] ?? 0), 0)
-    return sum === 0 ? null : sum
-  })
 
 /** Resolves a CSS colour variable of the current theme for the canvas. */
 function resolved(root: HTMLElement, name: string): string {

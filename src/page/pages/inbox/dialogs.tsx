@@ -137,15 +137,17 @@ type HistoryProps = { base: string; own_key: string; undone: () => void; close: 
 export function HistoryDialog({ base, own_key, undone, close }: HistoryProps) {
   const list = usePaged<HistoryPage>(`${base}/history?limit=25`)
   const rows = list.pages.flatMap(({ actions }) => actions)
-  async function undo({ action_id }: HistoryAction) {
+  async function undo({ action_id, mute }: HistoryAction) {
     const answer = await postJson<{ restored: number }>(`${base}/undo`, { action_id })
     notify(
-      answer.ok
-        ? `Undone for ${many(answer.value.restored, 'match', 'matches')}.`
-        : `Not undone: ${answer.failure.message}`,
+      !answer.ok
+        ? `Not undone: ${answer.failure.message}`
+        : mute === null
+          ? `Undone for ${many(answer.value.restored, 'match', 'matches')}.`
+          : 'The filter is as it was before.',
     )
     list.again()
-    undone()
+    if (mute === null) undone()
   }
   return (
     <Dialog title="History" close={close}>
@@ -185,7 +187,9 @@ export function HistoryDialog({ base, own_key, undone, close }: HistoryProps) {
 }
 
 /** An action as the predicate of a sentence. */
-function actionText({ kind, set, items }: Pick<HistoryAction, 'kind' | 'set' | 'items'>): string {
+function actionText({ kind, set, mute, items }: HistoryAction): string {
+  if (mute !== null)
+    return `${kind === 'undo' ? 'took back the mute of' : 'muted'} ${mute.added ?? mute.removed}`
   const matches = many(items, 'match', 'matches')
   if (kind === 'undo') return `took back a change of ${matches}`
   if (kind === 'answered') return `answered ${matches} with a comment`

@@ -14,6 +14,7 @@ import { compact, inFull } from '../../lib/format.ts'
 import { Link } from '../../lib/route.tsx'
 import { inboxPath, isNarrowed, type ListFilter, NARROWING, tabOf, TABS } from './state/filter.ts'
 import type { TabCounts } from './state/types.ts'
+import type { InboxStore } from './state/use-inbox.ts'
 
 /** Typing pauses after which the server searches. */
 const PAUSE_MS = 300
@@ -24,9 +25,6 @@ const PERIODS = [
   ['7', 'the last week'],
   ['30', 'the last 30 days'],
 ] as const
-
-/** Changes some filters and keeps the others. */
-type ChangeFilter = (change: Partial<ListFilter>) => void
 
 type TabsProps = { filter: ListFilter; counts: TabCounts | undefined }
 
@@ -65,53 +63,42 @@ export function InboxSearch({ text, search }: { text: string; search: (text: str
   return <SearchBox label="Search matches" value={typed} change={setTyped} />
 }
 
-type FilterMenuProps = {
-  filter: ListFilter
-  change: ChangeFilter
-  monitors: Options
-  sources: Options
-  labels: readonly string[]
-}
-
 /** A button that opens the fields which narrow the list. */
-export function FilterMenu({ filter, change, monitors, sources, labels }: FilterMenuProps) {
+export function FilterMenu({ store }: { store: InboxStore }) {
+  const { filter, show, monitors, sources, labels } = store
   return (
-    <Menu icon="filter" label="Filter" marked={isNarrowed({ ...filter, q: '' })}>
-      {() => (
-        <div class="filter-fields">
-          <Select
-            label="Monitor"
-            all="all monitors"
-            options={monitors}
-            value={filter.monitor}
-            change={(monitor) => change({ monitor })}
-          />
-          <Select
-            label="Label"
-            all="any label"
-            options={labels.map((it) => [it, it] as const)}
-            value={filter.label}
-            change={(label) => change({ label })}
-          />
-          {sources.length > 1 && (
-            <Select
-              label="Source"
-              all="all sources"
-              options={sources}
-              value={filter.source}
-              change={(source) => change({ source })}
-            />
-          )}
-          <Typed label="Place" value={filter.place} change={(place) => change({ place })} />
-          <Typed label="Author" value={filter.author} change={(author) => change({ author })} />
-          <ChoiceField<string>
-            label="Period"
-            value={filter.within}
-            options={PERIODS}
-            change={(within) => change({ within, from: '', to: '' })}
-          />
-        </div>
+    <Menu label="Filter" marked={isNarrowed({ ...filter, q: '' })}>
+      <Select
+        label="Monitor"
+        all="all monitors"
+        options={monitors}
+        value={filter.monitor}
+        change={(monitor) => show({ monitor })}
+      />
+      <Select
+        label="Label"
+        all="any label"
+        options={labels.map((it) => [it, it] as const)}
+        value={filter.label}
+        change={(label) => show({ label })}
+      />
+      {sources.length > 1 && (
+        <Select
+          label="Source"
+          all="all sources"
+          options={sources}
+          value={filter.source}
+          change={(source) => show({ source })}
+        />
       )}
+      <Typed label="Place" value={filter.place} change={(place) => show({ place })} />
+      <Typed label="Author" value={filter.author} change={(author) => show({ author })} />
+      <ChoiceField<string>
+        label="Period"
+        value={filter.within}
+        options={PERIODS}
+        change={(within) => show({ within, from: '', to: '' })}
+      />
     </Menu>
   )
 }
@@ -159,32 +146,22 @@ function Typed({ label, value, change }: Pick<SelectProps, 'label' | 'value' | '
   )
 }
 
-type ChipsProps = {
-  filter: ListFilter
-  change: ChangeFilter
-  monitorName: (id: string) => string
-}
-
 /** The active filters, each with a button that removes it. */
-export function Chips({ filter, change, monitorName }: ChipsProps) {
-  const shown = NARROWING.filter((name) => filter[name] !== '')
-  const states = tabOf(filter) === undefined ? statesText(filter) : null
-  if (shown.length === 0 && states === null) return null
+export function Chips({ store: { filter, show, monitors } }: { store: InboxStore }) {
+  const monitorName = (id: string) => monitors.find(([it]) => it === id)?.[1] ?? 'a removed monitor'
+  const chips = NARROWING.filter((name) => filter[name] !== '').map((name) => ({
+    text: chipText(name, filter[name], monitorName),
+    without: { [name]: '' },
+  }))
+  if (tabOf(filter) === undefined)
+    chips.unshift({ text: statesText(filter), without: { state: 'unread', starred: '' } })
+  if (chips.length === 0) return null
   return (
     <ul class="chips" aria-label="Filters">
-      {states !== null && (
-        <li>
-          <button type="button" onClick={() => change({ state: 'unread', starred: '' })}>
-            {states}
-            <span class="unseen">: remove this filter</span>
-            <Icon name="close" />
-          </button>
-        </li>
-      )}
-      {shown.map((name) => (
-        <li key={name}>
-          <button type="button" onClick={() => change({ [name]: '' })}>
-            {chipText(name, filter[name], monitorName)}
+      {chips.map(({ text, without }) => (
+        <li key={text}>
+          <button type="button" onClick={() => show(without)}>
+            {text}
             <span class="unseen">: remove this filter</span>
             <Icon name="close" />
           </button>
@@ -194,7 +171,7 @@ export function Chips({ filter, change, monitorName }: ChipsProps) {
   )
 }
 
-/** The states of a view that is none of the tabs. */
+/** The states of a list that is none of the tabs. */
 function statesText({ state, starred }: ListFilter): string {
   const states = state === 'any' ? 'every state' : state.replaceAll(',', ' or ')
   return starred === '' ? states : `starred, ${states}`
@@ -225,22 +202,17 @@ function chipText(
   }
 }
 
-type MenuProps = {
-  icon: 'filter' | 'menu'
-  label: string
-  marked?: boolean
-  children: (close: () => void) => ComponentChildren
-}
+type MenuProps = { label: string; marked: boolean; children: ComponentChildren }
 
 /** A button with a panel below it. Escape, a click outside and leaving it close the panel. */
-export function Menu({ icon, label, marked = false, children }: MenuProps) {
+function Menu({ label, marked, children }: MenuProps) {
   const [open, setOpen] = useState(false)
   const root = useRef<HTMLDivElement>(null)
   const button = useRef<HTMLButtonElement>(null)
   // Before the next event, which may already go to a field of the panel.
   useLayoutEffect(() => {
     if (!open) return
-    root.current?.querySelector<HTMLElement>('.menu-panel :is(a, button, input, select)')?.focus()
+    root.current?.querySelector<HTMLElement>('.menu-panel :is(input, select)')?.focus()
     const outside = ({ target }: Event) => {
       if (target instanceof Node && root.current?.contains(target) === false) setOpen(false)
     }
@@ -273,11 +245,11 @@ export function Menu({ icon, label, marked = false, children }: MenuProps) {
         aria-haspopup="dialog"
         onClick={() => setOpen(!open)}
       >
-        <Icon name={icon} /> <span class="menu-label">{label}</span>
+        <Icon name="filter" /> <span class="menu-label">{label}</span>
       </button>
       {open && (
         <div class="menu-panel" role="dialog" aria-label={label}>
-          {children(close)}
+          {children}
         </div>
       )}
     </div>

@@ -3,22 +3,27 @@ import { useEffect, useState } from 'preact/hooks'
 import { Dialog } from '../../components/base/dialog.tsx'
 import { ChoiceField, TextField } from '../../components/base/field.tsx'
 import { assignErrors, ErrorNotice, Skeleton } from '../../components/base/notice.tsx'
-import { notify } from '../../components/base/toast.tsx'
 import { useAction } from '../../hooks/use-action.ts'
 import { useDebounced } from '../../hooks/use-query.ts'
 import { type Failure, postJson } from '../../lib/api.ts'
 import { conditionName, count, many } from '../../lib/format.ts'
 import { placeOf } from './state/filter.ts'
-import type { Match, MuteProposal } from './state/types.ts'
+import type { Match, Muted } from './state/types.ts'
 
 type Kind = 'author' | 'place' | 'phrase'
 
 const PAUSE_MS = 400
 
-type MuteProps = { base: string; match: Match; close: () => void; done: () => void }
+type MuteProps = {
+  base: string
+  match: Match
+  close: () => void
+  /** Receives the id of the action that undoes it, and its confirmation. */
+  muted: (action_id: string, text: string) => void
+}
 
-/** Proposes an exclusion from a match, shows the edit of the filter with its effect, and applies it on request. */
-export function MuteDialog({ base, match, close, done }: MuteProps) {
+/** Shows the edit of a filter that mutes what a match has, with its effect, and makes it on request. */
+export function MuteDialog({ base, match, close, muted }: MuteProps) {
   const monitors = match.monitors.filter((it) => !it.removed)
   const kinds: (readonly [Kind, string])[] = [
     ...(match.author === null ? [] : [['author', `Author ${match.author}`] as const]),
@@ -29,20 +34,27 @@ export function MuteDialog({ base, match, close, done }: MuteProps) {
   const [phrase, setPhrase] = useState('')
   const [monitor, setMonitor] = useState(monitors[0]?.id ?? '')
   const settled = useDebounced(phrase.trim(), PAUSE_MS)
-  const { proposal, failure, busy } = useProposal(base, {
+  const asked = {
     id: match.id,
     mute: kind,
     monitor_id: monitor,
     ...(kind === 'phrase' && { phrase: settled }),
-  })
+  }
+  const { proposal, failure, busy } = useProposal(base, asked)
   const action = useAction()
   const ready = kind !== 'phrase' || (settled !== '' && settled === phrase.trim())
-  async function apply({ apply: { path, body }, monitor_name }: MuteProposal) {
-    const answer = await action.run(() => postJson(path, body))
+  async function apply() {
+    const answer = await action.run(() =>
+      postJson<Muted>(`${base}/mute`, { ...asked, apply: true }),
+    )
     if (!answer.ok) return
-    notify(`The filter of ${monitor_name ?? 'the monitor'} is changed. Later matches obey it.`)
+    const { action_id, monitor_name } = answer.value
     close()
-    done()
+    if (action_id !== null)
+      muted(
+        action_id,
+        `The filter of ${monitor_name ?? 'the monitor'} is changed. Later matches obey it.`,
+      )
   }
   const { errorOf, rest } = assignErrors(failure, ['phrase'])
   return (
@@ -50,7 +62,7 @@ export function MuteDialog({ base, match, close, done }: MuteProps) {
       <form
         onSubmit={(event) => {
           event.preventDefault()
-          if (proposal !== null && ready) void apply(proposal)
+          if (proposal !== null && ready) void apply()
         }}
         noValidate
       >
@@ -106,7 +118,7 @@ type Asked = { id: string; mute: Kind; monitor_id: string; phrase?: string }
 /** Asks for the proposal after each change; without a phrase there is none. */
 function useProposal(base: string, asked: Asked) {
   const [state, setState] = useState<{
-    proposal: MuteProposal | null
+    proposal: Muted | null
     failure: Failure | null
     busy: boolean
   }>({ proposal: null, failure: null, busy: false })
@@ -118,7 +130,7 @@ function useProposal(base: string, asked: Asked) {
     }
     let gone = false
     setState({ proposal: null, failure: null, busy: true })
-    void postJson<MuteProposal>(`${base}/mute`, asked).then((answer) => {
+    void postJson<Muted>(`${base}/mute`, asked).then((answer) => {
       if (gone) return
       setState(
         answer.ok
@@ -133,7 +145,7 @@ function useProposal(base: string, asked: Asked) {
   return state
 }
 
-function ProposalView({ proposal: { monitor_name, edit, effect } }: { proposal: MuteProposal }) {
+function ProposalView({ proposal: { monitor_name, edit, effect } }: { proposal: Muted }) {
   const { removed, examined, days, complete, samples } = effect
   return (
     <>

@@ -13,39 +13,20 @@ import { runAfter } from '../../lib/runtime.ts'
 import { titleText } from './list.tsx'
 import { inboxPath, placeOf } from './state/filter.ts'
 import { percent, readJudgement } from './state/judgement.ts'
+import { type KeyAct, KEYS } from './state/keys.ts'
 import type { ActingKey, Match, ThreadAround, WholeMatch } from './state/types.ts'
+import type { InboxStore } from './state/use-inbox.ts'
 import { type ThreadState, ThreadView } from './thread.tsx'
 import { WrittenText } from './written.tsx'
 
 /** Typing through the list quickly asks for no text. */
 const PAUSE_MS = 150
 
-/** The actions of the open match. */
-type ReaderActions = {
-  star: () => void
-  unread: () => void
-  answered: () => void
-  dismiss: () => void
-  label: () => void
-  mute: () => void
-  reply: () => void
-  previous: () => void
-  next: () => void
-  close: () => void
-}
-
-type ReaderProps = {
-  base: string
-  match: Match
-  actions: ReaderActions
-  /** Changes when the key asks for the thread. */
-  thread_request: number
-  /** Key of the reader, to name its own actions. */
-  own_key: string
-}
+type ReaderProps = { store: InboxStore; match: Match }
 
 /** The open match: its whole text, its facts, and its actions. */
-export function ReaderPane({ base, match, actions, thread_request, own_key }: ReaderProps) {
+export function ReaderPane({ store: { base, perform, own_key, ...store }, match }: ReaderProps) {
+  const thread_request = store.thread_request.id === match.id ? store.thread_request.n : 0
   const { id } = match
   const scroller = useRef<HTMLDivElement>(null)
   const [settled, setSettled] = useState<string | null>(null)
@@ -74,7 +55,7 @@ export function ReaderPane({ base, match, actions, thread_request, own_key }: Re
   const text = full.value?.text ?? null
   return (
     <article class="reader" aria-labelledby="open-title">
-      <Toolbar match={match} actions={actions} />
+      <Toolbar match={match} perform={perform} />
       <div class="reader-scroll" ref={scroller} tabIndex={0} role="region" aria-label="Text">
         <h2 id="open-title">
           {match.erased ? 'Deleted at its source' : (full.value?.title ?? titleText(match))}
@@ -101,48 +82,31 @@ export function ReaderPane({ base, match, actions, thread_request, own_key }: Re
   )
 }
 
-function Toolbar({ match, actions }: { match: Match; actions: ReaderActions }) {
-  const { starred, state, erased } = match
+type ToolbarProps = { match: Match; perform: (act: KeyAct) => void }
+
+function Toolbar({ match: { starred, state, erased }, perform }: ToolbarProps) {
+  const tool = (act: KeyAct, icon: IconName, label: string, more: ToolLook = {}) => (
+    <Tool icon={icon} label={label} act={act} perform={perform} {...more} />
+  )
+  const is_dismissed = state === 'dismissed'
   return (
     <div class="reader-bar" role="group" aria-label="Actions">
-      <Tool icon="back" label="Back to the list" keys="Esc" run={actions.close} phone />
-      <Tool
-        icon="dismiss"
-        label={state === 'dismissed' ? 'Back to the inbox' : 'Dismiss'}
-        keys="e"
-        run={actions.dismiss}
-        shown
-      />
-      <Tool
-        icon="answered"
-        label="Answered"
-        keys="a"
-        run={actions.answered}
-        shown
-        pressed={state === 'answered'}
-      />
-      <Tool icon="star" label="Star" keys="s" run={actions.star} pressed={starred} />
-      <Tool
-        icon="unread"
-        label={state === 'unread' ? 'Mark read' : 'Mark unread'}
-        keys="u"
-        run={actions.unread}
-      />
-      <Tool icon="label" label="Label" keys="l" run={actions.label} />
-      {!erased && <Tool icon="mute" label="Mute" keys="m" run={actions.mute} />}
-      {!erased && <Tool icon="drafts" label="Reply" keys="r" run={actions.reply} />}
+      {tool('back', 'back', 'Back to the list', { phone: true })}
+      {tool('dismiss', 'dismiss', is_dismissed ? 'Back to the inbox' : 'Dismiss', { shown: true })}
+      {tool('answered', 'answered', 'Answered', { pressed: state === 'answered', shown: true })}
+      {tool('star', 'star', 'Star', { pressed: starred })}
+      {tool('unread', 'unread', state === 'unread' ? 'Mark read' : 'Mark unread')}
+      {tool('label', 'label', 'Label')}
+      {!erased && tool('mute', 'mute', 'Mute')}
+      {!erased && tool('reply', 'drafts', 'Reply')}
       <span class="reader-gap" />
-      <Tool icon="up" label="Previous match" keys="k" run={actions.previous} />
-      <Tool icon="down" label="Next match" keys="j" run={actions.next} />
+      {tool('previous', 'up', 'Previous match')}
+      {tool('next', 'down', 'Next match')}
     </div>
   )
 }
 
-type ToolProps = {
-  icon: IconName
-  label: string
-  keys: string
-  run: () => void
+type ToolLook = {
   pressed?: boolean
   /** With its label beside the icon. */
   shown?: boolean
@@ -150,21 +114,31 @@ type ToolProps = {
   phone?: boolean
 }
 
+type ToolProps = ToolLook & {
+  icon: IconName
+  label: string
+  act: KeyAct
+  perform: (act: KeyAct) => void
+}
+
 /** A button of the toolbar, with its key in the tooltip. */
-const Tool = ({ icon, label, keys, run, pressed, shown = false, phone = false }: ToolProps) => (
-  <button
-    type="button"
-    class={`plain tool${phone ? ' phone-only' : ''}${pressed ? ' on' : ''}`}
-    title={`${label} (${keys})`}
-    aria-keyshortcuts={keys === 'Esc' ? 'Escape' : keys}
-    {...(!shown && { 'aria-label': label })}
-    {...(pressed !== undefined && { 'aria-pressed': pressed })}
-    onClick={run}
-  >
-    <Icon name={icon} />
-    {shown && <span class="tool-label">{label}</span>}
-  </button>
-)
+function Tool({ icon, label, act, perform, pressed, shown = false, phone = false }: ToolProps) {
+  const { keys, shown: names } = KEYS.find((it) => it.act === act) ?? KEYS[0]
+  return (
+    <button
+      type="button"
+      class={`plain tool${phone ? ' phone-only' : ''}${pressed ? ' on' : ''}`}
+      title={`${label} (${names[0]})`}
+      aria-keyshortcuts={keys[0]}
+      {...(!shown && { 'aria-label': label })}
+      {...(pressed !== undefined && { 'aria-pressed': pressed })}
+      onClick={() => perform(act)}
+    >
+      <Icon name={icon} />
+      {shown && <span class="tool-label">{label}</span>}
+    </button>
+  )
+}
 
 function FactsOf({ match }: { match: Match }) {
   const { author, place, source, url, created, matched_at, score, comments, label } = match

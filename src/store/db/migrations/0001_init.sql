@@ -763,7 +763,7 @@ CREATE TABLE match_bodies (
 CREATE INDEX match_bodies_matched ON match_bodies (matched_at);
 
 -- The inbox: one row for each item that was delivered to a customer, however many monitors matched it. matched_at: of the first
--- match, which is the order of the list. place, author: in lower case. author, sentiment: null if erased or unknown.
+-- match, which is the order of the list. place, author: in lower case. author: null if erased or unknown.
 -- changed_by: key of the last change; action: seq of that change in inbox_actions.
 CREATE TABLE inbox_items (
   row             INTEGER PRIMARY KEY,
@@ -773,7 +773,6 @@ CREATE TABLE inbox_items (
   source          TEXT    NOT NULL,
   place           TEXT    NOT NULL,
   author          TEXT,
-  sentiment       TEXT,
   state           TEXT    NOT NULL DEFAULT 'unread' CHECK (state IN ('unread', 'read', 'answered', 'dismissed')),
   starred         INTEGER NOT NULL DEFAULT 0 CHECK (starred IN (0, 1)),
   label           TEXT,
@@ -803,15 +802,15 @@ CREATE TABLE inbox_matches (
 ) STRICT;
 CREATE INDEX inbox_matches_item ON inbox_matches (item);
 
--- Changes of states in the inbox. change: JSON of the fields that were set. sample: JSON of the ids of the first items. previous:
--- JSON of [state, starred, label, [item id, …]] before it; null once it cannot be undone any more.
+-- Changes of states in the inbox. change: JSON of the fields that were set, or of the edit of a filter. sample: JSON of the ids
+-- of the first items. previous: JSON of [state, starred, label, [item id, …]] before it; null once it cannot be undone any more.
 CREATE TABLE inbox_actions (
   seq             INTEGER PRIMARY KEY,
   id              TEXT    NOT NULL UNIQUE,
   customer_id     TEXT    NOT NULL REFERENCES customers (id),
   key_id          TEXT    NOT NULL REFERENCES api_keys (id),
   at              INTEGER NOT NULL,
-  kind            TEXT    NOT NULL CHECK (kind IN ('update', 'undo', 'answered')),
+  kind            TEXT    NOT NULL CHECK (kind IN ('update', 'undo', 'answered', 'mute')),
   change          TEXT    NOT NULL,
   items           INTEGER NOT NULL,
   sample          TEXT    NOT NULL,
@@ -821,18 +820,6 @@ CREATE TABLE inbox_actions (
 ) STRICT;
 CREATE INDEX inbox_actions_customer ON inbox_actions (customer_id, seq);
 CREATE INDEX inbox_actions_undoable ON inbox_actions (at) WHERE previous IS NOT NULL;
-
--- Saved filters of the inbox. filter: JSON of the fields that were given.
-CREATE TABLE inbox_views (
-  id              TEXT    PRIMARY KEY,
-  customer_id     TEXT    NOT NULL REFERENCES customers (id),
-  name            TEXT    NOT NULL,
-  filter          TEXT    NOT NULL,
-  key_id          TEXT    NOT NULL REFERENCES api_keys (id),
-  created_at      INTEGER NOT NULL,
-  updated_at      INTEGER NOT NULL
-) STRICT;
-CREATE INDEX inbox_views_customer ON inbox_views (customer_id);
 
 -- The version of a monitor's feed URL; a monitor without a row is at version 1.
 CREATE TABLE atom_feed_keys (
@@ -1081,12 +1068,6 @@ CREATE TRIGGER frozen_new_feedback BEFORE INSERT ON feedback
 WHEN EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
 BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
 CREATE TRIGGER frozen_feedback BEFORE UPDATE ON feedback
-WHEN EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
-BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
-CREATE TRIGGER frozen_new_views BEFORE INSERT ON inbox_views
-WHEN EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
-BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
-CREATE TRIGGER frozen_views BEFORE UPDATE ON inbox_views
 WHEN EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
 BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
 CREATE TRIGGER frozen_inbox BEFORE INSERT ON inbox_actions

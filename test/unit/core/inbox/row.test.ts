@@ -61,7 +61,6 @@ test('an erased row arrives without its author', () => {
     source: 'meta',
     place: 'u_jane',
     author: 'jane',
-    sentiment: null,
   })
   expect(arrivalOf('t3_p1', erased, 'subforum').author).toBeNull()
   expect(arrivalOf('t3_p1', row({ author: '[deleted]' }), 'subforum').author).toBeNull()

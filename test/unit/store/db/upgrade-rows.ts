@@ -54,10 +54,9 @@ const ROWS: Readonly<Record<number, string>> = {
     INSERT INTO operator_events VALUES ('evt_1', 'account.needs_login', 'acc_2', x'7b7d', 1000, 'pending', 1, 5000);
     INSERT INTO idempotent_writes VALUES ('key_1', 'POST /x', 'once', x'ee', x'7b7d', 1000), ('key_1', 'POST /x', 'running', x'ee', NULL, 1000);
     INSERT INTO match_bodies (monitor_id, seq, body, matched_at) VALUES ('mon_1', 1, x'7b7d', 1200), ('mon_1', 2, x'7b7d', 1300);
-    INSERT INTO inbox_items VALUES (1, 'cus_1', 't3_a', 1200, 'main', 'cats', 'ann', 'neutral', 'read', 1, 'bob', 1300, 'key_1', 1);
+    INSERT INTO inbox_items VALUES (1, 'cus_1', 't3_a', 1200, 'main', 'cats', 'ann', 'read', 1, 'bob', 1300, 'key_1', 1);
     INSERT INTO inbox_matches VALUES (1, 1, 'mon_1', 1200, 1200, 1);
     INSERT INTO inbox_actions VALUES (1, 'act_1', 'cus_1', 'key_1', 1300, 'update', '{"state":"read"}', 1, '["t3_a"]', '[["unread",0,null,["t3_a"]]]', NULL, NULL);
-    INSERT INTO inbox_views VALUES ('inv_1', 'cus_1', 'Open', '{"state":["unread"]}', 'key_1', 1300, 1300);
     INSERT INTO kept_items (item_id, source, thread, author, author_id, digest, first_kept_at, last_kept_at, next_check_at)
       VALUES ('t3_a', 'main', NULL, 'ann', 't2_1', 'd', 1200, 1200, 4800), ('meta/t1_b', 'meta', 'meta/t3_1', NULL, NULL, 'd', 1, 2, 3);
     INSERT INTO item_copies VALUES ('t3_a', 'delivery', 1), ('t3_a', 'match', 1);

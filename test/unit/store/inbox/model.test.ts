@@ -13,13 +13,11 @@ import {
   NO_FILTER,
   spanOf,
 } from '../../../../src/core/inbox/filter.ts'
-import { createCharts } from '../../../../src/core/inbox/stats.ts'
 import { eraseItems } from '../../../../src/store/erasure/erase.ts'
 import { changeInbox, UNDO_MS, undoInbox } from '../../../../src/store/inbox/actions.ts'
 import { countFiltered, countInbox, listLabels } from '../../../../src/store/inbox/counts.ts'
 import { pruneInbox } from '../../../../src/store/inbox/items.ts'
 import { listInbox, listInboxMatches } from '../../../../src/store/inbox/list.ts'
-import { listMentions } from '../../../../src/store/inbox/stats.ts'
 import { createInboxStore } from '../../../support/inbox-fixture.ts'
 import { postOf } from '../../../support/items.ts'
 import { isLongForm } from '../../../support/long-form.ts'
@@ -214,8 +212,6 @@ const itemOf = (n: number) =>
     subforum: PLACES[n % PLACES.length] ?? '',
   })
 
-const sum = (numbers: number[]) => numbers.reduce((a, b) => a + b, 0)
-
 /** Runs commands on both, and compares them after each. */
 function run(commands: readonly Command[]): void {
   using store = createInboxStore()
@@ -350,27 +346,6 @@ function run(commands: readonly Command[]): void {
     }
   }
 
-  /** Sums of the charts, read in slices of three. */
-  const compareCharts = (who: 'ann' | 'bob', expected: readonly ModelItem[]): void => {
-    const charts = createCharts({ from: began, to: store.now() + 1, bucket: 'day' })
-    let after: InboxPosition | null = null
-    for (;;) {
-      const slice = listMentions(db, { customer_id: who, span: spanOf(NO_FILTER, after), limit: 3 })
-      for (const it of slice) charts.add({ ...it, monitors: it.monitors?.split(',') ?? [] })
-      after = slice.at(-1) ?? after
-      if (slice.length < 3) break
-    }
-    const { total, share, authors, states } = charts.result()
-    expect(sum(total)).toBe(expected.length)
-    expect(sum(share.map(({ mentions }) => mentions))).toBe(
-      sum(expected.map(({ monitors }) => monitors.length)),
-    )
-    expect(sum(authors.map(({ mentions }) => mentions))).toBe(
-      expected.filter(({ author }) => author !== null).length,
-    )
-    expect(sum(Object.values(states))).toBe(expected.length)
-  }
-
   const compare = (who: 'ann' | 'bob'): void => {
     const expected = models[who].list(NO_FILTER)
     const span = spanOf(NO_FILTER, null)
@@ -411,7 +386,6 @@ function run(commands: readonly Command[]): void {
     for (const state of INBOX_STATES)
       expect(states[state]).toBe(expected.filter((it) => it.state === state).length)
     expect(starred).toBe(expected.filter((it) => it.starred).length)
-    compareCharts(who, expected)
     expect(listLabels(db, who)).toEqual(
       LABELS.flatMap((label) => {
         const items = expected.filter((it) => it.label === label).length

@@ -162,7 +162,6 @@ test.each([
   "UPDATE webhooks SET url = 'https://other.example' WHERE id = 'wh_1'",
   "UPDATE deliveries SET status = 'pending', next_attempt_at = 1 WHERE id = 'dlv_3'",
   "UPDATE drafts SET state = 'queued' WHERE id = 'drf_2'",
-  "UPDATE inbox_views SET name = 'x'",
   "INSERT OR IGNORE INTO unsubscribed VALUES ('wh_1', 'mon_1')",
   "INSERT INTO idempotent_writes VALUES ('key_1', 'r', 'n', x'00', NULL, 1)",
 ])('a frozen customer refuses %s', (sql) => {

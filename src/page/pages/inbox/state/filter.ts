@@ -37,7 +37,7 @@ export const TABS = [
 /** A tab of the list. */
 export type InboxTab = (typeof TABS)[number]
 
-/** The tab that a filter belongs to; undefined: a saved view with states of its own. */
+/** The tab that a filter belongs to; undefined: it has states of its own. */
 export const tabOf = ({ state, starred }: ListFilter): InboxTab | undefined =>
   TABS.find((it) => it.state === state && it.starred === starred)
 
@@ -45,7 +45,7 @@ export const tabOf = ({ state, starred }: ListFilter): InboxTab | undefined =>
 export function readFilter(query: URLSearchParams): ListFilter {
   const value = (name: string) => query.get(name) ?? ''
   const starred = value('starred') === 'true' ? 'true' : ''
-  const filter: ListFilter = {
+  return {
     state: value('state') || (starred === '' ? 'unread' : ANY),
     starred,
     q: value('q'),
@@ -58,7 +58,6 @@ export function readFilter(query: URLSearchParams): ListFilter {
     from: value('from'),
     to: value('to'),
   }
-  return filter
 }
 
 /** The path of the page with a filter; `item` opens a match. */
@@ -75,17 +74,7 @@ export function inboxPath(filter: Partial<ListFilter> = {}, item: string | null 
 }
 
 /** Names of the filters that narrow a tab. */
-export const NARROWING = [
-  'q',
-  'monitor',
-  'label',
-  'source',
-  'place',
-  'author',
-  'within',
-  'from',
-  'to',
-] as const
+export const NARROWING = NAMES.filter((name) => name !== 'state' && name !== 'starred')
 
 /** True if a filter narrows its tab. */
 export const isNarrowed = (filter: ListFilter): boolean =>
@@ -114,21 +103,6 @@ export function toBody(filter: ListFilter, now: number): FilterBody {
     ...(to !== '' && { to }),
   }
 }
-
-/** The filter of a saved view's body. */
-export const fromBody = (body: FilterBody): ListFilter => ({
-  state: body.state === undefined ? ANY : body.state.join(','),
-  starred: body.starred === true ? 'true' : '',
-  q: body.text ?? '',
-  monitor: body.monitor ?? '',
-  label: body.label ?? '',
-  source: body.source ?? '',
-  place: body.place ?? '',
-  author: body.author ?? '',
-  within: '',
-  from: body.from ?? '',
-  to: body.to ?? '',
-})
 
 /** A body as the query of a list. */
 export const toQuery = ({ state, ...rest }: FilterBody): string =>

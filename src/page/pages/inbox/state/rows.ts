@@ -13,13 +13,18 @@ export type Rows = ReturnType<typeof createRows>
 export function createRows(kept_max = KEPT_MAX) {
   let ids: string[] = []
   let known = new Set<string>()
+  const removed_ids = new Set<string>()
+  let newest = ''
   const matches = new Map<string, Match>()
   let cursor: string | null = null
   let ended = false
 
   function insert(at: number, items: readonly Match[]) {
     const fresh = items.filter(({ id }) => !known.has(id))
-    for (const it of fresh) known.add(it.id)
+    for (const it of fresh) {
+      known.add(it.id)
+      if (it.matched_at > newest) newest = it.matched_at
+    }
     for (const it of items) matches.set(it.id, it)
     ids.splice(at, 0, ...fresh.map(({ id }) => id))
   }
@@ -49,6 +54,7 @@ export function createRows(kept_max = KEPT_MAX) {
     remove(gone: ReadonlySet<string>): Removed[] {
       const removed = ids.flatMap((id, at) => (gone.has(id) ? [{ id, at }] : []))
       if (removed.length === 0) return removed
+      for (const { id } of removed) removed_ids.add(id)
       ids = ids.filter((id) => !gone.has(id))
       known = new Set(ids)
       return removed
@@ -58,6 +64,7 @@ export function createRows(kept_max = KEPT_MAX) {
       for (const { id, at } of removed.toSorted((a, b) => a.at - b.at)) {
         if (known.has(id)) continue
         known.add(id)
+        removed_ids.delete(id)
         ids.splice(Math.min(at, ids.length), 0, id)
       }
     },
@@ -79,6 +86,10 @@ export function createRows(kept_max = KEPT_MAX) {
     positionOf: (id: string): number => (known.has(id) ? ids.indexOf(id) : -1),
     get: (id: string): Match | undefined => matches.get(id),
     has: (id: string): boolean => known.has(id),
+    /** True if the match was taken out and not put back. */
+    wasRemoved: (id: string): boolean => removed_ids.has(id),
+    /** `matched_at` of the newest match that was ever in the list; empty: none was. */
+    newest: (): string => newest,
     /** Ids of all loaded rows, in order. */
     ids: (): readonly string[] => ids,
     size: (): number => ids.length,

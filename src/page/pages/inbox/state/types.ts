@@ -26,7 +26,7 @@ export type ThreadItem = ThreadAround['replies'][number]
 /** The fields that an update sets. */
 export type TriageChange = { state?: MatchState; starred?: boolean; label?: string | null }
 
-/** A filter as the bodies of update and views have it. */
+/** A filter as the body of an update has it. */
 export type FilterBody = {
   monitor?: string
   state?: string[]
@@ -40,30 +40,11 @@ export type FilterBody = {
   text?: string
 }
 
-type AllCounts = ResponseBody<'/forum/inbox/counts'>
-
-/** Numbers of matches by state; `complete` false: minimums. An event of the stream has no labels. */
-export type TabCounts = Omit<AllCounts, 'labels' | 'version'> & Partial<Pick<AllCounts, 'labels'>>
+/** Numbers of matches by state; `complete` false: minimums. */
+export type TabCounts = ResponseBody<'/forum/inbox/counts'>
 
 /** The result of an update. */
 export type Updated = ResponseBody<'/forum/inbox/update', 'post'>
-
-/** An event of the inbox's stream. */
-export type InboxEvent = {
-  version: string
-  new: { count: number; ids: string[] }
-  changed: { count: number; ids: string[] }
-  gone: boolean
-  counts: TabCounts
-}
-
-/** The saved views. */
-export type Views = Omit<ResponseBody<'/forum/inbox/views'>, 'views'> & { views: NamedView[] }
-
-/** A saved view. */
-export type NamedView = Omit<ResponseBody<'/forum/inbox/views'>['views'][number], 'filter'> & {
-  filter: FilterBody
-}
 
 /** A page of the history. */
 export type HistoryPage = ResponseBody<'/forum/inbox/history'>
@@ -71,8 +52,5 @@ export type HistoryPage = ResponseBody<'/forum/inbox/history'>
 /** An action of the history. */
 export type HistoryAction = HistoryPage['actions'][number]
 
-/** A proposed edit of a filter, and its effect on the matches of the last days. */
-export type MuteProposal = ResponseBody<'/forum/inbox/mute', 'post'>
-
-/** Figures of matches over a period. */
-export type MentionStats = ResponseBody<'/forum/inbox/stats'>
+/** An edit of a filter, and its effect on the matches of the last days. */
+export type Muted = ResponseBody<'/forum/inbox/mute', 'post'>

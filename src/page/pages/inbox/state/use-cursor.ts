@@ -10,6 +10,8 @@ import type { Triage } from './use-triage.ts'
 
 /** Time in view after which a match counts as read. */
 const READ_MS = 1200
+/** Time on a match after which the URL names it. */
+const SETTLE_MS = 400
 /** Rows of a page up or down. */
 const PAGE_ROWS = 8
 /** The list and the text are beside each other. Has the width of the style sheet. */
@@ -113,6 +115,11 @@ export function useCursor({ list, filter, item, triage }: Options) {
     if (!first.current) set({ current: item, selection: NONE })
     first.current = false
   }, [filter])
+  // A copied address opens the match that is shown. Not while one moves through the list: browsers limit the changes.
+  useEffect(() => {
+    if (current === null || current === item || !(opened || matchMedia(BESIDE).matches)) return
+    return runAfter(SETTLE_MS, () => go(inboxPath(filter, current), { replace: true }))
+  }, [current, filter])
   useEffect(() => {
     if (current === null || match !== undefined || list.loading) return
     void list.byId([current]).then(([it]) => setOutside(it ?? null))

@@ -34,6 +34,8 @@ export type MatchList = {
   reload: () => void
   /** Says which positions are in view, so that they and those around are loaded. */
   view: (from: number, to: number) => void
+  /** Ids of the loaded matches in view, and a few around it. */
+  inView: () => string[]
   /** Loads matches by id; erased or aged ones may be absent. */
   byId: (ids: readonly string[]) => Promise<Match[]>
 }
@@ -139,6 +141,11 @@ export function useMatches(base: string, query: string, is_search: boolean): Mat
     more: () => void load(),
     reload: () => setGeneration((it) => it + 1),
     view,
+    inView: () =>
+      rows
+        .ids()
+        .slice(Math.max(0, wanted.current.from - BEHIND), wanted.current.to + BEHIND)
+        .filter((id) => rows.get(id) !== undefined),
     byId,
   }
 }

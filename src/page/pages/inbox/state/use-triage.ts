@@ -3,6 +3,7 @@ import { useRef } from 'preact/hooks'
 import { notify } from '../../../components/base/toast.tsx'
 import { type Failure, postJson } from '../../../lib/api.ts'
 import { many } from '../../../lib/format.ts'
+import { now } from '../../../lib/runtime.ts'
 import { leavesList, type ListFilter, toBody } from './filter.ts'
 import type { Removed } from './rows.ts'
 import type { FilterBody, Match, TriageChange, Updated } from './types.ts'
@@ -14,7 +15,8 @@ const CALLS_MAX = 40
 /** Actions that can be undone with the key, newest last. */
 const UNDO_MAX = 50
 
-type Done = { action_ids: string[]; ids: string[]; removed: Removed[] }
+/** An action on matches of the list, of a whole filter (no ids), or on the filter of a monitor. */
+type Done = { action_ids: string[]; ids: string[]; removed: Removed[]; is_mute?: boolean }
 
 /** Actions on matches, each of which can be undone. */
 export type Triage = {
@@ -22,6 +24,8 @@ export type Triage = {
   act: (ids: readonly string[], set: TriageChange, quiet?: boolean) => Promise<void>
   /** Changes every match of the filter. */
   actOnAll: (set: TriageChange) => Promise<void>
+  /** Confirms a mute, which can be undone like an action. */
+  muted: (action_id: string, text: string) => void
   /** Takes the last action back. */
   undo: () => Promise<void>
 }
@@ -30,10 +34,9 @@ type Options = {
   base: string
   filter: ListFilter
   list: MatchList
-  /** Receives ids that leave the list, or come back. */
-  taken: Set<string>
-  now: () => number
-  recount: (labels?: boolean) => void
+  /** Counts the calls without an answer yet. */
+  pending: { current: number }
+  recount: () => void
   /** Receives the first match that an undoing has put back into the list. */
   onRestored: (id: string) => void
 }
@@ -53,15 +56,7 @@ function confirmation(set: TriageChange, n: number): string {
 const refusal = ({ message }: Failure): string => `Not changed: ${message}`
 
 /** Provides the actions of the page. */
-export function useTriage({
-  base,
-  filter,
-  list,
-  taken,
-  now,
-  recount,
-  onRestored,
-}: Options): Triage {
+export function useTriage({ base, filter, list, pending, recount, onRestored }: Options): Triage {
   const done = useRef<Done[]>([])
   const { rows } = list
 
@@ -79,19 +74,19 @@ export function useTriage({
     )
     rows.replace(before.map((it): Match => ({ ...it, ...set })))
     const removed = rows.remove(new Set(leaving.map(({ id }) => id)))
-    for (const { id } of removed) taken.add(id)
     list.changed()
     const action_ids: string[] = []
     let changed = 0
     for (let at = 0; at < ids.length; at += IDS_MAX) {
+      pending.current += 1
       const answer = await postJson<Updated>(`${base}/update`, {
         ids: ids.slice(at, at + IDS_MAX),
         set,
       })
+      pending.current -= 1
       if (!answer.ok) {
         rows.restore(removed)
         rows.replace(before)
-        for (const { id } of removed) taken.delete(id)
         list.changed()
         if (!quiet) notify(refusal(answer.failure))
         return
@@ -99,7 +94,7 @@ export function useTriage({
       changed += answer.value.changed
       if (answer.value.action_id !== null) action_ids.push(answer.value.action_id)
     }
-    recount('label' in set)
+    recount()
     if (!quiet) record({ action_ids, ids: [...ids], removed }, confirmation(set, changed))
   }
 
@@ -120,7 +115,7 @@ export function useTriage({
       cursor = answer.value.next_cursor
       if (!answer.value.has_more) break
     }
-    recount('label' in set)
+    recount()
     record({ action_ids, ids: [], removed: [] }, confirmation(set, changed))
     list.reload()
   }
@@ -134,10 +129,10 @@ export function useTriage({
       if (!answer.ok) return notify(`Not undone: ${answer.failure.message}`)
       restored += answer.value.restored
     }
-    recount(true)
+    if (last.is_mute) return notify('The filter is as it was before.')
+    recount()
     notify(`Undone for ${many(restored, 'match', 'matches')}.`)
     if (last.ids.length === 0) return list.reload()
-    for (const { id } of last.removed) taken.delete(id)
     rows.restore(last.removed)
     rows.replace(await list.byId(last.ids))
     list.changed()
@@ -145,5 +140,8 @@ export function useTriage({
     if (first !== undefined) onRestored(first.id)
   }
 
-  return { act, actOnAll, undo }
+  const muted = (action_id: string, text: string) =>
+    record({ action_ids: [action_id], ids: [], removed: [], is_mute: true }, text)
+
+  return { act, actOnAll, muted, undo }
 }
