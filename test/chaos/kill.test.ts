@@ -11,7 +11,7 @@ import { killAgainAndAgain } from './process-kill.ts'
 // read with another SQLite build than the daemon's. `bun run bar:kill` runs a thousand kills, also at system calls, and
 // checks that two planted faults are detected.
 
-const KILLS = Number(process.env['FORUMD_KILLS'] ?? cases({ short: 15, long: 60 }))
+const KILLS = Number(process.env['FORUMD_KILLS'] ?? cases({ short: 8, long: 60 }))
 const SEED = Number(process.env['FORUMD_SEED'] ?? Math.floor(Math.random() * 1e9))
 
 test(
