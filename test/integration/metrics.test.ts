@@ -1,5 +1,6 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 
+import { installsAll } from '../support/long-form.ts'
 import { startTestDaemon } from '../support/test-daemon.ts'
 
 // An external tool parses the output again.
@@ -170,7 +171,7 @@ test('an outage is visible: polls are truncated, deliveries wait for a retry, an
 test('promtool reports no problem', async () => {
   const promtool = Bun.which('promtool')
   if (promtool === null) {
-    expect(process.env['CI']).toBeUndefined()
+    expect(installsAll).toBe(false)
     return console.log('promtool is not here: nothing was checked')
   }
   const { daemon, scrape } = await startMonitored()
