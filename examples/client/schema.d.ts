@@ -1880,7 +1880,6 @@ export interface components {
         | 'upstream_unavailable'
         | 'storage_unavailable'
         | 'not_primary'
-        | 'customer_moving'
         | 'UPSTREAM_ERROR'
         | 'UPSTREAM_BLOCKED'
         | 'PROXY_ERROR'
@@ -2304,7 +2303,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description customer_moving, overloaded */
+      /** @description overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -2315,8 +2314,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "customer_moving",
-           *       "code": "customer_moving"
+           *       "error": "overloaded",
+           *       "code": "overloaded"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -2507,7 +2506,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description customer_moving, overloaded */
+      /** @description overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -2518,8 +2517,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "customer_moving",
-           *       "code": "customer_moving"
+           *       "error": "overloaded",
+           *       "code": "overloaded"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -2671,7 +2670,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description customer_moving, overloaded */
+      /** @description overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -2682,8 +2681,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "customer_moving",
-           *       "code": "customer_moving"
+           *       "error": "overloaded",
+           *       "code": "overloaded"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -2813,7 +2812,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description customer_moving, overloaded */
+      /** @description overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -2824,8 +2823,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "customer_moving",
-           *       "code": "customer_moving"
+           *       "error": "overloaded",
+           *       "code": "overloaded"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -3047,7 +3046,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description customer_moving, overloaded */
+      /** @description overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -3058,8 +3057,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "customer_moving",
-           *       "code": "customer_moving"
+           *       "error": "overloaded",
+           *       "code": "overloaded"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -3288,7 +3287,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description customer_moving, overloaded */
+      /** @description overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -3299,8 +3298,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "customer_moving",
-           *       "code": "customer_moving"
+           *       "error": "overloaded",
+           *       "code": "overloaded"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -3583,7 +3582,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, customer_moving, overloaded */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -3798,7 +3797,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description customer_moving, overloaded */
+      /** @description overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -3809,8 +3808,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "customer_moving",
-           *       "code": "customer_moving"
+           *       "error": "overloaded",
+           *       "code": "overloaded"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -4153,7 +4152,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -4385,7 +4384,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description customer_moving, overloaded */
+      /** @description overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -4396,8 +4395,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "customer_moving",
-           *       "code": "customer_moving"
+           *       "error": "overloaded",
+           *       "code": "overloaded"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -4665,7 +4664,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description browser_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description browser_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -5088,7 +5087,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, browser_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, browser_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -5499,7 +5498,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -5822,7 +5821,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -6150,7 +6149,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -6503,7 +6502,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -6846,7 +6845,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -7151,7 +7150,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -7456,7 +7455,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -7763,7 +7762,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -8070,7 +8069,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -8458,7 +8457,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -8845,7 +8844,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -9190,7 +9189,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -9435,7 +9434,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -9810,7 +9809,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -10245,7 +10244,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -10543,7 +10542,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -10936,7 +10935,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -11508,7 +11507,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -11927,7 +11926,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -12228,7 +12227,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -12653,7 +12652,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -13079,7 +13078,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -13505,7 +13504,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -13762,7 +13761,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -14009,7 +14008,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, customer_moving, overloaded */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -14287,7 +14286,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -14616,7 +14615,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -14986,7 +14985,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -15246,7 +15245,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -15521,7 +15520,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -15865,7 +15864,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -16130,7 +16129,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -16377,7 +16376,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -16670,7 +16669,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -16963,7 +16962,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -17256,7 +17255,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -17642,7 +17641,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -17914,7 +17913,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -18378,7 +18377,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -18842,7 +18841,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -19306,7 +19305,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -19770,7 +19769,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -19926,7 +19925,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description customer_moving, overloaded */
+      /** @description overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -19937,8 +19936,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "customer_moving",
-           *       "code": "customer_moving"
+           *       "error": "overloaded",
+           *       "code": "overloaded"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -20767,7 +20766,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, customer_moving, overloaded */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -21175,7 +21174,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description customer_moving, overloaded */
+      /** @description overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -21186,8 +21185,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "customer_moving",
-           *       "code": "customer_moving"
+           *       "error": "overloaded",
+           *       "code": "overloaded"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -22011,7 +22010,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, customer_moving, overloaded */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -22201,7 +22200,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, customer_moving, overloaded */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -22389,7 +22388,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, customer_moving, overloaded */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -23071,7 +23070,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description customer_moving, overloaded */
+      /** @description overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -23082,8 +23081,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "customer_moving",
-           *       "code": "customer_moving"
+           *       "error": "overloaded",
+           *       "code": "overloaded"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -23263,7 +23262,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description customer_moving, overloaded */
+      /** @description overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -23274,8 +23273,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "customer_moving",
-           *       "code": "customer_moving"
+           *       "error": "overloaded",
+           *       "code": "overloaded"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -23515,7 +23514,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, customer_moving, overloaded */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -23711,7 +23710,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, customer_moving, overloaded */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -23974,7 +23973,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, customer_moving, overloaded */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -24277,7 +24276,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description customer_moving, overloaded */
+      /** @description overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -24288,8 +24287,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "customer_moving",
-           *       "code": "customer_moving"
+           *       "error": "overloaded",
+           *       "code": "overloaded"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -24486,7 +24485,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, customer_moving, overloaded */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -24671,7 +24670,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, customer_moving, overloaded */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -24897,7 +24896,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description customer_moving, overloaded */
+      /** @description overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -24908,8 +24907,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "customer_moving",
-           *       "code": "customer_moving"
+           *       "error": "overloaded",
+           *       "code": "overloaded"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -25246,7 +25245,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description customer_moving, overloaded */
+      /** @description overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -25257,8 +25256,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "customer_moving",
-           *       "code": "customer_moving"
+           *       "error": "overloaded",
+           *       "code": "overloaded"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -25408,7 +25407,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description customer_moving, overloaded */
+      /** @description overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -25419,8 +25418,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "customer_moving",
-           *       "code": "customer_moving"
+           *       "error": "overloaded",
+           *       "code": "overloaded"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -25740,7 +25739,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description customer_moving, overloaded */
+      /** @description overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -25751,8 +25750,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "customer_moving",
-           *       "code": "customer_moving"
+           *       "error": "overloaded",
+           *       "code": "overloaded"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -25945,7 +25944,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description customer_moving, overloaded */
+      /** @description overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -25956,8 +25955,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "customer_moving",
-           *       "code": "customer_moving"
+           *       "error": "overloaded",
+           *       "code": "overloaded"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -26190,7 +26189,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, customer_moving, overloaded */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -26380,7 +26379,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, customer_moving, overloaded */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -26601,7 +26600,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description customer_moving, overloaded */
+      /** @description overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -26612,8 +26611,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "customer_moving",
-           *       "code": "customer_moving"
+           *       "error": "overloaded",
+           *       "code": "overloaded"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -26884,7 +26883,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, customer_moving, overloaded */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -27182,7 +27181,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -27330,7 +27329,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description customer_moving, overloaded */
+      /** @description overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -27341,8 +27340,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "customer_moving",
-           *       "code": "customer_moving"
+           *       "error": "overloaded",
+           *       "code": "overloaded"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -27616,7 +27615,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, customer_moving, overloaded */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -27996,7 +27995,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description customer_moving, overloaded */
+      /** @description overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -28007,8 +28006,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "customer_moving",
-           *       "code": "customer_moving"
+           *       "error": "overloaded",
+           *       "code": "overloaded"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -28211,7 +28210,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, customer_moving, overloaded */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -28411,7 +28410,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description customer_moving, overloaded */
+      /** @description overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -28422,8 +28421,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "customer_moving",
-           *       "code": "customer_moving"
+           *       "error": "overloaded",
+           *       "code": "overloaded"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -28623,7 +28622,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, customer_moving, overloaded */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -28816,7 +28815,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description customer_moving, overloaded */
+      /** @description overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -28827,8 +28826,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "customer_moving",
-           *       "code": "customer_moving"
+           *       "error": "overloaded",
+           *       "code": "overloaded"
            *     }
            */
           'application/json': components['schemas']['Error']
@@ -29095,7 +29094,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, customer_moving, overloaded */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -29260,7 +29259,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, customer_moving, overloaded */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -29416,7 +29415,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description storage_unavailable, customer_moving, overloaded */
+      /** @description storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -30419,7 +30418,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description upstream_unavailable, storage_unavailable, customer_moving, overloaded */
+      /** @description upstream_unavailable, storage_unavailable, overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -30891,7 +30890,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description customer_moving, overloaded */
+      /** @description overloaded */
       503: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -30902,8 +30901,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "error": "customer_moving",
-           *       "code": "customer_moving"
+           *       "error": "overloaded",
+           *       "code": "overloaded"
            *     }
            */
           'application/json': components['schemas']['Error']

@@ -31,10 +31,11 @@ if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== state) install()
 function install() {
   console.error('Fetching the packages that bun.lock names …')
   // The running Bun: `bun` may not be on PATH.
-  const { exitCode, stdout, stderr } = Bun.spawnSync(
-    [process.execPath, 'install', '--frozen-lockfile'],
-    { cwd: root, stdout: 'pipe', stderr: 'pipe' },
-  )
+  const { exitCode, stdout, stderr } = Bun.spawnSync([process.execPath, 'ci'], {
+    cwd: root,
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
   if (exitCode !== 0)
     give_up(
       stdout.toString() + stderr.toString(),

@@ -15,8 +15,6 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
   WrongEpoch: EXIT.broken,
   ForeignRecord: EXIT.broken,
   DatabaseExists: EXIT.usage,
-  UnusableFile: EXIT.failed,
-  ImportRefused: EXIT.failed,
   Fenced: EXIT.restart,
   ReplicaUnusable: EXIT.restart,
 }

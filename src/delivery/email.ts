@@ -137,7 +137,7 @@ const page = (body: string): string =>
 
 /** Sends deliveries to targets of kind email. */
 export type EmailSender = {
-  /** One attempt to deliver a frozen body as a mail. */
+  /** One attempt to deliver a stored body as a mail. */
   deliver(to: Addressee, body: Uint8Array): Promise<Attempt>
   /** One attempt to send the confirmation mail. */
   confirm(to: Addressee): Promise<Attempt>

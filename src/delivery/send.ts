@@ -91,7 +91,7 @@ type SendResult = {
 }
 
 /**
- * A delivery to send. `body` is the frozen body; bodies for chat services are made from it. `attempts`: earlier
+ * A delivery to send. `body` is the stored body; bodies for chat services are made from it. `attempts`: earlier
  * attempts; `interrupted`: those whose outcome is not known.
  */
 type OutgoingDelivery = { id: string; body: Uint8Array; attempts?: number; interrupted?: number }

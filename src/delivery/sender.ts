@@ -234,7 +234,7 @@ export function createSender(deps: SenderDeps): Sender {
     })
   }
 
-  /** One attempt, from the frozen bytes to the write that records how it ended. */
+  /** One attempt, from the stored bytes to the write that records how it ended. */
   async function send(delivery: ClaimedDelivery): Promise<Write> {
     const { id, webhook_id } = delivery
     const digest = hash('sha256', delivery.body, 'buffer')

@@ -42,7 +42,6 @@ import {
   reserveDelivery,
 } from '../store/monitoring/matches.ts'
 import { recordMatchAt, type Watcher } from '../store/monitoring/monitors.ts'
-import { originOf } from '../store/moving/frozen.ts'
 import { insertWaiting } from '../store/relevance/waiting.ts'
 import type { Filters, Hit } from './match.ts'
 
@@ -75,7 +74,7 @@ export type DeliveryBatch = {
 }
 
 /**
- * Writes the delivery rows of a batch, one for each target, with their frozen bodies. Runs inside the transaction that
+ * Writes the delivery rows of a batch, one for each target, with their bodies. Runs inside the transaction that
  * advances the feed. Returns the number of deliveries to be sent.
  */
 export function insertDeliveries(
@@ -108,18 +107,17 @@ function insertPullMatch(deps: InsertDeps, batch: DeliveryBatch, content: Conten
   })
 }
 
-/** The frozen body of a batch, and its delivery id, for one target or for the pull API (null). */
+/** The body of a batch, and its delivery id, for one target or for the pull API (null). */
 type ContentOf = (webhook_id: string | null) => {
   id: string
   body(suppressed?: Suppressed): Uint8Array
 }
 
-function contentOf({ db, instance_id }: InsertDeps, batch: DeliveryBatch): ContentOf {
-  const { customer_id, monitor_id, names, rows, digest } = batch
-  const origin = originOf(db, customer_id, instance_id)
+function contentOf({ instance_id }: InsertDeps, batch: DeliveryBatch): ContentOf {
+  const { monitor_id, names, rows, digest } = batch
   const grouped = rows.length > 1
   return (webhook_id) => {
-    const id = deliveryId(origin, monitor_id, webhook_id, names)
+    const id = deliveryId(instance_id, monitor_id, webhook_id, names)
     const content = { delivery_id: id, monitor_id, items: rows, grouped, ...(digest && { digest }) }
     const body = (suppressed?: Suppressed) =>
       envelope(suppressed === undefined ? content : { ...content, suppressed })

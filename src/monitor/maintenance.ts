@@ -10,7 +10,7 @@ import { pruneNamedWrites } from '../store/customers/idempotency.ts'
 import { ACTIONS_KEEP_MS, pruneActions } from '../store/customers/operator-actions.ts'
 import { type Chunks, runCooperatively } from '../store/db/chunked.ts'
 import { type Db, transact } from '../store/db/connection.ts'
-import { blankBodies, blankMoved, packBodies } from '../store/delivery/bodies.ts'
+import { blankBodies, packBodies } from '../store/delivery/bodies.ts'
 import { type AlarmEvent, insertDelivery } from '../store/delivery/deliveries.ts'
 import { listStalled } from '../store/delivery/operator-events.ts'
 import { listTargets } from '../store/delivery/targets.ts'
@@ -106,11 +106,6 @@ export function createUpkeep({
         inParts((limit) =>
           blankBodies(db, { before_at: now - retention_days * DAY_MS, now }, limit),
         ),
-        signal,
-      )
-    if (retention_days > 0)
-      await runCooperatively(
-        inParts((limit) => blankMoved(db, { before_at: now - retention_days * DAY_MS }, limit)),
         signal,
       )
     if (retention_days > 0)

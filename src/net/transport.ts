@@ -76,7 +76,7 @@ const ENDED = 'ended'
 /** Time after the deadline for an attempt to end by itself. */
 const GRACE_MS = 1000
 
-/** A deadline is so late, ms, only if this process did not run: its machine was busy, or it was frozen. */
+/** A deadline is so late, ms, only if this process did not run: its machine was busy, or it was stopped. */
 const LATE_MS = 50
 /** Bound of the time to read what came in meanwhile. */
 const READ_MAX_MS = 400

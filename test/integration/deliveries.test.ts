@@ -33,7 +33,7 @@ function put(it: Targets, ids: string[], { customer = 'cus_1', monitor = 'mon_1'
 const ids = (answer: { body: { deliveries: { delivery_id: string }[] } }) =>
   answer.body.deliveries.map(({ delivery_id }) => delivery_id)
 
-test.each(PLACES)('%s shows the outcome of a match, with the frozen payload', async (place) => {
+test.each(PLACES)('%s shows the outcome of a match, with the stored payload', async (place) => {
   await using it = await startTargets()
   it.addMonitor('mon_1')
   put(it, ['dlv_1'])

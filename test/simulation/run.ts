@@ -161,7 +161,7 @@ export async function run(options: Options) {
         certificateOf(
           { clock, words, random, log } as never,
           { db, ring, watch, streams: new Map(), instance_id: 'instance' },
-          { ...customer, balance_micros: 0, unlimited: false, frozen_at: null },
+          { ...customer, balance_micros: 0, unlimited: false },
           {
             id: `mon_${place}_0`,
             from: new Date(today - DAY_MS).toISOString().slice(0, 10),

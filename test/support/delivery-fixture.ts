@@ -136,9 +136,7 @@ export async function startDelivering(options: Options = {}) {
     return { db, boot: run_id, sender, loop, stop: () => stopping.abort() }
   }
   let run = start()
-  run.db.run(
-    `INSERT INTO customers VALUES ('${CUSTOMER}', 'ann', 'entry', 0, 0, 0, NULL, NULL, NULL)`,
-  )
+  run.db.run(`INSERT INTO customers VALUES ('${CUSTOMER}', 'ann', 'entry', 0, 0, 0, NULL)`)
   run.db
     .run(`INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, active_since, created_at, updated_at)
               VALUES ('${MONITOR}', '${CUSTOMER}', '{}', 60, 0, 0, 0)`)

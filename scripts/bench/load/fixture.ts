@@ -102,10 +102,11 @@ export async function startForumd(
 
 /** Installs the peers' packages from their lockfile if they are missing. */
 export function installPeers(): void {
-  const { exitCode, stderr } = Bun.spawnSync(
-    [process.execPath, 'install', '--frozen-lockfile', '--ignore-scripts'],
-    { cwd: PEERS, stdout: 'ignore', stderr: 'pipe' },
-  )
+  const { exitCode, stderr } = Bun.spawnSync([process.execPath, 'ci', '--ignore-scripts'], {
+    cwd: PEERS,
+    stdout: 'ignore',
+    stderr: 'pipe',
+  })
   if (exitCode !== 0) throw new Error(`the peers could not be installed:\n${stderr.toString()}`)
 }
 

@@ -89,7 +89,7 @@ const words = createNaming({ platform: 'forum', community: 'subforum' })
 const deps = { db, instance_id: 'bench', words, watch: { clock_offset_ms: () => 0 } }
 
 /**
- * Commits what a poll commits: each match in the ledger and for the pull API, its delivery with its frozen
+ * Commits what a poll commits: each match in the ledger and for the pull API, its delivery with its stored
  * body.
  */
 function commit(numbers: readonly number[]): void {

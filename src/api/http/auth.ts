@@ -243,25 +243,13 @@ export function operatorOnly(holder: KeyHolder): KeyHolder {
   })
 }
 
-const MOVING_RETRY_S = 60
-
-/** The answer to every call of a customer that is being moved to another instance. */
-export const customerMoving = (): ApiError =>
-  new ApiError('customer_moving', {
-    message:
-      'this customer is being moved to another instance: nothing was done here. Its keys work there once the move is complete',
-    retry_after_s: MOVING_RETRY_S,
-  })
-
 /**
  * Returns the holder of a customer's key with this scope.
- * @throws {ApiError} invalid_token for an operator's key, customer_moving for a frozen customer, PERMISSION_DENIED without
- * the scope
+ * @throws {ApiError} invalid_token for an operator's key, PERMISSION_DENIED without the scope
  */
 export function holderWith({ key, customer }: KeyHolder, scope: Scope | null): Holder {
   if (customer === null)
     throw new ApiError('invalid_token', { message: "this is an operator's key, not a customer's" })
-  if (customer.frozen_at !== null) throw customerMoving()
   if (scope !== null && !key.scopes.includes(scope))
     throw new ApiError('PERMISSION_DENIED', {
       message: `this key may ${key.scopes.join(', ') || 'nothing'}; the call needs the scope ${scope}`,

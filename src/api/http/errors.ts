@@ -8,8 +8,6 @@ import { type Naming, wireCode } from '../../core/forum/naming.ts'
 import { Fenced } from '../../core/standby/fence.ts'
 import type { Log } from '../../runtime/runtime.ts'
 import { isStorageError } from '../../store/db/connection.ts'
-import { isFrozenError } from '../../store/moving/frozen.ts'
-import { customerMoving } from './auth.ts'
 
 const STORAGE_RETRY_S = 5
 const LEASE_RETRY_S = 1
@@ -80,7 +78,6 @@ function apiErrorOf(code: unknown, error: unknown): ApiError | null {
   if (code === 'NOT_FOUND') return new ApiError('NOT_FOUND', { message: 'there is no such route' })
   if (code === 'PARSE') return unreadable(error)
   if (error instanceof Fenced) return notPrimary()
-  if (isFrozenError(error)) return customerMoving()
   if (isStorageError(error))
     return new ApiError('storage_unavailable', {
       message: 'the request could not be stored; no action was taken',

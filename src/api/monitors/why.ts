@@ -30,7 +30,6 @@ import {
   listFirstSeen,
   listWebhookIds,
 } from '../../store/monitoring/why.ts'
-import { originOf } from '../../store/moving/frozen.ts'
 import { findJudgement } from '../../store/relevance/judgements.ts'
 import type { RouteContext } from '../context.ts'
 import { toApiError } from '../http/errors.ts'
@@ -71,13 +70,12 @@ function deliveriesOf(
     has_attention: boolean
   },
 ): DeliveryWithReason[] {
-  const { customer_id, monitor_id, name } = of
-  const origin_id = originOf(db, customer_id, of.instance_id)
+  const { instance_id, customer_id, monitor_id, name } = of
   const match = findMatch(db, { monitor_id, item_id: name })
   if (match === null) return []
   const alone = [null, ...listWebhookIds(db, customer_id)].flatMap(
     (webhook_id) =>
-      findDelivery(db, customer_id, deliveryId(origin_id, monitor_id, webhook_id, [name])) ?? [],
+      findDelivery(db, customer_id, deliveryId(instance_id, monitor_id, webhook_id, [name])) ?? [],
   )
   if (alone.length > 0) return alone
   // A match that waited for a verdict was bundled after it.

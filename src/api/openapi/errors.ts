@@ -59,7 +59,7 @@ type Route = {
 /** Errors that a route can answer with, by status. */
 export function refusals(route: Route): Record<string, unknown> {
   const { method, takes_fields, takes_body, own, words } = route
-  const { open, operator, limit, feature } = route.policy
+  const { open, limit, feature } = route.policy
   const metered = limit === 'reads'
   const managed = limit === 'management' || limit === 'webhook_test'
   const codes: ErrorCode[] = [
@@ -75,7 +75,6 @@ export function refusals(route: Route): Record<string, unknown> {
     ...own,
     // Routes that store something can meet a full disk.
     ...(metered || takes_body ? (['storage_unavailable'] as const) : []),
-    ...(open || operator ? [] : (['customer_moving'] as const)),
     ...(open ? [] : (['overloaded'] as const)),
     'internal_error',
   ]

@@ -91,23 +91,13 @@ export function setPlanAndCredits(
 const balanceOf = ({ unlimited, balance_micros }: Customer) =>
   unlimited ? 'unlimited' : formatDollars(balance_micros)
 
-const toJson = ({
-  id,
-  name,
-  plan,
-  balance_micros,
-  unlimited,
-  created_at,
-  frozen_at,
-}: Customer) => ({
+const toJson = ({ id, name, plan, balance_micros, unlimited, created_at }: Customer) => ({
   id,
   name,
   plan,
   credits_remaining: toUsd(balance_micros),
   unlimited,
   created_at: iso(created_at),
-  // While it is being moved to another instance.
-  ...(frozen_at !== null && { frozen_at: iso(frozen_at) }),
 })
 
 export const customerCreate = command({
@@ -164,9 +154,6 @@ export const customerList = command({
               balance: balanceOf(it),
               created_at: iso(it.created_at),
               id: it.id,
-              ...(customers.some(({ frozen_at }) => frozen_at !== null) && {
-                frozen_at: it.frozen_at === null ? '' : iso(it.frozen_at),
-              }),
             })),
             'There is no customer yet: create one with its key by forumd key create --customer NAME.',
           ),
@@ -208,9 +195,6 @@ export const customerShow = command({
             requests: calls,
             'open keys': keys,
             created_at: iso(customer.created_at),
-            ...(customer.frozen_at !== null && {
-              'frozen for a move since': iso(customer.frozen_at),
-            }),
           }),
     )
     return EXIT.done

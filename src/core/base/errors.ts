@@ -27,7 +27,6 @@ export const CODES = {
   upstream_unavailable: { status: 503, error: 'upstream_unavailable', billed: false },
   storage_unavailable: { status: 503, error: 'storage_unavailable', billed: false },
   not_primary: { status: 503, error: 'not_primary', billed: false },
-  customer_moving: { status: 503, error: 'customer_moving', billed: false },
   UPSTREAM_ERROR: { status: 502, error: 'UPSTREAM_ERROR', billed: false },
   UPSTREAM_BLOCKED: { status: 502, error: 'UPSTREAM_BLOCKED', billed: false },
   PROXY_ERROR: { status: 502, error: 'PROXY_ERROR', billed: true },

@@ -46,7 +46,7 @@ export type Envelope = {
 }
 
 /**
- * Serialises the body of a delivery. It is built once and frozen: every attempt sends and signs the
+ * Serialises the body of a delivery. It is built once and stored: every attempt sends and signs the
  * same bytes.
  */
 export function envelope(content: Envelope): Uint8Array {

@@ -77,7 +77,7 @@ const bodySchema = once(() => {
 })
 type Item = z.infer<ReturnType<typeof bodySchema>>['items'][number]
 
-/** Parses the frozen body of a delivery for display. */
+/** Parses the stored body of a delivery for display. */
 export function readMessage(body: Uint8Array, options: DisplayOptions): DeliveryMessage {
   const { delivery_id, monitor_id, items, test, digest, alarm } = bodySchema().parse(
     JSON.parse(new TextDecoder().decode(body)),

@@ -37,7 +37,6 @@ import {
 } from '../../store/erasure/kept-items.ts'
 import { needsScrub, scrub } from '../../store/erasure/scrub.ts'
 import { findMonitor } from '../../store/monitoring/monitors.ts'
-import { originOf } from '../../store/moving/frozen.ts'
 import type { Filters } from '../match.ts'
 
 // Stored items are read again by their ids, and what is deleted at its source is erased here. An answer that is not clear
@@ -270,7 +269,7 @@ export function createVerifier(deps: VerifyDeps): Verifier {
       const spec = monitor && deps.filters(monitor)
       if (spec === null) return false
       const { row } = rowOf(deps.words, spec, withoutErased(db, item))
-      const id = deliveryId(originOf(db, customer_id, deps.instance_id), monitor_id, webhook_id, [
+      const id = deliveryId(deps.instance_id, monitor_id, webhook_id, [
         'item.edited',
         item_id,
         digest,

@@ -9,14 +9,11 @@ export type Customer = {
   balance_micros: number
   unlimited: boolean
   created_at: number
-  /** Since when it is frozen, because it is being moved to another instance; null: it is not. */
-  frozen_at: number | null
 }
 
 type Row = Omit<Customer, 'unlimited'> & { unlimited: number }
 
-const COLUMNS = `id, name, plan, balance_micros, unlimited, created_at,
-  (SELECT frozen_at FROM customer_moves WHERE customer_id = id) AS frozen_at`
+const COLUMNS = 'id, name, plan, balance_micros, unlimited, created_at'
 
 const fromRow = (row: Row): Customer => ({ ...row, unlimited: row.unlimited === 1 })
 

@@ -8,7 +8,6 @@ import {
   type DraftState,
 } from '../../core/forum/draft.ts'
 import { type Db, transact } from '../db/connection.ts'
-import { FROZEN } from '../moving/frozen.ts'
 
 /** A write proposed by a program, for a person to approve. Instants are epoch ms. */
 export type Draft = {
@@ -162,9 +161,7 @@ export function endDraft(
 /** Drafts that were approved by another process and are due to start, oldest first. */
 export function queuedDrafts(db: Db, now: number): Draft[] {
   return db
-    .query(
-      `${DRAFTS} WHERE d.state = 'queued' AND d.expires_at > $now AND d.customer_id NOT IN ${FROZEN} ORDER BY d.id`,
-    )
+    .query(`${DRAFTS} WHERE d.state = 'queued' AND d.expires_at > $now ORDER BY d.id`)
     .all({ now })
     .map((row) => rowShape().parse(row))
 }

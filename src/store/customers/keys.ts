@@ -37,7 +37,6 @@ type FoundRow = KeyRow & {
   balance_micros: number | null
   unlimited: number | null
   customer_created_at: number | null
-  frozen_at: number | null
 }
 
 const COLUMNS =
@@ -101,8 +100,7 @@ export function findKeyById(db: Db, id: string, now: number): KeyHolder | null {
 
 const OPEN_KEYS = `SELECT k.id, k.customer_id, k.prefix, k.name, k.scopes, k.created_at, k.expires_at,
               k.last_used_at, k.revoked_at, k.hash, c.name AS customer_name, c.plan,
-              c.balance_micros, c.unlimited, c.created_at AS customer_created_at,
-              (SELECT frozen_at FROM customer_moves m WHERE m.customer_id = k.customer_id) AS frozen_at
+              c.balance_micros, c.unlimited, c.created_at AS customer_created_at
          FROM api_keys k LEFT JOIN customers c ON c.id = k.customer_id AND c.removed_at IS NULL
         WHERE k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $now)`
 const BY_HASH = `${OPEN_KEYS} AND k.hash = $hash`
@@ -117,7 +115,6 @@ function toHolder(row: FoundRow): KeyHolder | null {
     balance_micros,
     unlimited,
     customer_created_at,
-    frozen_at,
     ...key
   } = row
   if (key.customer_id === null) return { key: toKey(key), customer: null }
@@ -137,7 +134,6 @@ function toHolder(row: FoundRow): KeyHolder | null {
       balance_micros,
       unlimited: unlimited === 1,
       created_at: customer_created_at,
-      frozen_at,
     },
   }
 }

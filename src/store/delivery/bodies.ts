@@ -9,7 +9,7 @@ import { requestScrub } from '../erasure/scrub.ts'
 const ZSTD = [0x28, 0xb5, 0x2f, 0xfd]
 const LEVEL = 9
 
-/** The bytes of a body as frozen, compressed or not. JSON never begins like zstd. */
+/** The bytes of a body as sent, compressed or not. JSON never begins like zstd. */
 export function unpackBody(stored: Uint8Array): Uint8Array {
   return ZSTD.every((byte, at) => stored[at] === byte) ? Bun.zstdDecompressSync(stored) : stored
 }
@@ -52,46 +52,6 @@ export function packBodies(db: Db, old: Old, limit: number): number {
  */
 export function blankBodies(db: Db, old: Old, limit: number): number {
   return walk(db, 'blanked_to', old, limit, createBlank(db))
-}
-
-/**
- * Blanks up to `limit` old deliveries of customers that came from another instance. They were written here after newer ones
- * of others, behind which {@link blankBodies} would wait. Returns the number of deliveries.
- */
-export function blankMoved(db: Db, { before_at }: Pick<Old, 'before_at'>, limit: number): number {
-  type Moved = Pick<Row, 'row' | 'id' | 'monitor_id' | 'status' | 'created_at'>
-  const blank = createBlank(db)
-  return transact(db, () => {
-    const done_to = db.query<{ at: number }, []>('SELECT blanked_to AS at FROM instance').get()?.at
-    const customers = db
-      .query<{ id: string; blanked_to: number }, []>(
-        'SELECT id, blanked_to FROM customers WHERE blanked_to IS NOT NULL ORDER BY id',
-      )
-      .all()
-    let count = 0
-    for (const { id: customer_id, blanked_to: after } of customers) {
-      const found = db
-        .query<Moved, [{ customer_id: string; after: number; before_at: number; limit: number }]>(
-          `SELECT row, id, monitor_id, status, created_at FROM deliveries
-            WHERE customer_id = $customer_id AND created_at > $after AND created_at < $before_at
-            ORDER BY created_at, id LIMIT $limit + 0`,
-        )
-        .all({ customer_id, after, before_at, limit: limit - count })
-      const end = found.findIndex(({ status }) => status === 'pending')
-      const old = end === -1 ? found : found.slice(0, end)
-      for (const it of old) if (it.row > (done_to ?? 0)) blank(it)
-      const last = old.at(-1)
-      if (last === undefined) continue
-      db.query('UPDATE customers SET blanked_to = $at WHERE id = $customer_id').run({
-        customer_id,
-        at: last.created_at,
-      })
-      count += old.length
-      if (count >= limit) break
-    }
-    if (count > 0) requestScrub(db)
-    return count
-  })
 }
 
 /** Creates the blanking of one delivery: its body, and what its receiver answered. */

@@ -1,6 +1,6 @@
 import { type Db, transact } from '../db/connection.ts'
 
-/** An operator event, frozen when it happened. */
+/** An operator event, written when it happened. */
 export type OperatorEvent = { id: string; kind: string; subject: string; body: Uint8Array }
 
 /** A due event and its number of attempts. */

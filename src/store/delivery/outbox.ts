@@ -1,7 +1,6 @@
 import { heldUntil, readAttention } from '../../core/delivery/attention.ts'
 import type { DeliveryError, DeliveryVerdict } from '../../core/delivery/retry.ts'
 import { type Db, transact } from '../db/connection.ts'
-import { FROZEN } from '../moving/frozen.ts'
 import { unpackBody } from './bodies.ts'
 import { tallyAttempt } from './health.ts'
 import { notifyEnded, notifyEndedTo, pendingDeliveries } from './pending.ts'
@@ -54,17 +53,15 @@ function* waitingTargets(
   from = '',
   until = LAST,
 ): Generator<TargetLimits & { next_at: number }> {
-  type Found = TargetLimits & { next_at: number; is_frozen: 0 | 1 }
-  // A condition would read every waiting row of a frozen customer, which may have many.
-  const next = db.query<Found, [{ after: string; until: string }]>(
-    `SELECT w.id, w.max_per_second, w.ordered, d.next_attempt_at AS next_at, w.customer_id IN ${FROZEN} AS is_frozen
+  const next = db.query<TargetLimits & { next_at: number }, [{ after: string; until: string }]>(
+    `SELECT w.id, w.max_per_second, w.ordered, d.next_attempt_at AS next_at
        FROM deliveries d INDEXED BY deliveries_due CROSS JOIN webhooks w ON w.id = d.webhook_id
       WHERE d.status = 'pending' AND d.lease IS NULL AND d.webhook_id > $after AND d.webhook_id <= $until
       ORDER BY d.webhook_id, d.next_attempt_at LIMIT 1`,
   )
   for (let after: string | undefined = from; after !== undefined;) {
     const target = next.get({ after, until })
-    if (target?.is_frozen === 0) yield target
+    if (target !== null) yield target
     after = target?.id
   }
 }
@@ -185,14 +182,13 @@ export function claimDue(
     attention: string | null
     reason: string | null
   }
-  // The customer may have been frozen by another process since the rows were read.
   const read = db.query<Found, [{ row: number }]>(
     `SELECT d.id, d.row, d.webhook_id, d.monitor_id, d.attempts, d.interrupted, d.retry_index, d.round, d.reason,
             d.created_at, m.attention, b.body, b.body_sha256, w.kind, w.url, w.secret, w.credentials, w.old_secret,
             w.old_secret_until, w.max_per_second
        FROM deliveries d JOIN delivery_bodies b ON b.delivery_row = d.row JOIN webhooks w ON w.id = d.webhook_id
        JOIN monitors m ON m.id = d.monitor_id
-      WHERE d.row = $row AND d.status = 'pending' AND d.lease IS NULL AND d.customer_id NOT IN ${FROZEN}`,
+      WHERE d.row = $row AND d.status = 'pending' AND d.lease IS NULL`,
   )
   const take = db.query('UPDATE deliveries SET lease = $run_id, held_until = NULL WHERE row = $row')
   // Its items were erased while an attempt was in flight, which brought no answer.

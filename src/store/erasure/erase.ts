@@ -13,7 +13,6 @@ import { type Db, transact } from '../db/connection.ts'
 import { unpackBody } from '../delivery/bodies.ts'
 import { insertDelivery } from '../delivery/deliveries.ts'
 import { eraseInbox } from '../inbox/items.ts'
-import { originOf } from '../moving/frozen.ts'
 import { forgetReasons } from '../relevance/judgements.ts'
 import { changeWaiting } from '../relevance/waiting.ts'
 import { forgetKept } from './kept-items.ts'
@@ -364,8 +363,7 @@ function writeDeleted(
     const monitor_ids = (JSON.parse(it.monitor_ids) as string[]).toSorted()
     const [monitor_id = ''] = monitor_ids
     const { webhook_id, customer_id } = it
-    const origin_id = originOf(db, customer_id, instance_id)
-    const id = deliveryId(origin_id, '', webhook_id, ['item.deleted', item_id])
+    const id = deliveryId(instance_id, '', webhook_id, ['item.deleted', item_id])
     const body = deletedBody({
       delivery_id: id,
       monitor_id,

@@ -28,8 +28,7 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
   checks: { plain: 'cut_reason' },
   confirmation_mails: { person: 'address', plain: 'customer_id' },
   coverage_days: { plain: 'monitor_id body' },
-  customer_moves: { customer: 'feeds', plain: 'customer_id receipt' },
-  customers: { customer: 'name', plain: 'id plan origin_id' },
+  customers: { customer: 'name', plain: 'id plan' },
   deliveries: {
     plain: 'id customer_id monitor_id webhook_id status reason lease last_error event',
   },

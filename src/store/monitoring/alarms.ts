@@ -1,5 +1,4 @@
 import type { Db } from '../db/connection.ts'
-import { FROZEN } from '../moving/frozen.ts'
 
 /** Conditions that open an alarm: no match for hours, and degraded coverage. */
 export const ALARM_KINDS = ['silent', 'degraded'] as const
@@ -88,7 +87,7 @@ export function listAlarmedMonitors(db: Db, after: string, limit: number): Alarm
     .query<AlarmedMonitor, [{ after: string; limit: number }]>(
       `SELECT m.id, m.customer_id, m.active AND m.removed_at IS NULL AND c.removed_at IS NULL AS active
          FROM monitors m JOIN customers c ON c.id = m.customer_id
-        WHERE m.id > $after AND m.customer_id NOT IN ${FROZEN} AND m.id IN (
+        WHERE m.id > $after AND m.id IN (
           SELECT id FROM monitors WHERE attention IS NOT NULL AND removed_at IS NULL
           UNION SELECT monitor_id FROM alarms WHERE ended_at IS NULL)
         ORDER BY m.id LIMIT $limit`,

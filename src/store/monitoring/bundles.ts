@@ -1,7 +1,6 @@
 import { digestAt, readAttention } from '../../core/delivery/attention.ts'
 import { fitsBundle } from '../../core/delivery/envelope.ts'
 import type { Db } from '../db/connection.ts'
-import { FROZEN } from '../moving/frozen.ts'
 
 /** Matches that wait to be sent together. `webhook_id` null: for the pull API. */
 export type Bundle = {
@@ -101,18 +100,14 @@ export function listClosed(db: Db, now: number, limit: number): Bundle[] {
               m.name AS monitor_name, m.attention FROM bundles b
          JOIN monitors m ON m.id = b.monitor_id
          LEFT JOIN customers c ON c.id = b.customer_id AND c.removed_at IS NULL
-        WHERE b.close_at <= $now AND b.customer_id NOT IN ${FROZEN} ORDER BY b.close_at, b.id LIMIT $limit`,
+        WHERE b.close_at <= $now ORDER BY b.close_at, b.id LIMIT $limit`,
     )
     .all({ now, limit })
 }
 
 /** Closing time of the next bundle; Infinity when none is open. */
 export function nextCloseAt(db: Db): number {
-  const row = db
-    .query<{ at: number | null }, []>(
-      `SELECT min(close_at) AS at FROM bundles WHERE customer_id NOT IN ${FROZEN}`,
-    )
-    .get()
+  const row = db.query<{ at: number | null }, []>('SELECT min(close_at) AS at FROM bundles').get()
   return row?.at ?? Infinity
 }
 

@@ -1,7 +1,6 @@
 import type { Thresholds } from '../../core/filter/spec.ts'
 import { type Item, itemKey } from '../../core/forum/items.ts'
 import type { Db } from '../db/connection.ts'
-import { FROZEN } from '../moving/frozen.ts'
 import { readIds, type Watcher, type WatcherRow } from './monitors.ts'
 
 /** An item that matches except for a threshold that it may still reach. */
@@ -70,7 +69,7 @@ export function listCandidates(db: Db, item_ids: readonly string[]): MatchCandid
               m.relevance, m.active_since, 0 AS active_from_seq
          FROM candidates c
          JOIN monitors m ON m.id = c.monitor_id AND m.active = 1 AND m.removed_at IS NULL
-         JOIN customers u ON u.id = m.customer_id AND u.removed_at IS NULL AND u.id NOT IN ${FROZEN}
+         JOIN customers u ON u.id = m.customer_id AND u.removed_at IS NULL
         WHERE c.item_id IN (SELECT value FROM json_each($ids)) ORDER BY m.created_at, m.id`,
     )
     .all({ ids: JSON.stringify(item_ids) })

@@ -3,7 +3,6 @@ import { intervalOf } from '../../core/polling/batching.ts'
 import type { Checkpoint } from '../../core/polling/cursor.ts'
 import { feedKey, type FeedKind } from '../../core/polling/feed.ts'
 import type { Db } from '../db/connection.ts'
-import { FROZEN } from '../moving/frozen.ts'
 
 /** Names of the places that a customer's monitors watch. */
 export const watchedPlaces = (db: Db, customer_id: string): string[] =>
@@ -282,7 +281,7 @@ export function updateFeedPace(db: Db, now: number, keys: readonly string[] | nu
       `SELECT s.id, s.requested_interval_s, s.backoff_factor, s.peak_rate_per_s, s.next_check_at,
               (SELECT min(m.cadence_s) FROM monitor_feeds ms
                  JOIN monitors m ON m.id = ms.monitor_id AND m.active = 1 AND m.removed_at IS NULL
-                 JOIN customers c ON c.id = m.customer_id AND c.removed_at IS NULL AND c.id NOT IN ${FROZEN}
+                 JOIN customers c ON c.id = m.customer_id AND c.removed_at IS NULL
                 WHERE ms.feed_id = s.id) AS fastest_s
          FROM feeds s ${keys === null ? 'WHERE $keys IS NULL' : 'WHERE key IN (SELECT value FROM json_each($keys))'}`,
     )

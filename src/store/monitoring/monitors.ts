@@ -4,7 +4,6 @@ import { feedKey, type FeedKind } from '../../core/polling/feed.ts'
 import { recordSettings } from '../certificate/history.ts'
 import { type Db, transact } from '../db/connection.ts'
 import { releaseHeld } from '../delivery/outbox.ts'
-import { FROZEN } from '../moving/frozen.ts'
 import { releaseWaiting } from '../relevance/waiting.ts'
 import { rescheduleDigests } from './bundles.ts'
 import { attachFeeds, detachFeeds, listFeedKeys, restartFeeds, updateFeedPace } from './feeds.ts'
@@ -219,7 +218,7 @@ export function listWatchers(db: Db, feed_id: number): Watcher[] {
               m.attention, m.relevance, ms.active_since, ms.active_from_seq
          FROM monitor_feeds ms
          JOIN monitors m ON m.id = ms.monitor_id AND m.active = 1 AND m.removed_at IS NULL
-         JOIN customers c ON c.id = m.customer_id AND c.removed_at IS NULL AND c.id NOT IN ${FROZEN}
+         JOIN customers c ON c.id = m.customer_id AND c.removed_at IS NULL
         WHERE ms.feed_id = $feed_id ORDER BY m.created_at, m.id`,
     )
     .all({ feed_id })

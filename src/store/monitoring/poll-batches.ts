@@ -3,7 +3,6 @@ import type { Checkpoint } from '../../core/polling/cursor.ts'
 import { type FeedKind, nextPollAt } from '../../core/polling/feed.ts'
 import { countToday } from '../certificate/history.ts'
 import type { Db } from '../db/connection.ts'
-import { FROZEN } from '../moving/frozen.ts'
 import {
   type Feed,
   FEED_COLUMNS,
@@ -387,7 +386,6 @@ function pollGoals(db: Db, now: number): PollGoals {
     .query<{ feed_id: number; backfill_since: number }, []>(
       `SELECT ms.feed_id, min(ms.active_since) AS backfill_since FROM monitor_feeds ms
          JOIN monitors m ON m.id = ms.monitor_id AND m.active = 1 AND m.removed_at IS NULL
-                        AND m.customer_id NOT IN ${FROZEN}
         WHERE ms.active_from_seq = ${FIRST_POLL_SEQ} GROUP BY ms.feed_id`,
     )
     .all()

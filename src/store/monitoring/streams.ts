@@ -2,7 +2,6 @@ import { feedKey, nextPollAt } from '../../core/polling/feed.ts'
 import type { Pass, Recent } from '../../core/polling/reread.ts'
 import { extendVerified } from '../certificate/history.ts'
 import type { Db } from '../db/connection.ts'
-import { FROZEN } from '../moving/frozen.ts'
 import {
   attachFeeds,
   detachFeeds,
@@ -147,8 +146,7 @@ export const listWatchedPlaces = (db: Db, feed_id: number): string[] =>
   db
     .query<{ place: string }, [{ feed_id: number }]>(
       `SELECT DISTINCT p.value AS place
-         FROM monitor_feeds f JOIN monitors m ON m.id = f.monitor_id AND m.active = 1 AND m.removed_at IS NULL
-                                AND m.customer_id NOT IN ${FROZEN},
+         FROM monitor_feeds f JOIN monitors m ON m.id = f.monitor_id AND m.active = 1 AND m.removed_at IS NULL,
               json_each(json_array(m.filter_spec -> '$.subforum', m.filter_spec -> '$.exclude_subforums')) l,
               json_each(l.value) p
         WHERE f.feed_id = $feed_id AND l.type = 'array'`,

@@ -1,6 +1,5 @@
 import type { Db } from '../db/connection.ts'
 import { readIds, type Watcher, type WatcherRow } from '../monitoring/monitors.ts'
-import { FROZEN } from '../moving/frozen.ts'
 
 /** A match that waits for a verdict. */
 export type WaitingMatch = {
@@ -31,8 +30,8 @@ const COLUMNS = `w.item_id, w.created_at AS item_created_at, w.body, w.since_at,
               m.removed_at IS NOT NULL OR u.removed_at IS NOT NULL AS is_orphan,
               m.id, m.customer_id, u.plan, m.webhook_ids, m.baseline_item_id, m.updated_at, m.attention, m.relevance,
               m.active_since, 0 AS active_from_seq`
-const FROM = `relevance_waiting w JOIN monitors m ON m.id = w.monitor_id
-         JOIN customers u ON u.id = m.customer_id AND u.id NOT IN ${FROZEN}`
+const FROM =
+  'relevance_waiting w JOIN monitors m ON m.id = w.monitor_id JOIN customers u ON u.id = m.customer_id'
 
 const toMatch = ({
   item_id,
@@ -77,7 +76,7 @@ export const listOverdueWaiting = (
       `SELECT ${COLUMNS} FROM monitors m INDEXED BY monitors_relevance
          CROSS JOIN relevance_waiting w INDEXED BY relevance_waiting_since
                  ON w.monitor_id = m.id AND w.since_at <= $from_at
-         JOIN customers u ON u.id = m.customer_id AND u.id NOT IN ${FROZEN}
+         JOIN customers u ON u.id = m.customer_id
         WHERE m.relevance IS NOT NULL AND json_extract(m.relevance, '$.when_down') = 'deliver' LIMIT $limit + 0`,
     )
     .all(query)

@@ -1,6 +1,5 @@
 import type { ModelFault } from '../../core/relevance/judgement.ts'
 import type { Db } from '../db/connection.ts'
-import { FROZEN } from '../moving/frozen.ts'
 
 // Matches that wait for a verdict, each written in the transaction that matched it and deleted in the one that writes its
 // deliveries: a waiting match is as safe as a delivery.
@@ -60,10 +59,7 @@ export function releaseWaiting(db: Db, now: number, monitor_id: string | null = 
 /** Due time of the next waiting match; Infinity when there is none. */
 export function nextWaitingAt(db: Db): number {
   const row = db
-    .query<{ at: number | null }, []>(
-      `SELECT min(next_attempt_at) AS at FROM relevance_waiting
-        WHERE monitor_id NOT IN (SELECT id FROM monitors WHERE customer_id IN ${FROZEN})`,
-    )
+    .query<{ at: number | null }, []>('SELECT min(next_attempt_at) AS at FROM relevance_waiting')
     .get()
   return row?.at ?? Infinity
 }

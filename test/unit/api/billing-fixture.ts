@@ -16,7 +16,7 @@ export function metered({ credit = CREDIT, unlimited = false, billed = true } = 
   const db = connect(':memory:', { create: true })
   migrate(db)
   db.run(
-    `INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', ${credit}, ${unlimited ? 1 : 0}, 0, NULL, NULL, NULL)`,
+    `INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', ${credit}, ${unlimited ? 1 : 0}, 0, NULL)`,
   )
   db.run(`INSERT INTO payments VALUES ('pay_1', 'cus_1', 'signup_credit', ${credit}, NULL, 0)`)
   const moved: MoneyEvent[] = []
@@ -44,7 +44,6 @@ export function metered({ credit = CREDIT, unlimited = false, billed = true } = 
       balance_micros: credit,
       unlimited,
       created_at: 0,
-      frozen_at: null,
     },
     key: {
       id: 'key_1',

@@ -192,7 +192,6 @@ export function createStatesFixture({ start, ceiling }: { start: number; ceiling
     balance_micros: 0,
     unlimited: false,
     created_at: start,
-    frozen_at: null,
   }
   const patterns = realPatterns()
   const edit = (name: MonitorName, given: object) =>

@@ -25,8 +25,6 @@ CREATE TABLE instance (
   unsettled_until INTEGER
 ) STRICT;
 
--- origin_id: the instance whose id is part of its delivery ids, which a move to another one keeps; null: this one.
--- blanked_to: creation of the newest moved delivery whose body was blanked; null: it has none.
 CREATE TABLE customers (
   id              TEXT    PRIMARY KEY,
   name            TEXT    NOT NULL UNIQUE,
@@ -34,21 +32,8 @@ CREATE TABLE customers (
   balance_micros  INTEGER NOT NULL CHECK (balance_micros >= 0),
   unlimited       INTEGER NOT NULL DEFAULT 0 CHECK (unlimited IN (0, 1)),
   created_at      INTEGER NOT NULL,
-  removed_at      INTEGER,
-  origin_id       TEXT,
-  blanked_to      INTEGER
+  removed_at      INTEGER
 ) STRICT;
-
--- Customers that are frozen, because they are being moved to another instance. feeds: JSON of the positions of their feeds
--- at that moment. receipt: shown by the import of a file, and asked for before the customer is deleted here. exported_at:
--- of the last complete file; null: there is none.
-CREATE TABLE customer_moves (
-  customer_id     TEXT    PRIMARY KEY REFERENCES customers (id),
-  frozen_at       INTEGER NOT NULL,
-  feeds           TEXT    NOT NULL,
-  receipt         TEXT    NOT NULL,
-  exported_at     INTEGER
-) STRICT, WITHOUT ROWID;
 
 -- Only the SHA-256 of a key is stored. customer_id is null for an operator's key.
 CREATE TABLE api_keys (
@@ -447,7 +432,7 @@ CREATE TABLE archive_queue (
 ) STRICT;
 CREATE INDEX archive_queue_item ON archive_queue (item_id);
 
--- Matches that wait to be sent together. webhook_id null: for the pull API. Frozen into a delivery at close_at. digest 1:
+-- Matches that wait to be sent together. webhook_id null: for the pull API. Made into a delivery at close_at. digest 1:
 -- close_at is a time of the monitor's digest, not the end of a window.
 CREATE TABLE bundles (
   id              INTEGER PRIMARY KEY,
@@ -632,7 +617,7 @@ CREATE INDEX deliveries_in_order ON deliveries (webhook_id, monitor_id, created_
 CREATE INDEX deliveries_delivered ON deliveries (monitor_id, delivered_at) WHERE delivered_at IS NOT NULL;
 CREATE INDEX deliveries_undelivered ON deliveries (monitor_id, created_at) WHERE status IN ('dead', 'failed');
 
--- The bytes as sent, built once and frozen. In a table of their own, because every update rewrites the whole row.
+-- The bytes as sent, built once. In a table of their own, because every update rewrites the whole row.
 CREATE TABLE delivery_bodies (
   delivery_row    INTEGER PRIMARY KEY REFERENCES deliveries (row),
   body            BLOB    NOT NULL,
@@ -721,7 +706,7 @@ CREATE TABLE accounts (
   CHECK ((state = 'cooling') = (cooling_until IS NOT NULL))
 ) STRICT;
 
--- Operator events to be sent to [operator].webhook. body is frozen: every attempt sends the same.
+-- Operator events to be sent to [operator].webhook. body is written once: every attempt sends the same.
 CREATE TABLE operator_events (
   id              TEXT    PRIMARY KEY,
   kind            TEXT    NOT NULL,
@@ -1028,57 +1013,3 @@ CREATE INDEX deliveries_missed ON deliveries (customer_id, status, created_at, i
   WHERE status IN ('failed', 'dead', 'suppressed');
 -- The same over all customers, newest first by row, for the operator.
 CREATE INDEX deliveries_missed_newest ON deliveries (status) WHERE status IN ('failed', 'dead', 'suppressed');
-
--- A call that was admitted just before its customer was frozen must not write after the file was read. Ends of what was under way
--- are let through: attempts, holds, drafts that run.
-CREATE TRIGGER frozen_customers BEFORE UPDATE OF name, plan, unlimited, removed_at ON customers
-WHEN EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.id)
-BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
-CREATE TRIGGER frozen_new_keys BEFORE INSERT ON api_keys
-WHEN EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
-BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
-CREATE TRIGGER frozen_keys BEFORE UPDATE OF hash, name, scopes, expires_at, revoked_at ON api_keys
-WHEN EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
-BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
-CREATE TRIGGER frozen_payments BEFORE INSERT ON payments
-WHEN EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
-BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
-CREATE TRIGGER frozen_holds BEFORE INSERT ON holds
-WHEN EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
-BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
-CREATE TRIGGER frozen_new_webhooks BEFORE INSERT ON webhooks
-WHEN EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
-BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
-CREATE TRIGGER frozen_webhooks BEFORE UPDATE OF url, secret, old_secret, credentials, name, max_per_second, ordered, events, awaits_confirmation, deleted_at ON webhooks
-WHEN EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
-BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
-CREATE TRIGGER frozen_new_monitors BEFORE INSERT ON monitors
-WHEN EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
-BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
-CREATE TRIGGER frozen_monitors BEFORE UPDATE OF name, filter_spec, cadence_s, webhook_ids, attention, relevance, removed_at ON monitors
-WHEN EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
-BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
-CREATE TRIGGER frozen_new_drafts BEFORE INSERT ON drafts
-WHEN EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
-BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
-CREATE TRIGGER frozen_drafts BEFORE UPDATE OF state ON drafts
-WHEN NEW.state IN ('queued', 'running', 'declined') AND EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
-BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
-CREATE TRIGGER frozen_new_feedback BEFORE INSERT ON feedback
-WHEN EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
-BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
-CREATE TRIGGER frozen_feedback BEFORE UPDATE ON feedback
-WHEN EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
-BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
-CREATE TRIGGER frozen_inbox BEFORE INSERT ON inbox_actions
-WHEN NEW.kind <> 'answered' AND EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
-BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
-CREATE TRIGGER frozen_unsubscribed BEFORE INSERT ON unsubscribed
-WHEN EXISTS (SELECT 1 FROM customer_moves c JOIN webhooks w ON w.customer_id = c.customer_id WHERE w.id = NEW.webhook_id)
-BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
-CREATE TRIGGER frozen_named_writes BEFORE INSERT ON idempotent_writes
-WHEN EXISTS (SELECT 1 FROM customer_moves c JOIN api_keys k ON k.customer_id = c.customer_id WHERE k.id = NEW.key_id)
-BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;
-CREATE TRIGGER frozen_redrives BEFORE UPDATE OF status ON deliveries
-WHEN NEW.status = 'pending' AND OLD.status <> 'pending' AND EXISTS (SELECT 1 FROM customer_moves WHERE customer_id = NEW.customer_id)
-BEGIN SELECT RAISE(ABORT, 'the customer is frozen: it is being moved to another instance'); END;

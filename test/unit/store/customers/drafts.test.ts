@@ -18,9 +18,7 @@ const DAY_MS = 24 * HOUR_MS
 function opened(): Db {
   const db = openDb(':memory:', { create: true })
   for (const n of [1, 2]) {
-    db.run(
-      `INSERT INTO customers VALUES ('cus_${n}', 'name ${n}', 'entry', 0, 0, 0, NULL, NULL, NULL)`,
-    )
+    db.run(`INSERT INTO customers VALUES ('cus_${n}', 'name ${n}', 'entry', 0, 0, 0, NULL)`)
     db.run(`INSERT INTO api_keys (id, customer_id, hash, prefix, scopes, created_at)
             VALUES ('key_${n}', 'cus_${n}', x'0${n}', '', '', 0)`)
   }

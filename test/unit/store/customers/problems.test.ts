@@ -132,7 +132,7 @@ test('a target with retrying deliveries is a warning with their number, their er
 
 test('the operator reads of whom a webhook is; another customer reads nothing of it', () => {
   using db = open()
-  db.run("INSERT INTO customers VALUES ('cus_2', 'bob', 'entry', 0, 0, 0, NULL, NULL, NULL)")
+  db.run("INSERT INTO customers VALUES ('cus_2', 'bob', 'entry', 0, 0, 0, NULL)")
   db.run("UPDATE webhooks SET failing_since = 5, url = 'https://h.example/secret'")
   const of_all = reportOf(db, null)
 

@@ -11,7 +11,7 @@ const HASH = "x'00ff10'"
 const ROWS: Readonly<Record<number, string>> = {
   1: `
     INSERT INTO instance (one, id) VALUES (1, 'inst-1');
-    INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', 123456, 0, 1000, NULL, NULL, NULL), ('cus_2', 'bob', 'gone', 0, 1, 1000, 5000, 'inst-0', 900);
+    INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', 123456, 0, 1000, NULL), ('cus_2', 'bob', 'gone', 0, 1, 1000, 5000);
     INSERT INTO api_keys VALUES
       ('key_1', 'cus_1', ${HASH}, 'fk_abcde', 'laptop', '["read","monitor"]', 1000, 9000, 2000, NULL),
       ('key_2', NULL, x'01', 'fo_abcde', NULL, '[]', 1000, NULL, NULL, 3000);
@@ -97,8 +97,7 @@ const ROWS: Readonly<Record<number, string>> = {
     INSERT INTO feedback VALUES ('fb_1', 'cus_1', 'bug', 'a title', 'details', NULL, NULL, 'new', NULL, 1000, 1000);
     INSERT INTO drafts VALUES ('drf_1', 'cus_1', 'key_1', 'vote', '{"id":"t3_a","direction":"up"}', 'meta', 'done', 'main', '{"success":true}', 1000, 9000, 2000),
       ('drf_2', 'cus_1', 'key_1', 'comment', '{"text":"so"}', NULL, 'waiting', NULL, NULL, 1000, 9000, NULL);
-    INSERT INTO operator_actions VALUES (1, 1000, 'key_1', 'ops', 'fo_12345', '127.0.0.1', 'credits.added', 'cus_1', 'a', '{"usd":5}');
-    INSERT INTO customer_moves VALUES ('cus_2', 4000, '[]', 'r1', 4500);`,
+    INSERT INTO operator_actions VALUES (1, 1000, 'key_1', 'ops', 'fo_12345', '127.0.0.1', 'credits.added', 'cus_1', 'a', '{"usd":5}');`,
 }
 
 /** SQL that fills a database at this step. */

@@ -24,7 +24,7 @@ const DAY_MS = 24 * HOUR_MS
 
 function opened(webhooks: string[]): Db {
   const db = openDb(':memory:', { create: true })
-  db.run("INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', 0, 0, 0, NULL, NULL, NULL)")
+  db.run("INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', 0, 0, 0, NULL)")
   db.run(`INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, active_since, created_at, updated_at)
           VALUES ('mon_1', 'cus_1', '{}', 60, 0, 0, 0)`)
   for (const [at, id] of webhooks.entries())
