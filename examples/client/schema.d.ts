@@ -2207,6 +2207,7 @@ export interface operations {
                 | 'loop_failing'
                 | 'feedback_new'
                 | 'checks_late'
+                | 'erasure_late'
                 | 'model_unavailable'
                 | 'model_limit'
                 | 'verdicts_late'

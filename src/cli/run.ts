@@ -120,8 +120,12 @@ function wordsOf(argv: readonly string[]): string[] {
     throw new UsageError(`options must follow the command: forumd COMMAND ${first}`)
   const words = wantsHelp ? [...rest, '--help'] : [...argv]
   const named = words.filter((it) => !['--help', '-h'].includes(it))
-  const removed =
-    removedText('commands', named.slice(0, 2).join(' ')) ?? removedText('commands', named[0] ?? '')
+  const command = nameOf(words) ?? ''
+  const [removed = null] = [
+    named.slice(0, 2).join(' '),
+    named[0] ?? '',
+    ...named.map((word) => `${command} ${word.split('=')[0]}`),
+  ].flatMap((name) => removedText('commands', name) ?? [])
   if (removed !== null) throw new UsageError(removed)
   // With --help, commander would answer a misspelled command with the help of its parent.
   return nameOf(words) !== undefined || (named.length < 2 && isGroup(named[0])) ? words : named

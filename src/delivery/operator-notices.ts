@@ -190,6 +190,11 @@ const NOTICE_KINDS: Readonly<Record<string, NoticeKind>> = {
     subject: () => 'snapshot',
     message: (_, reason) => `No snapshot could be taken${because(reason)}.`,
   },
+  'erasure.snapshots_failed': {
+    kind: 'snapshot_failed',
+    subject: () => 'erasure',
+    message: (_, reason) => `Snapshots still hold content that was erased${because(reason)}.`,
+  },
   'delivery.body_damaged': {
     ...invariant((id) => `The stored body of the delivery ${id} has changed; it was not sent.`),
     subject: ({ delivery_id }) => delivery_id,

@@ -1,8 +1,12 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 
+import { utcDay } from '../core/limits/plan.ts'
 import type { Clock, Log } from '../runtime/runtime.ts'
+import { runCooperatively } from '../store/db/chunked.ts'
 import { type Db, onStorageError } from '../store/db/connection.ts'
+import { needsScrub, scrub } from '../store/erasure/scrub.ts'
+import { eraseInSnapshots } from '../store/erasure/snapshots.ts'
 import {
   createReserveFile,
   type DiskState,
@@ -24,6 +28,9 @@ const CHECK_MS = 60_000
 /** Interval of checks while the disk is full. */
 const SOON_MS = 5_000
 const NOTE_CONFIG_MS = 300_000
+/** Least time between two scrubs of the file, which read all of it. */
+const SCRUB_EVERY_MS = 3_600_000
+const DAY_MS = 86_400_000
 
 export type StorageDeps = {
   db: Db
@@ -31,6 +38,8 @@ export type StorageDeps = {
   path: string
   dir: string
   instance_id: string
+  /** The API's word for a subforum. */
+  community: string
   clock: Clock
   log: Log
   snapshots: { schedule: Schedule } & Keep
@@ -40,6 +49,8 @@ export type StorageDeps = {
   readDisk?: () => DiskState
   /** Called when the process cannot go on and must be restarted. */
   lost: (reason: 'storage' | 'database_replaced') => void
+  /** Aborts when the daemon stops. */
+  signal: AbortSignal
 }
 
 /** Maintenance of database and disk, driven by a loop. */
@@ -52,16 +63,18 @@ export type Storage = {
   changedBeside(): boolean
   /** The present problem of the storage; null when there is none. */
   trouble(): 'storage_full' | null
+  /** True if erased content could not be overwritten for a day. */
+  erasureLate(): boolean
   /** Resolves when no snapshot is in progress and the reserve file is not being refilled. */
   idle(): Promise<void>
 }
 
 /**
  * Watches the database: that the file is still the one that was opened, that the disk has space, that the WAL stays
- * short, and that snapshots exist.
+ * short, that erased content leaves the file, and that snapshots exist.
  */
 export function createStorage(deps: StorageDeps): Storage {
-  const { db, path, dir, clock, log, snapshots } = deps
+  const { db, path, dir, instance_id, clock, log, snapshots } = deps
   const reserve_file = createReserveFile(join(dir, RESERVE_FILE_NAME))
   const inode = inodeOf(path)
   const changes = db.query<{ n: number }, []>('SELECT total_changes() AS n')
@@ -70,7 +83,12 @@ export function createStorage(deps: StorageDeps): Storage {
   let is_full = false
   let is_low = false
   let lost = false
+  /** Day on which content was last erased from snapshots. */
+  let snapshots_erased_on = -1
   let config_noted_at = -Infinity
+  let scrub_from = -Infinity
+  /** Monotonic time from which on a scrub is due; null: none is. */
+  let scrub_due_from: number | null = null
   let seen_changes = -1
   let taking: Promise<void> | null = null
   let recovering: Promise<void> | null = null
@@ -118,6 +136,18 @@ export function createStorage(deps: StorageDeps): Storage {
     is_low = short !== null
   }
 
+  async function scrubIfDue(): Promise<void> {
+    if (!needsScrub(db)) {
+      scrub_due_from = null
+      return
+    }
+    const mono = clock.mono()
+    scrub_due_from ??= mono
+    if (mono < scrub_from || (await runCooperatively(scrub(db), deps.signal)) !== true) return
+    scrub_from = mono + SCRUB_EVERY_MS
+    scrub_due_from = null
+  }
+
   /** A short log is read quickly after a crash, and a damaged byte in it loses little. */
   function shorten() {
     const n = changes.get()?.n ?? 0
@@ -138,23 +168,38 @@ export function createStorage(deps: StorageDeps): Storage {
     snapshot_at = snapshots.schedule(now)
     const folder = join(dir, 'snapshots')
     removeMovedAside(path, now, snapshots)
-    if (snapshots.keep_hourly + snapshots.keep_daily === 0)
-      return removeExpired(folder, now, snapshots)
-    const { instance_id } = deps
-    taking = takeSnapshot(path, folder, { ...snapshots, instance_id, now })
-      .then((file) => {
-        log('info', 'storage.snapshot', { file })
-      })
-      .catch((error: unknown) => {
-        log('error', 'storage.snapshot_failed', {
-          reason: error instanceof Error ? error.message : 'unknown',
-        })
-        // The next start checks the whole database and reports the damage.
-        if (error instanceof SourceDamaged) lose('storage')
-      })
+    taking = takeNext(folder, now)
+      .then(() => eraseOnceADay(folder, now))
       .finally(() => {
         taking = null
       })
+  }
+
+  async function takeNext(folder: string, now: number): Promise<void> {
+    if (snapshots.keep_hourly + snapshots.keep_daily === 0)
+      return removeExpired(folder, now, snapshots)
+    try {
+      const file = await takeSnapshot(path, folder, { ...snapshots, instance_id, now })
+      log('info', 'storage.snapshot', { file })
+    } catch (error) {
+      log('error', 'storage.snapshot_failed', { reason: reasonOf(error) })
+      // The next start checks the whole database and reports the damage.
+      if (error instanceof SourceDamaged) lose('storage')
+    }
+  }
+
+  /** In the first run of a UTC day and after a start; after a failure in the next one. */
+  async function eraseOnceADay(folder: string, now: number): Promise<void> {
+    if (snapshots_erased_on === utcDay(now)) return
+    const { community, signal } = deps
+    const erasing = { db, instance_id, community, clock_offset_ms: () => 0 }
+    try {
+      const count = await eraseInSnapshots(erasing, folder, { now, signal })
+      if (count > 0) log('info', 'erasure.snapshots', { count })
+      snapshots_erased_on = utcDay(now)
+    } catch (error) {
+      log('error', 'erasure.snapshots_failed', { reason: reasonOf(error) })
+    }
   }
 
   return {
@@ -169,6 +214,7 @@ export function createStorage(deps: StorageDeps): Storage {
       return seen_version !== before
     },
     trouble: () => (is_full ? 'storage_full' : null),
+    erasureLate: () => scrub_due_from !== null && clock.mono() - scrub_due_from > DAY_MS,
     idle: async () => void (await Promise.all([taking, recovering])),
     async turn() {
       const now = clock.now()
@@ -182,12 +228,15 @@ export function createStorage(deps: StorageDeps): Storage {
         config_noted_at = now
       }
       snapshot(now)
+      await scrubIfDue()
       shorten()
       const next_at = now + (is_full ? SOON_MS : CHECK_MS)
       return Math.min(next_at, Math.max(snapshot_at, now + 1000))
     },
   }
 }
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : 'unknown')
 
 /** Identifies a file, so that another file under the same name is noticed; empty when there is none. */
 function inodeOf(path: string): string {

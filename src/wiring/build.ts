@@ -205,6 +205,7 @@ export function assemble({
     path: instance.path,
     dir: config.storage.dir,
     instance_id,
+    community: words.community,
     clock,
     log,
     snapshots: {
@@ -214,12 +215,14 @@ export function assemble({
     },
     noteConfig: () => recordConfig(db, { config, ring, now: clock.now() }),
     lost,
+    signal,
   })
 
   const source_ends = sourceEnds(config)
   const last_reload = { ok: true, at: clock.now() }
   const storageReport = () => ({
     trouble: storage.trouble(),
+    erasure_late: storage.erasureLate(),
     ...readDisk(config.storage.dir, instance.path),
     ballast: hasReserveFile(config.storage.dir),
     snapshot_at: lastSnapshotAt(join(config.storage.dir, 'snapshots')),

@@ -40,6 +40,7 @@ const PROBLEM_KINDS = [
   'loop_failing',
   'feedback_new',
   'checks_late',
+  'erasure_late',
   'model_unavailable',
   'model_limit',
   'verdicts_late',

@@ -25,6 +25,8 @@ const KIND_MAX = 50
 /** Report of the storage monitoring. */
 type StorageReport = () => {
   trouble: string | null
+  /** True if erased content could not be overwritten in the files for a day. */
+  erasure_late: boolean
   free_bytes: number
   /** Null where the file system has no such limit. */
   free_files: number | null
@@ -105,6 +107,15 @@ function storageProblems({ storage, reads, failing_loops }: ProblemDeps): Proble
     ...failing_loops().map((loop) =>
       severe('loop_failing', `The ${loop} loop fails repeatedly`, 'See the log for its error'),
     ),
+    ...(report.erasure_late
+      ? [
+          mild(
+            'erasure_late',
+            'Content that was erased more than a day ago may still be in unused parts of the database file',
+            'Another process keeps the database open for reading: end it, or stop forumd and run forumd purge again',
+          ),
+        ]
+      : []),
     ...(reads() === 'degraded'
       ? [
           mild(

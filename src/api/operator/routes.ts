@@ -87,7 +87,7 @@ function system(deps: OperatorRouteDeps) {
       }
     })
     .get('/overview', () => {
-      const { trouble, ballast, ...disk } = storage()
+      const { trouble, erasure_late: _, ballast, ...disk } = storage()
       const { schema, ...counts } = countSystem(db)
       return {
         version,

@@ -85,20 +85,6 @@ export function indexText(item: Item): string {
   return [...words].join(' ')
 }
 
-/**
- * Queries that find a text in the index where it is one word of it or the name of an author. A text of several words is not
- * in the index as such.
- */
-export function textQueries(text: string): string[] {
-  const words = new Set<string>()
-  addWords(words, normalise(text, VIEW))
-  const [word = ''] = words
-  return [
-    quoted(factWord('author', text.toLowerCase())),
-    ...(words.size === 1 ? [quoted(word)] : []),
-  ]
-}
-
 const quoted = (word: string): string => `"${word}"`
 
 /** A query for the words of one term; null: no word of it is known whole. */

@@ -4,7 +4,7 @@ type Kind = 'config' | 'commands' | 'paths'
  * Names of earlier revisions, each with the sentence that refuses it: what was removed, and what to use instead.
  *
  * - `config`: a key by dotted name, or a table by its name; `source.*` and `plans.*` stand for one entry
- * - `commands`: as typed after `forumd`
+ * - `commands`: as typed after `forumd`; an option of a command after its name
  * - `paths`: a path of the HTTP API; it stands for all paths below it too
  */
 export const REMOVED: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
@@ -16,6 +16,8 @@ export const REMOVED: Readonly<Record<Kind, Readonly<Record<string, string>>>> =
       'moving a customer was removed: take its settings with forumd export, or the whole instance with forumd backup',
     'customer import':
       'moving a customer was removed: take over its settings with forumd apply, or the whole instance with forumd restore',
+    'purge --prove':
+      'the search for erased content was removed: it leaves the database and the archive at once, and snapshots within a day, see docs/privacy.md',
   },
   paths: {
     '/operator/feedback':

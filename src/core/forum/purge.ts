@@ -165,7 +165,7 @@ function isMeant(item: Row, purged: Purged): boolean {
 }
 
 /** True for a row of the item. */
-export function isItemRow(item: Row, purged: Purged & { by: 'item' }): boolean {
+function isItemRow(item: Row, purged: Purged & { by: 'item' }): boolean {
   if (item['id'] !== purged.id) return false
   if (purged.source !== null && purged.source !== (sourceOf(item) ?? MAIN)) return false
   // Only comments have a `post_id`.

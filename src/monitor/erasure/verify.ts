@@ -35,7 +35,6 @@ import {
   listKeptSources,
   settleKept,
 } from '../../store/erasure/kept-items.ts'
-import { needsScrub, scrub } from '../../store/erasure/scrub.ts'
 import { findMonitor } from '../../store/monitoring/monitors.ts'
 import type { Filters } from '../match.ts'
 
@@ -48,10 +47,6 @@ const ITEMS_PER_REQUEST = 100
 const ITEMS_PER_ROUND = 20
 /** Wait after a source could not be read, ms. */
 const FAULT_REST_MS = 60_000
-/** Least time between two scrubs of the file, which read all of it, ms. */
-const SCRUB_EVERY_MS = 3_600_000
-/** Wait until a scrub is repeated after another connection was in the way, ms. */
-const SCRUB_RETRY_MS = 60_000
 /** Longest time until it is checked again if something is due, ms. */
 const IDLE_MS = 60_000
 
@@ -103,7 +98,6 @@ export function createVerifier(deps: VerifyDeps): Verifier {
   const { db, clock, log, signal } = deps
   const tokens = new Map<string, AuditTokens>()
   const rests = new Map<string, number>()
-  let scrub_from = -Infinity
 
   function readerOf(source: string): Reader | null {
     if (source === MAIN) {
@@ -296,17 +290,13 @@ export function createVerifier(deps: VerifyDeps): Verifier {
         const reader = readerOf(source)
         return reader === null ? [] : [Math.max(next_check_at, now + waitOf(source, reader))]
       })
-      const scrub_at = needsScrub(db) ? now + Math.max(0, scrub_from - clock.mono()) : Infinity
-      return Math.min(scrub_at, ...times)
+      return Math.min(Infinity, ...times)
     },
     async verify() {
       const now = clock.now()
       const due = listKeptSources(db).filter(({ next_check_at }) => next_check_at <= now)
       const done = await Promise.all(due.map(({ source }) => verifySource(source)))
       if (done.some(({ events }) => events > 0)) deps.on_pending()
-      if (scrub_from > clock.mono() || !needsScrub(db) || signal.aborted) return
-      const is_done = await runCooperatively(scrub(db), signal)
-      scrub_from = clock.mono() + (is_done === true ? SCRUB_EVERY_MS : SCRUB_RETRY_MS)
     },
     clamp: () => clampKept(db, clock.now()),
   }

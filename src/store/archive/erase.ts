@@ -226,12 +226,15 @@ export function* listToFollow(
   }
 }
 
-/** Follows all tombstones and scrubs the archive at a path, beside a daemon or without one. Nothing if there is no archive. */
-export function eraseArchive(main: Db, path: string): void {
-  if (!existsSync(path)) return
+/**
+ * Follows all tombstones and scrubs the archive at a path, beside a daemon or without one. False if another connection is in
+ * the way: then the daemon repeats it.
+ */
+export function eraseArchive(main: Db, path: string): boolean {
+  if (!existsSync(path)) return true
   using db = openArchive(path)
   for (const step of listToFollow(main, positionOf(db))) followTombstones(db, step)
-  // If another connection is in the way, the daemon repeats it.
-  if (isScrubDue(db) && runNow(scrubPages(db, openBeside(path))))
-    transact(db, () => noteScrub(db, false))
+  if (!isScrubDue(db)) return true
+  transact(db, () => beginScrub(db))
+  return runNow(scrubPages(db, openBeside(path))) && transact(db, () => endScrub(db))
 }

@@ -16,7 +16,6 @@ import { eraseInbox } from '../inbox/items.ts'
 import { forgetReasons } from '../relevance/judgements.ts'
 import { changeWaiting } from '../relevance/waiting.ts'
 import { forgetKept } from './kept-items.ts'
-import { eraseQuotes, noteTexts } from './quotes.ts'
 
 /** Most items of one erasure, which is one transaction: some 20 ms with ten deliveries of each item. */
 export const ERASED_AT_ONCE = 20
@@ -30,6 +29,8 @@ export type EraseDeps = {
   community: string
   /** Milliseconds by which true time is ahead of the local clock. */
   clock_offset_ms: () => number
+  /** True: no receiver is told. */
+  silent?: boolean
 }
 
 /** An item and why its content is erased; `author_gone`: its author alone. */
@@ -51,8 +52,6 @@ type Job = {
   gone: string
   /** JSON of all keys with an affected copy: also those of which only the author or the thread is erased. */
   touched: string
-  /** Lines of the erased texts, for drafts that quote them. */
-  texts: string[]
 }
 
 /**
@@ -81,7 +80,6 @@ export const ERASED_PLACES: readonly {
   { table: 'relevance_waiting', how: 'the row is deleted', erase: eraseUnjudged },
   { table: 'judgements', how: "the model's words are deleted", erase: eraseReasons },
   { table: 'feed_items', how: 'the digest of the text is deleted', erase: eraseDigests },
-  { table: 'drafts', how: 'quoted lines of the text are replaced', erase: eraseQuotes },
 ]
 
 /**
@@ -101,7 +99,8 @@ export function eraseItems(deps: EraseDeps, items: readonly ErasedItem[], now: n
     ),
   }
   return transact(db, () => {
-    const events = gone.reduce((sum, item) => sum + writeDeleted(deps, item, now), 0)
+    const events =
+      deps.silent === true ? 0 : gone.reduce((sum, it) => sum + writeDeleted(deps, it, now), 0)
     const under = listUnder(db, [...erasure.items])
     const job: Job = {
       db,
@@ -109,7 +108,6 @@ export function eraseItems(deps: EraseDeps, items: readonly ErasedItem[], now: n
       erasure,
       gone: JSON.stringify([...erasure.items]),
       touched: JSON.stringify([...erasure.items, ...erasure.authors, ...under]),
-      texts: [],
     }
     const places = Object.fromEntries(ERASED_PLACES.map(({ table, erase }) => [table, erase(job)]))
     const bodies = Object.values(places).reduce((sum, changed) => sum + changed, 0)
@@ -174,7 +172,7 @@ type DeliveryCopy = {
 
 type Body = { items?: Record<string, unknown>[]; count?: number }
 
-function eraseDeliveries({ db, community, erasure, touched, texts }: Job): number {
+function eraseDeliveries({ db, community, erasure, touched }: Job): number {
   const rows = db
     .query<DeliveryCopy, [{ ids: string }]>(
       `SELECT DISTINCT d.row, d.id, d.monitor_id, d.status, d.event, b.body
@@ -201,7 +199,6 @@ function eraseDeliveries({ db, community, erasure, touched, texts }: Job): numbe
     const before = stored.items ?? []
     const items = before.map((it) => eraseRow(it, erasure, community))
     if (items.every((it, at) => it === before[at])) continue
-    noteTexts(texts, before, erasure)
     const is_waiting = status === 'pending'
     const left = is_waiting ? items.filter((it) => !isErasedRow(it)) : items
     const is_empty = items.every((it) => isErasedRow(it))
@@ -223,7 +220,7 @@ function eraseDeliveries({ db, community, erasure, touched, texts }: Job): numbe
   return changed
 }
 
-function eraseMatches({ db, community, erasure, touched, texts }: Job): number {
+function eraseMatches({ db, community, erasure, touched }: Job): number {
   const rows = db
     .query<{ row: number; body: Uint8Array }, [{ ids: string }]>(
       `SELECT DISTINCT m.row, m.body FROM json_each($ids) k
@@ -237,7 +234,6 @@ function eraseMatches({ db, community, erasure, touched, texts }: Job): number {
     const before = stored.items ?? []
     const items = before.map((it) => eraseRow(it, erasure, community))
     if (items.every((it, at) => it === before[at])) continue
-    noteTexts(texts, before, erasure)
     write.run({ row, body: new TextEncoder().encode(JSON.stringify({ ...stored, items })) })
     changed += 1
   }
@@ -250,7 +246,7 @@ function eraseInboxRows({ db, gone, erasure }: Job): number {
   return 0
 }
 
-function eraseBundled({ db, community, erasure, touched, texts }: Job): number {
+function eraseBundled({ db, community, erasure, touched }: Job): number {
   type Row = { bundle_id: number; item_id: string; body: string }
   const rows = db
     .query<Row, [{ ids: string }]>(
@@ -269,7 +265,6 @@ function eraseBundled({ db, community, erasure, touched, texts }: Job): number {
   for (const { bundle_id, item_id, body } of rows) {
     const item: Record<string, unknown> = JSON.parse(body)
     if (erasure.items.has(item_id)) {
-      noteTexts(texts, [item], erasure)
       drop.run({ bundle_id, item_id })
       shrink.run({ bundle_id, bytes: Buffer.byteLength(body) + 1 })
     } else
@@ -282,7 +277,7 @@ function eraseBundled({ db, community, erasure, touched, texts }: Job): number {
   return rows.length
 }
 
-function eraseCandidates({ db, community, erasure, touched, texts }: Job): number {
+function eraseCandidates({ db, community, erasure, touched }: Job): number {
   type Row = { monitor_id: string; item_id: string; item: string }
   const rows = db
     .query<Row, [{ ids: string }]>(
@@ -297,7 +292,6 @@ function eraseCandidates({ db, community, erasure, touched, texts }: Job): numbe
   )
   for (const { monitor_id, item_id, item } of rows) {
     const stored: Record<string, unknown> = JSON.parse(item)
-    noteTexts(texts, [stored], erasure)
     if (erasure.items.has(item_id)) drop.run({ monitor_id, item_id })
     else
       write.run({
@@ -310,11 +304,10 @@ function eraseCandidates({ db, community, erasure, touched, texts }: Job): numbe
 }
 
 /** A match that waits for its verdict has no delivery yet: nothing of it is left. */
-function eraseUnjudged({ db, community, erasure, touched, texts }: Job): number {
-  return changeWaiting(db, touched, (item_id, row) => {
-    noteTexts(texts, [row], erasure)
-    return erasure.items.has(item_id) ? null : eraseRow(row, erasure, community)
-  })
+function eraseUnjudged({ db, community, erasure, touched }: Job): number {
+  return changeWaiting(db, touched, (item_id, row) =>
+    erasure.items.has(item_id) ? null : eraseRow(row, erasure, community),
+  )
 }
 
 /** The reason of a verdict may repeat the text, the author or the thread's title. */

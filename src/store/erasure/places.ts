@@ -34,8 +34,7 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
   },
   delivery_bodies: { content: 'body', plain: 'body_sha256' },
   drafts: {
-    content: 'body',
-    customer: 'answer account',
+    customer: 'body answer account',
     plain: 'id customer_id key_id action source state',
   },
   feed_items: { content: 'digest', plain: 'item_id found_by' },

@@ -4,19 +4,18 @@ import type { Ring } from '../../core/base/secrets.ts'
 import { itemKey, MAIN } from '../../core/forum/items.ts'
 import {
   isErasedRow,
-  isItemRow,
   isPostBy,
   isTraced,
   nameOf,
   type Purged,
   purgeItem,
 } from '../../core/forum/purge.ts'
-import { type Chunks, runNow } from '../db/chunked.ts'
+import type { Chunks } from '../db/chunked.ts'
 import { type Db, transact } from '../db/connection.ts'
 import { unpackBody } from '../delivery/bodies.ts'
 import { ERASED_AT_ONCE, eraseItems } from '../erasure/erase.ts'
 import { listByAuthor, listKeptSources } from '../erasure/kept-items.ts'
-import { requestScrub, scrub } from '../erasure/scrub.ts'
+import { requestScrub } from '../erasure/scrub.ts'
 import { eraseInboxAuthor, listInboxCustomers, pruneInbox } from '../inbox/items.ts'
 import { pruneChecks } from '../monitoring/checks.ts'
 import { type FetchPosition, pruneMatchBodies, pruneSeen } from '../monitoring/matches.ts'
@@ -138,8 +137,6 @@ export function purge(
       "INSERT INTO audit (at, kind, subject, detail) VALUES ($now, 'content.purged', 'content', $detail)",
     ).run({ now, detail })
   })
-  // If another connection is in the way, the daemon repeats it.
-  runNow(scrub(db))
   return counts
 }
 
@@ -250,40 +247,6 @@ export function findPostsBy(
   for (const { body } of waiting.iterate()) note([JSON.parse(body)])
   return posts
 }
-
-/** Texts of a stored item: the beginning of each line that is long enough to be its own. */
-export function findTextsOf(db: Db, purged: Purged & { by: 'item' }): string[] {
-  const texts = new Set<string>()
-  const note = (it: Record<string, unknown>): void => {
-    if (!isItemRow(it, purged)) return
-    for (const field of ['title', 'text', 'body']) {
-      const value = it[field]
-      if (typeof value !== 'string') continue
-      for (const line of value.split('\n'))
-        if (line.trim().length >= LINE_MIN) texts.add(line.trim().slice(0, LINE_MAX))
-    }
-  }
-  const collect = (_: number, stored: Uint8Array) => {
-    const text = new TextDecoder().decode(unpackBody(stored))
-    if (!isTraced(text, purged)) return false
-    const body: Body = JSON.parse(text)
-    for (const it of body.items ?? []) note(it)
-    return false
-  }
-  walk(db, 'delivery_bodies', collect, () => {})
-  walk(db, 'match_bodies', collect, () => {})
-  const waiting = db.query<{ item: string }, []>(
-    'SELECT body AS item FROM bundle_items UNION ALL SELECT item FROM candidates',
-  )
-  for (const { item } of waiting.iterate()) note(JSON.parse(item))
-  return [...texts].slice(0, LINES_MAX)
-}
-
-/** Shorter lines are not searched for: others may have written them. */
-const LINE_MIN = 12
-/** Characters of a line that identify it. */
-const LINE_MAX = 100
-const LINES_MAX = 100
 
 /** The body without the purged content; null when it contains none. */
 function blankBody(stored: Uint8Array, purged: Purged, community: string): Uint8Array | null {

@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 
 import { noticeFor } from '../../../src/delivery/operator-notices.ts'
 import { createStorage } from '../../../src/monitor/storage.ts'
 import { connect, reportStorageError, transact } from '../../../src/store/db/connection.ts'
+import { requestScrub } from '../../../src/store/erasure/scrub.ts'
 import {
   type DiskState,
   failedRecently,
@@ -38,6 +39,8 @@ function watched(change: Change = {}) {
   const storage = createStorage({
     ...instance,
     dir: folder.path,
+    community: 'subforum',
+    signal: new AbortController().signal,
     clock,
     log: (_, event, fields = {}) => void events.push({ event, fields }),
     snapshots: { schedule: () => Infinity, keep_hourly: 0, keep_daily: 0, snapshots_days: 0 },
@@ -155,6 +158,48 @@ test('a snapshot of a damaged database ends the daemon, and the next start repor
     'storage.unusable',
   ])
   expect(failedRecently(it.folder.path, it.now())).toBe(true)
+})
+
+test('a snapshot that cannot be read is reported, and tried again with the next one', async () => {
+  using it = watched({
+    snapshots: { schedule: () => 0, keep_hourly: 5, keep_daily: 0, snapshots_days: 0 },
+  })
+  mkdirSync(it.folder.file('snapshots'))
+  writeFileSync(it.folder.file('snapshots/forumd-20251201T000000Z.sqlite'), 'x'.repeat(8192))
+  const failures = () => it.events.filter(({ event }) => event === 'erasure.snapshots_failed')
+  await it.turn()
+  await it.storage.idle()
+  await it.turn(MINUTE_MS)
+  await it.storage.idle()
+
+  expect(failures()).toHaveLength(2)
+  expect(noticeFor('erasure.snapshots_failed', failures()[0]?.fields ?? {})?.kind).toBe(
+    'snapshot_failed',
+  )
+  expect(it.lost).toEqual([])
+
+  rmSync(it.folder.file('snapshots/forumd-20251201T000000Z.sqlite'))
+  await it.turn(MINUTE_MS)
+  await it.storage.idle()
+  expect(failures()).toHaveLength(2)
+})
+
+test('an erasure is late a day after another connection got in its way', async () => {
+  using it = watched()
+  requestScrub(it.db)
+  const reader = connect(it.path)
+  reader.run('BEGIN')
+  reader.query('SELECT * FROM instance').all()
+  it.db.run("INSERT INTO observation_events (kind, at) VALUES ('x', 0)")
+  await it.turn()
+  await it.turn(24 * 60 * MINUTE_MS)
+  expect(it.storage.erasureLate()).toBe(false)
+  await it.turn(MINUTE_MS)
+  expect(it.storage.erasureLate()).toBe(true)
+
+  reader.close()
+  await it.turn(MINUTE_MS)
+  expect(it.storage.erasureLate()).toBe(false)
 })
 
 test('after five storage errors in ten minutes no restart is requested for ten minutes', () => {

@@ -8,7 +8,7 @@ CREATE TABLE instance (
   key_fingerprint TEXT,
   packed_to       INTEGER NOT NULL DEFAULT 0,
   blanked_to      INTEGER NOT NULL DEFAULT 0,
-  -- The newest tombstone at the last complete scrub of the file; -1: content was erased without one since.
+  -- The newest tombstone at the last complete scrub of the file; below 0: content was erased without one since.
   scrubbed_to     INTEGER NOT NULL DEFAULT 0,
   -- Time of the last backup of this database; null before the first.
   backup_at       INTEGER,

@@ -5,8 +5,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 import type { Fault } from '../../../../src/core/base/result.ts'
+import { runNow } from '../../../../src/store/db/chunked.ts'
 import { claimDue, recordAttempt } from '../../../../src/store/delivery/outbox.ts'
 import { listTombstones } from '../../../../src/store/erasure/kept-items.ts'
+import { needsScrub, scrub } from '../../../../src/store/erasure/scrub.ts'
 import { commentOf } from '../../../support/items.ts'
 import { type MonitorFixture, post, START, startMonitorFixture } from '../fixture.ts'
 
@@ -78,6 +80,8 @@ async function advance(fixture: MonitorFixture, ms: number, step = 30 * MINUTE) 
     await fixture.monitoring.checkDue()
     await fixture.monitoring.idle()
   }
+  // As the maintenance does.
+  if (needsScrub(fixture.db)) expect(runNow(scrub(fixture.db))).toBe(true)
 }
 
 const textOf = (n: number): string => `walrus-${n}-words`
@@ -201,6 +205,7 @@ test('a waiting bundle and a candidate lose the item, and a bundle keeps the oth
   fixture.db.run('UPDATE kept_items SET next_check_at = 0')
   await fixture.monitoring.checkDue()
   await fixture.monitoring.idle()
+  expect(runNow(scrub(fixture.db))).toBe(true)
 
   expect(filesWith(fixture, WORDS)).toEqual([])
   await advance(fixture, 2 * HOUR)

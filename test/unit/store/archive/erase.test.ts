@@ -5,7 +5,6 @@ import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { createRing } from '../../../../src/core/base/secrets.ts'
 import type { Item } from '../../../../src/core/forum/items.ts'
 import {
   beginScrub,
@@ -24,7 +23,6 @@ import { queueItem } from '../../../../src/store/archive/queue.ts'
 import { runNow } from '../../../../src/store/db/chunked.ts'
 import { type Db, openDb } from '../../../../src/store/db/connection.ts'
 import { ERASED_AT_ONCE, eraseItems } from '../../../../src/store/erasure/erase.ts'
-import { searchFolder } from '../../../../src/store/erasure/prove.ts'
 import { parse } from '../../../support/archive-arbitraries.ts'
 import { archive, searchAll } from '../../../support/archive.ts'
 import { commentOf, postOf } from '../../../support/items.ts'
@@ -219,21 +217,6 @@ test('above its size the oldest items leave', () => {
   expect(left.bytes).toBeLessThanOrEqual(bytes / 2)
   expect(left.items).toBeGreaterThan(300)
   expect(left.oldest_at).toBe((FIRST_S + (1000 - left.items) * 600) * 1000)
-})
-
-test('the search for a text in all files reads the archive', () => {
-  {
-    using db = openArchive(path())
-    archive(db, [post(1)])
-  }
-  const ring = createRing(new Uint8Array(32), (count) => new Uint8Array(count))
-  const found = searchFolder(dir, ring, [`${secret(1)} and`])
-  const [index] = searchFolder(dir, ring, [secret(1).toUpperCase(), 'SOMEONE'])
-  expect(index?.found.at(-1)).toStartWith('words_')
-
-  expect(found.filter((it) => it.found.length > 0)).toMatchObject([
-    { file: 'archive.sqlite', found: ['bytes', 'items.item'] },
-  ])
 })
 
 test('a scrub that a kill cuts short, or during which something is deleted, is due again', () => {
