@@ -18,10 +18,7 @@ export type WaitingMatch = {
 }
 
 type Row = WatcherRow &
-  Pick<
-    WaitingMatch,
-    'item_id' | 'created_at' | 'body' | 'since_at' | 'failures' | 'filter_spec'
-  > & {
+  Pick<WaitingMatch, 'item_id' | 'body' | 'since_at' | 'failures' | 'filter_spec'> & {
     item_created_at: number
     is_orphan: 0 | 1
   }

@@ -1,0 +1,188 @@
+/**
+ * Compares the literal SQL of source files with a schema: each statement is prepared, its columns are those of the row type
+ * that `db.query<Row, Params>` claims, of the same kind, and its parameters those of `Params`.
+ */
+import { relative } from 'node:path'
+
+import ts from 'typescript'
+
+import type { Db } from '../../src/store/db/connection.ts'
+
+/** Statements on tables. */
+const STATEMENT = /^\s*(?:SELECT|INSERT|UPDATE|DELETE|REPLACE|WITH)\b/
+const METHODS = ['query', 'prepare', 'run']
+
+export type Compared = {
+  /** Number of statements that were prepared. */
+  prepared: number
+  /** Places of queries with a row type whose text is put together while the program runs. */
+  computed: string[]
+  /** `file:line: reason`. */
+  faults: string[]
+}
+
+/** Checks the files of a program against databases with the schemas that their statements are for, tried in order. */
+export function compareStatements(
+  root: string,
+  files: readonly string[],
+  databases: readonly Db[],
+): Compared {
+  const program = ts.createProgram({
+    rootNames: [...files],
+    options: {
+      ...ts.readConfigFile(`${root}/tsconfig.json`, ts.sys.readFile).config.compilerOptions,
+      target: ts.ScriptTarget.ESNext,
+      lib: ['lib.esnext.d.ts'],
+      module: ts.ModuleKind.Preserve,
+      moduleResolution: ts.ModuleResolutionKind.Bundler,
+      moduleDetection: ts.ModuleDetectionKind.Force,
+      types: [`${root}/node_modules/bun-types`],
+    },
+  })
+  const checker = program.getTypeChecker()
+  const wanted = new Set(files)
+  const result: Compared = { prepared: 0, computed: [], faults: [] }
+  for (const source of program.getSourceFiles()) {
+    if (!wanted.has(source.fileName)) continue
+    const visit = (node: ts.Node): void => {
+      if (ts.isCallExpression(node)) check(source, node)
+      ts.forEachChild(node, visit)
+    }
+    visit(source)
+  }
+  return result
+
+  function check(source: ts.SourceFile, call: ts.CallExpression): void {
+    const [text] = call.arguments
+    if (text === undefined || !ts.isPropertyAccessExpression(call.expression)) return
+    if (!METHODS.includes(call.expression.name.text)) return
+    const { line } = source.getLineAndCharacterOfPosition(call.getStart())
+    const place = `${relative(root, source.fileName)}:${line + 1}`
+    const sql = literalOf(text)
+    if (sql === null) return void (call.typeArguments && result.computed.push(place))
+    if (!STATEMENT.test(sql)) return
+    const found = describe(sql)
+    if (typeof found === 'string') return void result.faults.push(`${place}: ${found}`)
+    result.prepared += 1
+    const [row, params] = call.typeArguments ?? []
+    const faults = [
+      ...(row ? rowFaults(checker.getTypeFromTypeNode(row), found.columns) : []),
+      ...(params ? paramFaults(checker.getTypeFromTypeNode(params), sql) : []),
+    ]
+    result.faults.push(...faults.map((it) => `${place}: ${it}`))
+  }
+
+  /** The columns of a statement with their declared types, or the error of SQLite. */
+  function describe(sql: string): { columns: Map<string, string | null> } | string {
+    let first: string | null = null
+    for (const db of databases)
+      try {
+        using statement = db.prepare(sql)
+        const { columnNames, declaredTypes } = statement as unknown as {
+          columnNames: string[]
+          declaredTypes: (string | null)[]
+        }
+        return {
+          columns: new Map(columnNames.map((name, at) => [name, declaredTypes[at] ?? null])),
+        }
+      } catch (error) {
+        first ??= String(error instanceof Error ? error.message : error)
+      }
+    return first ?? 'no database'
+  }
+
+  function rowFaults(type: ts.Type, columns: ReadonlyMap<string, string | null>): string[] {
+    if (type.flags & (ts.TypeFlags.Never | ts.TypeFlags.Any | ts.TypeFlags.Unknown)) return []
+    if (checker.getIndexInfosOfType(type).length > 0) return []
+    const fields = new Map(
+      (type.isUnion() ? type.types : [type])
+        .flatMap((it) => checker.getPropertiesOfType(it))
+        .map((it) => [it.name, it]),
+    )
+    return [
+      ...[...fields.keys()].filter((it) => !columns.has(it)).map((it) => `no column ${it}`),
+      ...[...columns.keys()]
+        .filter((it) => !fields.has(it))
+        .map((it) => `the row type has no ${it}`),
+      ...[...columns].flatMap(([name, declared]) => {
+        const field = fields.get(name)
+        if (field === undefined || declared === null) return []
+        const kind = checker.getNonNullableType(checker.getTypeOfSymbol(field))
+        return fits(kind, declared)
+          ? []
+          : [`${name} is ${declared}, the row type says ${checker.typeToString(kind)}`]
+      }),
+    ]
+  }
+
+  function paramFaults(type: ts.Type, sql: string): string[] {
+    const named = new Set(
+      [...sql.replaceAll(/'(?:[^']|'')*'|--.*$/gm, '').matchAll(/\$(\w+)/g)].map(
+        ([, it = '']) => it,
+      ),
+    )
+    const given = checker.isTupleType(type)
+      ? checker.getTypeArguments(type as ts.TypeReference)[0]
+      : type
+    if (given === undefined) return [...named].map((it) => `no value of $${it}`)
+    if (given.flags & ts.TypeFlags.Any || checker.getIndexInfosOfType(given).length > 0) return []
+    const names = new Set(
+      (given.isUnion() ? given.types : [given])
+        .flatMap((it) => checker.getPropertiesOfType(it))
+        .map((it) => it.name),
+    )
+    return [...named].filter((it) => !names.has(it)).map((it) => `no value of $${it}`)
+  }
+
+  /** The text of an expression that is known before the program runs, else null. */
+  function literalOf(node: ts.Expression): string | null {
+    if (ts.isStringLiteralLike(node)) return node.text
+    if (
+      ts.isParenthesizedExpression(node) ||
+      ts.isAsExpression(node) ||
+      ts.isSatisfiesExpression(node)
+    )
+      return literalOf(node.expression)
+    if (ts.isTemplateExpression(node)) {
+      let text = node.head.text
+      for (const { expression, literal } of node.templateSpans) {
+        const part = literalOf(expression)
+        if (part === null) return null
+        text += part + literal.text
+      }
+      return text
+    }
+    if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.PlusToken) {
+      const [left, right] = [literalOf(node.left), literalOf(node.right)]
+      return left === null || right === null ? null : left + right
+    }
+    if (ts.isNumericLiteral(node)) return node.text
+    if (!ts.isIdentifier(node)) return null
+    let symbol = checker.getSymbolAtLocation(node)
+    if (symbol && symbol.flags & ts.SymbolFlags.Alias) symbol = checker.getAliasedSymbol(symbol)
+    const declaration = symbol?.valueDeclaration
+    if (!declaration || !ts.isVariableDeclaration(declaration) || !declaration.initializer)
+      return null
+    if (!(ts.getCombinedNodeFlags(declaration) & ts.NodeFlags.Const)) return null
+    return literalOf(declaration.initializer)
+  }
+}
+
+/** True if a column of a declared type holds values of a type. */
+function fits(type: ts.Type, declared: string): boolean {
+  const parts = type.isUnion() ? type.types : [type]
+  return parts.every((it) => {
+    if (it.flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown | ts.TypeFlags.Never)) return true
+    if (/INT|REAL/.test(declared)) return (it.flags & ts.TypeFlags.NumberLike) !== 0
+    if (declared === 'TEXT') return (it.flags & ts.TypeFlags.StringLike) !== 0 || isBranded(it)
+    if (declared === 'BLOB') return it.symbol?.name === 'Uint8Array'
+    return true
+  })
+}
+
+/** A text with a mark of its kind. */
+function isBranded(type: ts.Type): boolean {
+  return (
+    type.isIntersection() && type.types.some((it) => (it.flags & ts.TypeFlags.StringLike) !== 0)
+  )
+}

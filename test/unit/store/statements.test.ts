@@ -1,0 +1,44 @@
+// Goal: row types that are written by hand are those of the statements. Method: every literal statement of the store is
+// prepared against the schema, and compared with the types of its call; so is a file of mistakes.
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import { openArchive } from '../../../src/store/archive/file.ts'
+import { openDb } from '../../../src/store/db/connection.ts'
+import { tempFolder } from '../../support/folder.ts'
+import { compareStatements } from '../../support/statements.ts'
+
+setDefaultTimeout(60_000)
+
+const root = join(import.meta.dir, '../../..')
+const MISTAKES = `declare const db: { query<Row, Params>(sql: string): [Row, Params] }
+const TABLE = 'customers'
+db.query<{ id: string; name: string }, []>(\`SELECT id, name FROM \${TABLE}\`)
+db.query<{ id: string; title: string }, []>('SELECT id, name FROM customers')
+db.query<{ id: number }, []>('SELECT id FROM customers')
+db.query<{ id: string }, [{ name: string }]>('SELECT id FROM customers WHERE plan = $plan')
+db.query<never, []>('DELETE FROM custom')
+`
+
+test('every literal statement has the columns and the parameters that its types claim', () => {
+  using folder = tempFolder()
+  const mistakes = folder.file('mistakes.ts')
+  writeFileSync(mistakes, MISTAKES)
+  using main = openDb(':memory:', { create: true })
+  using archive = openArchive(':memory:')
+  const files = [...new Bun.Glob('src/store/**/*.ts').scanSync(root)].map((it) => join(root, it))
+
+  const { prepared, faults } = compareStatements(root, [...files, mistakes], [main, archive])
+
+  const inMistakes = (fault: string) => fault.includes('mistakes.ts')
+  expect(faults.filter((it) => !inMistakes(it))).toEqual([])
+  expect(prepared).toBeGreaterThan(300)
+  expect(faults.filter(inMistakes).map((it) => it.replace(/^.*mistakes\.ts:/, ''))).toEqual([
+    '4: no column title',
+    '4: the row type has no name',
+    '5: id is TEXT, the row type says number',
+    '6: no value of $plan',
+    '7: no such table: custom',
+  ])
+})
