@@ -2200,6 +2200,8 @@ export interface operations {
                 | 'daily_ceiling'
                 | 'credits_used_up'
                 | 'drafts_waiting'
+                | 'model_unavailable'
+                | 'model_limit'
                 | 'reads_degraded'
                 | 'access_ends'
                 | 'account_unusable'
@@ -2208,8 +2210,6 @@ export interface operations {
                 | 'feedback_new'
                 | 'checks_late'
                 | 'erasure_late'
-                | 'model_unavailable'
-                | 'model_limit'
                 | 'verdicts_late'
               /**
                * @description error: it does not work. warning: it works in part, or is tried again. info: it waits for you.
@@ -22884,6 +22884,16 @@ export interface operations {
               overdue: boolean
               /**
                * Format: int64
+               * @description Of those that wait: held, because the calls of the day are used.
+               */
+              held_by_limit: number
+              /**
+               * Format: date-time
+               * @description When they are judged; null: none is held.
+               */
+              held_until: string | null
+              /**
+               * Format: int64
                * @description Delivered with a verdict.
                */
               relevant_24h: number
@@ -22897,11 +22907,6 @@ export interface operations {
                * @description Delivered without a verdict.
                */
               unjudged_24h: number
-              /**
-               * Format: int64
-               * @description Of those with a verdict: without a call.
-               */
-              cached_24h: number
               /** @description Null: the operator has configured none. */
               model: {
                 /** @description Name of the model. */
@@ -22922,8 +22927,6 @@ export interface operations {
                       | 'invalid_answer'
                       | 'too_slow'
                       | 'limit_calls'
-                      | 'limit_tokens'
-                      | 'limit_cost'
                     )
                   | null
                 /**
@@ -22931,35 +22934,30 @@ export interface operations {
                  * @description First fault of the outage; null: it is up.
                  */
                 down_since: string | null
-                /** @description Use of all monitors in this UTC day, calls under way at the most they can cost. */
-                today: {
-                  /** @description Calls. */
-                  calls: {
-                    /**
-                     * Format: int64
-                     * @description Used and reserved.
-                     */
-                    used: number
-                    /** @description Null: no limit. */
-                    limit: number | null
-                  }
-                  /** @description Tokens read and written. */
-                  tokens: {
-                    /**
-                     * Format: int64
-                     * @description Used and reserved.
-                     */
-                    used: number
-                    /** @description Null: no limit. */
-                    limit: number | null
-                  }
-                  /** @description US dollars by the configured prices. */
-                  cost_usd: {
-                    /** @description Used and reserved. */
-                    used: number
-                    /** @description Null: no limit. */
-                    limit: number | null
-                  }
+                /** @description Calls in this UTC day. */
+                calls_today: {
+                  /**
+                   * Format: int64
+                   * @description Calls of all customers.
+                   */
+                  used: number
+                  /** @description Null: no limit. */
+                  limit: number | null
+                }
+                /** @description Your calls in this UTC day. */
+                your_calls_today: {
+                  /**
+                   * Format: int64
+                   * @description Calls for your monitors.
+                   */
+                  used: number
+                  /**
+                   * Format: int64
+                   * @description Calls that others leave to you.
+                   */
+                  reserved: number
+                  /** @description Null: no limit. */
+                  limit: number | null
                 }
               } | null
             }
@@ -30688,8 +30686,6 @@ export interface operations {
                 reason: string | null
                 /** @description Name of the model. */
                 model: string | null
-                /** @description True if it was used again, without a call. */
-                cached: boolean
                 /** @description Why there is no verdict. */
                 fault:
                   | (
@@ -30701,8 +30697,6 @@ export interface operations {
                       | 'invalid_answer'
                       | 'too_slow'
                       | 'limit_calls'
-                      | 'limit_tokens'
-                      | 'limit_cost'
                     )
                   | null
                 /**

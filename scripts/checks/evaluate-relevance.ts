@@ -53,12 +53,12 @@ function sampleOf(intent: string): Labelled[] {
 }
 
 console.log(`${model}, minimum ${min_score}, held-out halves\n`)
-console.log('| label | items | precision | recall | F1 | macro-F1 | no verdict | tokens | s |')
-console.log('| --- | --: | --: | --: | --: | --: | --: | --: | --: |')
+console.log('| label | items | precision | recall | F1 | macro-F1 | no verdict | s |')
+console.log('| --- | --: | --: | --: | --: | --: | --: | --: |')
 for (const intent of Object.keys(PROMPTS) as (keyof typeof PROMPTS)[]) {
   const began = performance.now()
   const set = sampleOf(intent)
-  const { pairs, unjudged, tokens } = await measureRelevance(set, {
+  const { pairs, unjudged } = await measureRelevance(set, {
     intent,
     model,
     min_score,
@@ -68,6 +68,6 @@ for (const intent of Object.keys(PROMPTS) as (keyof typeof PROMPTS)[]) {
   const seconds = ((performance.now() - began) / 1000).toFixed(0)
   const figures = [found?.precision, found?.recall, found?.f1, macroF1(pairs)]
   console.log(
-    `| ${intent} | ${set.length} | ${figures.map((it) => it?.toFixed(2) ?? '–').join(' | ')} | ${unjudged} | ${tokens} | ${seconds} |`,
+    `| ${intent} | ${set.length} | ${figures.map((it) => it?.toFixed(2) ?? '–').join(' | ')} | ${unjudged} | ${seconds} |`,
   )
 }

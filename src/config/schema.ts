@@ -139,22 +139,10 @@ const relevance = table({
   key: secret(),
   timeout_s: decimal(30, 0.1, 600, 'seconds'),
   concurrency: integer(2, 1, 100),
-  batch: integer(50, 1, 1000),
   max_wait_s: integer(300, 1, 86_400, 'seconds'),
   max_calls_per_day: integer(2000, 0, 1_000_000_000),
-  max_tokens_per_day: integer(2_000_000, 0, 1_000_000_000_000),
-  max_cost_usd_per_day: dollarAmount(1, 1_000_000),
-  price_input_per_million: dollarAmount(0, 10_000),
-  price_output_per_million: dollarAmount(0, 10_000),
-  cache_days: integer(30, 0, 3650, 'days'),
-}).transform(
-  ({ max_cost_usd_per_day, price_input_per_million, price_output_per_million, ...rest }) => ({
-    ...rest,
-    max_cost_usd_per_day_micros: max_cost_usd_per_day,
-    price_input_per_million_micros: price_input_per_million,
-    price_output_per_million_micros: price_output_per_million,
-  }),
-)
+  max_customer_calls_per_day: integer(0, 0, 1_000_000_000),
+})
 
 // 0: no limit, or no cache.
 const limit = (initial: number) => integer(initial, 0, 1_000_000)

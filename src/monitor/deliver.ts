@@ -42,7 +42,7 @@ import {
   reserveDelivery,
 } from '../store/monitoring/matches.ts'
 import { recordMatchAt, type Watcher } from '../store/monitoring/monitors.ts'
-import { insertWaiting } from '../store/relevance/waiting.ts'
+import { insertWaiting } from '../store/relevance/judgements.ts'
 import type { Filters, Hit } from './match.ts'
 
 export type InsertDeps = {
@@ -256,7 +256,7 @@ function send(deps: DeliverDeps, first: Hit, found: readonly Hit[]): number {
     if (withheld !== null)
       pending += withholdMatch(deps, watcher, ready, { suppressed: withheld, now })
     else if (watcher.relevance === null) passed.push(ready)
-    else awaitVerdict(deps, watcher.id, ready, now)
+    else awaitVerdict(deps, watcher, ready, now)
   }
   return pending + routeMatches(deps, watcher, passed, { group: groupOf(spec), now })
 }
@@ -275,11 +275,12 @@ export function withholdMatch(
 /** Keeps a match until there is a verdict of the operator's model. */
 function awaitVerdict(
   { db, on_waiting }: DeliverDeps,
-  monitor_id: string,
+  { id: monitor_id, customer_id }: Watcher,
   { name: item_id, created_at, row }: Ready,
   now: number,
 ): void {
-  insertWaiting(db, { monitor_id, item_id, created_at, body: JSON.stringify(row) }, now)
+  const body = JSON.stringify(row)
+  insertWaiting(db, { monitor_id, item_id, customer_id, created_at, body }, now)
   on_waiting?.()
 }
 

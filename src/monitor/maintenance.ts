@@ -1,7 +1,6 @@
 import { type Attention, hasAlarms, heldUntil, readAttention } from '../core/delivery/attention.ts'
 import { alarmBody, type AlarmContent, deliveryId } from '../core/delivery/envelope.ts'
 import { IDEMPOTENCY_MS } from '../core/limits/idempotency.ts'
-import { utcDay } from '../core/limits/plan.ts'
 import { type Clock, createJumpWatch, type Log } from '../runtime/runtime.ts'
 import { type DayContext, HISTORY_DAYS, keepDays } from '../store/certificate/days.ts'
 import { pruneHistory } from '../store/certificate/history.ts'
@@ -34,7 +33,6 @@ import { pruneEvents, pruneHours } from '../store/monitoring/checks.ts'
 import { updateFeedPace } from '../store/monitoring/feeds.ts'
 import { findMonitor, type Monitor } from '../store/monitoring/monitors.ts'
 import { pruneJudgements } from '../store/relevance/judgements.ts'
-import { pruneModelDays } from '../store/relevance/spending.ts'
 
 const SETTLE_MS = 60_000
 const PRUNE_MS = 3_600_000
@@ -49,8 +47,6 @@ const BODIES_PER_ITERATION = 10_000
 const DAY_MS = 86_400_000
 /** Days of the inbox's history where content is kept without an end. */
 const INBOX_HISTORY_DAYS = 400
-/** Days for which the use of the operator's model is kept. */
-const MODEL_DAYS = 400
 /** Time after which the platform's responses have shown whether a clock that is new or was just set is right. */
 const UNSURE_MS = 10 * 60_000
 
@@ -138,7 +134,6 @@ export function createUpkeep({
       pruneHours(db, now)
       pruneEvents(db, before_at)
       pruneTombstones(db, now)
-      pruneModelDays(db, utcDay(now) - MODEL_DAYS)
       pruneNamedWrites(db, now - IDEMPOTENCY_MS)
       pruneActions(db, now - ACTIONS_KEEP_MS)
       pruneInboxActions(db, {

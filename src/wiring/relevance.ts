@@ -19,18 +19,8 @@ function modelOf({ relevance: it }: Config): ModelSettings | null {
   if (it.base_url === '') return null
   return {
     model: it.model,
-    limits: {
-      calls: it.max_calls_per_day,
-      tokens: it.max_tokens_per_day,
-      cost_micros: it.max_cost_usd_per_day_micros,
-    },
-    prices: {
-      input: it.price_input_per_million_micros,
-      output: it.price_output_per_million_micros,
-    },
+    limits: { all: it.max_calls_per_day, customer: it.max_customer_calls_per_day },
     concurrency: it.concurrency,
-    batch: it.batch,
-    cache_ms: it.cache_days * DAY_MS,
     max_wait_ms: it.max_wait_s * 1000,
   }
 }

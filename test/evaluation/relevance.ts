@@ -1,6 +1,6 @@
 import type { IntentTag } from '../../src/core/enrichment/lexicon/cues.ts'
 import type { Item } from '../../src/core/forum/items.ts'
-import { parseUsage, parseVerdict } from '../../src/core/relevance/answer.ts'
+import { parseVerdict } from '../../src/core/relevance/answer.ts'
 import { judgedItemOf, messagesFor, requestBody } from '../../src/core/relevance/request.ts'
 import type { Pair } from './score.ts'
 import type { Labelled } from './sets.ts'
@@ -17,8 +17,8 @@ export const PROMPTS = {
 /** Sends a request and answers the body of the reply; null: there was none. */
 export type AskAny = (body: string) => Promise<string | null>
 
-/** Measured verdicts: pairs of labels, answers without a verdict, tokens. */
-export type Measured = { pairs: Pair[]; unjudged: number; tokens: number }
+/** Measured verdicts: pairs of labels, and answers without a verdict. */
+export type Measured = { pairs: Pair[]; unjudged: number }
 
 /** Judges items of a set one by one, exactly as a monitor's matches are. */
 export async function measureRelevance(
@@ -30,14 +30,12 @@ export async function measureRelevance(
     ask,
   }: { intent: keyof typeof PROMPTS; model: string; min_score: number; ask: AskAny },
 ): Promise<Measured> {
-  const measured: Measured = { pairs: [], unjudged: 0, tokens: 0 }
+  const measured: Measured = { pairs: [], unjudged: 0 }
   for (const { item, intent: label } of set) {
     if (label === null) continue
     const messages = messagesFor(PROMPTS[intent], judgedItemOf(rowFor(item), 'subforum'))
     const body = await ask(requestBody(model, messages, 'schema'))
     const verdict = body === null ? null : parseVerdict(body)
-    const usage = body === null ? null : parseUsage(body)
-    measured.tokens += (usage?.input ?? 0) + (usage?.output ?? 0)
     if (verdict === null) {
       measured.unjudged += 1
       continue

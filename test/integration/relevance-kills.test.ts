@@ -82,7 +82,7 @@ test('SIGKILL while matches are judged', async () => {
   expect(found.every(({ judgement }) => judgement.status === 'judged')).toBe(true)
   using db = new Database(program.database, { readonly: true })
   const counted = db
-    .query<{ calls: number }, []>('SELECT sum(calls) AS calls FROM relevance_days')
+    .query<{ calls: number }, []>('SELECT sum(calls) AS calls FROM judgements')
     .get()?.calls
   const sent = model.requests.length
   // Every request was counted before it was sent. A call that was reserved and not sent yet at a kill is counted too: at

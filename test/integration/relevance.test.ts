@@ -67,7 +67,6 @@ test('a match is delivered with its verdict, and an irrelevant one is listed', a
         min_score: 0.5,
         reason: 'it is about a cat',
         model: 'small',
-        cached: false,
         fault: null,
       },
     ],
@@ -91,17 +90,13 @@ test('a match is delivered with its verdict, and an irrelevant one is listed', a
     relevant_24h: 1,
     irrelevant_24h: 1,
     unjudged_24h: 0,
-    cached_24h: 0,
     model: {
       name: 'small',
       status: 'up',
       fault: null,
       down_since: null,
-      today: {
-        calls: { used: 2, limit: 2000 },
-        tokens: { used: 470, limit: 2_000_000 },
-        cost_usd: { used: 0, limit: 1 },
-      },
+      calls_today: { used: 2, limit: 2000 },
+      your_calls_today: { used: 2, reserved: 1000, limit: null },
     },
   })
   const dog = it.model.requests.find(({ item }) => item['title'] === 'a dog')
@@ -190,34 +185,34 @@ test('limits survive a restart', async () => {
     'limit_calls',
   ])
   const metrics = await fetch(`${it.daemon.url()}/metrics`).then((answer) => answer.text())
-  expect(metrics).toContain('forumd_relevance_day_used{what="calls"} 2')
-  expect(metrics).toContain('forumd_relevance_day_limit{what="calls"} 2')
+  expect(metrics).toContain('forumd_relevance_day_calls 2')
+  expect(metrics).toContain('forumd_relevance_day_limit 2')
 })
 
-test('the bill stays within the limit while the service charges more than it may', async () => {
+test('a customer whose matches are held by the limit is informed', async () => {
   await using it = await watched({
     relevance: { when_down: 'hold' },
-    config: {
-      concurrency: 1,
-      price_input_per_million_micros: 1_000_000,
-      price_output_per_million_micros: 1_000_000,
-      max_cost_usd_per_day_micros: 50_000,
-    },
+    config: { max_calls_per_day: 1 },
   })
-  it.model.script(() =>
-    completionOf(
-      { score: 1, reason: 'x' },
-      { prompt_tokens: 15_000, completion_tokens: 5_000, total_tokens: 20_000 },
-    ),
-  )
-  for (let n = 1; n <= 5; n++) it.post(`cat ${n}`)
-  await it.daemon.clock.advance(5 * MINUTE)
+  for (let n = 1; n <= 3; n++) it.post(`cat ${n}`)
+  await it.daemon.clock.advance(3 * MINUTE)
 
-  expect(it.model.requests).toHaveLength(2)
+  expect(it.model.requests).toHaveLength(1)
   expect(await it.health()).toMatchObject({
-    waiting: 3,
-    model: { today: { cost_usd: { used: 0.04, limit: 0.05 } } },
+    waiting: 2,
+    held_by_limit: 2,
+    held_until: '2026-01-02T00:00:00.000Z',
+    model: { calls_today: { used: 1, limit: 1 } },
   })
+  const { problems } = (await it.daemon.call('/account/problems')).body
+  expect(problems).toMatchObject([
+    {
+      kind: 'model_limit',
+      severity: 'warning',
+      message:
+        '2 matches are held, because your calls of the model in this day are used: they are judged from 2026-01-02T00:00:00.000Z',
+    },
+  ])
 })
 
 test('an order in one item changes neither the others nor the format', async () => {

@@ -8,7 +8,6 @@ import { listUnbalanced } from '../../src/store/customers/ledger.ts'
 import type { Db } from '../../src/store/db/connection.ts'
 import { listTargets } from '../../src/store/delivery/targets.ts'
 import { findJudgement } from '../../src/store/relevance/judgements.ts'
-import { findWaiting } from '../../src/store/relevance/waiting.ts'
 
 /** A row that contradicts a rule of every commit. `subject`: id of the row. */
 export type Breach = {
@@ -177,7 +176,7 @@ function findUndelivered(db: Db, { instance_id, since_at }: Scope): string[] {
       return (
         lacking.length > 0 &&
         !isInOpenBundle(db, match) &&
-        findWaiting(db, match) === null &&
+        !isWaiting(db, match) &&
         !isOnlyCounted(db, match) &&
         !isErased(db, match) &&
         !lacking.every(({ id }) => wasBundled(db, match, id))
@@ -225,6 +224,12 @@ const isOnlyCounted = (db: Db, { monitor_id, item_id, matched_at }: Match): bool
       monitor_id,
       day: utcDay(findJudgement(db, { monitor_id, item_id })?.at ?? matched_at),
     }) !== null
+
+/** The match waits for a verdict. */
+const isWaiting = (db: Db, match: Match): boolean => {
+  const judgement = findJudgement(db, match)
+  return judgement !== null && judgement.outcome === null
+}
 
 /** The match was sent in a bundle, whose id is a hash of its whole content. */
 const wasBundled = (

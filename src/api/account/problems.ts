@@ -14,6 +14,10 @@ import {
   type Waiting,
 } from '../../store/customers/problems.ts'
 import type { Db } from '../../store/db/connection.ts'
+import {
+  measureWaiting,
+  type Waiting as WaitingVerdicts,
+} from '../../store/relevance/judgements.ts'
 
 /** Severities, worst first: it does not work, it works in part, it waits for a person. */
 const SEVERITIES = ['error', 'warning', 'info'] as const
@@ -33,6 +37,8 @@ const PROBLEM_KINDS = [
   'daily_ceiling',
   'credits_used_up',
   'drafts_waiting',
+  'model_unavailable',
+  'model_limit',
   'reads_degraded',
   'access_ends',
   'account_unusable',
@@ -41,8 +47,6 @@ const PROBLEM_KINDS = [
   'feedback_new',
   'checks_late',
   'erasure_late',
-  'model_unavailable',
-  'model_limit',
   'verdicts_late',
 ] as const
 
@@ -144,6 +148,8 @@ export function readProblems(db: Db, customer_id: string | null, now: number): P
       ),
     ),
     ...waitingProblems(countWaiting(db, customer_id, now), audience),
+    // The operator's own have the state of the model.
+    ...(customer_id === null ? [] : heldProblems(measureWaiting(db, { customer_id }))),
   ]
 }
 
@@ -309,6 +315,29 @@ function sourceProblems(states: readonly FeedGroup[], audience: Audience, now: n
           : 'No step of yours: nothing is lost, and matches arrive later',
     })
   })
+}
+
+/** Matches that are held, because the operator's model does not judge them now. */
+function heldProblems({ since_at, failing, limited, limited_until }: WaitingVerdicts): Problem[] {
+  const of = (n: number, kind: Problem['kind'], why: string, fix: string): Problem[] => {
+    const message = `${many(n, 'match is', 'matches are')} held, because ${why}`
+    const problem = { kind, severity: 'warning', subject: null, message, fix } as const
+    return n > 0 ? [{ ...problem, since: iso(since_at) }] : []
+  }
+  return [
+    ...of(
+      failing,
+      'model_unavailable',
+      'the model did not judge them',
+      'No step of yours: they are judged as soon as the model answers',
+    ),
+    ...of(
+      limited,
+      'model_limit',
+      `your calls of the model in this day are used: they are judged from ${iso(limited_until) ?? ''}`,
+      'Narrow the filters, let the monitors deliver without a verdict, or ask the operator for more calls',
+    ),
+  ]
 }
 
 function waitingProblems(waiting: Waiting, audience: Audience): Problem[] {

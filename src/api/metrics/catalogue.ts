@@ -109,13 +109,9 @@ export const METRICS = {
   relevance_model_up: gauge(
     "0 while the operator's model cannot be used; absent while none is configured.",
   ),
-  relevance_day_used: gauge(
-    'Calls, tokens and micro-dollars of the UTC day, reserved ones included; absent while no model is configured.',
-    'what',
-  ),
+  relevance_day_calls: gauge('Calls of the UTC day; absent while no model is configured.'),
   relevance_day_limit: gauge(
-    'Limits of the UTC day; 0: none; absent while no model is configured.',
-    'what',
+    'Most calls of the UTC day; 0: no limit; absent while no model is configured.',
   ),
   deliveries_written_total: counter(
     'Deliveries by their status when stored: pending, suppressed, or failed because of a paused target.',

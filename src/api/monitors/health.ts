@@ -36,7 +36,7 @@ import {
   type Monitor,
   type MonitorFeed,
 } from '../../store/monitoring/monitors.ts'
-import { measureWaiting } from '../../store/relevance/waiting.ts'
+import { measureWaiting } from '../../store/relevance/judgements.ts'
 import type { RouteContext } from '../context.ts'
 import { toAlarm } from './alarms.ts'
 import { type MonitorDeps, requireMonitor } from './edit.ts'
@@ -78,13 +78,18 @@ export function monitorHealth(
     alarms: listOpenAlarms(db, id).map(toAlarm),
     clock_skew_s: Math.round(watch.clock_offset_ms() / 1000),
     ...(hasRelevance(db, monitor) && {
-      relevance: relevanceHealth(db, { monitor_id: id, now, model: model() }),
+      relevance: relevanceHealth(db, {
+        monitor_id: id,
+        customer_id: monitor.customer_id,
+        now,
+        model: model(),
+      }),
     }),
   }
 }
 
 const hasRelevance = (db: Db, { id, relevance }: Monitor): boolean =>
-  relevance !== null || measureWaiting(db, id).waiting > 0
+  relevance !== null || measureWaiting(db, { monitor_id: id }).waiting > 0
 
 /** Coverage of a monitor in the last 24 hours, and the state of its feeds. */
 export function coverageOf(

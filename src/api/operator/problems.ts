@@ -1,6 +1,7 @@
 import { iso } from '../../core/base/time.ts'
 import { MAIN } from '../../core/forum/items.ts'
 import { daysUntil, endWarning } from '../../core/limits/ends-at.ts'
+import { allCalls } from '../../core/relevance/calls.ts'
 import { type ModelReport, OVERDUE_MS } from '../../core/relevance/judgement.ts'
 import type { Clock } from '../../runtime/runtime.ts'
 import { listAccounts } from '../../store/accounts/accounts.ts'
@@ -10,7 +11,7 @@ import { listWithoutCredit } from '../../store/customers/problems.ts'
 import type { Db } from '../../store/db/connection.ts'
 import { checksState } from '../../store/erasure/kept-items.ts'
 import { judgeDisk } from '../../store/maintenance/disk.ts'
-import { measureWaiting } from '../../store/relevance/waiting.ts'
+import { measureWaiting } from '../../store/relevance/judgements.ts'
 import {
   type Problem,
   type ProblemReport,
@@ -229,7 +230,7 @@ function checkProblems(db: Db, now: number): Problem[] {
 /** Problems of the operator's model and of the matches that wait for it. */
 function modelProblems({ db, model }: ProblemDeps, now: number): Problem[] {
   const report = model()
-  const { waiting, since_at } = measureWaiting(db)
+  const { waiting, since_at, limited } = measureWaiting(db)
   const down =
     report === null || report.is_up
       ? []
@@ -243,18 +244,26 @@ function modelProblems({ db, model }: ProblemDeps, now: number): Problem[] {
             since: iso(report.since_at),
           },
         ]
-  const LIMITS = { calls: 'calls', tokens: 'tokens', cost_micros: 'cost_usd' } as const
-  const reached = (['calls', 'tokens', 'cost_micros'] as const).flatMap((what) =>
-    report === null || report.limits[what] === 0 || report.used[what] < report.limits[what] * 0.95
-      ? []
-      : [
+  const used = report === null ? 0 : allCalls(report.calls)
+  const most = report?.calls.limits.all ?? 0
+  const reached =
+    limited > 0
+      ? [
           mild(
             'model_limit',
-            `The limit of the day is nearly or fully used: max_${LIMITS[what]}_per_day`,
-            'Raise it in [relevance], shorten prompts or narrow filters; it begins again at 00:00 UTC',
+            `${limited} matches are held, because the calls of the model in this day are used: ${used} of ${most === 0 ? 'any number' : most}`,
+            'Raise max_calls_per_day or max_customer_calls_per_day in [relevance], or narrow filters; calls begin again at 00:00 UTC',
           ),
-        ],
-  )
+        ]
+      : most > 0 && used >= most * 0.95
+        ? [
+            mild(
+              'model_limit',
+              `The calls of the model in this day are nearly or fully used: ${used} of ${most}`,
+              'Raise max_calls_per_day in [relevance], or narrow filters; calls begin again at 00:00 UTC',
+            ),
+          ]
+        : []
   const late =
     since_at === null || now - since_at < OVERDUE_MS
       ? []
@@ -265,7 +274,7 @@ function modelProblems({ db, model }: ProblemDeps, now: number): Problem[] {
               `${waiting} matches wait for a verdict, the oldest for a day or longer`,
               report === null
                 ? 'Configure [relevance], or remove relevance from the monitors'
-                : 'See the state of the model and the limits of the day',
+                : 'See the state of the model and its calls of the day',
             ),
             since: iso(since_at),
           },

@@ -1,5 +1,8 @@
 type Kind = 'config' | 'commands' | 'paths'
 
+const BY_CALLS =
+  'the model is limited by calls: use relevance.max_calls_per_day and relevance.max_customer_calls_per_day'
+
 /**
  * Names of earlier revisions, each with the sentence that refuses it: what was removed, and what to use instead.
  *
@@ -8,7 +11,14 @@ type Kind = 'config' | 'commands' | 'paths'
  * - `paths`: a path of the HTTP API; it stands for all paths below it too
  */
 export const REMOVED: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
-  config: {},
+  config: {
+    'relevance.batch': 'it needs no setting any more: remove it',
+    'relevance.cache_days': 'a verdict is not used again: remove it',
+    'relevance.max_cost_usd_per_day': BY_CALLS,
+    'relevance.max_tokens_per_day': BY_CALLS,
+    'relevance.price_input_per_million': BY_CALLS,
+    'relevance.price_output_per_million': BY_CALLS,
+  },
   commands: {
     'feedback list':
       'the list of feedback was removed: a notice to [operator] webhook and the problems of the dashboard have each id and text; forumd feedback answer ID TEXT answers it',

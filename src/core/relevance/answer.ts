@@ -6,15 +6,10 @@ import { visible } from './request.ts'
 /** A model's verdict on an item. `score` is from 0 to 1, two decimals. */
 export type ModelVerdict = { score: number; reason: string }
 
-/** Tokens that a service has counted for a request. */
-export type TokenUsage = { input: number; output: number }
-
 /** Most characters of a reason. */
 export const REASON_MAX = 300
 /** Bytes of an answer; the longest that is valid has a few thousand. */
 const ANSWER_BYTES_MAX = 64 * 1024
-/** Tokens above this are a mistake of the service, and are counted as this many. */
-const TOKENS_MAX = 1_000_000_000
 
 const verdict_shape = once(() =>
   z.strictObject({ score: z.number().min(0).max(1), reason: z.string() }),
@@ -23,15 +18,6 @@ const verdict_shape = once(() =>
 const completion_shape = once(() =>
   z.looseObject({
     choices: z.array(z.looseObject({ message: z.looseObject({ content: z.string() }) })).length(1),
-  }),
-)
-
-const usage_shape = once(() =>
-  z.looseObject({
-    usage: z.looseObject({
-      prompt_tokens: z.number().min(0),
-      completion_tokens: z.number().min(0).default(0),
-    }),
   }),
 )
 
@@ -64,15 +50,4 @@ export function parseVerdict(body: string): ModelVerdict | null {
     score: Math.round(score * 100) / 100,
     reason: visible(reason, REASON_MAX).replace(/\s+/g, ' ').trim(),
   }
-}
-
-const whole = (tokens: number) => Math.ceil(Math.min(tokens, TOKENS_MAX))
-
-/** Tokens that the body says were used; null if it does not say so in numbers. */
-export function parseUsage(body: string): TokenUsage | null {
-  if (body.length > ANSWER_BYTES_MAX) return null
-  const found = usage_shape().safeParse(parsed(body))
-  if (!found.success) return null
-  const { prompt_tokens, completion_tokens } = found.data.usage
-  return { input: whole(prompt_tokens), output: whole(completion_tokens) }
 }

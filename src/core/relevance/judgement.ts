@@ -1,10 +1,11 @@
 import type { Suppressed } from '../delivery/envelope.ts'
-import type { ModelVerdict, TokenUsage } from './answer.ts'
+import type { ModelVerdict } from './answer.ts'
+import type { DayCalls } from './calls.ts'
 import type { RelevanceRules } from './rules.ts'
 
 /**
  * Reasons for which there is no verdict. `refused`: the service answered with an error. `too_slow`: the match has waited
- * for as long as it may. `limit_…`: the limit of the day is reached.
+ * for as long as it may. `limit_calls`: its customer has no further call of the day.
  */
 export const MODEL_FAULTS = [
   'not_configured',
@@ -15,15 +16,12 @@ export const MODEL_FAULTS = [
   'invalid_answer',
   'too_slow',
   'limit_calls',
-  'limit_tokens',
-  'limit_cost',
 ] as const
 export type ModelFault = (typeof MODEL_FAULTS)[number]
 
 /** Result for a match of a monitor with relevance rules. */
 export type RelevanceResult =
-  | ({ kind: 'verdict'; model: string; cached: boolean } & ModelVerdict)
-  | { kind: 'fault'; fault: ModelFault }
+  ({ kind: 'verdict'; model: string } & ModelVerdict) | { kind: 'fault'; fault: ModelFault }
 
 /** Field `judgement` of a delivered item. */
 export type ItemJudgement = {
@@ -32,7 +30,6 @@ export type ItemJudgement = {
   min_score: number
   reason: string | null
   model: string | null
-  cached: boolean
   fault: ModelFault | null
 }
 
@@ -48,7 +45,6 @@ export const toJudgement = (
         min_score,
         reason: null,
         model: null,
-        cached: false,
         fault: judged.fault,
       }
     : {
@@ -57,7 +53,6 @@ export const toJudgement = (
         min_score,
         reason: judged.reason,
         model: judged.model,
-        cached: judged.cached,
         fault: null,
       }
 
@@ -82,9 +77,6 @@ export const retryDelay = (failures: number, fraction: number): number =>
   Math.round(
     Math.min(RETRY_MAX_MS, MINUTE_MS * 2 ** Math.max(0, failures - 1)) * (0.8 + 0.4 * fraction),
   )
-
-/** True for a fault that ends with the UTC day. */
-export const isLimit = (fault: ModelFault): boolean => fault.startsWith('limit_')
 
 /** Start of the next UTC day. */
 export const nextDayAt = (now: number): number => (Math.floor(now / DAY_MS) + 1) * DAY_MS
@@ -129,36 +121,12 @@ export function afterFault(
   return { strikes, opens: Math.min(state.opens + 1, 16), until, fault, since_at }
 }
 
-/** Prices of a model, micro-dollars per million tokens. */
-export type ModelPrices = { input: number; output: number }
-
-/** Price of a call in micro-dollars, rounded up. */
-export const callCost = (prices: ModelPrices, { input, output }: TokenUsage): number =>
-  Math.ceil((input * prices.input + output * prices.output) / 1_000_000)
-
-/** Limits of a UTC day; 0: none. */
-export type ModelLimits = { calls: number; tokens: number; cost_micros: number }
-
-/** State of the operator's model, and its use in this UTC day, reserved calls included. */
+/** State of the operator's model, and the calls of this UTC day by customer. */
 export type ModelReport = {
   model: string
   is_up: boolean
   fault: ModelFault | null
   /** Epoch ms of the first fault. */
   since_at: number | null
-  used: ModelLimits
-  limits: ModelLimits
-}
-
-/** The limit that a further call would exceed; null: none. */
-export function exceeded(
-  limits: ModelLimits,
-  used: ModelLimits,
-  call: Pick<ModelLimits, 'tokens' | 'cost_micros'>,
-): 'limit_calls' | 'limit_tokens' | 'limit_cost' | null {
-  if (limits.calls > 0 && used.calls + 1 > limits.calls) return 'limit_calls'
-  if (limits.tokens > 0 && used.tokens + call.tokens > limits.tokens) return 'limit_tokens'
-  if (limits.cost_micros > 0 && used.cost_micros + call.cost_micros > limits.cost_micros)
-    return 'limit_cost'
-  return null
+  calls: DayCalls
 }

@@ -1,5 +1,3 @@
-import { hash } from 'node:crypto'
-
 // The request to the model. An item is text by strangers, and may contain orders to the model. So each request has one
 // item alone, in a message of its own, as JSON in which no character can end a string or begin a control token of a chat
 // template: at most, an item influences its own verdict. The rules are in the system message.
@@ -9,8 +7,6 @@ const TITLE_MAX = 300
 const TEXT_MAX = 4000
 /** Tokens that the answer may have. */
 const ANSWER_TOKENS_MAX = 300
-/** Tokens that a chat template adds around two messages, generously. */
-const TEMPLATE_TOKENS = 64
 
 /** Parts of an item that the model reads: no author, no address, no id. */
 export type JudgedItem = {
@@ -120,14 +116,3 @@ export function requestBody(
     ...(form === 'schema' && { response_format: RESPONSE_FORMAT }),
   })
 }
-
-/** Most tokens of a request and its answer: no tokenizer makes more than one token of a byte. */
-export const tokensAtMost = (messages: readonly Message[]) => ({
-  input:
-    messages.reduce((sum, { content }) => sum + Buffer.byteLength(content), 0) + TEMPLATE_TOKENS,
-  output: ANSWER_TOKENS_MAX,
-})
-
-/** Key under which a verdict is stored: model and messages, which contain the item and the prompt. */
-export const cacheKey = (model: string, messages: readonly Message[]): Uint8Array =>
-  hash('sha256', JSON.stringify([model, messages]), 'buffer')

@@ -1,81 +1,51 @@
 import { decodeFilterSpec } from '../../core/filter/parse.ts'
 import { groupOf } from '../../core/filter/spec.ts'
 import { utcDay } from '../../core/limits/plan.ts'
-import { parseUsage, parseVerdict } from '../../core/relevance/answer.ts'
+import { type CallLimits, type DayCalls, mayCall } from '../../core/relevance/calls.ts'
 import {
-  afterFault,
-  callCost,
-  isLimit,
   judgeRelevance,
-  MODEL_UP,
   type ModelFault,
-  type ModelLimits,
-  type ModelPrices,
   type ModelReport,
   nextDayAt,
   type RelevanceResult,
   retryDelay,
   toJudgement,
 } from '../../core/relevance/judgement.ts'
-import {
-  cacheKey,
-  judgedItemOf,
-  messagesFor,
-  REQUEST_FORMS,
-  requestBody,
-  tokensAtMost,
-} from '../../core/relevance/request.ts'
+import { judgedItemOf, messagesFor } from '../../core/relevance/request.ts'
 import { readRelevance, type RelevanceRules } from '../../core/relevance/rules.ts'
 import { type Clock, createJumpWatch, type Log, type Random } from '../../runtime/runtime.ts'
 import { transact } from '../../store/db/connection.ts'
 import { keepLonger } from '../../store/erasure/kept-items.ts'
 import {
   findWaitingMatch,
+  listDueCustomers,
   listDueWaiting,
   listOverdueWaiting,
+  nextWaitingAt,
   type WaitingMatch,
 } from '../../store/relevance/due.ts'
 import {
-  findCached,
-  insertJudgement,
-  type JudgementOutcome,
-} from '../../store/relevance/judgements.ts'
-import {
-  findModelDay,
-  type Reservation,
-  reserveCall,
-  settleCall,
-} from '../../store/relevance/spending.ts'
-import {
-  deleteWaiting,
+  callsOf,
+  countCall,
   holdWaiting,
-  nextWaitingAt,
+  type JudgementOutcome,
+  listJudgedCustomers,
   releaseWaiting,
+  settleWaiting,
   wakeWaiting,
-} from '../../store/relevance/waiting.ts'
+} from '../../store/relevance/judgements.ts'
 import { type RouteDeps, routeMatches, withholdMatch } from '../deliver.ts'
+import { type AskModel, createModel, type Reading } from './model.ts'
 
 // Matches of monitors with relevance rules wait in rows, and are judged one item a call, several calls at once. One call for
 // several items would be cheaper, but then the text of one item could change the verdict of another.
 
-/** Reply of the service. `sent` false: no part of the request reached it. */
-export type ModelReply =
-  | { kind: 'answered'; status: number; body: string; retry_after_s: number | null }
-  | { kind: 'failed'; fault: 'unreachable' | 'timeout' | 'too_large'; sent: boolean }
-
-/** Sends one request to the service, exactly once and within its time limit. Never throws. */
-export type AskModel = (body: string) => Promise<ModelReply>
-
 /** Settings of the operator's model. */
 export type ModelSettings = {
   model: string
-  limits: ModelLimits
-  prices: ModelPrices
-  /** Calls at once, and matches that are taken up at once. */
+  limits: CallLimits
+  /** Calls at once. */
   concurrency: number
-  batch: number
-  /** Age up to which a verdict is used again, ms. */
-  cache_ms: number
   /** Longest wait of a match that is delivered without a verdict, ms. */
   max_wait_ms: number
 }
@@ -97,8 +67,7 @@ export type JudgingDeps = RouteDeps & {
   /** Wakes the loop. */
   wake: () => void
   on_call?: (outcome: 'judged' | ModelFault) => void
-  /** `abandoned`: its monitor was removed, or its content was to be erased. */
-  on_result?: (outcome: JudgementOutcome | 'abandoned') => void
+  on_result?: (outcome: JudgementOutcome) => void
 }
 
 /** Judges waiting matches, driven by a loop. */
@@ -111,21 +80,12 @@ export type Judging = {
   report(): ModelReport | null
 }
 
+/** Waiting matches that are taken up at once, of all customers together. */
+const BATCH = 100
 /** Longest pause of the loop while the model is down and nothing else is due. */
 const LOOK_MS = 60_000
 
-type Call = { match: WaitingMatch; rules: RelevanceRules; key: Uint8Array; most: Most }
-type Most = { tokens: number; cost_micros: number }
-type Started = Call & { body: string; reserved: Reservation }
-
-/** Meaning of a reply for its match and for the model. */
-type Reading = {
-  judged: RelevanceResult
-  /** True: the form of the request was refused, and another one is tried. */
-  again: boolean
-  by_item: boolean
-  asked_ms: number
-}
+type Call = { match: WaitingMatch; rules: RelevanceRules; day: number }
 
 const keyOf = ({ watcher, item_id }: WaitingMatch) => ({ monitor_id: watcher.id, item_id })
 const nameOf = ({ watcher, item_id }: WaitingMatch) => `${watcher.id} ${item_id}`
@@ -143,32 +103,21 @@ const readyOf = ({ item_id, created_at, body }: WaitingMatch, judgement: object 
 const isSameQuestion = (now: WaitingMatch, { match }: Call): boolean =>
   !now.is_orphan && now.body === match.body && now.watcher.relevance === match.watcher.relevance
 
-const faulty = (it: ModelFault, by_item: boolean, asked_ms = 0): Reading => ({
-  judged: { kind: 'fault', fault: it },
-  again: false,
-  by_item,
-  asked_ms,
-})
+/** Ends of the wait of a match, each in the transaction of its caller. They return the number of deliveries to be sent. */
+function createEnds(deps: JudgingDeps) {
+  const { db } = deps
+  type Result = {
+    outcome: JudgementOutcome
+    rules: RelevanceRules | null
+    judged: RelevanceResult | null
+  }
 
-/** Creates the judging of matches. Due times are stored in rows; only calls under way are in memory. */
-export function createJudging(deps: JudgingDeps): Judging {
-  const { db, clock, log, random, signal, model } = deps
-  const running = new Map<string, Promise<void>>()
-  let state = MODEL_UP
-  let failure: { error: unknown } | null = null
-  let form = 0
-  /** True after an answer: a refusal is then by the item, not by the form of the request. */
-  let is_proven = false
-
-  const jumped = createJumpWatch(clock)
-
-  // Held matches follow limits and addresses that were changed while the daemon was down.
-  transact(db, () => wakeWaiting(db, clock.now()))
-
-  /** Takes a match out of the queue to store its body; false if it was erased or delivered meanwhile. */
-  function take(match: WaitingMatch, now: number): boolean {
-    if (!deleteWaiting(db, keyOf(match))) return false
+  /** Stores the result; false if the match was erased or delivered meanwhile. */
+  function end(match: WaitingMatch, { outcome, rules, judged }: Result, now: number): boolean {
+    const result = { outcome, min_score: rules?.min_score ?? null, judged }
+    if (!settleWaiting(db, keyOf(match), result, now)) return false
     keepLonger(db, match.item_id, now)
+    deps.on_result?.(outcome)
     return true
   }
 
@@ -177,188 +126,185 @@ export function createJudging(deps: JudgingDeps): Judging {
     return routeMatches(deps, match.watcher, [readyOf(match, judgement)], { group, now })
   }
 
-  /** Ends the wait of a match that is not judged any more. Returns the number of deliveries to be sent. */
-  function abandon(match: WaitingMatch, now: number): number {
-    if (!take(match, now)) return 0
-    deps.on_result?.('abandoned')
-    return withholdMatch(deps, match.watcher, readyOf(match, null), {
-      suppressed: { reason: 'unjudged' },
-      now,
-    })
+  return {
+    /** The monitor is gone, or the content has to go: the match is listed, and not sent. */
+    abandon(match: WaitingMatch, now: number): number {
+      if (!end(match, { outcome: 'abandoned', rules: null, judged: null }, now)) return 0
+      const suppressed = { reason: 'unjudged' } as const
+      return withholdMatch(deps, match.watcher, readyOf(match, null), { suppressed, now })
+    },
+
+    /** The monitor has no rules any more. */
+    sendUnasked: (match: WaitingMatch, now: number): number =>
+      end(match, { outcome: 'abandoned', rules: null, judged: null }, now)
+        ? send(match, null, now)
+        : 0,
+
+    /** There is a verdict, or none and the monitor delivers without one. */
+    settle(
+      { match, rules }: Pick<Call, 'match' | 'rules'>,
+      judged: RelevanceResult,
+      now: number,
+    ): number {
+      const suppressed = judgeRelevance(judged, rules)
+      const outcome =
+        suppressed !== null ? 'irrelevant' : judged.kind === 'fault' ? 'unjudged' : 'relevant'
+      if (!end(match, { outcome, rules, judged }, now)) return 0
+      const judgement = toJudgement(judged, rules)
+      return suppressed === null
+        ? send(match, judgement, now)
+        : withholdMatch(deps, match.watcher, readyOf(match, judgement), { suppressed, now })
+    },
+  }
+}
+
+/** Calls of the present UTC day, stored with their matches. */
+function createDayCalls({ db, clock }: JudgingDeps, limits: CallLimits) {
+  let stored = { day: -1, used: new Map<string, number>() }
+
+  function today(): typeof stored {
+    const day = utcDay(clock.now())
+    if (day !== stored.day) stored = { day, used: callsOf(db, day) }
+    return stored
   }
 
-  /** Delivers, suppresses or holds a match by its result. Returns the number of deliveries to be sent. */
-  function settle(
-    { match, rules, key }: Pick<Call, 'match' | 'rules'> & { key: Uint8Array | null },
-    judged: RelevanceResult,
-    now: number,
-    failed: boolean,
+  return {
+    /** Reads the calls again, after a transaction that counted some was rolled back. */
+    reload: () => void (stored = { ...stored, day: -1 }),
+    report: (): DayCalls => ({ limits, used: today().used, sharers: listJudgedCustomers(db) }),
+    /** Counts a call before it is sent, or takes it back. */
+    count(match: WaitingMatch, day: number, by: 1 | -1): void {
+      countCall(db, keyOf(match), day, by)
+      const { used, day: present } = today()
+      const { customer_id } = match.watcher
+      if (day === present) used.set(customer_id, Math.max(0, (used.get(customer_id) ?? 0) + by))
+    },
+  }
+}
+
+/** Creates the judging of matches. Due times are stored in rows; only calls under way are in memory. */
+export function createJudging(deps: JudgingDeps): Judging {
+  const { db, clock, random, signal, model: settings } = deps
+  const running = new Map<string, Promise<void>>()
+  const ends = createEnds(deps)
+  const model = settings === null ? null : createModel({ ...deps, model: settings.model })
+  const calls = createDayCalls(deps, settings?.limits ?? { all: 0, customer: 0 })
+  let failure: { error: unknown } | null = null
+  /** Customer of the call that was started last: the next turn begins after it. */
+  let served_last = ''
+
+  const jumped = createJumpWatch(clock)
+
+  // Held matches follow limits and addresses that were changed while the daemon was down.
+  transact(db, () => wakeWaiting(db, clock.now()))
+
+  /** Without a verdict: holds the match until `next_attempt_at`, or delivers it, as its monitor says. */
+  function fail(
+    { match, rules }: Pick<Call, 'match' | 'rules'>,
+    fault: ModelFault,
+    { next_attempt_at, failed, now }: { next_attempt_at: number; failed: boolean; now: number },
   ): number {
-    if (judged.kind === 'fault' && rules.when_down === 'hold') {
-      const { fault } = judged
-      const pause_ms = failed
-        ? retryDelay(match.failures + 1, random.fraction())
-        : Math.max(1000, Math.min(LOOK_MS, Math.ceil(state.until - clock.mono())))
-      const next_attempt_at = !failed && isLimit(fault) ? nextDayAt(now) : now + pause_ms
-      holdWaiting(db, keyOf(match), { next_attempt_at, fault, failed })
-      return 0
-    }
-    if (!take(match, now)) return 0
-    const suppressed = judgeRelevance(judged, rules)
-    const outcome =
-      suppressed !== null ? 'irrelevant' : judged.kind === 'fault' ? 'unjudged' : 'relevant'
-    const of = { ...keyOf(match), min_score: rules.min_score, key }
-    insertJudgement(db, of, { outcome, judged, now })
-    deps.on_result?.(outcome)
-    const judgement = toJudgement(judged, rules)
-    return suppressed === null
-      ? send(match, judgement, now)
-      : withholdMatch(deps, match.watcher, readyOf(match, judgement), { suppressed, now })
+    if (rules.when_down === 'deliver')
+      return ends.settle({ match, rules }, { kind: 'fault', fault }, now)
+    holdWaiting(db, keyOf(match), { next_attempt_at, fault, failed })
+    return 0
   }
 
-  /** Why a match cannot be judged now; null: it can. */
+  /** Why a match cannot be judged now, and when it is tried again; null: it can. */
   function faultNow({ since_at }: WaitingMatch, { when_down }: RelevanceRules, now: number) {
-    if (model === null) return 'not_configured' as const
-    if (clock.mono() < state.until) return state.fault ?? 'unreachable'
-    const is_late = when_down === 'deliver' && now - since_at >= model.max_wait_ms
-    return is_late ? ('too_slow' as const) : null
+    if (settings === null || model === null)
+      return { fault: 'not_configured' as const, next_attempt_at: now + LOOK_MS }
+    const pause = model.pause()
+    if (pause !== null) {
+      const pause_ms = Math.max(1000, Math.min(LOOK_MS, Math.ceil(pause.pause_ms)))
+      return { fault: pause.fault, next_attempt_at: now + pause_ms }
+    }
+    return when_down === 'deliver' && now - since_at >= settings.max_wait_ms
+      ? { fault: 'too_slow' as const, next_attempt_at: now }
+      : null
   }
 
   /** Does at once what needs no call. Returns what to call for, within the free slots. */
   function takeUp(matches: readonly WaitingMatch[], now: number) {
     // After a fault one call at a time shows if the model is back.
-    const slots = state.opens > 0 ? 1 : (model?.concurrency ?? 0)
-    const started: Started[] = []
+    const slots = model?.outage().is_up === false ? 1 : (settings?.concurrency ?? 0)
+    const started: Call[] = []
     let pending = 0
+    const day = calls.report()
     for (const match of matches) {
       const rules = readRelevance(match.watcher.relevance)
       if (match.is_orphan || now - match.since_at >= deps.retention_ms) {
-        pending += abandon(match, now)
+        pending += ends.abandon(match, now)
         continue
       }
       if (rules === null) {
-        if (take(match, now)) pending += send(match, null, now)
+        pending += ends.sendUnasked(match, now)
         continue
       }
-      const fail = (fault: ModelFault) =>
-        void (pending += settle({ match, rules, key: null }, { kind: 'fault', fault }, now, false))
-      if (model === null) {
-        fail('not_configured')
-        continue
-      }
-      const messages = messagesFor(
-        rules.prompt,
-        judgedItemOf(rowIn(match.body), deps.words.community),
-      )
-      const key = cacheKey(model.model, messages)
-      const cached = findCached(db, { key, since_at: now - model.cache_ms })
-      if (cached !== null) {
-        const judged = { kind: 'verdict', ...cached, cached: true } as const
-        pending += settle({ match, rules, key }, judged, now, false)
-        continue
-      }
-      const fault = faultNow(match, rules, now)
+      const { customer_id } = match.watcher
+      const fault =
+        faultNow(match, rules, now) ??
+        (mayCall(day, customer_id)
+          ? null
+          : { fault: 'limit_calls' as const, next_attempt_at: nextDayAt(now) })
       if (fault !== null) {
-        fail(fault)
+        const { next_attempt_at } = fault
+        pending += fail({ match, rules }, fault.fault, { next_attempt_at, failed: false, now })
         continue
       }
       if (running.size + started.length >= slots) continue
-      const { input, output } = tokensAtMost(messages)
-      const most = {
-        tokens: input + output,
-        cost_micros: callCost(model.prices, { input, output }),
-      }
-      const reserved = reserveCall(db, model.limits, most, now)
-      if (reserved === null || typeof reserved === 'string') fail(reserved ?? 'limit_calls')
-      else {
-        const body = requestBody(model.model, messages, REQUEST_FORMS[form] ?? 'bare')
-        started.push({ match, rules, key, most, body, reserved })
-      }
+      const call = { match, rules, day: utcDay(now) }
+      calls.count(match, call.day, 1)
+      started.push(call)
+      served_last = customer_id
     }
     return { started, pending }
   }
 
-  /** Reads a reply, and remembers which form of a request the service takes. */
-  function read(reply: ModelReply): Reading {
-    if (reply.kind === 'failed') return faulty(reply.fault, reply.fault !== 'unreachable')
-    const { status, body } = reply
-    if (status >= 200 && status < 300) {
-      const verdict = parseVerdict(body)
-      if (verdict === null || model === null) return faulty('invalid_answer', true)
-      is_proven = true
-      const judged = { kind: 'verdict', model: model.model, cached: false, ...verdict } as const
-      return { judged, again: false, by_item: false, asked_ms: 0 }
+  function takeUpNow(due: readonly WaitingMatch[], now: number) {
+    try {
+      return transact(db, () => takeUp(due, now))
+    } catch (error) {
+      calls.reload()
+      throw error
     }
-    const is_form = status === 400 || status === 422
-    if (is_form && !is_proven) {
-      form = (form + 1) % REQUEST_FORMS.length
-      if (form > 0) return { ...faulty('refused', true), again: true }
-    }
-    return faulty('refused', is_form || status === 413, (reply.retry_after_s ?? 0) * 1000)
   }
 
-  /** Cost of a call: as the service says, else the most that it can have cost. */
-  function costOf(reply: ModelReply, { reserved, most }: Started) {
-    const worst = { tokens: reserved.tokens, cost_micros: reserved.cost_micros, surplus: false }
-    if (reply.kind === 'failed')
-      return reply.sent
-        ? { ...worst, sent: true }
-        : { tokens: 0, cost_micros: 0, surplus: false, sent: false }
-    const usage = parseUsage(reply.body)
-    const is_ok = reply.status >= 200 && reply.status < 300
-    if (usage === null || model === null)
-      return is_ok
-        ? { ...worst, sent: true }
-        : { tokens: 0, cost_micros: 0, surplus: false, sent: true }
-    const tokens = usage.input + usage.output
-    const cost_micros = callCost(model.prices, usage)
-    const surplus = tokens > most.tokens || cost_micros > most.cost_micros
-    return { tokens, cost_micros, surplus, sent: true }
+  /** Records the result of a call. Returns the number of deliveries to be sent. */
+  function record(call: Call, reading: Reading, now: number): number {
+    if (!reading.sent) calls.count(call.match, call.day, -1)
+    if (reading.again) return 0
+    if (model?.follow(reading, now)) releaseWaiting(db, now)
+    const match = findWaitingMatch(db, keyOf(call.match))
+    if (match === null || !isSameQuestion(match, call)) return 0
+    const { judged, by_item: failed } = reading
+    if (judged.kind === 'verdict') return ends.settle({ ...call, match }, judged, now)
+    // If the service was not reached for this match, its turn comes with the next one.
+    const pause_ms = failed
+      ? retryDelay(match.failures + 1, random.fraction())
+      : Math.max(1000, Math.min(LOOK_MS, Math.ceil(model?.pause()?.pause_ms ?? 0)))
+    return fail({ ...call, match }, judged.fault, { next_attempt_at: now + pause_ms, failed, now })
   }
 
-  function follow({ judged, by_item, asked_ms }: Reading, now: number): void {
-    const before = state
-    if (judged.kind === 'verdict') {
-      state = MODEL_UP
-      if (before.opens === 0) return
-      log('info', 'relevance.recovered', { duration_ms: now - (before.since_at ?? now) })
-      releaseWaiting(db, now)
-      return
-    }
-    const at = { now, mono: clock.mono(), fraction: random.fraction(), asked_ms, by_item }
-    state = afterFault(before, judged.fault, at)
-    if (before.opens === 0 && state.opens > 0)
-      log('warn', 'relevance.unavailable', { reason: judged.fault })
-  }
-
-  async function judge(started: Started): Promise<void> {
-    const reply = await deps.ask(started.body)
+  async function judge(call: Call): Promise<void> {
+    const { match, rules } = call
+    const item = judgedItemOf(rowIn(match.body), deps.words.community)
+    const reading = await model?.ask(messagesFor(rules.prompt, item))
+    if (reading === undefined) return
+    const { judged } = reading
     // The row still waits, and the call stays counted: it may be billed.
-    if (reply.kind === 'failed' && (signal.aborted || deps.mayAct?.() === false)) return
-    const now = clock.now()
-    const reading = read(reply)
-    const { judged, again } = reading
-    const cost = costOf(reply, started)
-    if (cost.surplus) log('warn', 'relevance.overcharged', { count: cost.tokens })
+    if (judged.kind === 'fault' && (signal.aborted || deps.mayAct?.() === false)) return
     deps.on_call?.(judged.kind === 'verdict' ? 'judged' : judged.fault)
-    const pending = transact(db, () => {
-      settleCall(db, started.reserved, cost)
-      if (again) return 0
-      follow(reading, now)
-      const match = findWaitingMatch(db, keyOf(started.match))
-      if (match === null || !isSameQuestion(match, started)) return 0
-      // The service was not reached for this match: its turn comes with the next one.
-      const failed = judged.kind === 'fault' && reading.by_item
-      return settle({ ...started, match }, judged, now, failed)
-    })
+    const pending = transact(db, () => record(call, reading, clock.now()))
     if (pending > 0) deps.on_pending()
   }
 
-  function start(call: Started): void {
+  function start(call: Call): void {
     const name = nameOf(call.match)
     const task = judge(call)
       .catch((error: unknown) => {
         failure = { error }
+        calls.reload()
       })
       .finally(() => {
         running.delete(name)
@@ -367,15 +313,19 @@ export function createJudging(deps: JudgingDeps): Judging {
     running.set(name, task)
   }
 
+  /** Due matches by customer, beginning after the one that was served last. */
   function listDue(now: number): WaitingMatch[] {
-    const limit = (model?.batch ?? 100) + running.size
-    const due = listDueWaiting(db, { now, limit })
+    const customers = listDueCustomers(db, now)
+    const next = customers.findIndex((id) => id > served_last)
+    const in_turn = next > 0 ? [...customers.slice(next), ...customers.slice(0, next)] : customers
+    const limit = Math.ceil(BATCH / Math.max(1, customers.length)) + running.size
+    const queues = in_turn.map((customer_id) => listDueWaiting(db, { customer_id, now, limit }))
     // Behind a long queue there may be some that have waited for as long as they may.
     const late =
-      due.length < limit || model === null
+      settings === null || queues.every((it) => it.length < limit)
         ? []
-        : listOverdueWaiting(db, { from_at: now - model.max_wait_ms, limit })
-    const all = new Map([...due, ...late].map((it) => [nameOf(it), it]))
+        : listOverdueWaiting(db, { from_at: now - settings.max_wait_ms, limit: BATCH })
+    const all = new Map([...queues.flat(), ...late].map((it) => [nameOf(it), it]))
     return [...all.values()].filter((it) => !running.has(nameOf(it)))
   }
 
@@ -390,13 +340,16 @@ export function createJudging(deps: JudgingDeps): Judging {
       const now = clock.now()
       if (jumped() !== 0) transact(db, () => wakeWaiting(db, now))
       const due = listDue(now)
-      if (due.length === 0) return nextWaitingAt(db) <= now ? Infinity : nextWaitingAt(db)
+      if (due.length === 0) {
+        const next_at = nextWaitingAt(db)
+        return next_at <= now ? Infinity : next_at
+      }
       const before = running.size
-      const { started, pending } = transact(db, () => takeUp(due, now))
+      const { started, pending } = takeUpNow(due, now)
       for (const call of started) start(call)
       if (pending > 0) deps.on_pending()
       // Everything due waits for a slot, whose call wakes the loop, or there may be more.
-      const is_full = started.length === 0 && before > 0 && due.length > 0
+      const is_full = started.length === 0 && before > 0
       return is_full ? now + LOOK_MS : now
     },
 
@@ -404,18 +357,9 @@ export function createJudging(deps: JudgingDeps): Judging {
       while (running.size > 0) await Promise.all(running.values())
     },
 
-    report() {
-      if (model === null) return null
-      const { calls, tokens, cost_micros } = findModelDay(db, utcDay(clock.now()))
-      const is_up = state.opens === 0
-      return {
-        model: model.model,
-        is_up,
-        fault: is_up ? null : state.fault,
-        since_at: is_up ? null : state.since_at,
-        used: { calls, tokens, cost_micros },
-        limits: model.limits,
-      }
-    },
+    report: () =>
+      settings === null || model === null
+        ? null
+        : { model: settings.model, ...model.outage(), calls: calls.report() },
   }
 }

@@ -35,6 +35,8 @@ const OF_CUSTOMER: { [kind: string]: (subject: string) => string } = {
   daily_ceiling: () => `${dashboardPath('deliveries')}?status=suppressed`,
   credits_used_up: () => dashboardPath('usage'),
   drafts_waiting: () => dashboardPath('drafts'),
+  model_limit: () => dashboardPath('monitors'),
+  model_unavailable: () => dashboardPath('monitors'),
 }
 
 /** The same for operators, where the problem is not that of one customer. */

@@ -13,8 +13,7 @@ import { type Db, transact } from '../db/connection.ts'
 import { unpackBody } from '../delivery/bodies.ts'
 import { insertDelivery } from '../delivery/deliveries.ts'
 import { eraseInbox } from '../inbox/items.ts'
-import { forgetReasons } from '../relevance/judgements.ts'
-import { changeWaiting } from '../relevance/waiting.ts'
+import { changeWaiting, forgetReasons } from '../relevance/judgements.ts'
 import { forgetKept } from './kept-items.ts'
 
 /** Most items of one erasure, which is one transaction: some 20 ms with ten deliveries of each item. */
@@ -77,8 +76,7 @@ export const ERASED_PLACES: readonly {
   { table: 'bundle_items', how: 'the item leaves the bundle', erase: eraseBundled },
   { table: 'candidates', how: 'the row is deleted', erase: eraseCandidates },
   { table: 'archive_queue', how: 'the row is deleted', erase: eraseQueued },
-  { table: 'relevance_waiting', how: 'the row is deleted', erase: eraseUnjudged },
-  { table: 'judgements', how: "the model's words are deleted", erase: eraseReasons },
+  { table: 'judgements', how: "body and the model's words are deleted", erase: eraseJudgements },
   { table: 'feed_items', how: 'the digest of the text is deleted', erase: eraseDigests },
 ]
 
@@ -303,16 +301,15 @@ function eraseCandidates({ db, community, erasure, touched }: Job): number {
   return rows.length
 }
 
-/** A match that waits for its verdict has no delivery yet: nothing of it is left. */
-function eraseUnjudged({ db, community, erasure, touched }: Job): number {
+/**
+ * A match that waits for its verdict has no delivery yet: nothing of it is left. The reason of a verdict may repeat the
+ * text, the author or the thread's title. Returns the number of waiting ones.
+ */
+function eraseJudgements({ db, community, erasure, touched }: Job): number {
+  forgetReasons(db, JSON.parse(touched) as string[])
   return changeWaiting(db, touched, (item_id, row) =>
     erasure.items.has(item_id) ? null : eraseRow(row, erasure, community),
   )
-}
-
-/** The reason of a verdict may repeat the text, the author or the thread's title. */
-function eraseReasons({ db, touched }: Job): number {
-  return forgetReasons(db, JSON.parse(touched) as string[])
 }
 
 function eraseDigests({ db, gone }: Job): number {

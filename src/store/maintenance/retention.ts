@@ -19,7 +19,7 @@ import { requestScrub } from '../erasure/scrub.ts'
 import { eraseInboxAuthor, listInboxCustomers, pruneInbox } from '../inbox/items.ts'
 import { pruneChecks } from '../monitoring/checks.ts'
 import { type FetchPosition, pruneMatchBodies, pruneSeen } from '../monitoring/matches.ts'
-import { changeWaiting } from '../relevance/waiting.ts'
+import { changeWaiting } from '../relevance/judgements.ts'
 
 /** Days for which checks, gaps, events and seen items are stored; health reads back one. */
 export const RETENTION_DAYS = 14
@@ -158,7 +158,7 @@ function eraseKnown(
     )
     counts.deliveries += places['delivery_bodies'] ?? 0
     counts.matches += places['match_bodies'] ?? 0
-    for (const table of ['bundle_items', 'relevance_waiting', 'archive_queue'])
+    for (const table of ['bundle_items', 'judgements', 'archive_queue'])
       counts.waiting += places[table] ?? 0
     counts.candidates += places['candidates'] ?? 0
   }
@@ -242,7 +242,7 @@ export function findPostsBy(
   walk(db, 'delivery_bodies', collect, () => {})
   walk(db, 'match_bodies', collect, () => {})
   const waiting = db.query<{ body: string }, []>(
-    'SELECT body FROM bundle_items UNION ALL SELECT body FROM relevance_waiting',
+    'SELECT body FROM bundle_items UNION ALL SELECT body FROM judgements WHERE outcome IS NULL',
   )
   for (const { body } of waiting.iterate()) note([JSON.parse(body)])
   return posts

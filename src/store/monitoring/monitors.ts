@@ -4,7 +4,7 @@ import { feedKey, type FeedKind } from '../../core/polling/feed.ts'
 import { recordSettings } from '../certificate/history.ts'
 import { type Db, transact } from '../db/connection.ts'
 import { releaseHeld } from '../delivery/outbox.ts'
-import { releaseWaiting } from '../relevance/waiting.ts'
+import { releaseWaiting } from '../relevance/judgements.ts'
 import { rescheduleDigests } from './bundles.ts'
 import { attachFeeds, detachFeeds, listFeedKeys, restartFeeds, updateFeedPace } from './feeds.ts'
 

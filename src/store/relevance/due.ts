@@ -17,45 +17,71 @@ export type WaitingMatch = {
   watcher: Watcher
 }
 
+type Key = { monitor_id: string; item_id: string }
+
 type Row = WatcherRow &
   Pick<WaitingMatch, 'item_id' | 'body' | 'since_at' | 'failures' | 'filter_spec'> & {
     item_created_at: number
     is_orphan: 0 | 1
   }
 
-const COLUMNS = `w.item_id, w.created_at AS item_created_at, w.body, w.since_at, w.failures, m.filter_spec,
+const COLUMNS = `w.item_id, w.created_at AS item_created_at, w.body, w.at AS since_at, w.failures, m.filter_spec,
               m.removed_at IS NOT NULL OR u.removed_at IS NOT NULL AS is_orphan,
               m.id, m.customer_id, u.plan, m.webhook_ids, m.baseline_item_id, m.updated_at, m.attention, m.relevance,
               m.active_since, 0 AS active_from_seq`
-const FROM =
-  'relevance_waiting w JOIN monitors m ON m.id = w.monitor_id JOIN customers u ON u.id = m.customer_id'
+const OWNERS = 'JOIN monitors m ON m.id = w.monitor_id JOIN customers u ON u.id = m.customer_id'
 
-const toMatch = ({
-  item_id,
-  item_created_at,
-  body,
-  since_at,
-  failures,
-  filter_spec,
-  is_orphan,
-  ...it
-}: Row): WaitingMatch => ({
-  item_id,
-  created_at: item_created_at,
-  body,
-  since_at,
-  failures,
-  filter_spec,
-  is_orphan: is_orphan === 1,
-  watcher: { ...it, webhook_ids: readIds(it.webhook_ids) },
-})
+function toMatch(row: Row): WaitingMatch {
+  const { item_id, item_created_at, body, since_at, failures, filter_spec, is_orphan, ...it } = row
+  const watcher = { ...it, webhook_ids: readIds(it.webhook_ids) }
+  return {
+    item_id,
+    created_at: item_created_at,
+    body,
+    since_at,
+    failures,
+    filter_spec,
+    is_orphan: is_orphan === 1,
+    watcher,
+  }
+}
 
-/** Due matches, the longest due first. */
-export const listDueWaiting = (db: Db, query: { now: number; limit: number }): WaitingMatch[] =>
+// Each customer with waiting matches is one step in an index, however many matches wait.
+const WAITING_CUSTOMERS = `WITH RECURSIVE waiting (id) AS (
+    SELECT min(customer_id) FROM judgements WHERE outcome IS NULL
+    UNION ALL
+    SELECT (SELECT min(customer_id) FROM judgements WHERE outcome IS NULL AND customer_id > waiting.id)
+      FROM waiting WHERE waiting.id IS NOT NULL)`
+const FIRST_DUE =
+  '(SELECT min(next_attempt_at) FROM judgements WHERE outcome IS NULL AND customer_id = waiting.id)'
+
+/** Customers with a due match, by id. */
+export const listDueCustomers = (db: Db, now: number): string[] =>
+  db
+    .query<{ id: string }, [{ now: number }]>(
+      `${WAITING_CUSTOMERS} SELECT id FROM waiting WHERE id IS NOT NULL AND ${FIRST_DUE} <= $now ORDER BY id`,
+    )
+    .all({ now })
+    .map(({ id }) => id)
+
+/** Due time of the next waiting match; Infinity when there is none. */
+export const nextWaitingAt = (db: Db): number =>
+  db
+    .query<{ at: number | null }, []>(
+      `${WAITING_CUSTOMERS} SELECT min(${FIRST_DUE}) AS at FROM waiting WHERE id IS NOT NULL`,
+    )
+    .get()?.at ?? Infinity
+
+/** Due matches of a customer, the longest due first. */
+export const listDueWaiting = (
+  db: Db,
+  query: { customer_id: string; now: number; limit: number },
+): WaitingMatch[] =>
   db
     .query<Row, [typeof query]>(
-      `SELECT ${COLUMNS} FROM ${FROM} WHERE w.next_attempt_at <= $now
-        ORDER BY w.next_attempt_at, w.monitor_id, w.item_id LIMIT $limit + 0`,
+      `SELECT ${COLUMNS} FROM judgements w INDEXED BY judgements_due ${OWNERS}
+        WHERE w.outcome IS NULL AND w.customer_id = $customer_id AND w.next_attempt_at <= $now
+        ORDER BY w.next_attempt_at LIMIT $limit + 0`,
     )
     .all(query)
     .map(toMatch)
@@ -71,8 +97,8 @@ export const listOverdueWaiting = (
   db
     .query<Row, [typeof query]>(
       `SELECT ${COLUMNS} FROM monitors m INDEXED BY monitors_relevance
-         CROSS JOIN relevance_waiting w INDEXED BY relevance_waiting_since
-                 ON w.monitor_id = m.id AND w.since_at <= $from_at
+         CROSS JOIN judgements w INDEXED BY judgements_since
+                 ON w.outcome IS NULL AND w.monitor_id = m.id AND w.at <= $from_at
          JOIN customers u ON u.id = m.customer_id
         WHERE m.relevance IS NOT NULL AND json_extract(m.relevance, '$.when_down') = 'deliver' LIMIT $limit + 0`,
     )
@@ -80,14 +106,12 @@ export const listOverdueWaiting = (
     .map(toMatch)
 
 /** A match as it waits now; null if it was erased or delivered. */
-export function findWaitingMatch(
-  db: Db,
-  key: { monitor_id: string; item_id: string },
-): WaitingMatch | null {
+export function findWaitingMatch(db: Db, key: Key): WaitingMatch | null {
   const row = db
-    .query<Row, [typeof key]>(
-      `SELECT ${COLUMNS} FROM ${FROM} WHERE w.monitor_id = $monitor_id AND w.item_id = $item_id`,
+    .query<Row, [Key]>(
+      `SELECT ${COLUMNS} FROM judgements w ${OWNERS}
+        WHERE w.outcome IS NULL AND w.monitor_id = $monitor_id AND w.item_id = $item_id`,
     )
-    .get(key)
+    .get({ monitor_id: key.monitor_id, item_id: key.item_id })
   return row && toMatch(row)
 }

@@ -246,10 +246,23 @@ export function startMonitorFixture({
     wakes: () => wakes,
     /** Moves the wall clock alone. */
     jump: (ms: number) => void (now += ms),
-    webhook(id: string, { paused = false, events: chosen = ['match'] } = {}) {
+    /** A further customer. */
+    customer: (id: string) =>
+      insertCustomer(run.db, {
+        id,
+        name: id,
+        plan: 'entry',
+        created_at: now,
+        starting_credit_micros: 0,
+        payment_id: `pay_${id}`,
+      }),
+    webhook(
+      id: string,
+      { paused = false, events: chosen = ['match'], customer_id = CUSTOMER } = {},
+    ) {
       insertWebhook(run.db, {
         id,
-        customer_id: CUSTOMER,
+        customer_id,
         kind: 'webhook',
         url: 'https://hooks.example/x',
         secret: new Uint8Array(1),
@@ -272,13 +285,14 @@ export function startMonitorFixture({
         baseline?: Item
         attention?: object
         relevance?: object
+        customer_id?: string
       } = {},
     ) {
       const spec = parseFilterSpec(filter_spec, words)
       const { baseline } = fields
       const monitor = {
         id,
-        customer_id: CUSTOMER,
+        customer_id: fields.customer_id ?? CUSTOMER,
         name: null,
         filter_spec: encodeFilterSpec(spec),
         cadence_s: fields.cadence_s ?? 60,

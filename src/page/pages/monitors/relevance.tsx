@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 
 import { ChoiceField, LinesField, TextField } from '../../components/base/field.tsx'
+import { Time } from '../../components/base/time.tsx'
 import { count } from '../../lib/format.ts'
 import type { Health } from '../../lib/types.ts'
 import { toRelevance, type TypedRelevance, WHEN_DOWN } from './typed-relevance.ts'
@@ -70,6 +71,17 @@ export function RelevanceStats({ health }: { health: Health }) {
         {results.map(([n, what]) => `${count(n)} ${what}`).join(', ')}.
         {relevance.overdue && ' The oldest has waited for a day or longer.'}
       </p>
+      {relevance.held_by_limit > 0 && (
+        <p>
+          Held: model limit reached, {count(relevance.held_by_limit)} waiting
+          {relevance.held_until !== null && (
+            <>
+              , until <Time at={relevance.held_until} />
+            </>
+          )}
+          .
+        </p>
+      )}
       <p class="quiet">
         {model === null
           ? 'No model is configured.'

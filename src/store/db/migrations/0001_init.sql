@@ -457,54 +457,37 @@ CREATE TABLE bundle_items (
   PRIMARY KEY (bundle_id, item_id)
 ) STRICT, WITHOUT ROWID;
 
--- Matches that wait for a verdict of the operator's model. body: the item as it is delivered, without the verdict. created_at: of
--- the item. failures: calls for it that failed. last_fault: why there was no verdict yet.
-CREATE TABLE relevance_waiting (
-  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
-  item_id         TEXT    NOT NULL,
-  created_at      INTEGER NOT NULL,
-  body            TEXT    NOT NULL,
-  since_at        INTEGER NOT NULL,
-  next_attempt_at INTEGER NOT NULL,
-  failures        INTEGER NOT NULL DEFAULT 0,
-  last_fault      TEXT,
-  PRIMARY KEY (monitor_id, item_id)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX relevance_waiting_due ON relevance_waiting (next_attempt_at);
-CREATE INDEX relevance_waiting_since ON relevance_waiting (monitor_id, since_at);
-
--- Results of matches that were to be judged. cache_key: SHA-256 of model, prompt and item, under which the verdict is used
--- again; null: it is not. reason: the model's words, which may repeat the item's.
+-- Matches of monitors with relevance rules. Waiting: body, the item as it is delivered, and outcome null; at: since when. Judged:
+-- the result without the body; at: when. created_at: of the item. failures: calls for it that failed. calls: those of the UTC day
+-- called_day, failed ones included, which count toward the limits. fault: why there is no verdict. reason: the model's words, which
+-- may repeat the item's.
 CREATE TABLE judgements (
   monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
   item_id         TEXT    NOT NULL,
-  outcome         TEXT    NOT NULL CHECK (outcome IN ('relevant', 'irrelevant', 'unjudged')),
+  customer_id     TEXT    NOT NULL,
+  created_at      INTEGER NOT NULL,
+  body            TEXT,
+  at              INTEGER NOT NULL,
+  next_attempt_at INTEGER,
+  failures        INTEGER NOT NULL DEFAULT 0,
+  calls           INTEGER NOT NULL DEFAULT 0,
+  called_day      INTEGER,
+  outcome         TEXT    CHECK (outcome IN ('relevant', 'irrelevant', 'unjudged', 'abandoned')),
   score           REAL    CHECK (score BETWEEN 0 AND 1),
-  min_score       REAL    NOT NULL,
+  min_score       REAL,
   reason          TEXT,
   model           TEXT,
-  cached          INTEGER NOT NULL CHECK (cached IN (0, 1)),
   fault           TEXT,
-  cache_key       BLOB,
-  at              INTEGER NOT NULL,
   PRIMARY KEY (monitor_id, item_id),
-  CHECK ((score IS NULL) = (fault IS NOT NULL))
+  CHECK ((body IS NULL) = (outcome IS NOT NULL)),
+  CHECK ((next_attempt_at IS NULL) = (outcome IS NOT NULL))
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX judgements_cache ON judgements (cache_key, at) WHERE cache_key IS NOT NULL;
+CREATE INDEX judgements_due ON judgements (customer_id, next_attempt_at, at, fault) WHERE outcome IS NULL;
+CREATE INDEX judgements_since ON judgements (monitor_id, at) WHERE outcome IS NULL;
+CREATE INDEX judgements_called ON judgements (called_day, customer_id, calls) WHERE called_day IS NOT NULL;
 CREATE INDEX judgements_monitor ON judgements (monitor_id, at);
 CREATE INDEX judgements_at ON judgements (at);
 CREATE INDEX judgements_item ON judgements (item_id);
-
--- Calls, tokens and money of the operator's model by UTC day (floor(ms / 86400000)), reserved ones included. largest_tokens,
--- largest_cost_micros: the most that one call has cost beyond what its size allows.
-CREATE TABLE relevance_days (
-  day             INTEGER PRIMARY KEY,
-  calls           INTEGER NOT NULL,
-  tokens          INTEGER NOT NULL,
-  cost_micros     INTEGER NOT NULL,
-  largest_tokens  INTEGER NOT NULL DEFAULT 0,
-  largest_cost_micros INTEGER NOT NULL DEFAULT 0
-) STRICT;
 
 -- Alarms of monitors, open until ended_at; one of a kind at a time. next_repeat_at null: not repeated, or acknowledged.
 CREATE TABLE alarms (

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { parseUsage, parseVerdict, REASON_MAX } from '../../../../src/core/relevance/answer.ts'
+import { parseVerdict, REASON_MAX } from '../../../../src/core/relevance/answer.ts'
 
 const body = (content: unknown, more: object = {}) =>
   JSON.stringify({ choices: [{ message: { role: 'assistant', content } }], ...more })
@@ -39,19 +39,4 @@ test.each([
   ['a verdict in an error', JSON.stringify({ error: { message: '{"score":1,"reason":"x"}' } })],
 ])('a body with %s is no verdict', (_, text) => {
   expect(parseVerdict(text)).toBeNull()
-})
-
-test.each([
-  [{ usage: { prompt_tokens: 10, completion_tokens: 2 } }, { input: 10, output: 2 }],
-  [{ usage: { prompt_tokens: 10 } }, { input: 10, output: 0 }],
-  [
-    { usage: { prompt_tokens: 1e300, completion_tokens: 0.5 } },
-    { input: 1_000_000_000, output: 1 },
-  ],
-  [{ usage: { prompt_tokens: -1, completion_tokens: 2 } }, null],
-  [{ usage: { prompt_tokens: '10', completion_tokens: 2 } }, null],
-  [{ usage: null }, null],
-  [{}, null],
-])('usage %j is %j', (more, usage) => {
-  expect(parseUsage(body('', more))).toEqual(usage)
 })

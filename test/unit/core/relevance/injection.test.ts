@@ -2,7 +2,6 @@ import { expect, test } from 'bun:test'
 
 import { parseVerdict } from '../../../../src/core/relevance/answer.ts'
 import {
-  cacheKey,
   type JudgedItem,
   judgedItemOf,
   messagesFor,
@@ -129,22 +128,4 @@ test('no author, address or id of an item is sent', () => {
 
   expect(item).toEqual({ kind: 'comment', place: 'cats', title: 'the thread', text: 'the text' })
   expect(requestFor(item)).not.toMatch(/AUTHOR|ADDRESS|IDENT/)
-})
-
-const key = (model: string, prompt: string, item: Partial<JudgedItem> = {}) =>
-  Buffer.from(cacheKey(model, messagesFor(prompt, { ...BENIGN, ...item }))).toString('hex')
-
-test('the key of a verdict depends on model, prompt and every part of the item', () => {
-  const keys = [
-    key('m', 'p'),
-    key('n', 'p'),
-    key('m', 'q'),
-    key('m', 'p', { kind: 'comment' }),
-    key('m', 'p', { place: 'dogs' }),
-    key('m', 'p', { title: 'x' }),
-    key('m', 'p', { text: 'x' }),
-  ]
-
-  expect(new Set(keys).size).toBe(keys.length)
-  expect(key('m', 'p')).toBe(key('m', 'p'))
 })

@@ -2,8 +2,6 @@ import { expect, test } from 'bun:test'
 
 import {
   afterFault,
-  callCost,
-  exceeded,
   judgeRelevance,
   MODEL_UP,
   nextDayAt,
@@ -19,7 +17,6 @@ const verdict = (score: number): RelevanceResult => ({
   score,
   reason: 'x',
   model: 'm',
-  cached: false,
 })
 
 test('the minimum itself is relevant', () => {
@@ -67,26 +64,4 @@ test('a day ends at 00:00 UTC', () => {
   const noon = Date.parse('2026-05-01T12:00:00Z')
   expect(nextDayAt(noon)).toBe(Date.parse('2026-05-02T00:00:00Z'))
   expect(nextDayAt(Date.parse('2026-05-02T00:00:00Z'))).toBe(Date.parse('2026-05-03T00:00:00Z'))
-})
-
-test('a price is rounded up', () => {
-  expect(callCost({ input: 150_000, output: 600_000 }, { input: 401, output: 20 })).toBe(73)
-  expect(callCost({ input: 0, output: 0 }, { input: 401, output: 20 })).toBe(0)
-})
-
-test.each([
-  [{ calls: 9, tokens: 0, cost_micros: 0 }, null],
-  [{ calls: 10, tokens: 0, cost_micros: 0 }, 'limit_calls'],
-  [{ calls: 0, tokens: 900, cost_micros: 0 }, null],
-  [{ calls: 0, tokens: 901, cost_micros: 0 }, 'limit_tokens'],
-  [{ calls: 0, tokens: 0, cost_micros: 51 }, 'limit_cost'],
-] as const)('%j used: %s', (used, limit) => {
-  const call = { tokens: 100, cost_micros: 50 }
-  expect(exceeded({ calls: 10, tokens: 1000, cost_micros: 100 }, used, call)).toBe(limit)
-})
-
-test('limits of 0 are none', () => {
-  const used = { calls: 1e9, tokens: 1e12, cost_micros: 1e12 }
-  const none = { calls: 0, tokens: 0, cost_micros: 0 }
-  expect(exceeded(none, used, { tokens: 1, cost_micros: 1 })).toBeNull()
 })

@@ -1,10 +1,6 @@
 import { createNaming } from '../../../../src/core/forum/naming.ts'
-import {
-  type AskModel,
-  createJudging,
-  type ModelReply,
-  type ModelSettings,
-} from '../../../../src/monitor/relevance/judging.ts'
+import { createJudging, type ModelSettings } from '../../../../src/monitor/relevance/judging.ts'
+import type { AskModel, ModelReply } from '../../../../src/monitor/relevance/model.ts'
 import { findBreaches } from '../../../support/invariants.ts'
 import { PLAN, post, START, startMonitorFixture } from '../fixture.ts'
 
@@ -14,19 +10,13 @@ export const HOUR = 60 * MINUTE
 
 const MODEL: ModelSettings = {
   model: 'small',
-  limits: { calls: 0, tokens: 0, cost_micros: 0 },
-  prices: { input: 0, output: 0 },
+  limits: { all: 0, customer: 0 },
   concurrency: 4,
-  batch: 50,
-  cache_ms: 24 * HOUR,
   max_wait_ms: 300 * S,
 }
 
 /** A chat completion with one answer. */
-export const completion = (
-  content: unknown,
-  usage: object | null = { prompt_tokens: 200, completion_tokens: 20 },
-): ModelReply => ({
+export const completion = (content: unknown): ModelReply => ({
   kind: 'answered',
   status: 200,
   body: JSON.stringify({
@@ -39,7 +29,6 @@ export const completion = (
         },
       },
     ],
-    ...(usage !== null && { usage }),
   }),
   retry_after_s: null,
 })
@@ -163,11 +152,10 @@ export async function startJudgingFixture({
       judging = open()
     },
     waiting: () =>
-      fixture.one<{ n: number }>('SELECT count(*) AS n FROM relevance_waiting')?.n ?? 0,
-    day: () =>
-      fixture.one<{ calls: number; tokens: number; cost_micros: number }>(
-        'SELECT sum(calls) AS calls, sum(tokens) AS tokens, sum(cost_micros) AS cost_micros FROM relevance_days',
-      ),
+      fixture.one<{ n: number }>('SELECT count(*) AS n FROM judgements WHERE outcome IS NULL')?.n ??
+      0,
+    /** Calls of all days. */
+    counted: () => fixture.one<{ n: number }>('SELECT sum(calls) AS n FROM judgements')?.n ?? 0,
     /** Titles of deliveries by their status, with reason and judgement. */
     sent: () =>
       fixture.deliveries().map((row) => {

@@ -1,8 +1,10 @@
 import { expect, test } from 'bun:test'
 
+import { nextDayAt } from '../../../../src/core/relevance/judgement.ts'
 import { createUpkeep } from '../../../../src/monitor/maintenance.ts'
 import { eraseItems } from '../../../../src/store/erasure/erase.ts'
 import { removeMonitorOf } from '../../../../src/store/monitoring/monitors.ts'
+import { measureWaiting } from '../../../../src/store/relevance/judgements.ts'
 import { CUSTOMER } from '../fixture.ts'
 import { completion, HOUR, itemIn, MINUTE, S, startJudgingFixture } from './judging-fixture.ts'
 
@@ -29,7 +31,6 @@ test('a match waits for its verdict, which is in the payload', async () => {
         min_score: 0.5,
         reason: 'it has a cat',
         model: 'small',
-        cached: false,
         fault: null,
       },
     },
@@ -124,7 +125,6 @@ test.each(['deliver', 'hold'])('when_down is %s and the model is down', async (w
       min_score: 0.5,
       reason: null,
       model: null,
-      cached: false,
       fault: 'unreachable',
     })
   expect(it.breaches()).toEqual([])
@@ -140,7 +140,7 @@ test('a model that stays down gets fewer and fewer calls', async () => {
   expect(it.requests.length).toBeLessThan(60)
   expect(it.waiting()).toBe(1)
   // None of them reached the service.
-  expect(it.day()).toMatchObject({ calls: 0, tokens: 0, cost_micros: 0 })
+  expect(it.counted()).toBe(0)
 })
 
 const LIES: [string, unknown][] = [
@@ -209,7 +209,7 @@ test('one item that the model is slow with does not open the breaker for the oth
 })
 
 test('a match that is delivered without a verdict waits no longer than it may', async () => {
-  await using it = await startJudgingFixture({ model: { concurrency: 1, batch: 1 } })
+  await using it = await startJudgingFixture({ model: { concurrency: 1 } })
   const waiting: (() => void)[] = []
   it.answer(
     () =>
@@ -235,13 +235,13 @@ test('a match that is delivered without a verdict waits no longer than it may', 
 test.each(['deliver', 'hold'])('a limit of calls is kept, and %s decides', async (when_down) => {
   await using it = await startJudgingFixture({
     relevance: { when_down },
-    model: { limits: { calls: 2, tokens: 0, cost_micros: 0 } },
+    model: { limits: { all: 2, customer: 0 } },
   })
   await it.find('cat 1', 'cat 2', 'cat 3', 'cat 4')
   await it.run()
 
   expect(it.requests).toHaveLength(2)
-  expect(it.day()).toMatchObject({ calls: 2 })
+  expect(it.counted()).toBe(2)
   if (when_down === 'deliver') {
     expect(it.sent().map(({ judgement }) => judgement.fault)).toEqual(
       expect.arrayContaining([null, null, 'limit_calls', 'limit_calls']),
@@ -257,96 +257,84 @@ test.each(['deliver', 'hold'])('a limit of calls is kept, and %s decides', async
   expect(it.requests).toHaveLength(4)
 })
 
-test('tokens are reserved at the most they can be, and settled by the answer', async () => {
-  await using it = await startJudgingFixture({
-    model: { concurrency: 1, prices: { input: 1_000_000, output: 2_000_000 } },
-  })
-  let during: unknown
-  it.answer(async () => {
-    during = it.day()
-    return completion({ score: 1, reason: 'x' }, { prompt_tokens: 150, completion_tokens: 10 })
-  })
-  await it.find('a cat')
-  await it.run()
-
-  const [body = ''] = it.requests
-  const { messages } = JSON.parse(body)
-  const bytes = messages.reduce((n: number, m: any) => n + Buffer.byteLength(m.content), 0)
-  expect(during).toEqual({ calls: 1, tokens: bytes + 64 + 300, cost_micros: bytes + 64 + 600 })
-  expect(it.day()).toEqual({ calls: 1, tokens: 160, cost_micros: 170 })
-})
-
-test.each([
-  ['no usage', null],
-  ['a usage that is no number', { prompt_tokens: 'few', completion_tokens: 1 }],
-  ['a negative usage', { prompt_tokens: -5000, completion_tokens: 1 }],
-])('an answer with %s is counted at the most it can be', async (_, usage) => {
-  await using it = await startJudgingFixture()
-  it.answer(async () => completion({ score: 1, reason: 'x' }, usage))
-  await it.find('a cat')
-  await it.run()
-
-  const { messages } = JSON.parse(it.requests[0] ?? '')
-  const bytes = messages.reduce((n: number, m: any) => n + Buffer.byteLength(m.content), 0)
-  expect(it.day()?.tokens).toBe(bytes + 64 + 300)
-})
-
-test('a service that charges more than a call can cost stops within the limit', async () => {
-  const limit = 100_000
-  await using it = await startJudgingFixture({
-    relevance: { when_down: 'hold' },
-    model: { concurrency: 1, limits: { calls: 0, tokens: limit, cost_micros: 0 } },
-  })
-  it.answer(async () =>
-    completion({ score: 1, reason: 'x' }, { prompt_tokens: 30_000, completion_tokens: 10_000 }),
+/** A second customer with a webhook and a monitor of the same place with the word bob. */
+function addBob(it: Awaited<ReturnType<typeof startJudgingFixture>>) {
+  it.fixture.customer('cus_bob')
+  it.fixture.webhook('wh_bob', { customer_id: 'cus_bob' })
+  it.fixture.edit('mon_1', { filter_spec: { subforum: ['cats'], include_any: ['alice'] } })
+  it.fixture.monitor(
+    'mon_bob',
+    { subforum: ['cats'], include_any: ['bob'] },
+    { customer_id: 'cus_bob', relevance: { prompt: 'cats', when_down: 'hold' } },
   )
-  await it.find(...Array.from({ length: 10 }, (_, n) => `cat ${n}`))
-  await it.run()
+}
 
-  // The second call is reserved at what the first one has cost; a third does not fit.
-  expect(it.requests).toHaveLength(2)
-  expect(it.day()?.tokens).toBe(80_000)
-  expect(it.waiting()).toBe(8)
-  expect(it.fixture.events.map(({ event }) => event)).toContain('relevance.overcharged')
-})
-
-test('many calls at once stay within every limit', async () => {
+test('a customer with many matches leaves the others their part of the calls', async () => {
   await using it = await startJudgingFixture({
     relevance: { when_down: 'hold' },
-    model: {
-      concurrency: 16,
-      limits: { calls: 0, tokens: 0, cost_micros: 20_000 },
-      prices: { input: 1_000_000, output: 4_000_000 },
-    },
+    model: { limits: { all: 20, customer: 0 } },
   })
-  let most = 0
-  it.answer(async () => {
-    most = Math.max(most, it.day()?.cost_micros ?? 0)
-    return completion({ score: 1, reason: 'x' }, { prompt_tokens: 400, completion_tokens: 300 })
-  })
-  await it.find(...Array.from({ length: 60 }, (_, n) => `cat ${n}`))
+  addBob(it)
+  await it.fixture.pollDue()
+  await it.find(...Array.from({ length: 40 }, (_, n) => `alice cat ${n}`))
   await it.run()
+  // Five of twenty are reserved for bob.
+  expect(it.requests).toHaveLength(15)
+  expect(it.waiting()).toBe(25)
 
-  expect(most).toBeGreaterThan(10_000)
-  expect(most).toBeLessThanOrEqual(20_000)
-  expect(it.day()?.cost_micros).toBeLessThanOrEqual(20_000)
-  expect(it.waiting() + it.sent().length).toBe(60)
+  await it.find(...Array.from({ length: 6 }, (_, n) => `bob cat ${n}`))
+  await it.run()
+  expect(it.requests).toHaveLength(20)
+  expect(it.sent().filter(({ title }) => title.startsWith('bob'))).toHaveLength(5)
+  expect(measureWaiting(it.fixture.db, { customer_id: 'cus_bob' })).toMatchObject({
+    waiting: 1,
+    limited: 1,
+    limited_until: nextDayAt(it.fixture.clock.now()),
+  })
 })
 
-test('the same text and prompt are judged once, until the verdict is too old', async () => {
-  await using it = await startJudgingFixture()
+test('matches of customers are judged in turn, however many one has', async () => {
+  await using it = await startJudgingFixture({ model: { concurrency: 1 } })
+  addBob(it)
+  await it.fixture.pollDue()
+  await it.find(...Array.from({ length: 30 }, (_, n) => `alice cat ${n}`), 'bob 1', 'bob 2')
+  await it.run()
+
+  const titles = it.requests.slice(0, 4).map((body) => itemIn(body)['title'] ?? '')
+  expect(titles.filter((title) => title.startsWith('bob'))).toEqual(['bob 1', 'bob 2'])
+})
+
+test('a limit of one customer is kept beside that of all', async () => {
+  await using it = await startJudgingFixture({
+    relevance: { when_down: 'hold' },
+    model: { limits: { all: 0, customer: 3 } },
+  })
+  await it.find(...Array.from({ length: 8 }, (_, n) => `cat ${n}`))
+  await it.run()
+
+  expect(it.requests).toHaveLength(3)
+  expect(it.waiting()).toBe(5)
+})
+
+test('an erased match keeps the call that was made for it', async () => {
+  await using it = await startJudgingFixture({
+    relevance: { when_down: 'hold' },
+    model: { limits: { all: 1, customer: 0 } },
+  })
+  it.answer(timeout)
   await it.find('a cat')
   await it.run()
-  await it.find('a cat')
+  eraseItems(
+    { db: it.fixture.db, instance_id: 'instance', community: 'subforum', clock_offset_ms: () => 0 },
+    [{ item_id: 't3_1', reason: 'author' }],
+    it.fixture.clock.now(),
+  )
+  it.kill()
+  await it.find('another cat')
   await it.run()
 
   expect(it.requests).toHaveLength(1)
-  expect(it.sent().map(({ judgement }) => judgement.cached)).toEqual([false, true])
-
-  await it.after(25 * HOUR)
-  await it.find('a cat')
-  await it.run()
-  expect(it.requests).toHaveLength(2)
+  expect(it.waiting()).toBe(1)
 })
 
 test('a changed prompt is a new question', async () => {
@@ -370,7 +358,7 @@ test('a kill during a call loses nothing, and counts the call that may be billed
   it.kill()
 
   expect(it.waiting()).toBe(3)
-  expect(it.day()).toMatchObject({ calls: 2 })
+  expect(it.counted()).toBe(2)
   it.answer(async () => completion({ score: 1, reason: 'x' }))
   await it.run()
 
@@ -382,7 +370,7 @@ test('a kill during a call loses nothing, and counts the call that may be billed
       .toSorted(),
   ).toEqual(['cat 1', 'cat 2', 'cat 3'])
   // Two calls were cut off, and three were made.
-  expect(it.day()).toMatchObject({ calls: 5 })
+  expect(it.counted()).toBe(5)
   expect(it.breaches()).toEqual([])
 })
 
@@ -435,7 +423,7 @@ test('a match that is held until its content is to be erased stays listed as unj
   expect(it.sent()).toMatchObject([{ status: 'suppressed', reason: 'unjudged' }])
 })
 
-test('an erased item leaves the queue and the cache, and a verdict that comes later is dropped', async () => {
+test('an erased item leaves the queue, and a verdict that comes later is dropped', async () => {
   await using it = await startJudgingFixture()
   await it.find('a cat')
   await it.run()
@@ -470,11 +458,6 @@ test('an erased item leaves the queue and the cache, and a verdict that comes la
     n: 0,
   })
   expect(JSON.stringify(it.sent())).not.toContain('it has a cat')
-  // The erased verdict is not used again.
-  it.answer(async () => completion({ score: 1, reason: 'x' }))
-  await it.find('a cat')
-  await it.run()
-  expect(it.requests).toHaveLength(3)
 })
 
 test('a service that refuses a schema gets a request without one, and the match is judged', async () => {
@@ -516,7 +499,7 @@ test('Retry-After of a service is waited for', async () => {
   expect(it.requests).toHaveLength(2)
 })
 
-test('upkeep deletes verdicts after the retention, and old days of the model', async () => {
+test('upkeep deletes verdicts after the retention', async () => {
   await using it = await startJudgingFixture()
   await it.find('a cat', 'a dog')
   await it.run()
@@ -527,19 +510,13 @@ test('upkeep deletes verdicts after the retention, and old days of the model', a
     signal: stopping.signal,
     retention_days: 30,
   })
-  const count = () =>
-    it.fixture.one<{ n: number; days: number }>(
-      'SELECT (SELECT count(*) FROM judgements) AS n, (SELECT count(*) FROM relevance_days) AS days',
-    )
+  const count = () => it.fixture.one<{ n: number }>('SELECT count(*) AS n FROM judgements')
   it.fixture.pass(29 * 24 * HOUR)
   await upkeep()
-  expect(count()).toEqual({ n: 2, days: 1 })
+  expect(count()).toEqual({ n: 2 })
   it.fixture.pass(2 * 24 * HOUR)
   await upkeep()
-  expect(count()).toEqual({ n: 0, days: 1 })
-  it.fixture.pass(400 * 24 * HOUR)
-  await upkeep()
-  expect(count()).toEqual({ n: 0, days: 0 })
+  expect(count()).toEqual({ n: 0 })
 })
 
 /** A match whose call is under way; `end` answers it. */
@@ -585,7 +562,7 @@ test('a monitor that is removed during a call sends nothing', async () => {
 test('an author who is erased during a call is not delivered', async () => {
   const { it, end } = await startCall('a cat')
   await using _ = it
-  const before = it.fixture.one<{ body: string }>('SELECT body FROM relevance_waiting')
+  const before = it.fixture.one<{ body: string }>('SELECT body FROM judgements')
   const { author } = JSON.parse(before?.body ?? '')
   eraseItems(
     { db: it.fixture.db, instance_id: 'instance', community: 'subforum', clock_offset_ms: () => 0 },
@@ -616,7 +593,7 @@ test('a match that is delivered late is checked for its deletion as long as its 
 test('behind a long queue of held matches others wait no longer than they may', async () => {
   await using it = await startJudgingFixture({
     relevance: { when_down: 'hold' },
-    model: { concurrency: 1, batch: 1 },
+    model: { concurrency: 1 },
   })
   it.answer(() => new Promise(() => {}))
   await it.find(...Array.from({ length: 20 }, (_, n) => `held ${n}`))
@@ -644,12 +621,12 @@ test('overdue matches are found by index, however many are held', async () => {
   const plan = it.fixture.db
     .query<{ detail: string }, [number]>(
       `EXPLAIN QUERY PLAN SELECT w.item_id FROM monitors m INDEXED BY monitors_relevance
-         CROSS JOIN relevance_waiting w INDEXED BY relevance_waiting_since
-                 ON w.monitor_id = m.id AND w.since_at <= ? WHERE m.relevance IS NOT NULL`,
+         CROSS JOIN judgements w INDEXED BY judgements_since
+                 ON w.outcome IS NULL AND w.monitor_id = m.id AND w.at <= ? WHERE m.relevance IS NOT NULL`,
     )
     .all(0)
     .map(({ detail }) => detail)
 
   expect(plan.filter((step) => step.startsWith('SCAN')).length).toBe(1)
-  expect(plan.join()).toContain('relevance_waiting_since (monitor_id=? AND since_at<?)')
+  expect(plan.join()).toContain('judgements_since (monitor_id=? AND at<?)')
 })

@@ -84,9 +84,10 @@ const ROWS: Readonly<Record<number, string>> = {
     UPDATE webhooks SET public_key = x'0c' WHERE id = 'wh_1';
     INSERT INTO alarms VALUES (1, 'mon_1', 'silent', 1000, 2, 4000, NULL, NULL);
     INSERT INTO bundle_items VALUES (1, 't3_z', 1000, '{}');
-    INSERT INTO relevance_waiting VALUES ('mon_1', 't3_w', 1000, '{"id":"w"}', 1500, 2000, 1, 'timeout');
-    INSERT INTO judgements VALUES ('mon_1', 't3_z', 'relevant', 0.8, 0.5, 'on topic', 'small', 0, NULL, x'0d', 1500);
-    INSERT INTO relevance_days VALUES (20000, 3, 1200, 40, 0, 0);
+    INSERT INTO judgements (monitor_id, item_id, customer_id, created_at, at, outcome, score, min_score, reason, model)
+      VALUES ('mon_1', 't3_z', 'cus_1', 1000, 1500, 'relevant', 0.8, 0.5, 'on topic', 'small');
+    INSERT INTO judgements (monitor_id, item_id, customer_id, created_at, body, at, next_attempt_at, fault)
+      VALUES ('mon_1', 't3_w', 'cus_1', 1000, '{"id":"w"}', 1500, 2000, 'timeout');
     INSERT INTO candidates VALUES ('mon_2', 't3_y', 2, '{"id":"y"}', 10, NULL, 1000, 9000, 1000);
     INSERT INTO archive_queue VALUES (1, 't3_y', '{"id":"y"}', '["m:mon_2"]', 1000);
     INSERT INTO audit (at, kind, subject, detail) VALUES (1000, 'config.changed', 'config', '{}');
