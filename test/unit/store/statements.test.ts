@@ -21,6 +21,8 @@ db.query<{ id: string }, [{ name: string }]>('SELECT id FROM customers WHERE pla
 db.query<never, []>('DELETE FROM custom')
 `
 
+const inMistakes = (fault: string) => fault.includes('mistakes.ts')
+
 test('every literal statement has the columns and the parameters that its types claim', () => {
   using folder = tempFolder()
   const mistakes = folder.file('mistakes.ts')
@@ -31,7 +33,6 @@ test('every literal statement has the columns and the parameters that its types 
 
   const { prepared, faults } = compareStatements(root, [...files, mistakes], [main, archive])
 
-  const inMistakes = (fault: string) => fault.includes('mistakes.ts')
   expect(faults.filter((it) => !inMistakes(it))).toEqual([])
   expect(prepared).toBeGreaterThan(300)
   expect(faults.filter(inMistakes).map((it) => it.replace(/^.*mistakes\.ts:/, ''))).toEqual([
