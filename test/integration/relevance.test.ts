@@ -215,6 +215,41 @@ test('a customer whose matches are held by the limit is informed', async () => {
   ])
 })
 
+test('forty matches of one customer leave the other customer its part of the model', async () => {
+  await using it = await watched({
+    relevance: { when_down: 'hold' },
+    config: { max_calls_per_day: 20 },
+  })
+  const { daemon } = it
+  daemon.sandbox.post({ subforum: 'dogs', title: 'an old dog' })
+  await daemon.clock.advance(MINUTE)
+  const bob = daemon.mint('bob')
+  const asBob = async (path: string, body: object) =>
+    (await daemon.call(path, { method: 'POST', body: JSON.stringify(body) }, bob)).body
+  await asBob('/forum/monitor/webhook/create', { kind: 'webhook', url: daemon.receiver.url })
+  const { id } = await asBob('/forum/monitor/add', {
+    filter_spec: { subforum: 'dogs' },
+    relevance: { prompt: 'Posts about cats.', when_down: 'hold' },
+  })
+  await daemon.clock.advance(2 * MINUTE)
+  for (let n = 0; n < 40; n++) it.post(`cat for sale ${n}`)
+  await daemon.clock.advance(2 * MINUTE)
+  expect(it.model.requests).toHaveLength(15)
+
+  daemon.sandbox.post({ subforum: 'dogs', title: 'a cat among dogs' })
+  await daemon.clock.advance(2 * MINUTE)
+  expect(it.items().at(-1)).toMatchObject({
+    title: 'a cat among dogs',
+    judgement: { status: 'judged' },
+  })
+  const health = (await daemon.call(`/forum/monitor/health?id=${id}`, {}, bob)).body.relevance
+  expect(health).toMatchObject({
+    waiting: 0,
+    model: { your_calls_today: { used: 1, reserved: 5 }, calls_today: { used: 16, limit: 20 } },
+  })
+  expect(await it.health()).toMatchObject({ waiting: 25, held_by_limit: 25 })
+})
+
 test('an order in one item changes neither the others nor the format', async () => {
   await using it = await watched()
   it.model.script(({ body }) =>
