@@ -130,6 +130,25 @@ test.each<[string, (it: Awaited<ReturnType<typeof startInbox>>) => unknown]>([
 const idOfMute = ({ db }: Awaited<ReturnType<typeof startInbox>>) =>
   db.query<{ id: string }, []>('SELECT id FROM inbox_actions').get()?.id
 
+test('of mutes at the same time each one that is answered with success is in the filter', async () => {
+  await using it = startInbox()
+  fill(it)
+  const authors = { t3_k0: 'Spam', t3_k1: 'jane', t3_k2: 'bob' }
+
+  const answers = await Promise.all(
+    Object.entries(authors).map(async ([id, author]) => ({
+      author,
+      ...(await it.call('/mute', { id, mute: 'author', apply: true })),
+    })),
+  )
+
+  const made = answers.filter(({ status }) => status === 200).map(({ author }) => author)
+  expect(made.length).toBeGreaterThan(0)
+  expect(specOf(it).exclude_authors.toSorted()).toEqual(made.toSorted())
+  const refused = answers.filter(({ status }) => status !== 200)
+  expect(refused.map(({ body }) => body.field)).toEqual(refused.map(() => 'monitor_id'))
+})
+
 test('a monitor of the whole platform excludes a place', async () => {
   await using it = startInbox()
   it.addMonitor('mon_wide', { include_any: ['kitten'] })

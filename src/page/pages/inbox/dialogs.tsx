@@ -110,7 +110,7 @@ export const HelpDialog = ({ letters, setLetters, close }: HelpProps) => (
       {GROUPS.map((group) => (
         <section key={group} aria-label={group}>
           <h3>{group}</h3>
-          <dl>
+          <dl class="facts-list">
             {[...KEYS, ...GENERAL_KEYS]
               .filter((it) => it.group === group)
               .map(({ shown, does }) => (
@@ -154,9 +154,9 @@ export function HistoryDialog({ base, own_key, undone, close }: HistoryProps) {
       <ErrorNotice failure={list.failure} again={list.again} />
       {list.first && <Skeleton rows={4} />}
       {!list.first && rows.length === 0 && <EmptyState title="No actions yet" />}
-      <ol class="history">
+      <ol class="cards">
         {rows.map((it) => (
-          <li key={it.action_id}>
+          <li key={it.action_id} class="card-head">
             <span>
               <strong>{actorName(it.by, own_key)}</strong> {actionText(it)}{' '}
               <span class="quiet">

@@ -12,7 +12,7 @@ import { SearchBox } from '../../components/base/table.tsx'
 import { useDebounced } from '../../hooks/use-query.ts'
 import { compact, inFull } from '../../lib/format.ts'
 import { Link } from '../../lib/route.tsx'
-import { inboxPath, isNarrowed, type ListFilter, NARROWING, tabOf, TABS } from './state/filter.ts'
+import { inboxPath, type ListFilter, NARROWING, tabOf, TABS } from './state/filter.ts'
 import type { TabCounts } from './state/types.ts'
 import type { InboxStore } from './state/use-inbox.ts'
 
@@ -41,7 +41,7 @@ export function Tabs({ filter, counts }: TabsProps) {
         >
           {tab.name}
           {counts && tab.of(counts) > 0 && (
-            <span class="tab-count">
+            <span>
               {compact(tab.of(counts))}
               {!counts.complete && '+'}
             </span>
@@ -67,7 +67,7 @@ export function InboxSearch({ text, search }: { text: string; search: (text: str
 export function FilterMenu({ store }: { store: InboxStore }) {
   const { filter, show, monitors, sources, labels } = store
   return (
-    <Menu label="Filter" marked={isNarrowed({ ...filter, q: '' })}>
+    <Menu label="Filter">
       <Select
         label="Monitor"
         all="all monitors"
@@ -202,10 +202,10 @@ function chipText(
   }
 }
 
-type MenuProps = { label: string; marked: boolean; children: ComponentChildren }
+type MenuProps = { label: string; children: ComponentChildren }
 
 /** A button with a panel below it. Escape, a click outside and leaving it close the panel. */
-function Menu({ label, marked, children }: MenuProps) {
+function Menu({ label, children }: MenuProps) {
   const [open, setOpen] = useState(false)
   const root = useRef<HTMLDivElement>(null)
   const button = useRef<HTMLButtonElement>(null)
@@ -240,15 +240,14 @@ function Menu({ label, marked, children }: MenuProps) {
       <button
         ref={button}
         type="button"
-        class={marked ? 'on' : ''}
         aria-expanded={open}
         aria-haspopup="dialog"
         onClick={() => setOpen(!open)}
       >
-        <Icon name="filter" /> <span class="menu-label">{label}</span>
+        <Icon name="filter" /> <span class="tool-label">{label}</span>
       </button>
       {open && (
-        <div class="menu-panel" role="dialog" aria-label={label}>
+        <div class="card menu-panel" role="dialog" aria-label={label}>
           {children}
         </div>
       )}

@@ -82,7 +82,7 @@ function ListPane({ store }: StoreProps) {
       <Chips store={store} />
       <div class="fresh-place" aria-live="polite">
         {live.fresh.length > 0 && (
-          <button type="button" class="fresh" onClick={store.arrive}>
+          <button type="button" class="main fresh" onClick={store.arrive}>
             <Icon name="up" /> {count(live.fresh.length)}
             {live.fresh.length >= FRESH_MAX && '+'} new
           </button>
@@ -103,7 +103,7 @@ function ListPane({ store }: StoreProps) {
         star={(it) => void store.triage.act([it.id], { starred: !it.starred })}
       />
       {list.paused !== null && (
-        <p class="paused">
+        <p class="paused quiet">
           Searched back to {inFull(Date.parse(list.paused))}.{' '}
           <button type="button" class="small" onClick={list.more}>
             Search older
@@ -115,15 +115,13 @@ function ListPane({ store }: StoreProps) {
 }
 
 const NothingOpen = ({ store: { filter, is_empty } }: StoreProps) => (
-  <div class="reader-none">
-    <Icon name="inbox" />
+  <EmptyState
+    title={tabOf(filter)?.name === 'Unread' && is_empty ? 'All read' : 'Choose a match to read it'}
+  >
     <p>
-      {tabOf(filter)?.name === 'Unread' && is_empty ? 'All read.' : 'Choose a match to read it.'}
-    </p>
-    <p class="quiet small-text">
       <kbd>j</kbd> <kbd>k</kbd> move · <kbd>e</kbd> dismisses · <kbd>?</kbd> shows all keys
     </p>
-  </div>
+  </EmptyState>
 )
 
 function Dialogs({ store }: StoreProps) {

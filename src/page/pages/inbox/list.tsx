@@ -14,6 +14,8 @@ const OVERSCAN = 8
 /** Height of a row before it is measured. */
 const ROW_PX = 92
 
+const TONES: { [sentiment: string]: string } = { positive: 'good', negative: 'bad' }
+
 /** Id of the element of a match, which the list names as active. */
 const rowId = (id: string): string => `match-${id}`
 
@@ -112,7 +114,7 @@ export function MatchListView({
       onScroll={measure}
       {...(active && { 'aria-activedescendant': active })}
     >
-      <div ref={probe} class="match-row probe" aria-hidden="true" />
+      <div ref={probe} class="match-row" style={{ visibility: 'hidden' }} aria-hidden="true" />
       <div class="inbox-rows" role="presentation" style={{ height: `${length * row_px}px` }}>
         {positions.map((at) => {
           const match = rows.at(at)
@@ -258,17 +260,17 @@ class MatchRow extends Component<RowProps> {
           <Highlighted match={match} of="excerpt" text={excerpt} />
         </span>
         <span class="row-facts">
-          <span class="row-place">{placeOf(match)}</span>
-          {author !== null && <span class="row-author">{author}</span>}
+          <strong>{placeOf(match)}</strong>
+          {author !== null && <span>{author}</span>}
           <span class="row-monitors">{names}</span>
-          {label !== null && <span class="row-label">{label}</span>}
+          {label !== null && <span class="badge">{label}</span>}
           {score !== null && (
-            <span class="row-score" title="Relevance, judged by the model">
+            <span class="badge" title="Relevance, judged by the model">
               {percent(score)}
             </span>
           )}
           {sentiment !== null && sentiment !== 'neutral' && (
-            <span class={`mood ${sentiment}`}>{inWords(sentiment)}</span>
+            <span class={`badge ${TONES[sentiment] ?? ''}`}>{inWords(sentiment)}</span>
           )}
         </span>
         <span

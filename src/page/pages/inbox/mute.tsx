@@ -150,10 +150,10 @@ function ProposalView({ proposal: { monitor_name, edit, effect } }: { proposal: 
   return (
     <>
       <h3>Edit of the filter{monitor_name === null ? '' : ` of ${monitor_name}`}</h3>
-      <p class="diff">
+      <p class="facts">
         <code>{edit.field}</code>
-        {edit.added !== null && <ins>+ {edit.added}</ins>}
-        {edit.removed !== null && <del>− {edit.removed}</del>}
+        {edit.added !== null && <ins class="badge good">+ {edit.added}</ins>}
+        {edit.removed !== null && <del class="badge bad">− {edit.removed}</del>}
         <span class="quiet">
           {conditionName(edit.field)}: {many(edit.after.length, 'entry', 'entries')} in all
         </span>
@@ -165,7 +165,7 @@ function ProposalView({ proposal: { monitor_name, edit, effect } }: { proposal: 
         {examined > 0 && ` (${Math.round((100 * removed) / examined)} %)`}.
       </p>
       {samples.length > 0 && (
-        <ul class="samples" aria-label="Examples that would not have matched">
+        <ul aria-label="Examples that would not have matched">
           {samples.map((it) => (
             <li key={it.id}>
               <strong>{it.title ?? it.excerpt}</strong>

@@ -127,7 +127,7 @@ function Tool({ icon, label, act, perform, pressed, shown = false, phone = false
   return (
     <button
       type="button"
-      class={`plain tool${phone ? ' phone-only' : ''}${pressed ? ' on' : ''}`}
+      class={`plain small${phone ? ' phone-only' : ''}${act === 'star' && pressed ? ' starred' : ''}`}
       title={`${label} (${names[0]})`}
       aria-keyshortcuts={keys[0]}
       {...(!shown && { 'aria-label': label })}
@@ -143,7 +143,7 @@ function Tool({ icon, label, act, perform, pressed, shown = false, phone = false
 function FactsOf({ match }: { match: Match }) {
   const { author, place, source, url, created, matched_at, score, comments, label } = match
   return (
-    <p class="reader-facts">
+    <p class="facts">
       {author !== null && (
         <Link to={inboxPath({ state: 'any', author })}>
           <span class="unseen">All of </span>
@@ -159,7 +159,7 @@ function FactsOf({ match }: { match: Match }) {
       </span>
       {score !== null && <span class="quiet">{many(score, 'point')}</span>}
       {comments !== null && <span class="quiet">{many(comments, 'comment')}</span>}
-      {label !== null && <span class="row-label">{label}</span>}
+      {label !== null && <span class="badge">{label}</span>}
       {url !== null && (
         <Outward url={url} own>
           Open at its source <Icon name="out" />
@@ -180,7 +180,7 @@ const Filtered = ({ to, children }: { to: string; children: ComponentChildren })
 function Reasons({ match: { monitors, sentiment, intent, enrichment } }: { match: Match }) {
   const judgement = readJudgement(enrichment)
   return (
-    <dl class="reasons">
+    <dl class="facts-list">
       {monitors.map(({ id, name, matched_terms, removed }) => (
         <div key={id}>
           <dt>

@@ -29,7 +29,7 @@ export const SelectionBar = ({
       {whole ? `All ${all === null ? '' : count(all)} selected` : `${count(size)} selected`}
     </strong>
     {all !== null && !whole && all > size && (
-      <button type="button" class="link" onClick={choose_all}>
+      <button type="button" class="plain small" onClick={choose_all}>
         Select all {compact(all)}
       </button>
     )}
@@ -45,7 +45,7 @@ export const SelectionBar = ({
 )
 
 const Act = ({ icon, name, run }: { icon: IconName; name: string; run: () => void }) => (
-  <button type="button" class="plain tool" aria-label={name} title={name} onClick={run}>
+  <button type="button" class="plain small" aria-label={name} title={name} onClick={run}>
     <Icon name={icon} />
   </button>
 )

@@ -19,7 +19,7 @@ type ThreadProps = { thread: ThreadState; load: () => void; terms: RegExp | null
 export function ThreadView({ thread, load, terms }: ThreadProps) {
   if (thread === null)
     return (
-      <p class="thread-offer">
+      <p>
         <button type="button" class="small" onClick={load}>
           Load the thread <kbd aria-hidden="true">t</kbd>
         </button>{' '}
@@ -31,7 +31,7 @@ export function ThreadView({ thread, load, terms }: ThreadProps) {
   const { id, post, ancestors, replies, found } = thread.value
   const above = [...(post === null || post.id === id ? [] : [post]), ...ancestors]
   return (
-    <section class="thread" aria-labelledby="thread">
+    <section aria-labelledby="thread">
       <h3 id="thread">Thread</h3>
       {!found && <p class="quiet">The comment is not among the first 500 of its thread.</p>}
       {above.length > 0 && (
@@ -71,7 +71,11 @@ const ThreadItemView = ({ item, terms }: { item: ThreadItem; terms: RegExp | nul
       </span>
       {item.score !== null && <span>{many(item.score, 'point')}</span>}
     </p>
-    {item.title !== null && item.title !== '' && <p class="thread-title">{item.title}</p>}
+    {item.title !== null && item.title !== '' && (
+      <p>
+        <strong>{item.title}</strong>
+      </p>
+    )}
     <WrittenText text={item.text} terms={terms} />
   </li>
 )
