@@ -1245,7 +1245,7 @@ export interface paths {
     patch?: never
     trace?: never
   }
-  '/forum/monitor/certificate': {
+  '/forum/monitor/coverage': {
     parameters: {
       query?: never
       header?: never
@@ -1253,10 +1253,10 @@ export interface paths {
       cookie?: never
     }
     /**
-     * Signed certificate of what a monitor observed
-     * @description Makes a signed statement of what a monitor observed in some days: verified times, gaps, polls, deliveries. Use it to prove to others what was watched and what was not. Days of UTC, from and to included, at most 400; without them the last 30. A creation time is complete if audits or ids have verified it and no gap or event lies over it; anything else says why. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * Coverage of a monitor by day
+     * @description Reports by day what a monitor has observed, and the gaps with their reasons. Use it to look back further than a day. Days of UTC, from and to included, at most 100; without them the last 30. By creation times: a second is complete if every feed was verified for it and no gap or event lies over it. The newest minutes are not verified before the next audit. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
-    get: operations['getForumMonitorCertificate']
+    get: operations['getForumMonitorCoverage']
     put?: never
     post?: never
     delete?: never
@@ -23089,7 +23089,7 @@ export interface operations {
       }
     }
   }
-  getForumMonitorCertificate: {
+  getForumMonitorCoverage: {
     parameters: {
       query: {
         /** @description The id of a monitor. */
@@ -23115,46 +23115,83 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "statement": {
-           *         "type": "coverage",
-           *         "version": 1,
-           *         "issued_at": "2026-01-31T11:58:43.000Z",
-           *         "instance_id": "01912d68-783e-7a03-8467-5661c1243ad4",
-           *         "coverage": {
-           *           "status": "complete",
-           *           "verified_until": "2026-01-31T11:56:00.000Z"
-           *         },
-           *         "key_id": "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"
-           *       },
-           *       "signature": "hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg",
-           *       "key_id": "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k",
-           *       "public_key": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"
+           *       "id": "mon_0199a000-0000-7000-8000-000000000001",
+           *       "from": "2026-10-31",
+           *       "to": "2026-10-31",
+           *       "days": [
+           *         {
+           *           "day": "2026-10-31",
+           *           "complete_s": 85500,
+           *           "not_verified_s": 900,
+           *           "unwatched_s": 0,
+           *           "gaps": [
+           *             {
+           *               "from": "2026-10-31T09:15:00.000Z",
+           *               "until": "2026-10-31T09:30:00.000Z",
+           *               "status": "degraded",
+           *               "reason": "poll_overflow"
+           *             }
+           *           ]
+           *         }
+           *       ]
            *     }
            */
           'application/json': {
-            /** @description What the monitor was set to, what was verified, gaps, polls, deliveries, and each day with its intervals. */
-            statement: {
+            /** @description Identifier, unique among objects of this kind. */
+            id: string
+            /**
+             * Format: date
+             * @description Day of UTC.
+             */
+            from: string
+            /**
+             * Format: date
+             * @description Day of UTC.
+             */
+            to: string
+            /** @description Days that were looked back. */
+            days: {
               /**
-               * @description Type, such as public or private; null: unknown.
-               * @constant
+               * Format: date
+               * @description Day of UTC.
                */
-              type: 'coverage'
+              day: string
               /**
-               * @description Version of the form of the statement.
-               * @constant
+               * Format: int64
+               * @description Seconds whose creation times are verified and have no gap.
                */
-              version: 1
-              /** @description Thumbprint of the public key (RFC 7638). */
-              key_id: string
-            } & {
-              [key: string]: unknown
-            }
-            /** @description Ed25519 signature of the statement in its canonical form (RFC 8785), in base64url. */
-            signature: string
-            /** @description Thumbprint of the public key (RFC 7638). */
-            key_id: string
-            /** @description Public key, 32 bytes in base64url. Compare it with the published one. */
-            public_key: string
+              complete_s: number
+              /**
+               * Format: int64
+               * @description Seconds that were watched and are not complete: see gaps.
+               */
+              not_verified_s: number
+              /**
+               * Format: int64
+               * @description Seconds before the start of the monitor, paused or not recorded.
+               */
+              unwatched_s: number
+              /** @description All that is not complete, oldest first. */
+              gaps: {
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC.
+                 */
+                from: string
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC.
+                 */
+                until: string
+                /**
+                 * @description degraded: a poll was cut; partial: read but not verified; unknown: not watched.
+                 * @enum {string}
+                 */
+                status: 'degraded' | 'partial' | 'unknown'
+                /** @description Explanation; null: none. */
+                reason: string
+              }[]
+            }[]
           }
         }
       }

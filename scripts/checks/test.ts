@@ -27,7 +27,6 @@ const folders = [
   'test/chaos',
   'test/simulation',
   // The worlds are timed and need the executable: `.ci/run` and their bars run them.
-  'test/world/certificate',
 ].filter((it) => existsSync(join(root, it)))
 /** Files of the long form: they cost much, and test code that rarely changes or that a quicker test covers too. */
 const LONG_ONLY = [

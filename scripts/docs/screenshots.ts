@@ -252,7 +252,6 @@ async function takeAll(into: string) {
     'inbox-charts': '/dashboard/inbox/charts',
     monitors: '/dashboard/monitors',
     monitor: await first('monitors'),
-    'monitor-certificate': `${await first('monitors')}/certificate`,
     'monitor-paused': `/dashboard/monitors/${paused}`,
     'monitor-new': '/dashboard/monitors/new',
     'monitor-edit': `/dashboard/monitors/${paused}/edit`,

@@ -45,12 +45,6 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['deliveries redrive', async () => (await import('./admin/deliveries.ts')).deliveriesRedrive],
   ['feedback answer', async () => (await import('./admin/feedback.ts')).feedbackAnswer],
   ['approve', async () => (await import('./admin/drafts.ts')).approve],
-  ['certificate get', async () => (await import('./admin/certificate.ts')).certificateGet],
-  ['certificate verify', async () => (await import('./admin/certificate.ts')).certificateVerify],
-  [
-    'certificate rotate-key',
-    async () => (await import('./admin/certificate.ts')).certificateRotateKey,
-  ],
   ['archive export', async () => (await import('./admin/archive.ts')).archiveExport],
   ['replica status', async () => (await import('./standby/replica.ts')).replicaStatus],
   ['failover', async () => (await import('./standby/failover.ts')).failover],

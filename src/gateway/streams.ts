@@ -1,4 +1,5 @@
 import { type Fault, ok, type Outcome } from '../core/base/result.ts'
+import { decodeFilterSpec } from '../core/filter/parse.ts'
 import type { Item, ItemState, Page } from '../core/forum/items.ts'
 import { beginningAhead } from '../core/limits/plan.ts'
 import { type AuditTokens, refill } from '../core/polling/audit.ts'
@@ -75,6 +76,16 @@ export type StreamSource = {
 
 /** The further sources that can be monitored, by name. */
 export type StreamSources = ReadonlyMap<string, StreamSource>
+
+/** What coverage of past days needs of the sources: the item clock, and what they cannot prove. */
+export const coverageContext = (
+  { item_clock }: Pick<Watch, 'item_clock'>,
+  sources: StreamSources,
+) => ({
+  offset_ms: item_clock.earliest_ms(),
+  limitOf: (source: string, filter_spec: string) =>
+    sources.get(source)?.partialFor(decodeFilterSpec(filter_spec).subforum) ?? null,
+})
 
 /** The place that stands for all of a source. */
 const EVERYWHERE = 'all'

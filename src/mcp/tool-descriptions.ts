@@ -128,8 +128,8 @@ export const TOOL_DESCRIPTIONS: Readonly<Record<string, ToolDescription>> = {
   monitor_health: localRead(
     `Deliveries of a monitor in 24 hours, and its proven coverage (coverage_24h). ${FREE}`,
   ),
-  monitor_certificate: localRead(
-    `A signed certificate of what a monitor observed on days of UTC (from, to): verified times, gaps, polls, deliveries. ${FREE}`,
+  monitor_coverage: localRead(
+    `Coverage of a monitor by day of UTC (from, to): seconds complete and not verified, and the gaps with their reasons. ${FREE}`,
   ),
   monitor_items: localRead(
     `Matches of a monitor, oldest first, for use without a webhook. Pass \`after\` of the response to continue. ${FREE}`,

@@ -1,3 +1,5 @@
+import { coverageContext, type StreamSources } from '../gateway/streams.ts'
+import type { Watch } from '../gateway/watch.ts'
 import type { PatternJudge } from '../patterns/judge.ts'
 import type { Clock, Log } from '../runtime/runtime.ts'
 import type { Db } from '../store/db/connection.ts'
@@ -19,6 +21,8 @@ export type JudgedDeps = {
   /** Aborts when the daemon stops. */
   signal: AbortSignal
   patterns?: PatternJudge
+  watch: Pick<Watch, 'item_clock'>
+  streams: StreamSources
 }
 
 /**
@@ -42,7 +46,7 @@ export async function prewarmFilters(
  * when the daemon stops.
  */
 export async function recordJudged<T>(
-  { db, clock, log, patterns, signal }: JudgedDeps,
+  { db, clock, log, patterns, signal, watch, streams }: JudgedDeps,
   feed_ids: readonly number[],
   record: () => T,
   slot?: PollSlot,
@@ -60,9 +64,11 @@ export async function recordJudged<T>(
     const owner = (monitor_id: string) => owners.get(monitor_id) ?? monitor_id
     const too_slow = await patterns.judge(needs, { owner, kind: 'check' })
     if (signal.aborted) return null
+    const coverage = coverageContext(watch, streams)
+    const pause = { reason: 'filter_too_slow', now: clock.now() } as const
     for (const { subjects, spent_ms } of too_slow)
       for (const monitor of subjects)
-        if (pauseMonitor(db, monitor, 'filter_too_slow', clock.now()))
+        if (pauseMonitor(db, monitor, pause, coverage))
           log('warn', 'filter.too_slow', { monitor, duration_ms: spent_ms })
   }
 }

@@ -2,8 +2,6 @@ import { type Attention, hasAlarms, heldUntil, readAttention } from '../core/del
 import { alarmBody, type AlarmContent, deliveryId } from '../core/delivery/envelope.ts'
 import { IDEMPOTENCY_MS } from '../core/limits/idempotency.ts'
 import { type Clock, createJumpWatch, type Log } from '../runtime/runtime.ts'
-import { type DayContext, HISTORY_DAYS, keepDays } from '../store/certificate/days.ts'
-import { pruneHistory } from '../store/certificate/history.ts'
 import { pruneFeedback } from '../store/customers/feedback.ts'
 import { pruneNamedWrites } from '../store/customers/idempotency.ts'
 import { ACTIONS_KEEP_MS, pruneActions } from '../store/customers/operator-actions.ts'
@@ -30,6 +28,12 @@ import {
   setRepeat,
 } from '../store/monitoring/alarms.ts'
 import { pruneEvents, pruneHours } from '../store/monitoring/checks.ts'
+import {
+  COVERAGE_DAYS_KEPT,
+  type CoverageContext,
+  keepCoverage,
+  pruneCoverage,
+} from '../store/monitoring/coverage-days.ts'
 import { updateFeedPace } from '../store/monitoring/feeds.ts'
 import { findMonitor, type Monitor } from '../store/monitoring/monitors.ts'
 import { pruneJudgements } from '../store/relevance/judgements.ts'
@@ -62,8 +66,7 @@ export function createUpkeep({
   retention_days = 0,
   archive_days = 0,
   feedback_days = () => 0,
-  item_offset_ms = () => 0,
-  partialOf = () => null,
+  coverage = () => ({ offset_ms: 0, limitOf: () => null }),
 }: {
   db: Db
   clock: Clock
@@ -82,10 +85,7 @@ export function createUpkeep({
    * Days without a change after which feedback is deleted; 0: never. Read each time, since a reload may change it.
    */
   feedback_days?: () => number
-  /** Milliseconds by which the item clock is ahead of ours. */
-  item_offset_ms?: () => number
-  /** Why a stream proves nothing for a stored filter; null: it does. */
-  partialOf?: DayContext['partialOf']
+  coverage?: () => CoverageContext
 }): () => Promise<number> {
   const jumped = createJumpWatch(clock)
   let sure_from = clock_offset_ms === undefined ? -Infinity : clock.mono() + UNSURE_MS
@@ -125,12 +125,11 @@ export function createUpkeep({
       )
     if (Math.abs(now - pruned_at) < PRUNE_MS) return
     const before_at = now - RETENTION_DAYS * DAY_MS
-    // Before anything is deleted: certificates reach further back than the rows.
-    const dates = { now, offset_ms: item_offset_ms(), partialOf }
-    await runCooperatively(keepDays(db, dates), signal)
+    // Before anything is deleted: coverage reaches further back than gaps and events.
+    await runCooperatively(keepCoverage(db, now, coverage()), signal)
     if (signal.aborted) return
     transact(db, () => {
-      pruneHistory(db, { before_at: now - HISTORY_DAYS * DAY_MS, counts_before_at: before_at })
+      pruneCoverage(db, now - COVERAGE_DAYS_KEPT * DAY_MS)
       pruneHours(db, now)
       pruneEvents(db, before_at)
       pruneTombstones(db, now)

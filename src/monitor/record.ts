@@ -10,7 +10,7 @@ import {
   allTruncated,
   closeOpenGaps,
   countHours,
-  recordLate,
+  recordLateness,
   requestAudit,
 } from '../store/monitoring/checks.ts'
 import {
@@ -249,8 +249,7 @@ function noteLate(
     return isLate(stream, created_at, seen_at) ? [seen_at - created_at] : []
   })
   if (late.length === 0) return
-  const lateness_ms = latenessAfter(stream.lateness_ms, late, false)
-  recordLate(db, stream.id, { count: late.length, lateness_ms, now: ended_at })
+  recordLateness(db, stream.id, latenessAfter(stream.lateness_ms, late, false))
   // A row that a poll happened to see late has neighbours that it did not.
   if (audit === null) requestAudit(db, stream.id, ended_at)
 }
@@ -305,8 +304,7 @@ function noteElsewhere(
   advanceSeq(db, feed.id, seq)
   requestAudit(db, feed.id, ended_at)
   const late = missed.map(({ created_utc }) => seen_at - created_utc * 1000)
-  const lateness_ms = latenessAfter(feed.lateness_ms, late, false)
-  recordLate(db, feed.id, { count: missed.length, lateness_ms, now: ended_at })
+  recordLateness(db, feed.id, latenessAfter(feed.lateness_ms, late, false))
 }
 
 const oldestFirst = (items: FeedResult['items']): Item[] =>

@@ -4,6 +4,7 @@ import { hasMainSource } from '../core/forum/naming.ts'
 import { beginningAt } from '../core/limits/plan.ts'
 import { type AuditTokens, refill } from '../core/polling/audit.ts'
 import { FULL_PAGE, planBatches } from '../core/polling/batching.ts'
+import { coverageContext } from '../gateway/streams.ts'
 import { createJumpWatch } from '../runtime/runtime.ts'
 import { type Db, transact } from '../store/db/connection.ts'
 import { clampBundles, nextCloseAt, rebaseBundles } from '../store/monitoring/bundles.ts'
@@ -142,7 +143,8 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
     const active_since = beginningAt(now, deps.watch.item_clock.earliest_ms())
     const has_main = hasMainSource(deps.words)
     verifier?.clamp()
-    attachConfigured(db, [...deps.streams.keys()], { active_since, now, has_main })
+    const coverage = coverageContext(deps.watch, deps.streams)
+    attachConfigured(db, [...deps.streams.keys()], { active_since, now, has_main }, coverage)
     wakeUp(db, now)
   })
 

@@ -1,5 +1,6 @@
 import type { Fault } from '../core/base/result.ts'
 import { type Item, itemKey, MORE_PLACES } from '../core/forum/items.ts'
+import { joinVerified } from '../core/polling/audit.ts'
 import { type Ids, isStepComplete } from '../core/polling/coverage.ts'
 import { smooth } from '../core/polling/cursor.ts'
 import { type NearPass, nextNear, nextPass } from '../core/polling/reread.ts'
@@ -8,7 +9,7 @@ import { createOutages } from '../runtime/outages.ts'
 import { type Db, transact } from '../store/db/connection.ts'
 import { checkSoon } from '../store/erasure/kept-items.ts'
 import { deleteCandidates } from '../store/monitoring/candidates.ts'
-import { advanceSeq, insertCheck, recordLate } from '../store/monitoring/checks.ts'
+import { advanceSeq, insertCheck, recordHole } from '../store/monitoring/checks.ts'
 import { type Feed, findFeed, FIRST_POLL_SEQ, postponeFeed } from '../store/monitoring/feeds.ts'
 import {
   closeIdGaps,
@@ -247,15 +248,8 @@ function recordStep(deps: RecordDeps, result: StreamResult): RecordedStep {
     const hits = matchAll(deps, current, round, seen)
     if (deps.patterns?.verdicts.lacking() === true) throw new UnknownVerdicts()
     const new_items = seen.fresh.size
-    advanceStreamFeed(db, feed_id, {
-      next_seq: seen.next_seq,
-      last_check_at: is_settling ? current.last_check_at : ended_at,
-      last_fault: null,
-      rate_per_s: is_settling ? current.rate_per_s : rateAfter(current, new_items, ended_at),
-      last_item_seen_at: new_items > 0 ? ended_at : current.last_item_seen_at,
-      newest_item_at: newestAfter(current, step.items),
-    })
-    const { proven, behind, state, partial, changes, verified_until } = step
+    const { proven, behind, state, partial, changes } = step
+    const verified_until = Math.round(step.verified_until)
     const verified_before = advanceStream(db, feed_id, {
       state,
       proof,
@@ -265,8 +259,22 @@ function recordStep(deps: RecordDeps, result: StreamResult): RecordedStep {
       behind_to: behind?.to_id ?? null,
       partial,
       changes: changes === undefined ? null : JSON.stringify(changes),
-      verified_until: Math.round(verified_until),
-      is_complete: isStepComplete(step, feed.interval_s, ended_at),
+      verified_until,
+    })
+    const { hole, ...verified } =
+      verified_before !== null && isStepComplete(step, feed.interval_s, ended_at)
+        ? joinVerified(current, { from: verified_before, until: verified_until })
+        : { ...current, hole: null }
+    recordHole(db, feed_id, hole)
+    advanceStreamFeed(db, feed_id, {
+      next_seq: seen.next_seq,
+      last_check_at: is_settling ? current.last_check_at : ended_at,
+      last_fault: null,
+      rate_per_s: is_settling ? current.rate_per_s : rateAfter(current, new_items, ended_at),
+      last_item_seen_at: new_items > 0 ? ended_at : current.last_item_seen_at,
+      newest_item_at: newestAfter(current, step.items),
+      audited_from: verified.audited_from,
+      audited_until: verified.audited_until,
     })
     const check = { feed_id, started_at, ended_at, cut_reason: null, new_items }
     const check_id = insertCheck(db, { ...check, pages: step.requests })
@@ -356,7 +364,6 @@ function recordReread(deps: RecordDeps, result: RereadResult): RecordedStep {
     if (deps.patterns?.verdicts.lacking() === true) throw new UnknownVerdicts()
     const new_items = seen.fresh.size
     advanceSeq(db, feed_id, seen.next_seq)
-    if (new_items > 0) recordLate(db, feed_id, { ...current, count: new_items, now: ended_at })
     const check = { feed_id, started_at, ended_at, cut_reason: null, new_items }
     insertCheck(db, { ...check, pages: read.requests })
     noteGone(db, feed, read.gone ?? [], ended_at)

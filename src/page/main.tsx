@@ -29,10 +29,6 @@ const WebhookPage = lazyPage(
   'Webhook',
   async () => (await import('./pages/webhooks/webhook.tsx')).WebhookPage,
 )
-const CertificatePage = lazyPage(
-  'Certificate of coverage',
-  async () => (await import('./pages/monitors/certificate.tsx')).CertificatePage,
-)
 const AccountPage = lazyPage(
   'Account',
   async () => (await import('./pages/account.tsx')).AccountPage,
@@ -154,8 +150,6 @@ function CustomerPages() {
   if (first === 'inbox') return <Inbox />
   if (first === 'monitors' && second === undefined) return <Monitors />
   if (first === 'monitors' && second === 'new') return <MonitorNew />
-  if (first === 'monitors' && second !== undefined && third === 'certificate')
-    return <CertificatePage key={second} id={second} />
   if (first === 'monitors' && second !== undefined)
     return third === 'edit' ? <MonitorEdit id={second} /> : <MonitorPage id={second} />
   if (first === 'deliveries')

@@ -5,7 +5,6 @@ import { createProbe } from '../accounts/probe.ts'
 import { createApp } from '../api/app.ts'
 import { onDeliveries } from '../api/dashboard/counters.ts'
 import { countAttempt } from '../api/metrics/counters.ts'
-import { partialOf } from '../api/monitors/certificate.ts'
 import { coverageOf } from '../api/monitors/health.ts'
 import { createReadsHealth } from '../api/status.ts'
 import { createArchive } from '../archive/archive.ts'
@@ -21,6 +20,7 @@ import type { NodesReport } from '../core/standby/nodes.ts'
 import { createSender } from '../delivery/sender.ts'
 import { createTester } from '../delivery/test-delivery.ts'
 import { createReads } from '../gateway/reads.ts'
+import { coverageContext } from '../gateway/streams.ts'
 import { createWatch } from '../gateway/watch.ts'
 import { createAlarms } from '../monitor/maintenance.ts'
 import { createFilters } from '../monitor/match.ts'
@@ -403,8 +403,7 @@ export function assemble({
       archive_days: keep === 'nothing' ? 0 : config.archive.days,
       feedback_days: () => config.limits.feedback_days,
       ends: source_ends,
-      item_offset_ms: item_clock.earliest_ms,
-      partialOf: partialOf(streams),
+      coverage: () => coverageContext(watch, streams),
     },
     {
       monitoring,

@@ -7,6 +7,7 @@ import type { Monitoring } from '../monitor/scheduler.ts'
 import type { Storage } from '../monitor/storage.ts'
 import type { Clock, Log } from '../runtime/runtime.ts'
 import type { Db } from '../store/db/connection.ts'
+import type { CoverageContext } from '../store/monitoring/coverage-days.ts'
 import { createSourceEndWatch } from './source-ends.ts'
 
 /** Interval at which monitors check whether a full disk has space again. */
@@ -24,8 +25,7 @@ type LoopContext = {
   retention_days: number
   feedback_days: () => number
   ends: readonly SourceEnd[]
-  item_offset_ms: () => number
-  partialOf: (place: string, filter_spec: string) => string | null
+  coverage: () => CoverageContext
 }
 
 type Parts = {

@@ -16,7 +16,6 @@ import { items } from '../api/matches/pull.ts'
 import { deliveryRequest } from '../api/matches/request.ts'
 import { sse } from '../api/matches/sse.ts'
 import { mcpRoute } from '../api/mcp.ts'
-import { certificates, publicKeys } from '../api/monitors/certificate.ts'
 import type { MonitorDeps } from '../api/monitors/edit.ts'
 import { createPreviewPace, preview } from '../api/monitors/preview.ts'
 import { monitors } from '../api/monitors/routes.ts'
@@ -311,14 +310,6 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       endedOn,
     }),
     monitors(route_context, monitor_deps),
-    certificates(route_context, {
-      db,
-      ring,
-      instance_id,
-      watch: lookup,
-      streams: parts.streams,
-    }),
-    publicKeys({ db }),
     webhooks(route_context, {
       db,
       sealSecret: parts.sealSecret,

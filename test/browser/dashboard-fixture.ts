@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 
-import { launch } from 'puppeteer-core'
+import { type Browser, launch } from 'puppeteer-core'
 
 import { apiKey } from '../../src/core/base/ids.ts'
 import { findChromium } from '../../src/platforms/reddit/browser/launch.ts'
@@ -52,6 +52,21 @@ export async function startDashboard() {
   const session = daemon.sandbox.session({ username: 'house_one' })
   addAccounts(daemon, [{ name: 'house_one', cookies: session.cookies }, { name: 'house_two' }])
   const operator = mintOperator(daemon)
+  const browser = await launchIn(stack)
+  const owned = stack.move()
+  return {
+    daemon,
+    /** The further source hn. */
+    site,
+    operator,
+    /** Opens a page without a session; end it with `close`. */
+    openClient: createClients(browser, daemon.url()).open,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+/** A browser that ends with `stack`. */
+export async function launchIn(stack: AsyncDisposableStack): Promise<Browser> {
   const folder = stack.use(tempFolder())
   const browser = await launch({
     executablePath: findChromium('') ?? '',
@@ -68,16 +83,7 @@ export async function startDashboard() {
     ],
   })
   stack.defer(() => browser.close())
-  const owned = stack.move()
-  return {
-    daemon,
-    /** The further source hn. */
-    site,
-    operator,
-    /** Opens a page without a session; end it with `close`. */
-    openClient: createClients(browser, daemon.url()).open,
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
-  }
+  return browser
 }
 
 export type Dashboard = Awaited<ReturnType<typeof startDashboard>>

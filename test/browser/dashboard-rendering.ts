@@ -25,11 +25,6 @@ const CUSTOMER: readonly PageCheck[] = [
   { name: 'inbox-filter', path: '/inbox', text: 'Sourdough', press: 'Filter', brief: true },
   { name: 'monitors', path: '/monitors', text: 'Caught up' },
   { name: 'monitor', path: '/monitors/MONITOR', text: 'Feeds of this monitor' },
-  {
-    name: 'monitor-certificate',
-    path: '/monitors/MONITOR/certificate',
-    text: 'Coverage of each day',
-  },
   { name: 'monitor-new', path: '/monitors/new', text: 'No filter yet' },
   {
     name: 'monitor-edit',

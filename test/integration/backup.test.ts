@@ -22,7 +22,6 @@ import { sealCredentials } from '../../src/core/delivery/services.ts'
 import { createLinks } from '../../src/core/forum/links.ts'
 import { createNaming } from '../../src/core/forum/naming.ts'
 import { openAccount } from '../../src/store/accounts/accounts.ts'
-import { currentKey, listSigningKeys } from '../../src/store/certificate/keys.ts'
 import { insertDelivery } from '../../src/store/delivery/deliveries.ts'
 import { deleteWebhook, insertWebhook, rotateSecret } from '../../src/store/delivery/webhooks.ts'
 import { openInstance } from '../../src/store/maintenance/instance.ts'
@@ -678,24 +677,4 @@ test('the operator lists dead deliveries and redelivers them', () => {
   expect(redrive('--since', '2020-01-01', '--status', 'lost').err).toContain(
     'allowed are delivered, failed, dead',
   )
-})
-
-test('a restored backup signs certificates with a new key, and the one in it stays published', () => {
-  using it = backedUp()
-  const random = { bytes: (count: number) => crypto.getRandomValues(new Uint8Array(count)) }
-  const first = opened(it.path)
-  const { id } = currentKey({ ...first, random, now: 1000 })
-  first.close()
-  const backup = it.file('with-key.sqlite')
-  expect(forumd(it.path, ['backup', backup]).code).toBe(0)
-  expect(forumd(it.path, ['restore', backup]).code).toBe(0)
-
-  const { db, ring, close } = opened(it.path)
-  const next = currentKey({ db, ring, random, now: 2000 })
-  expect(next.id).not.toBe(id)
-  expect(listSigningKeys(db)).toMatchObject([
-    { id: next.id, retired_at: null },
-    { id, retired_at: expect.any(Number), revoked_at: null },
-  ])
-  close()
 })

@@ -136,7 +136,7 @@ const ARGS: Record<string, () => Args | Promise<Args>> = {
   monitor_remove: async () => ({ id: await addMonitor() }),
   monitor_acknowledge: async () => ({ id: await addMonitor() }),
   monitor_health: async () => ({ id: await addMonitor() }),
-  monitor_certificate: async () => ({ id: await addMonitor() }),
+  monitor_coverage: async () => ({ id: await addMonitor() }),
   monitor_items: async () => ({ id: await addMonitor() }),
   monitor_feed_rotate: async () => ({ id: await addMonitor() }),
   monitor_preview: () => ({ filter_spec: FILTER }),

@@ -70,12 +70,12 @@ export function breaches(verdicts: readonly Verdict[]): string[] {
     ...all('missed_in_silence')
       .flat()
       .map((it) => `${it} was missed while coverage was complete`),
-    ...all('missed_but_certified')
+    ...all('missed_in_complete')
       .flat()
-      .map((it) => `${it} was missed in what a certificate calls complete`),
+      .map((it) => `${it} was missed in what the coverage of days calls complete`),
     ...verdicts.flatMap(({ disputed }) =>
       disputed > 0
-        ? [`a certificate left open what health called complete, ${disputed} times`]
+        ? [`the coverage of days left open what health called complete, ${disputed} times`]
         : [],
     ),
     ...all('late_in_silence')

@@ -13,11 +13,11 @@ export type Verdict = {
   missed_in_silence: string[]
   /** Items observed much later than possible, although coverage was complete meanwhile. */
   late_in_silence: string[]
-  /** Missed items in what a certificate calls complete. */
-  missed_but_certified: string[]
-  /** Hours in which a certificate leaves something open that health calls complete. */
+  /** Missed items in what the coverage of days calls complete. */
+  missed_in_complete: string[]
+  /** Hours in which the coverage of days leaves something open that health calls complete. */
   disputed: number
-  certified_h: number
+  complete_h: number
   /** Missed items outside of every gap: a reader of all gaps does not learn about them. */
   missed_beside_gaps: string[]
   /** Items observed while a match-all monitor was active, without a match. */
@@ -58,9 +58,9 @@ export function judge(run: Run, days: number): Verdict {
     missed: 0,
     missed_in_silence: [],
     late_in_silence: [],
-    missed_but_certified: [],
+    missed_in_complete: [],
     disputed: run.readings.filter((it) => it.is_disputed).length,
-    certified_h: run.readings.filter((it) => it.certified.length > 0).length,
+    complete_h: run.readings.filter((it) => it.complete.length > 0).length,
     missed_beside_gaps: [],
     unmatched: [],
     readings: {},
@@ -90,13 +90,13 @@ function judgePlace(run: Run, name: string, verdict: Verdict): void {
     if (run.readings.some((it) => it.place === name && isSilent(it, truth, since)))
       verdict.missed_in_silence.push(called)
     const { created } = truth
-    const certified = run.readings.some(
+    const is_complete = run.readings.some(
       (it) =>
         it.place === name &&
         it.at >= since &&
-        it.certified.some(({ from, until }) => created >= from && created < until),
+        it.complete.some(({ from, until }) => created >= from && created < until),
     )
-    if (certified) verdict.missed_but_certified.push(called)
+    if (is_complete) verdict.missed_in_complete.push(called)
     if (!gaps.some((gap) => covers(gap, truth))) verdict.missed_beside_gaps.push(called)
   }
   for (const reading of run.readings) {

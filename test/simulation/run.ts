@@ -1,12 +1,11 @@
 import { createSeededRandom } from '../../sandbox/world/random.ts'
-import { certificateOf } from '../../src/api/monitors/certificate.ts'
+import { coverageDays } from '../../src/api/monitors/coverage.ts'
 import { monitorHealth } from '../../src/api/monitors/health.ts'
-import { createRing } from '../../src/core/base/secrets.ts'
 import { beginningAt, type Plan } from '../../src/core/limits/plan.ts'
+import { coverageContext } from '../../src/gateway/streams.ts'
 import { createUpkeep } from '../../src/monitor/maintenance.ts'
 import { type Call } from '../../src/platforms/port.ts'
 import { createPacer } from '../../src/platforms/reddit/pacer.ts'
-import { runNow } from '../../src/store/db/chunked.ts'
 import { type Db, isStorageError, transact } from '../../src/store/db/connection.ts'
 import { changeMonitor, findMonitor } from '../../src/store/monitoring/monitors.ts'
 import { virtualClock } from './clock.ts'
@@ -50,9 +49,9 @@ export type Reading = {
   since: number
   status: string
   floor: number | null
-  /** Creation times that a certificate of this instant calls complete. */
-  certified: readonly Spell[]
-  /** True if health is complete, and a certificate leaves a part of what it covers open. */
+  /** Creation times that the coverage of days calls complete at this instant. */
+  complete: readonly Spell[]
+  /** True if health is complete, and the coverage of days leaves a part of what it covers open. */
   is_disputed: boolean
 }
 
@@ -97,7 +96,7 @@ export async function run(options: Options) {
   })
   const plan: Plan = { slots: 1e6, sitewide_slots: 10, cadence_s, daily_deliveries: 1e9 }
   const polling = pollingOf(upstream.platform, clock, START)
-  const { words, watch, item_clock, customer } = polling
+  const { watch, item_clock, customer } = polling
   using db = polling.db
   const { fullness = EMPTY } = options
   const disk = fillDisk(db, { chance: createSeededRandom(seed + 1), fullness, now_s, until_s })
@@ -150,37 +149,24 @@ export async function run(options: Options) {
     return found
   }
 
-  const ring = createRing(new Uint8Array(32), () => new Uint8Array(12))
-  const random = { bytes: (count: number) => new Uint8Array(count).fill(7) }
-
-  /** Creation times that a certificate of yesterday and today calls complete. */
-  function certifiedBy(place: string): Spell[] {
-    const today = clock.now() + item_clock.earliest_ms()
-    const { statement } = disk.spare(() =>
-      runNow(
-        certificateOf(
-          { clock, words, random, log } as never,
-          { db, ring, watch, streams: new Map(), instance_id: 'instance' },
-          { ...customer, balance_micros: 0, unlimited: false },
-          {
-            id: `mon_${place}_0`,
-            from: new Date(today - DAY_MS).toISOString().slice(0, 10),
-            to: new Date(today).toISOString().slice(0, 10),
-          },
-        ),
-      ),
+  /** Creation times of yesterday and today that lie in no gap of their days. */
+  function completeIn(place: string): Spell[] {
+    const now = clock.now() + item_clock.earliest_ms()
+    const day = Math.floor(now / DAY_MS) * DAY_MS
+    const from = new Date(day - DAY_MS).toISOString().slice(0, 10)
+    const coverage = disk.spare(() =>
+      coverageDays({ clock }, { db, watch, streams: new Map() }, customer, {
+        id: `mon_${place}_0`,
+        from,
+      }),
     )
-    type Reported = { intervals: { from: string; until: string; status: string }[] }
-    const reported: Reported[] = JSON.parse(JSON.stringify(statement['days']))
-    const spells: { from: number; until: number }[] = []
-    for (const { from, until, status } of reported.flatMap(({ intervals }) => intervals)) {
-      if (status !== 'complete') continue
-      const spell = { from: Date.parse(from) / 1000, until: Date.parse(until) / 1000 }
-      const last = spells.at(-1)
-      if (last?.until === spell.from) last.until = spell.until
-      else spells.push(spell)
-    }
-    return spells
+    const gaps = coverage.days.flatMap((it) => it.gaps)
+    const instants = [day - DAY_MS, ...gaps.flatMap((it) => [it.from, it.until]), now]
+    const edges = instants.map((it) => Number(new Date(it ?? 0)) / 1000)
+    const pairs = Array.from({ length: edges.length / 2 }, (_, n) => edges.slice(2 * n, 2 * n + 2))
+    return pairs
+      .map(([begin = 0, end = 0]) => ({ from: begin, until: end }))
+      .filter(({ from: begin, until }) => begin < until)
   }
 
   /** Pauses or resumes the monitors of a subforum, as the API does. */
@@ -194,7 +180,12 @@ export async function run(options: Options) {
       const monitor = { ...before, active, active_since, updated_at: now }
       disk.spare(() =>
         transact(db, () =>
-          changeMonitor(db, monitor, { places: null, restart: active, begins_at, now }),
+          changeMonitor(
+            db,
+            monitor,
+            { places: null, restart: active, begins_at, now },
+            coverageContext(watch, new Map()),
+          ),
         ),
       )
     }
@@ -243,15 +234,15 @@ export async function run(options: Options) {
         )
         const { status, posts_in_window_at_least: floor } = health.coverage_24h
         const since = now_s() - (clock.now() - Date.parse(health.coverage_24h.since)) / 1000
-        const certified = certifiedBy(name)
+        const complete = completeIn(name)
         const { audited_until } = health.coverage_24h
         const covered = {
           from: since,
           until: audited_until === null ? since : Date.parse(audited_until) / 1000,
         }
         const is_disputed =
-          status === 'complete' && !certified.some((it) => contains(it, covered, CLOCKS_S))
-        readings.push({ place: name, at: now_s(), since, status, floor, certified, is_disputed })
+          status === 'complete' && !complete.some((it) => contains(it, covered, CLOCKS_S))
+        readings.push({ place: name, at: now_s(), since, status, floor, complete, is_disputed })
       }
     }
   }

@@ -1,8 +1,6 @@
 import { createApp } from '../../src/api/app.ts'
 import { deliveries } from '../../src/api/matches/deliveries.ts'
-import { certificates, publicKeys } from '../../src/api/monitors/certificate.ts'
 import { monitors } from '../../src/api/monitors/routes.ts'
-import { createRing } from '../../src/core/base/secrets.ts'
 import { createNaming } from '../../src/core/forum/naming.ts'
 import { insertCustomer } from '../../src/store/customers/customers.ts'
 import { insertKey } from '../../src/store/customers/keys.ts'
@@ -13,8 +11,13 @@ import { realPatterns } from './patterns.ts'
 export type Answer = { status: number; text: string; body: any }
 
 /** Monitoring with its interface: two customers, a scripted platform, and a clock that is held. */
-export function startMonitors({ plan = PLAN, community = 'subforum', platform = 'forum' } = {}) {
-  const fixture = startMonitorFixture({ plan, community })
+export function startMonitors({
+  plan = PLAN,
+  community = 'subforum',
+  platform = 'forum',
+  audit_interval_s = 86_400,
+} = {}) {
+  const fixture = startMonitorFixture({ plan, community, audit_interval_s })
   const { db, clock } = fixture
   const random = {
     uuid: () => Bun.randomUUIDv7(),
@@ -58,14 +61,6 @@ export function startMonitors({ plan = PLAN, community = 'subforum', platform = 
         feed_url: (id) => `https://api.forum.example/feed/${id}`,
         nudge: () => void (nudges += 1),
       }),
-      certificates(context, {
-        db,
-        ring: createRing(new Uint8Array(32), random.bytes),
-        instance_id: 'instance-1',
-        watch: fixture.feed.watch,
-        streams: new Map(),
-      }),
-      publicKeys({ db }),
       ...deliveries(context, db),
     ],
   })

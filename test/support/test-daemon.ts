@@ -138,8 +138,10 @@ export async function startTestDaemon({
     stuck: (slack_ms: number) => daemon.stuck(slack_ms),
     send: (path: string, body: object) =>
       call(path, { method: 'POST', body: JSON.stringify(body) }),
-    async restart() {
+    /** Starts the daemon again after it was stopped for this long. */
+    async restart(stopped_ms = 0) {
       await daemon[Symbol.asyncDispose]()
+      if (stopped_ms > 0) await clock.advance(stopped_ms)
       daemon = await startDaemon(config, runtime)
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

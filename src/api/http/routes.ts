@@ -174,7 +174,6 @@ const OPEN_PATHS = [
   '/',
   '/metrics',
   '/openapi.json',
-  '/.well-known',
   '/docs',
   '/unsubscribe',
   '/confirm',

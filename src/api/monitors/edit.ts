@@ -15,7 +15,7 @@ import {
 import { feedKey } from '../../core/polling/feed.ts'
 import type { ModelReport } from '../../core/relevance/judgement.ts'
 import { encodeRelevance, type RelevanceRules } from '../../core/relevance/rules.ts'
-import type { StreamSources } from '../../gateway/streams.ts'
+import { coverageContext, type StreamSources } from '../../gateway/streams.ts'
 import type { Watch } from '../../gateway/watch.ts'
 import type { PatternJudge } from '../../patterns/judge.ts'
 import type { Customer } from '../../store/customers/customers.ts'
@@ -280,7 +280,8 @@ export async function addMonitor(
       attention: encodeAttention(given.attention ?? null),
       relevance: encodeRelevance(given.relevance ?? null),
     }
-    startMonitor(db, monitor, places)
+    const begins_at = beginningAt(requested_at, watch.item_clock.earliest_ms())
+    startMonitor(db, monitor, places, begins_at)
   })
   nudge()
   const added = toMonitor(db, words, requireMonitor(db, customer.id, id), feed_url)
@@ -350,7 +351,8 @@ export async function editMonitor(
       relevance:
         given.relevance === undefined ? before.relevance : encodeRelevance(given.relevance),
     }
-    changeMonitor(db, monitor, { places, restart: resumed, begins_at, now })
+    const change = { places, restart: resumed, begins_at, now }
+    changeMonitor(db, monitor, change, coverageContext(watch, streams))
     also(before)
   })
   nudge()

@@ -9,6 +9,7 @@ import { listMonitors, removeMonitorOf } from '../../store/monitoring/monitors.t
 import type { RouteContext } from '../context.ts'
 import { bodySchema, idIn, querySchema, required } from '../http/fields.ts'
 import { answers, refuses } from '../openapi/route-docs.ts'
+import { coverageDays, coverageQuery, coverageShape } from './coverage.ts'
 import { addMonitor, editMonitor, type MonitorDeps, requireMonitor } from './edit.ts'
 import { monitorHealth } from './health.ts'
 import { filterField } from './preview.ts'
@@ -181,6 +182,16 @@ function group(prefix: string, context: RouteContext, deps: MonitorDeps) {
         summary: 'Health and coverage of a monitor',
         tags,
         ...answers(() => shapes().health),
+      },
+    })
+    .get('/coverage', ({ customer, query }) => coverageDays(context, deps, customer, query), {
+      query: coverageQuery,
+      detail: {
+        summary: 'Coverage of a monitor by day',
+        description:
+          'Days of UTC, from and to included, at most 100; without them the last 30. By creation times: a second is complete if every feed was verified for it and no gap or event lies over it. The newest minutes are not verified before the next audit.',
+        tags,
+        ...answers(coverageShape),
       },
     })
 }

@@ -48,7 +48,7 @@ export function exampleMonitoring(words: Naming): Readonly<Record<string, unknow
     'POST /remove': { removed: true, id: IDS.monitor },
     'POST /acknowledge': { id: IDS.monitor, acknowledged: 1 },
     'GET /health': HEALTH,
-    'GET /certificate': CERTIFICATE,
+    'GET /coverage': COVERAGE,
     'POST /webhook/create': { ...WEBHOOK, secret: SECRET, kind_inferred_from: null },
     'GET /webhook/list': { webhooks: [{ ...WEBHOOK, health: WEBHOOK_HEALTH }] },
     'POST /webhook/update': { ...WEBHOOK, max_per_second: 5 },
@@ -195,21 +195,26 @@ const WEBHOOK = {
   events: ['match', 'item.deleted'],
 }
 
-const KEY_ID = 'kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k'
-
-const CERTIFICATE = {
-  statement: {
-    type: 'coverage',
-    version: 1,
-    issued_at: DELIVERED_AT,
-    instance_id: '01912d68-783e-7a03-8467-5661c1243ad4',
-    coverage: { status: 'complete', verified_until: CREATED_AT },
-    key_id: KEY_ID,
-  },
-  signature:
-    'hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg',
-  key_id: KEY_ID,
-  public_key: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo',
+const COVERAGE = {
+  id: IDS.monitor,
+  from: '2026-10-31',
+  to: '2026-10-31',
+  days: [
+    {
+      day: '2026-10-31',
+      complete_s: 85_500,
+      not_verified_s: 900,
+      unwatched_s: 0,
+      gaps: [
+        {
+          from: '2026-10-31T09:15:00.000Z',
+          until: '2026-10-31T09:30:00.000Z',
+          status: 'degraded',
+          reason: 'poll_overflow',
+        },
+      ],
+    },
+  ],
 }
 
 const WEBHOOK_HEALTH = {

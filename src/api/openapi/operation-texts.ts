@@ -261,9 +261,9 @@ const MONITORING: Texts = {
     'MonitorHealth',
     'Reports coverage, freshness, gaps and suppressed matches of the last 24 hours. Use it to know if silence means that nothing was posted.',
   ],
-  'GET /certificate': [
-    'CoverageCertificate',
-    'Makes a signed statement of what a monitor observed in some days: verified times, gaps, polls, deliveries. Use it to prove to others what was watched and what was not.',
+  'GET /coverage': [
+    'MonitorCoverage',
+    'Reports by day what a monitor has observed, and the gaps with their reasons. Use it to look back further than a day.',
   ],
   'POST /webhook/update': [
     'Webhook',

@@ -130,7 +130,9 @@ function writeMonitor({ db, now, config }: OpenInstance, step: MonitorStep): voi
       const places = step.fields.includes('filter_spec')
         ? placesOf(step.spec, sources, hasMain(config))
         : null
-      changeMonitor(db, monitor, { places, restart, begins_at, now: at })
+      // The sources are not at hand here, so that nothing of them counts as verified.
+      const coverage = { offset_ms: 0, limitOf: () => 'not_verified' }
+      changeMonitor(db, monitor, { places, restart, begins_at, now: at }, coverage)
       return
     }
     case 'remove':

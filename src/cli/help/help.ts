@@ -26,7 +26,6 @@ const SECTIONS: readonly (readonly [string, readonly string[]])[] = [
       'deliveries',
       'feedback',
       'approve',
-      'certificate',
       'archive',
       'replica',
       'failover',

@@ -28,8 +28,16 @@ export const REMOVED: Readonly<Record<Kind, Readonly<Record<string, string>>>> =
       'moving a customer was removed: take over its settings with forumd apply, or the whole instance with forumd restore',
     'purge --prove':
       'the search for erased content was removed: it leaves the database and the archive at once, and snapshots within a day, see docs/privacy.md',
+    'certificate get':
+      'signed certificates were removed: coverage by day is at GET /forum/monitor/coverage',
+    'certificate verify': 'signed certificates were removed: there is nothing to verify any more',
+    'certificate rotate-key': 'signed certificates were removed: no key signs them any more',
   },
   paths: {
+    '/.well-known/forumd-keys.json':
+      'signed certificates were removed: coverage by day is at GET /forum/monitor/coverage',
+    '/forum/monitor/certificate':
+      'signed certificates were removed: coverage by day is at GET /forum/monitor/coverage',
     '/operator/feedback':
       'the lists of feedback were removed: GET /operator/problems has what is not answered, and forumd feedback answer ID TEXT answers it',
     '/forum/inbox/proposals':

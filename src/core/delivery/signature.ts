@@ -1,4 +1,4 @@
-import { publicKeyOf, signBytes } from '../certificate/signed.ts'
+import { createPrivateKey, createPublicKey, type KeyObject, sign as signWith } from 'node:crypto'
 
 const PREFIX = 'whsec_'
 const PRIVATE = 'whsk_'
@@ -49,6 +49,20 @@ export function withSigningKey(stored: string, seed: Uint8Array | null): TargetS
   return { secret, stored: `${secret} ${key}`, public_key: new Uint8Array(publicKeyOf(seed)) }
 }
 
+// ASN.1 in front of the 32 bytes of a key (RFC 8410).
+const PKCS8 = Buffer.from('302e020100300506032b657004220420', 'hex')
+const SPKI = Buffer.from('302a300506032b6570032100', 'hex')
+
+/** @throws {RangeError} if `seed` is not 32 bytes long */
+function privateKeyOf(seed: Uint8Array): KeyObject {
+  if (seed.length !== SECRET_BYTES) throw new RangeError(`a seed is ${SECRET_BYTES} bytes`)
+  return createPrivateKey({ key: Buffer.concat([PKCS8, seed]), format: 'der', type: 'pkcs8' })
+}
+
+/** The 32 bytes of the Ed25519 public key of a seed. */
+const publicKeyOf = (seed: Uint8Array): Buffer =>
+  createPublicKey(privateKeyOf(seed)).export({ format: 'der', type: 'spki' }).subarray(SPKI.length)
+
 /** Encodes a public key of 32 bytes as Standard Webhooks does: `whpk_` and base64. */
 export const toPublicKey = (bytes: Uint8Array): string =>
   PUBLIC + Buffer.from(bytes).toString('base64')
@@ -85,7 +99,7 @@ export function signStandard(
 function signAsymmetric(key: string, id: string, timestamp_s: number, body: Uint8Array): string {
   const seed = Buffer.from(key.slice(PRIVATE.length), 'base64')
   const signed = Buffer.concat([Buffer.from(`${id}.${timestamp_s}.`), body])
-  return `v1a,${signBytes(seed, signed).toString('base64')}`
+  return `v1a,${signWith(null, signed, privateKeyOf(seed)).toString('base64')}`
 }
 
 /**

@@ -60,22 +60,44 @@ export function auditSince({ audits, audited_until, lateness_ms }: Audited, now:
   return Math.max(deepest, (audited_until ?? now) - latenessMargin(lateness_ms))
 }
 
-/**
- * The verified range after an audit that started at `started_at` and read to `reached_at` (null: to the end of the
- * listing). A range that does not join the last one replaces it.
- */
-export function auditedRange(
-  { audited_from, audited_until, lateness_ms }: Audited,
-  { started_at, reached_at }: { started_at: number; reached_at: number | null },
-): { audited_from: number; audited_until: number } {
-  const from = reached_at ?? 0
-  const until = started_at - latenessMargin(lateness_ms)
-  const joins = audited_from !== null && audited_until !== null && audited_until >= from
+/** Verified creation times of a feed, and those before them that never will be; null: none. */
+type Verified = {
+  audited_from: number
+  audited_until: number
+  hole: { from: number; until: number } | null
+}
+
+/** The verified range after a further one. One that does not join the last replaces it. */
+export function joinVerified(
+  { audited_from, audited_until }: Pick<Audited, 'audited_from' | 'audited_until'>,
+  { from, until }: { from: number; until: number },
+): Verified {
+  const before = audited_until ?? 0
+  if (audited_from === null || audited_until === null || audited_until < from)
+    return {
+      audited_from: from,
+      audited_until: until,
+      hole: before < from ? { from: before, until: from } : null,
+    }
   return {
-    audited_from: joins ? Math.min(audited_from, from) : from,
-    audited_until: Math.max(until, joins ? audited_until : 0),
+    audited_from: Math.min(audited_from, from),
+    audited_until: Math.max(audited_until, until),
+    hole: null,
   }
 }
+
+/**
+ * The verified range after an audit that started at `started_at` and read to `reached_at` (null: to the end of the
+ * listing).
+ */
+export const auditedRange = (
+  before: Audited,
+  { started_at, reached_at }: { started_at: number; reached_at: number | null },
+): Verified =>
+  joinVerified(before, {
+    from: reached_at ?? 0,
+    until: started_at - latenessMargin(before.lateness_ms),
+  })
 
 /** Lateness that is no longer observed is forgotten by half in about seventy audits. */
 const LATENESS_KEEPS = 0.99

@@ -186,7 +186,10 @@ const UNANSWERED = 'unanswered'
 /** True for a gap of something that no check has read. */
 export const isCut = ({ reason }: Pick<Gap, 'reason'>): boolean => reason !== UNANSWERED
 
-/** `process_down` hides nothing by itself: if the next check reached its checkpoint, nothing was missed. */
+/**
+ * `process_down` hides nothing by itself: if the next check reached its checkpoint, nothing was missed. `not_verified`:
+ * creation times of a feed between two ranges that were verified.
+ */
 export type EventKind =
   | 'poll_log_failed'
   | 'clock_jump'
@@ -195,6 +198,7 @@ export type EventKind =
   | 'restore_detected'
   | 'failover_detected'
   | 'process_down'
+  | 'not_verified'
 
 /** A polling event from its row. Epoch ms. */
 export type PollEvent = {
@@ -419,6 +423,7 @@ function sumMissed(
 /** True for an event that may have hidden items. */
 export const mayHideItems = ({ kind, at, until_at }: Omit<PollEvent, 'stream'>): boolean =>
   kind !== 'process_down' &&
+  kind !== 'not_verified' &&
   (kind !== 'clock_jump' || until_at === null || Math.abs(until_at - at) > SMALL_JUMP_MS)
 
 const unknownCoverage = (reason: NonNullable<Coverage['reason']>, since_at: number): Coverage => ({

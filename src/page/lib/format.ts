@@ -50,6 +50,17 @@ export function formatDuration(seconds: number): string {
   return `${whole.format(Math.round(seconds / 3600))} h`
 }
 
+/** Formats seconds exactly, to the second: '23 h 45 min', '1 min 30 s', '0 s'. */
+export function exactDuration(seconds: number): string {
+  const parts: [number, string][] = [
+    [Math.floor(seconds / 3600), 'h'],
+    [Math.floor(seconds / 60) % 60, 'min'],
+    [seconds % 60, 's'],
+  ]
+  const given = parts.filter(([n]) => n > 0).map(([n, unit]) => `${n} ${unit}`)
+  return given.length === 0 ? '0 s' : given.join(' ')
+}
+
 /** Formats a count with its noun: '1 monitor', '2 monitors'. */
 export const many = (n: number, one: string, more = `${one}s`): string =>
   `${count(n)} ${n === 1 ? one : more}`

@@ -20,7 +20,9 @@ const COVERAGE: { [code: string]: string } = {
   not_affordable: 'A source has more items than its requests a minute can read.',
   no_paging: 'A source lists its newest items only.',
   places_not_read: 'The tags of some new items could not be read yet.',
-  not_verified: 'A source has not been read up to here.',
+  not_verified: 'Not verified by an audit or by ids.',
+  before_start: 'Before the monitor was created.',
+  not_watched: 'None of its feeds was watched.',
   no_history: 'The records do not reach back to here.',
   many_changes: 'More changes than a day can list.',
   never_polled: 'never polled',
@@ -89,6 +91,9 @@ const SUPPRESSIONS: { [code: string]: string } = {
 
 /** Text for a reason of coverage or liveness. */
 export const coverageReason = (code: string): string => COVERAGE[code] ?? words(code)
+/** Text for the reason of a gap in the coverage of a day. */
+export const dayGapReason = ({ status, reason }: { status: string; reason: string }): string =>
+  status === 'degraded' || reason === 'process_down' ? gapReason(reason) : coverageReason(reason)
 /** Text for the reason of a gap. */
 export const gapReason = (code: string): string => GAPS[code] ?? words(code)
 /** Text for the reason why a webhook is paused. */

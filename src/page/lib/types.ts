@@ -22,6 +22,8 @@ export type FilterSpec = Monitor['filter_spec']
 
 export type Health = ResponseBody<'/forum/monitor/health'>
 export type Coverage = Health['coverage_24h']
+export type CoverageDays = ResponseBody<'/forum/monitor/coverage'>
+export type CoverageDay = CoverageDays['days'][number]
 export type Gap = Coverage['gaps'][number]
 export type PollEvent = Coverage['observed_events'][number]
 

@@ -27,7 +27,7 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
   candidates: { content: 'item', plain: 'monitor_id item_id' },
   checks: { plain: 'cut_reason' },
   confirmation_mails: { person: 'address', plain: 'customer_id' },
-  coverage_days: { plain: 'monitor_id body' },
+  coverage_days: { plain: 'monitor_id gaps' },
   customers: { customer: 'name', plain: 'id plan' },
   deliveries: {
     plain: 'id customer_id monitor_id webhook_id status reason lease last_error event',
@@ -38,7 +38,6 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
     plain: 'id customer_id key_id action source state',
   },
   feed_items: { content: 'digest', plain: 'item_id found_by' },
-  feed_spans: { plain: 'monitor_id' },
   feed_streams: { plain: 'state proof partial changes heads' },
   feedback: {
     customer: 'title details area evidence response',
@@ -75,7 +74,6 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
   matches: { plain: 'monitor_id item_id' },
   monitor_days: { plain: 'monitor_id' },
   monitor_feeds: { plain: 'monitor_id' },
-  monitor_versions: { customer: 'filter_spec', plain: 'monitor_id' },
   monitors: {
     customer: 'name filter_spec relevance',
     plain: 'id customer_id baseline_item_id webhook_ids pause_reason attention',
@@ -91,7 +89,6 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
   poll_batches: { plain: 'kind anchor_ids' },
   proxies: { customer: 'name', sealed: 'url', plain: 'id last_error' },
   sign_in_links: { plain: 'hash key_id' },
-  signing_keys: { sealed: 'private_key', plain: 'id public_key' },
   source_accounts: { sealed: 'credential', plain: 'source' },
   sources: { customer: 'name base_url', plain: 'kind' },
   unsubscribed: { plain: 'webhook_id monitor_id' },

@@ -12,7 +12,6 @@ import { basename, join } from 'node:path'
 
 import { createRing, type Ring } from '../../core/base/secrets.ts'
 import { newTargetSecret } from '../../core/delivery/signature.ts'
-import { retireKey } from '../certificate/keys.ts'
 import { removeWebSessions } from '../customers/web-sessions.ts'
 import {
   APPLICATION_ID,
@@ -262,8 +261,6 @@ function prepare(
     if (failover !== undefined && failover.unsettled_ms > 0)
       beginUnsettled(db, { since: now, until: now + failover.unsettled_ms })
     insertEvent(db, { kind, feed_id: null, at: now, until_at })
-    // It may have been retired, or revoked, since the backup.
-    retireKey(db, now)
     skipAhead(db, now)
     // A session that was ended since the backup must not become valid again.
     removeWebSessions(db)

@@ -3,7 +3,6 @@ import { busyRate } from '../../core/polling/batching.ts'
 import { type EventKind, type Gap, type PollEvent, WINDOW_MS } from '../../core/polling/coverage.ts'
 import type { TruncationReason } from '../../core/polling/cursor.ts'
 import type { Arrivals } from '../../core/polling/gap.ts'
-import { countToday, recordVerified } from '../certificate/history.ts'
 import type { Db } from '../db/connection.ts'
 
 /** An ended check. Epoch milliseconds. */
@@ -24,7 +23,6 @@ export function insertCheck(db: Db, row: NewCheck): number {
        VALUES ($feed_id, $started_at, $ended_at, $cut_reason, $new_items, $pages)`,
     )
     .run(row)
-  countToday(db, [row.feed_id], row.ended_at, { polls: 1, failed: row.cut_reason === null ? 0 : 1 })
   return Number(lastInsertRowid)
 }
 
@@ -196,28 +194,33 @@ export function recordAudit(
     audited_at: number
     audited_from: number
     audited_until: number
+    hole: { from: number; until: number } | null
     lateness_ms: number
     audit_due_at: number
     pages: number
   },
 ): void {
+  const { hole, ...row } = audit
   db.query(
     `UPDATE feeds SET audits = audits + 1, audit_pages = 0.7 * audit_pages + 0.3 * $pages, audited_at = $audited_at, audited_from = $audited_from,
             audited_until = $audited_until, lateness_ms = $lateness_ms, audit_due_at = $audit_due_at WHERE id = $id`,
-  ).run({ id, ...audit })
-  const { audited_at, audited_from: from_at, audited_until: until_at } = audit
-  recordVerified(db, { feed_id: id, from_at, until_at })
-  countToday(db, [id], audited_at, { audits: 1 })
+  ).run({ id, ...row })
+  recordHole(db, id, hole)
 }
 
-/** Counts items that were found behind the checkpoint, and keeps how late they were. `now` by our clock. */
-export function recordLate(
+/** Records creation times of a feed that lie between two verified ranges; null: none. */
+export function recordHole(
   db: Db,
-  id: number,
-  { count, lateness_ms, now }: { count: number; lateness_ms: number; now: number },
+  feed_id: number,
+  hole: { from: number; until: number } | null,
 ): void {
+  if (hole !== null)
+    insertEvent(db, { kind: 'not_verified', feed_id, at: hole.from, until_at: hole.until })
+}
+
+/** Keeps how late items appeared that were found behind the checkpoint. */
+export function recordLateness(db: Db, id: number, lateness_ms: number): void {
   db.query('UPDATE feeds SET lateness_ms = $lateness_ms WHERE id = $id').run({ id, lateness_ms })
-  countToday(db, [id], now, { late_items: count })
 }
 
 /** Advances the sequence of a feed's items for items that no poll of it has shown. */

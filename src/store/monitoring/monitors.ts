@@ -1,11 +1,11 @@
-import type { Slots } from '../../core/limits/plan.ts'
+import { beginningAt, type Slots } from '../../core/limits/plan.ts'
 import type { StreamColumns } from '../../core/polling/coverage.ts'
 import { feedKey, type FeedKind } from '../../core/polling/feed.ts'
-import { recordSettings } from '../certificate/history.ts'
 import { type Db, transact } from '../db/connection.ts'
 import { releaseHeld } from '../delivery/outbox.ts'
 import { releaseWaiting } from '../relevance/judgements.ts'
 import { rescheduleDigests } from './bundles.ts'
+import { beginCoverage, type CoverageContext, decideCoverage } from './coverage-days.ts'
 import { attachFeeds, detachFeeds, listFeedKeys, restartFeeds, updateFeedPace } from './feeds.ts'
 
 /** Reasons for which the service pauses a monitor: its patterns exceed their time budget. */
@@ -260,16 +260,17 @@ export function endFirstPolls(
 /** A place that a monitor watches. */
 export type WatchedFeed = { kind: FeedKind; place: string }
 
-/** Inserts a monitor and assigns its feeds from `active_since` on. */
+/** Inserts a monitor and assigns its feeds from `active_since` on. Its coverage begins at `begins_at`, by the item clock. */
 export function startMonitor(
   db: Db,
   monitor: WrittenMonitor,
   places: readonly WatchedFeed[],
+  begins_at = monitor.active_since,
 ): void {
   const { id, active_since, cadence_s, created_at: now } = monitor
   insertMonitor(db, monitor)
   attachFeeds(db, id, places, { active_since, cadence_s, now })
-  recordSettings(db, id, now)
+  beginCoverage(db, id, begins_at)
   updateFeedPace(db, now, listFeedKeys(db, id))
 }
 
@@ -286,10 +287,13 @@ export function changeMonitor(
     begins_at: number
     now: number
   },
+  coverage: CoverageContext,
 ): void {
   const { id, cadence_s } = monitor
   const { places, restart, begins_at: active_since, now } = change
   const before = listFeedKeys(db, id)
+  if (restart || changesCoverage(db, monitor, places, before))
+    decideCoverage(db, id, active_since, coverage)
   updateMonitor(db, monitor)
   followRules(db, id, now)
   if (places !== null) {
@@ -298,8 +302,27 @@ export function changeMonitor(
     detachFeeds(db, id, places.map(feedKey))
   }
   if (restart) restartFeeds(db, id, active_since)
-  recordSettings(db, id, now)
   updateFeedPace(db, now, [...new Set([...before, ...listFeedKeys(db, id)])])
+}
+
+/** True for a change of what a monitor observes. A source may prove less of one place than of another. */
+function changesCoverage(
+  db: Db,
+  { id, active, filter_spec }: WrittenMonitor,
+  places: readonly WatchedFeed[] | null,
+  before: readonly string[],
+): boolean {
+  const old = db
+    .query<{ active: number; filter_spec: string }, [{ id: string }]>(
+      'SELECT active, filter_spec FROM monitors WHERE id = $id',
+    )
+    .get({ id })
+  if (old === null || (old.active === 1) !== active) return true
+  if (places === null) return false
+  const keys = new Set(places.map(feedKey))
+  const has_stream = places.some(({ kind }) => kind === 'stream')
+  if (has_stream && old.filter_spec !== filter_spec) return true
+  return keys.size !== before.length || !before.every((key) => keys.has(key))
 }
 
 /** Makes what waits for quiet hours, a digest or a verdict follow changed rules. */
@@ -310,18 +333,21 @@ function followRules(db: Db, id: string, now: number): void {
 }
 
 /** Pauses a monitor until its owner resumes it; false when it was not active. */
-export function pauseMonitor(db: Db, id: string, reason: MonitorPauseReason, now: number): boolean {
+export function pauseMonitor(
+  db: Db,
+  id: string,
+  { reason, now }: { reason: MonitorPauseReason; now: number },
+  coverage: CoverageContext,
+): boolean {
   return transact(db, () => {
+    decideCoverage(db, id, beginningAt(now, coverage.offset_ms), coverage)
     const { changes } = db
       .query(
         `UPDATE monitors SET active = 0, pause_reason = $reason
           WHERE id = $id AND active = 1 AND removed_at IS NULL`,
       )
       .run({ id, reason })
-    if (changes > 0) {
-      recordSettings(db, id, now)
-      updateFeedPace(db, now, listFeedKeys(db, id))
-    }
+    if (changes > 0) updateFeedPace(db, now, listFeedKeys(db, id))
     return changes > 0
   })
 }
@@ -330,7 +356,6 @@ export function pauseMonitor(db: Db, id: string, reason: MonitorPauseReason, now
 export function removeMonitorOf(db: Db, customer_id: string, id: string, now: number): boolean {
   return transact(db, () => {
     if (!removeMonitor(db, customer_id, id, now)) return false
-    recordSettings(db, id, now)
     const keys = listFeedKeys(db, id)
     detachFeeds(db, id)
     updateFeedPace(db, now, keys)

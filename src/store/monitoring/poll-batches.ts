@@ -1,7 +1,6 @@
 import { type Batch, type FeedLoad } from '../../core/polling/batching.ts'
 import type { Checkpoint } from '../../core/polling/cursor.ts'
 import { type FeedKind, nextPollAt } from '../../core/polling/feed.ts'
-import { countToday } from '../certificate/history.ts'
 import type { Db } from '../db/connection.ts'
 import {
   type Feed,
@@ -83,7 +82,6 @@ export function touchQuiet(
     `UPDATE feeds SET last_check_at = $now, last_seen_at = $seen_at, synced_epoch = $epoch, rate_per_s = rate_per_s * $keep
       WHERE next_check_at IS NOT NULL AND id IN (SELECT value FROM json_each($ids))`,
   ).run({ ids: JSON.stringify(ids), now, seen_at, epoch, keep })
-  countToday(db, ids, now, { polls: 1 })
 }
 
 /** Raises the peak rate of feeds that filled a page together, until more is known. */

@@ -1,7 +1,7 @@
 import { feedKey, nextPollAt } from '../../core/polling/feed.ts'
 import type { Pass, Recent } from '../../core/polling/reread.ts'
-import { extendVerified } from '../certificate/history.ts'
 import type { Db } from '../db/connection.ts'
+import { type CoverageContext, decideCoverage } from './coverage-days.ts'
 import {
   attachFeeds,
   detachFeeds,
@@ -41,25 +41,15 @@ export function findStreamState(db: Db, feed_id: number): string | null {
 }
 
 /**
- * Stores the position of a stream after a step. The first one marks where the verified time begins. `is_complete`: what it
- * verified has nothing open. Returns where the verified time ended before; null at the first step.
+ * Stores the position of a stream after a step. The first one marks where the verified time begins. Returns where it ended
+ * before; null at the first step.
  */
-export function advanceStream(
-  db: Db,
-  feed_id: number,
-  { is_complete, ...position }: StreamPosition & { is_complete: boolean },
-): number | null {
+export function advanceStream(db: Db, feed_id: number, position: StreamPosition): number | null {
   const before = db
     .query<{ verified_until: number }, [{ feed_id: number }]>(
       'SELECT verified_until FROM feed_streams WHERE feed_id = $feed_id',
     )
     .get({ feed_id })
-  if (is_complete && before !== null)
-    extendVerified(db, {
-      feed_id,
-      before_at: before.verified_until,
-      until_at: position.verified_until,
-    })
   db.query(
     `INSERT INTO feed_streams (feed_id, state, proof, proven_from, proven_to, behind_from, behind_to, partial,
             changes, verified_from, verified_until)
@@ -198,13 +188,16 @@ export type StreamProgress = Pick<
   | 'rate_per_s'
   | 'last_item_seen_at'
   | 'newest_item_at'
+  | 'audited_from'
+  | 'audited_until'
 >
 
 /** Stores the state of a stream's feed after a step. */
 export function advanceStreamFeed(db: Db, id: number, progress: StreamProgress): void {
   db.query(
     `UPDATE feeds SET next_seq = $next_seq, last_check_at = $last_check_at, last_fault = $last_fault,
-            rate_per_s = $rate_per_s, last_item_seen_at = $last_item_seen_at, newest_item_at = $newest_item_at
+            rate_per_s = $rate_per_s, last_item_seen_at = $last_item_seen_at, newest_item_at = $newest_item_at,
+            audited_from = $audited_from, audited_until = $audited_until
       WHERE id = $id`,
   ).run({ id, ...progress })
 }
@@ -217,6 +210,7 @@ export function attachConfigured(
   db: Db,
   sources: readonly string[],
   { active_since, now, has_main }: { active_since: number; now: number; has_main: boolean },
+  coverage: CoverageContext,
 ): void {
   const monitors = db
     .query<{ id: string; cadence_s: number }, []>(
@@ -229,11 +223,15 @@ export function attachConfigured(
     const before = listFeedKeys(db, id)
     const missing = streams.filter((it) => !before.includes(feedKey(it)))
     const kept = has_main ? before.filter((key) => !key.startsWith('stream:')) : []
+    const wanted = [...kept, ...streams.map(feedKey)]
+    if (missing.length === 0 && before.every((key) => wanted.includes(key))) continue
+    decideCoverage(db, id, active_since, coverage)
     attachFeeds(db, id, missing, { active_since, cadence_s, now })
-    detachFeeds(db, id, [...kept, ...streams.map(feedKey)])
-    const after = listFeedKeys(db, id)
-    const changed = [...before, ...after].filter((it) => before.includes(it) !== after.includes(it))
-    if (changed.length > 0) updateFeedPace(db, now, changed)
+    detachFeeds(db, id, wanted)
+    const changed = [...before, ...wanted].filter(
+      (it) => before.includes(it) !== wanted.includes(it),
+    )
+    updateFeedPace(db, now, changed)
   }
 }
 

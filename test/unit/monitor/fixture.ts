@@ -7,7 +7,7 @@ import { createNaming } from '../../../src/core/forum/naming.ts'
 import type { Plan } from '../../../src/core/limits/plan.ts'
 import { createItemClock } from '../../../src/core/polling/item-clock.ts'
 import { encodeRelevance, relevanceSchema } from '../../../src/core/relevance/rules.ts'
-import type { StreamSources } from '../../../src/gateway/streams.ts'
+import { coverageContext, type StreamSources } from '../../../src/gateway/streams.ts'
 import type { PlaceVerdict, Watch } from '../../../src/gateway/watch.ts'
 import { createFilters } from '../../../src/monitor/match.ts'
 import { createMonitoring, createSchedule } from '../../../src/monitor/scheduler.ts'
@@ -346,7 +346,9 @@ export function startMonitorFixture({
             : encodeRelevance(change.relevance && relevanceSchema().parse(change.relevance)),
       }
       const places = spec ? placesOf(spec, [...streams.keys()]) : null
-      transact(run.db, () => changeMonitor(run.db, monitor, { places, restart, begins_at, now }))
+      const coverage = coverageContext(feed.watch, streams)
+      const fields = { places, restart, begins_at, now }
+      transact(run.db, () => changeMonitor(run.db, monitor, fields, coverage))
     },
     /** Advances a minute and polls every feed. */
     async check() {

@@ -2,10 +2,12 @@ import { expect, test } from 'bun:test'
 
 import { fail, type Fault, ok } from '../../../src/core/base/result.ts'
 import { type Item, MORE_PLACES } from '../../../src/core/forum/items.ts'
+import { DAY_MS } from '../../../src/core/polling/days.ts'
 import type { StreamSource, StreamSources } from '../../../src/gateway/streams.ts'
-import { listMonitorFeeds } from '../../../src/store/monitoring/monitors.ts'
+import { listCoverage } from '../../../src/store/monitoring/coverage-days.ts'
+import { findMonitor, listMonitorFeeds } from '../../../src/store/monitoring/monitors.ts'
 import { limitWrites } from '../../simulation/disk.ts'
-import { type MonitorFixture, post, START, startMonitorFixture } from './fixture.ts'
+import { CUSTOMER, type MonitorFixture, post, START, startMonitorFixture } from './fixture.ts'
 
 const S = 1000
 
@@ -29,6 +31,7 @@ function createSource(name: string) {
     arrived: [] as string[],
     again: [] as number[],
     partial: null as 'order_is_not_arrival' | null,
+    verified_until: null as number | null,
     hold: null as Promise<void> | null,
   }
   let max = 10
@@ -59,7 +62,7 @@ function createSource(name: string) {
         skipped: script.skipped,
         unanswered: script.unanswered,
         answered: script.answered,
-        verified_until: START + to,
+        verified_until: script.verified_until ?? START + to,
         partial: script.partial,
         requests: 1 + ids.length,
       })
@@ -292,6 +295,37 @@ test('unanswered ids are gaps by their ranges, until one of them is answered', a
   ])
 })
 
+test('the coverage of a day has a gap for steps that proved nothing, also after later ones did', async () => {
+  const { fixture, site } = startWith('a')
+  await using owned = fixture
+  const { script } = site('a')
+  owned.monitor('mon_1', { source: 'a' })
+  const stepFor = async (minutes: number) => {
+    for (let n = 0; n < minutes; n++) {
+      script.verified_until = owned.clock.now()
+      await owned.pollDue()
+      owned.pass(60 * S)
+    }
+  }
+  await stepFor(5)
+  script.partial = 'order_is_not_arrival'
+  await stepFor(3)
+  script.partial = null
+  await stepFor(5)
+
+  const monitor = findMonitor(owned.db, CUSTOMER, 'mon_1') ?? expect.unreachable()
+  const day = Math.floor(START / DAY_MS)
+  const coverage = { offset_ms: 0, limitOf: () => null }
+  const days = { first: day, last: day, now: owned.clock.now() }
+  const [today] = listCoverage(owned.db, monitor, days, coverage)
+  const gaps = today?.gaps.map((it) => [(it.from - START) / 60_000, (it.until - START) / 60_000])
+  // The steps of minutes 4 to 7: the one of minute 8 proves what came since that of minute 7.
+  expect(gaps?.slice(1)).toEqual([
+    [4, 7],
+    [12, 13],
+  ])
+})
+
 const gapsOf = ({ db }: MonitorFixture) =>
   db
     .query(
@@ -334,7 +368,8 @@ test('unanswered ids are requested again, matched late and once, and given up af
   ])
   expect(owned.titles()).toEqual(['kettle one'])
   expect(facts(owned)).toMatchObject({ verified_until: expect.any(Number) })
-  expect(owned.one('SELECT sum(late_items) AS n FROM feed_days')).toEqual({ n: 2 })
+  const found = "SELECT count(*) AS n FROM feed_items WHERE found_by = 'audit'"
+  expect(owned.one(found)).toEqual({ n: 2 })
 
   a.script.rereads = 1000
   owned.pass(8 * 24 * 3_600_000)

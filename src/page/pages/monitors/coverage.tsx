@@ -1,13 +1,24 @@
 import { Badge } from '../../components/base/badge.tsx'
+import { ErrorNotice, Skeleton } from '../../components/base/notice.tsx'
 import { DataTable } from '../../components/base/table.tsx'
 import { Time, useNow } from '../../components/base/time.tsx'
+import { DayStrip } from '../../components/coverage-strip.tsx'
 import { Tiles } from '../../components/live.tsx'
 import { useCurrentUser } from '../../hooks/contexts.ts'
-import { count, formatDuration, many, words as inWords } from '../../lib/format.ts'
+import { useQuery } from '../../hooks/use-query.ts'
+import { count, exactDuration, formatDuration, many, words as inWords } from '../../lib/format.ts'
 import { groupGaps, isCollecting, type TruncatedChecks } from '../../lib/monitor-status.ts'
-import { coverageReason, gapReason } from '../../lib/reasons.ts'
+import { coverageReason, dayGapReason, gapReason } from '../../lib/reasons.ts'
 import { dashboardPath } from '../../lib/route.tsx'
-import type { Health, Monitor, PollEvent, Stream } from '../../lib/types.ts'
+import { now as currentTime } from '../../lib/runtime.ts'
+import type {
+  CoverageDay,
+  CoverageDays,
+  Health,
+  Monitor,
+  PollEvent,
+  Stream,
+} from '../../lib/types.ts'
 
 /** The gaps of the last 24 hours. */
 export function CoverageDetails({ health }: { health: Health }) {
@@ -72,6 +83,56 @@ export function CoverageDetails({ health }: { health: Health }) {
     </>
   )
 }
+
+const DAY_MS = 86_400_000
+const HISTORY_DAYS = 90
+/** Days of the table below the strip. */
+const LISTED_DAYS = 14
+const REFRESH_MS = 60_000
+
+/** The coverage of the last 90 days: a column a day, and the newest days in figures. */
+export function CoverageHistory({ id }: { id: string }) {
+  const { monitor_path } = useCurrentUser()
+  // Without an end: the daemon's day may differ from that of this clock around midnight.
+  const from = new Date(currentTime() - (HISTORY_DAYS - 1) * DAY_MS).toISOString().slice(0, 10)
+  const query = new URLSearchParams({ id, from }).toString()
+  const { value, failure, again } = useQuery<CoverageDays>(`${monitor_path}/coverage?${query}`, {
+    every_ms: REFRESH_MS,
+  })
+  const watched = (value?.days ?? [])
+    .toReversed()
+    .filter((it) => it.complete_s + it.not_verified_s > 0 || it.gaps.some(isPause))
+  return (
+    <section class="card" aria-labelledby="history">
+      <h2 id="history">Coverage in {HISTORY_DAYS} days</h2>
+      <ErrorNotice failure={failure} again={again} />
+      {value === undefined && failure === null && <Skeleton rows={2} />}
+      {value && <DayStrip days={value.days} />}
+      {watched.length > 0 && (
+        <DataTable<CoverageDay>
+          caption="Coverage of each day"
+          keyOf={(it) => it.day}
+          rows={watched.slice(0, LISTED_DAYS)}
+          columns={[
+            { title: 'Day (UTC)', kind: 'main', cell: (it) => it.day },
+            { title: 'Complete', kind: 'figure', cell: (it) => exactDuration(it.complete_s) },
+            {
+              title: 'Not verified',
+              kind: 'figure',
+              cell: (it) => exactDuration(it.not_verified_s),
+            },
+            { title: 'Reasons', cell: (it) => [...new Set(it.gaps.map(dayGapReason))].join(' ') },
+          ]}
+        />
+      )}
+      {watched.length > LISTED_DAYS && (
+        <p class="quiet">The newest {LISTED_DAYS} days are listed.</p>
+      )}
+    </section>
+  )
+}
+
+const isPause = ({ reason }: CoverageDay['gaps'][number]) => reason === 'monitor_paused'
 
 /** Delivery counts of the last 24 hours. */
 export function DeliveryStats({ id, health }: { id: string; health: Health }) {

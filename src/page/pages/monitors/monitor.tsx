@@ -34,7 +34,7 @@ import {
   webhookStatus,
 } from '../../lib/webhook-health.ts'
 import { Alarms } from './attention.tsx'
-import { CoverageDetails, DeliveryStats, Streams } from './coverage.tsx'
+import { CoverageDetails, CoverageHistory, DeliveryStats, Streams } from './coverage.tsx'
 import { RelevanceStats } from './relevance.tsx'
 
 /** The actions of a monitor: pause, resume, edit, remove. */
@@ -271,14 +271,12 @@ export function MonitorPage({ id }: { id: string }) {
             <p>{status?.detail}</p>
             <CoverageStrip health={health.value} legend />
             <CoverageDetails health={health.value} />
-            <p>
-              <Link to={dashboardPath('monitors', id, 'certificate')}>Certificate</Link>
-            </p>
           </>
         ) : (
           health.failure === null && <Skeleton rows={2} />
         )}
       </section>
+      <CoverageHistory id={id} />
       {health.value && <DeliveryStats id={id} health={health.value} />}
       {health.value && <RelevanceStats health={health.value} />}
       <Streams monitor={monitor} health={health.value} />

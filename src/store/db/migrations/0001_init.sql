@@ -192,7 +192,7 @@ INSERT INTO poll_epochs (one, n) VALUES (1, 0);
 -- last_item_seen_at: when any row was last seen; newest_item_at: creation of the newest. individual_poll_at: last poll of it alone.
 -- synced_epoch: the batch poll that last covered it; covered_epoch: start of its last complete individual poll.
 -- audited_at: start of the last complete audit (our clock); audited_from, audited_until: the unbroken range of creation times that
--- audits have verified (platform clock). lateness_ms: largest recent delay between creation and first sight of a late item.
+-- audits, or the ids of a stream, have verified (platform clock; of a stream ours). lateness_ms: largest recent delay between creation and first sight of a late item.
 CREATE TABLE feeds (
   id                   INTEGER PRIMARY KEY,
   key                  TEXT    NOT NULL UNIQUE,
@@ -335,6 +335,7 @@ CREATE INDEX gaps_ids ON gaps (feed_id, from_id) WHERE closed_at IS NULL AND fro
 CREATE INDEX gaps_open ON gaps (feed_id) WHERE closed_at IS NULL AND until_at IS NULL;
 
 -- Causes on our side for which items may not have been observed: clock_jump, process_down, restore_detected, failover_detected, …
+-- not_verified: creation times of a feed between two verified ranges, by the clock of these.
 CREATE TABLE observation_events (
   id              INTEGER PRIMARY KEY,
   kind            TEXT    NOT NULL,
@@ -344,71 +345,15 @@ CREATE TABLE observation_events (
 ) STRICT;
 CREATE INDEX observation_events_at ON observation_events (at);
 
--- Settings of monitors over time, for certificates of coverage. A row per change; the newest 200 of a monitor are kept.
-CREATE TABLE monitor_versions (
-  id              INTEGER PRIMARY KEY,
-  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
-  at              INTEGER NOT NULL,
-  filter_spec     TEXT    NOT NULL,
-  cadence_s       INTEGER NOT NULL,
-  active          INTEGER NOT NULL CHECK (active IN (0, 1))
-) STRICT;
-CREATE INDEX monitor_versions_monitor ON monitor_versions (monitor_id, at);
-
--- Times in which a monitor watched a feed. from_at: its start there, by the item clock. ended_at null: it still does. until_at: what
--- the feed had verified when it ended; what came later was not matched for this monitor.
-CREATE TABLE feed_spans (
-  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
-  feed_id         INTEGER NOT NULL REFERENCES feeds (id),
-  from_at         INTEGER NOT NULL,
-  ended_at        INTEGER,
-  until_at        INTEGER,
-  PRIMARY KEY (monitor_id, feed_id, from_at),
-  CHECK ((ended_at IS NULL) = (until_at IS NULL))
-) STRICT, WITHOUT ROWID;
-
--- Creation times that audits, or the ids of a stream, have verified: one row per unbroken range, by the item clock of
--- listings and by our clock of streams.
-CREATE TABLE verified_ranges (
-  feed_id         INTEGER NOT NULL REFERENCES feeds (id),
-  from_at         INTEGER NOT NULL,
-  until_at        INTEGER NOT NULL,
-  PRIMARY KEY (feed_id, from_at)
-) STRICT, WITHOUT ROWID;
-
--- Polls and audits by the UTC day on which they ended. day = floor(ms / 86400000), first in the key: all rows of a day are
--- on a few pages, and a merged poll changes many of them.
-CREATE TABLE feed_days (
-  day             INTEGER NOT NULL,
-  feed_id         INTEGER NOT NULL REFERENCES feeds (id),
-  polls           INTEGER NOT NULL DEFAULT 0,
-  failed          INTEGER NOT NULL DEFAULT 0,
-  audits          INTEGER NOT NULL DEFAULT 0,
-  late_items      INTEGER NOT NULL DEFAULT 0,
-  PRIMARY KEY (day, feed_id)
-) STRICT, WITHOUT ROWID;
-
--- Coverage of past days as JSON, written before the rows that it is computed from are deleted.
+-- Coverage of a monitor by UTC day (floor(ms / 86400000)): decided up to until_at, by the item clock. gaps: JSON of what is not
+-- complete, with reasons. The newest row of a monitor says where its feeds, gaps and events go on; it exists from its start.
 CREATE TABLE coverage_days (
   monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
   day             INTEGER NOT NULL,
-  body            TEXT    NOT NULL,
+  until_at        INTEGER NOT NULL,
+  gaps            TEXT    NOT NULL,
   PRIMARY KEY (monitor_id, day)
 ) STRICT, WITHOUT ROWID;
-
--- Ed25519 keys that sign certificates. private_key is sealed, and null once the key is retired: the newest signs, the others
--- stay so that what they signed can be verified. id: RFC 7638 thumbprint.
-CREATE TABLE signing_keys (
-  id              TEXT    PRIMARY KEY,
-  public_key      BLOB    NOT NULL,
-  private_key     BLOB,
-  created_at      INTEGER NOT NULL,
-  retired_at      INTEGER,
-  revoked_at      INTEGER,
-  CHECK ((private_key IS NULL) = (retired_at IS NOT NULL)),
-  CHECK (revoked_at IS NULL OR retired_at IS NOT NULL)
-) STRICT;
-CREATE UNIQUE INDEX signing_keys_current ON signing_keys ((1)) WHERE retired_at IS NULL;
 
 -- The match ledger: an item is matched once per monitor, through any feed.
 CREATE TABLE matches (

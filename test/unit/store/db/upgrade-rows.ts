@@ -75,12 +75,7 @@ const ROWS: Readonly<Record<number, string>> = {
       VALUES (3, 'stream:hn', 'stream', 'hn', 60, 60, 3000, 2000, 1000);
     INSERT INTO feed_streams VALUES (3, '{"last":5}', 'dense', 3, 5, 6, 9, NULL, '{"waiting":0,"oldest_at":null,"dropped_24h":0}', 1000, 2000, '[[1000,5]]', 1, 1500, 3, 4, 900, 800, 1500);
     INSERT INTO bundles VALUES (1, 'cus_1', 'mon_1', 'wh_1', 1000, 5000, 1, 2, 0);
-    INSERT INTO monitor_versions VALUES (1, 'mon_1', 1000, '{}', 60, 1);
-    INSERT INTO feed_spans VALUES ('mon_1', 1, 1000, NULL, NULL), ('mon_1', 2, 1000, 2000, 1900);
-    INSERT INTO verified_ranges VALUES (1, 0, 1900);
-    INSERT INTO feed_days VALUES (20000, 1, 1440, 2, 144, 3);
-    INSERT INTO coverage_days VALUES ('mon_1', 19990, '{}');
-    INSERT INTO signing_keys VALUES ('k1', x'01', NULL, 1000, 2000, 2000), ('k2', x'02', x'03', 2000, NULL, NULL);
+    INSERT INTO coverage_days VALUES ('mon_1', 19990, 1727222400000, '[]');
     UPDATE webhooks SET public_key = x'0c' WHERE id = 'wh_1';
     INSERT INTO alarms VALUES (1, 'mon_1', 'silent', 1000, 2, 4000, NULL, NULL);
     INSERT INTO bundle_items VALUES (1, 't3_z', 1000, '{}');
