@@ -113,7 +113,7 @@ function storageProblems({ storage, reads, failing_loops }: ProblemDeps): Proble
           mild(
             'erasure_late',
             'Content that was erased more than a day ago may still be in unused parts of the database file',
-            'Another process keeps the database open for reading: end it, or stop forumd and run forumd purge again',
+            'Another process, such as Litestream, reads the database all the time: end it for two minutes, see docs/privacy.md',
           ),
         ]
       : []),

@@ -54,31 +54,19 @@ type Job = {
 }
 
 /**
- * Every place that holds content of items, and how it is erased there. A new table with content gets its line here;
+ * Every place that holds content of items. A new table with content gets its line here;
  * `test/unit/store/erasure/places.test.ts` fails without it. A store outside of this database follows `item_tombstones`.
  */
-export const ERASED_PLACES: readonly {
-  table: string
-  how: string
-  erase: (job: Job) => number
-}[] = [
-  {
-    table: 'delivery_bodies',
-    how: 'sent ones keep ids; waiting ones lose the item, and are suppressed as item_deleted if none is left',
-    erase: eraseDeliveries,
-  },
-  { table: 'match_bodies', how: 'texts are emptied, ids stay', erase: eraseMatches },
-  {
-    table: 'inbox_items',
-    how: 'the author is deleted, the state stays',
-    erase: eraseInboxRows,
-  },
-  { table: 'bundle_items', how: 'the item leaves the bundle', erase: eraseBundled },
-  { table: 'candidates', how: 'the row is deleted', erase: eraseCandidates },
-  { table: 'archive_queue', how: 'the row is deleted', erase: eraseQueued },
-  { table: 'judgements', how: "body and the model's words are deleted", erase: eraseJudgements },
-  { table: 'feed_items', how: 'the digest of the text is deleted', erase: eraseDigests },
-]
+export const ERASED_PLACES: Readonly<Record<string, (job: Job) => number>> = {
+  delivery_bodies: eraseDeliveries,
+  match_bodies: eraseMatches,
+  inbox_items: eraseInboxRows,
+  bundle_items: eraseBundled,
+  candidates: eraseCandidates,
+  archive_queue: eraseQueued,
+  judgements: eraseJudgements,
+  feed_items: eraseDigests,
+}
 
 /**
  * Erases items everywhere in the database, in one transaction with their tombstones and with the deliveries of
@@ -107,7 +95,9 @@ export function eraseItems(deps: EraseDeps, items: readonly ErasedItem[], now: n
       gone: JSON.stringify([...erasure.items]),
       touched: JSON.stringify([...erasure.items, ...erasure.authors, ...under]),
     }
-    const places = Object.fromEntries(ERASED_PLACES.map(({ table, erase }) => [table, erase(job)]))
+    const places = Object.fromEntries(
+      Object.entries(ERASED_PLACES).map(([table, erase]) => [table, erase(job)]),
+    )
     const bodies = Object.values(places).reduce((sum, changed) => sum + changed, 0)
     for (const item of items) bury(db, item, now)
     forgetKept(db, [...erasure.items])
@@ -170,6 +160,7 @@ type DeliveryCopy = {
 
 type Body = { items?: Record<string, unknown>[]; count?: number }
 
+/** Sent ones keep their ids. Waiting ones lose the item, and are suppressed as item_deleted if none is left. */
 function eraseDeliveries({ db, community, erasure, touched }: Job): number {
   const rows = db
     .query<DeliveryCopy, [{ ids: string }]>(

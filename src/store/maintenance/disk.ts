@@ -173,7 +173,7 @@ export const restartsUseless = (dir: string, now: number): boolean =>
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 /** Suffixes of SQLite's files beside a database. */
 const BESIDE = /-(wal|shm|journal)$/
-const SNAPSHOT_PART = /^forumd-\d{8}T\d{6}Z\.sqlite(\.erasing)?(\.part)?(?<!\.sqlite)$/
+const SNAPSHOT_PART = /^forumd-\d{8}T\d{6}Z\.sqlite\.(part|erasing|erasing\.part)$/
 
 /**
  * Removes temporary copies of these files that a dead process left: the same name with a random id, which only forumd
