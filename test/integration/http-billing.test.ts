@@ -2,8 +2,9 @@ import { expect, test } from 'bun:test'
 
 import type { Fault } from '../../src/core/base/result.ts'
 import { findCustomer, setUnlimited } from '../../src/store/customers/customers.ts'
-import { listUnbalanced, sumUsage } from '../../src/store/customers/ledger.ts'
+import { sumUsage } from '../../src/store/customers/ledger.ts'
 import { NO_LIMITS, PRICES } from '../support/app-options.ts'
+import { listUnbalanced } from '../support/invariants.ts'
 import { faulty, json, startTestApi } from '../support/test-api.ts'
 
 test('a read costs its price, and reports the remaining balance', async () => {

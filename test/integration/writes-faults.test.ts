@@ -3,10 +3,10 @@ import { describe, expect, test } from 'bun:test'
 import { createRing } from '../../src/core/base/secrets.ts'
 import type { AccountWrites, ActOutcome } from '../../src/gateway/writes.ts'
 import { findCustomer } from '../../src/store/customers/customers.ts'
-import { listUnbalanced } from '../../src/store/customers/ledger.ts'
 import type { Db } from '../../src/store/db/connection.ts'
 import { writes } from '../../src/wiring/routes.ts'
 import { PRICES } from '../support/app-options.ts'
+import { listUnbalanced } from '../support/invariants.ts'
 import { json, startTestApi } from '../support/test-api.ts'
 
 const never = () => Promise.reject(new Error('nothing else is done here'))

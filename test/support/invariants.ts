@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { deliveryId } from '../../src/core/delivery/envelope.ts'
 import { ofItemKey } from '../../src/core/forum/items.ts'
 import { CEILING_ROWS_A_DAY, utcDay } from '../../src/core/limits/plan.ts'
-import { listUnbalanced } from '../../src/store/customers/ledger.ts'
 import type { Db } from '../../src/store/db/connection.ts'
 import { listTargets } from '../../src/store/delivery/targets.ts'
 import { findJudgement } from '../../src/store/relevance/judgements.ts'
@@ -249,3 +248,17 @@ const wasBundled = (
       webhook_id,
       named: `"name":${JSON.stringify(ofItemKey(item_id).name)}`,
     }) !== null
+
+/** Customers whose balance differs from the sum of payments, costs and holds. A correct database has none. */
+export const listUnbalanced = (db: Db): { customer_id: string; off_by_micros: number }[] =>
+  db
+    .query<{ customer_id: string; off_by_micros: number }, []>(
+      `SELECT * FROM (
+         SELECT c.id AS customer_id, c.balance_micros
+             - (SELECT coalesce(sum(amount_micros), 0) FROM payments WHERE customer_id = c.id)
+             + (SELECT coalesce(sum(cost_micros), 0) FROM usage_hours WHERE customer_id = c.id)
+             + (SELECT coalesce(sum(amount_micros), 0) FROM holds WHERE customer_id = c.id) AS off_by_micros
+           FROM customers c)
+        WHERE off_by_micros <> 0`,
+    )
+    .all()

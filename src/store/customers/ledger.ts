@@ -162,29 +162,6 @@ export function releaseAll(db: Db, now: number): number {
   })
 }
 
-// Difference between a balance and the sum of its payments, costs and holds.
-const OFF_BY = `c.balance_micros
-           - (SELECT coalesce(sum(amount_micros), 0) FROM payments WHERE customer_id = c.id)
-           + (SELECT coalesce(sum(cost_micros), 0) FROM usage_hours WHERE customer_id = c.id)
-           + (SELECT coalesce(sum(amount_micros), 0) FROM holds WHERE customer_id = c.id)`
-
-/** Customers whose balance differs from the sum of payments, costs and holds. A correct database has none. */
-export const listUnbalanced = (db: Db): { customer_id: string; off_by_micros: number }[] =>
-  db
-    .query<{ customer_id: string; off_by_micros: number }, []>(
-      `SELECT * FROM (SELECT c.id AS customer_id, ${OFF_BY} AS off_by_micros FROM customers c)
-        WHERE off_by_micros <> 0`,
-    )
-    .all()
-
-/** True when this customer's balance differs. */
-export const isUnbalanced = (db: Db, customer_id: string): boolean =>
-  db
-    .query<{ one: 1 }, [{ customer_id: string }]>(
-      `SELECT 1 AS one FROM customers c WHERE c.id = $customer_id AND ${OFF_BY} <> 0`,
-    )
-    .get({ customer_id }) !== null
-
 /** Reasons for which a balance may change. */
 export const PAYMENT_KINDS = ['signup_credit', 'top_up', 'adjustment'] as const
 type PaymentKind = (typeof PAYMENT_KINDS)[number]

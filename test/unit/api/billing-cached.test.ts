@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 
 import { ApiError } from '../../../src/core/base/errors.ts'
-import { listUnbalanced } from '../../../src/store/customers/ledger.ts'
+import { listUnbalanced } from '../../support/invariants.ts'
 import { CREDIT, metered, PRICE } from './billing-fixture.ts'
 
 const cached = { cached: () => () => 7 }

@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test'
 
 import { findCustomer, insertCustomer } from '../../../../src/store/customers/customers.ts'
-import { listUnbalanced, sumUsage } from '../../../../src/store/customers/ledger.ts'
+import { sumUsage } from '../../../../src/store/customers/ledger.ts'
 import { openDb } from '../../../../src/store/db/connection.ts'
 import { tempFolder } from '../../../support/folder.ts'
+import { listUnbalanced } from '../../../support/invariants.ts'
 
 const PRICE_MICROS = 1_000
 const AFFORDABLE = 150

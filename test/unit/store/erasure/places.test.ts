@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 
 import { openDb } from '../../../../src/store/db/connection.ts'
 import { ERASED_PLACES } from '../../../../src/store/erasure/erase.ts'
-import { COLUMN_CLASSES, columnsOf } from '../../../../src/store/erasure/places.ts'
+import { COLUMN_CLASSES, columnsOf } from '../../../support/stored-columns.ts'
 
 /** Columns with text or bytes of every table, sorted. */
 function storedColumns(): string[] {
