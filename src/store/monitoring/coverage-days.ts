@@ -70,7 +70,7 @@ export function decideCoverage(
   context: CoverageContext,
 ): void {
   const monitor = db
-    .query<Judged, [{ monitor_id: string }]>(
+    .query<Judged & { active: number }, [{ monitor_id: string }]>(
       'SELECT id, filter_spec, active FROM monitors WHERE id = $monitor_id',
     )
     .get({ monitor_id })
@@ -241,7 +241,7 @@ const readCuts = (
       }
     })
 
-type Undecided = Judged & { until_at: number; proven_until: number }
+type Undecided = Judged & { active: number; until_at: number; proven_until: number }
 
 /** Writes the days that are over and verified, a monitor at a time. `now` by our clock. */
 export function* keepCoverage(db: Db, now: number, context: CoverageContext): Chunks<void> {
