@@ -14,12 +14,15 @@ async function readThrottled(read_wait_s: number) {
   })
   daemon.sandbox.post({ subforum: 'coffee', title: 'Here' })
   daemon.sandbox.addFault({ path: '/r/', fault: '429_html', times: 1, retry_after_s: 12 })
-  const began = daemon.clock.now()
   const headers = { authorization: `Bearer ${daemon.key}` }
+  const seen = daemon.sandbox.requests.length
   const pending = fetch(daemon.url() + PATH, { headers })
+  while (daemon.sandbox.requests.length === seen) await Bun.sleep(1)
+  const began = daemon.clock.now()
+  // An answer takes its time to arrive, in which the clock must not move far.
   const advance = async () => {
     await daemon.clock.advance(500)
-    await Bun.sleep(1)
+    await Bun.sleep(20)
     return null
   }
   let answer = null

@@ -6,6 +6,7 @@ import { expect, test } from 'bun:test'
 
 import * as fc from 'fast-check'
 
+import { cases } from '../../support/long-form.ts'
 import { createStatesFixture } from './states-fixture.ts'
 import {
   createModel,
@@ -16,7 +17,7 @@ import {
   type Thing,
 } from './states-model.ts'
 
-const RUNS = Number(process.env['FORUMD_RUNS'] ?? 100)
+const RUNS = Number(process.env['FORUMD_RUNS'] ?? cases({ short: 30, long: 100 }))
 const SEED = Number(process.env['FORUMD_SEED'] ?? Math.floor(Math.random() * 1e9))
 const START = 1_767_222_000_000
 const MINUTE = 60_000

@@ -7,7 +7,10 @@ import { createRuntime } from '../../../src/runtime/runtime.ts'
 const runtime = createRuntime(() => {})
 
 /** A client of a service whose answers are scripted, and the requests that it got. */
-function startService(answer: (request: Request) => Response | Promise<Response>) {
+function startService(
+  answer: (request: Request) => Response | Promise<Response>,
+  timeout_ms = 300,
+) {
   const requests: { headers: Headers }[] = []
   const server = Bun.serve({
     hostname: '127.0.0.1',
@@ -25,7 +28,7 @@ function startService(answer: (request: Request) => Response | Promise<Response>
   })
   const ask = createModelClient(
     { egress, clock: runtime.clock, signal: stopping.signal },
-    { base_url: `http://127.0.0.1:${server.port}/v1`, key: 'k', timeout_ms: 300 },
+    { base_url: `http://127.0.0.1:${server.port}/v1`, key: 'k', timeout_ms },
   )
   return {
     ask,
@@ -52,10 +55,8 @@ test('an answer is read whole, with its Retry-After', async () => {
 
 test('a service that does not answer is left after its time', async () => {
   await using it = startService(() => new Promise(() => {}))
-  const began = performance.now()
 
   expect(await it.ask('{}')).toEqual({ kind: 'failed', fault: 'timeout', sent: true })
-  expect(performance.now() - began).toBeLessThan(2000)
 })
 
 test('a service that drips its answer is left after its time', async () => {
@@ -120,12 +121,11 @@ test('nothing is sent to a port without a service', async () => {
 })
 
 test('a stop of the daemon ends a request at once', async () => {
-  await using it = startService(() => new Promise(() => {}))
+  await using it = startService(() => new Promise(() => {}), 600_000)
   const reply = it.ask('{}')
-  await Bun.sleep(20)
-  const began = performance.now()
+  while (it.requests.length === 0) await Bun.sleep(1)
   it.stopping.abort()
 
-  expect((await reply).kind).toBe('failed')
-  expect(performance.now() - began).toBeLessThan(200)
+  // Its own time would end later than this test may take.
+  expect(await reply).toMatchObject({ kind: 'failed', sent: true })
 })

@@ -20,10 +20,11 @@ import type { Item } from '../../../../src/core/forum/items.ts'
 import { createNaming } from '../../../../src/core/forum/naming.ts'
 import { createVerdicts, type Verdicts } from '../../../../src/core/pattern/verdicts.ts'
 import { commentOf, postOf } from '../../../support/items.ts'
+import { cases } from '../../../support/long-form.ts'
 
 // The matcher of a feed against a naive, independent one: without an index, and without normalisation except for a
 // known alphabet. FORUMD_RUNS=100000 is the long form.
-const RUNS = Number(process.env.FORUMD_RUNS ?? 4000)
+const RUNS = Number(process.env.FORUMD_RUNS ?? cases({ short: 1000, long: 4000 }))
 const MONITORS = 5
 
 const words = createNaming({ platform: 'forum', community: 'subforum' })

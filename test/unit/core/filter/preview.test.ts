@@ -24,16 +24,15 @@ test('terms that occur everywhere within words are searched for in linear time',
     { subforum: 'cats', include_any: runs, exclude_terms: runs },
     words,
   )
-  const began = performance.now()
 
+  // In quadratic time this would exceed the timeout of a test.
   const { matched } = previewOf(
     hostile,
-    [{ rows: [postOf({ text: 'a'.repeat(40_000) })] }],
+    [{ rows: [postOf({ text: 'a'.repeat(400_000) })] }],
     patient,
   )
 
   expect(matched).toBe(0)
-  expect(performance.now() - began).toBeLessThan(400)
 })
 
 test('at most the requested number of matches is shown, and all are counted', () => {

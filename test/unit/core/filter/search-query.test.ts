@@ -117,8 +117,7 @@ test.each([
 })
 
 test('a long search full of fields is read in linear time', () => {
-  const began = performance.now()
-  viewerTermIn('author:( '.repeat(20_000))
-  viewerTermIn('author: '.repeat(20_000))
-  expect(performance.now() - began).toBeLessThan(1000)
+  // In quadratic time this would take hours, and the test would exceed its timeout.
+  expect(viewerTermIn('author:( '.repeat(1_000_000))).toBeNull()
+  expect(viewerTermIn('author: '.repeat(1_000_000))).toBeNull()
 })

@@ -16,9 +16,10 @@ import type { Db } from '../../../../src/store/db/connection.ts'
 import { anyItem, anySpec, parse } from '../../../support/archive-arbitraries.ts'
 import { archive, words } from '../../../support/archive.ts'
 import { postOf } from '../../../support/items.ts'
+import { cases } from '../../../support/long-form.ts'
 
 // A backtest against live matching, item by item. FORUMD_RUNS=100000 is the long form.
-const RUNS = Number(process.env.FORUMD_RUNS ?? 2000)
+const RUNS = Number(process.env.FORUMD_RUNS ?? cases({ short: 300, long: 2000 }))
 const DAY_MS = 86_400_000
 const FIRST_MS = 1_767_225_600_000
 

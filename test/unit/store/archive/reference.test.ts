@@ -5,10 +5,11 @@ import type { Item } from '../../../../src/core/forum/items.ts'
 import { openArchive } from '../../../../src/store/archive/file.ts'
 import { archive, searchAll, words } from '../../../support/archive.ts'
 import { commentOf, postOf } from '../../../support/items.ts'
+import { cases } from '../../../support/long-form.ts'
 
 // The search against an evaluator of docs/filters.md that shares no code with it: what both would get wrong alike, the
 // comparison with live matching does not show. FORUMD_RUNS=20000 is the long form.
-const RUNS = Number(process.env.FORUMD_RUNS ?? 400)
+const RUNS = Number(process.env.FORUMD_RUNS ?? cases({ short: 100, long: 400 }))
 const FIRST_S = 1_767_225_600
 
 /** Words that no rule of normalisation changes, so that the evaluator can compare them by eye. */

@@ -10,9 +10,10 @@ import { createJudge } from '../../../../src/store/archive/search.ts'
 import { anyItem, anySpec, parse } from '../../../support/archive-arbitraries.ts'
 import { archive, searchAll } from '../../../support/archive.ts'
 import { postOf } from '../../../support/items.ts'
+import { cases } from '../../../support/long-form.ts'
 
 // A search of the archive against live matching, which knows no index. FORUMD_RUNS=100000 is the long form.
-const RUNS = Number(process.env.FORUMD_RUNS ?? 3000)
+const RUNS = Number(process.env.FORUMD_RUNS ?? cases({ short: 300, long: 3000 }))
 const ITEMS = 24
 
 test('a search finds what live matching finds, newest first, for any filter and any text', () => {

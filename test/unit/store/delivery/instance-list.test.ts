@@ -108,10 +108,8 @@ test('a page examines a bounded number of deliveries, and the next one goes on t
   // One delivered among waiting ones, which are too many to be sorted.
   using db = filled(45_000, (n) => (n === 3 ? 'delivered' : 'waiting'))
   const rare: Wanted = { customer_id: null, status: 'delivered', since: null, until: null }
-  const started = performance.now()
   const first = listInstanceDeliveries(db, { ...rare, after: null, limit: 10 })
   expect([first.lines, first.next?.row]).toEqual([[], 25_001])
-  expect(performance.now() - started).toBeLessThan(1000)
   expect(walk(db, rare, 10)).toEqual({ ids: ['dlv_3'], pages: 3 })
   const waiting = { ...rare, status: 'waiting' as const }
   expect(listInstanceDeliveries(db, { ...waiting, after: null, limit: 2 }).lines).toMatchObject([
