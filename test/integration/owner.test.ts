@@ -237,7 +237,7 @@ test('a backup with an injected trigger is refused, and no part of it stays', as
   const { code, err } = await forumd(['restore', backup, '--config', it.config])
 
   expect(code).toBe(78)
-  expect(err).toContain('but trigger gift')
+  expect(err).toContain('has the trigger gift')
   expect(readdirSync(it.data).toSorted()).toEqual(before)
 })
 

@@ -384,7 +384,7 @@ function doctor(config: string) {
   return { code: exitCode, verdict, found }
 }
 
-test('a database of another build makes a start exit with 78 and a message, which doctor repeats', async () => {
+test('a database of an unreleased revision makes a start exit with 78 and a message, which doctor repeats', async () => {
   using folder = tempFolder()
   const config = configured(folder, folder.file('data'))
   await begin(config)
@@ -395,11 +395,11 @@ test('a database of another build makes a start exit with 78 and a message, whic
   const { code, err } = await serve(config).ended()
 
   expect(code).toBe(78)
-  expect(err).toContain('made by another build of forumd')
+  expect(err).toContain('made by an unreleased revision of forumd')
   expect(doctor(config)).toEqual({
     code: 1,
     verdict: 'fail',
-    found: expect.stringContaining('made by another build of forumd'),
+    found: expect.stringContaining('made by an unreleased revision of forumd'),
   })
 })
 

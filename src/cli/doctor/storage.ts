@@ -8,7 +8,7 @@ import { schemaVersion } from '../../store/db/connection.ts'
 import { migrations } from '../../store/db/migrations.ts'
 import { judgeDisk, readDisk } from '../../store/maintenance/disk.ts'
 import { openInstance } from '../../store/maintenance/instance.ts'
-import { openChecked } from '../../store/maintenance/integrity.ts'
+import { openChecked, requireKnown } from '../../store/maintenance/integrity.ts'
 import { type InstanceFiles, type InstancePaths, pathsOf } from '../../store/maintenance/paths.ts'
 import { requireDatabase } from '../../store/startup/record.ts'
 import type { OpenConfig } from '../command.ts'
@@ -138,6 +138,7 @@ const checkKeyFile = ({ key, key_bytes }: InstanceFiles): CheckResult[] =>
 /** The schema of a database that is sound. Throws what openInstance would. */
 function versionOf(paths: InstanceFiles, now: number): number {
   const { db: path, dir } = paths
+  requireKnown(paths)
   // Not merely opened: that cuts off what comes after a damage in the log, which may still be saved.
   const db = openChecked(paths, { mode: 'beside', lock_path: join(dir, 'lock.db'), now })
   try {

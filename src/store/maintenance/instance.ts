@@ -8,7 +8,7 @@ import { enterEpoch, requireEpoch, requireFirst, type StartTerm } from '../start
 import { keepRecord, requireDatabase, requireRecorded } from '../startup/record.ts'
 import { removePartialSnapshots, removeTempFiles } from './disk.ts'
 import { openFolder } from './folder.ts'
-import { openChecked } from './integrity.ts'
+import { openChecked, requireKnown } from './integrity.ts'
 import {
   databaseDamaged,
   type InstanceFiles,
@@ -58,6 +58,7 @@ export function openInstance(
   const paths = pathsOf(location)
   // Before anything is written: the volume may not be mounted on the folder.
   requireDatabase(paths)
+  if (existsSync(paths.db)) requireKnown(paths)
   if (!existsSync(dir)) mkdirSync(dir, { recursive: true, mode: 0o700 })
   const lock_path = join(dir, 'lock.db')
   const lock = mode === 'serve' ? takeLock(lock_path) : null

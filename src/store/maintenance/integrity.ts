@@ -9,15 +9,17 @@ import {
   readSync,
   statSync,
 } from 'node:fs'
+import { join } from 'node:path'
 
 import { APPLICATION_ID, connect, type Db, isStorageError } from '../db/connection.ts'
 import { requireNewFile } from '../startup/disk-trouble.ts'
-import { requireOwnSchema } from '../startup/schema.ts'
+import { requireOwnFile, requireOwnSchema } from '../startup/schema.ts'
 import { failedRecently } from './disk.ts'
 import {
   databaseDamaged,
   type InstanceFiles,
   InstanceLocked,
+  isLocked,
   type Lock,
   takeLock,
 } from './paths.ts'
@@ -224,6 +226,10 @@ function checkLog(paths: InstanceFiles) {
   if (existsSync(log) && isWalBroken(log))
     throw databaseDamaged(paths, `the write-ahead log ${log} is damaged in the middle`)
 }
+
+/** Refuses a database of another schema before anything in its folder is touched. */
+export const requireKnown = ({ dir, db }: InstanceFiles): void =>
+  requireOwnFile(db, () => isLocked(join(dir, 'lock.db')))
 
 function takeIfFree(lock_path: string): Lock | null {
   try {

@@ -19,14 +19,13 @@ import {
   type Db,
   isStorageError,
   migrate,
-  schemaVersion,
   transact,
 } from '../db/connection.ts'
-import { migrations } from '../db/migrations.ts'
 import { rotateSecret, updateWebhook } from '../delivery/webhooks.ts'
 import { insertEvent } from '../monitoring/checks.ts'
 import { skipAhead } from '../monitoring/matches.ts'
 import { writeRecord } from '../startup/record.ts'
+import { requireOwnSchema } from '../startup/schema.ts'
 import { beginUnsettled } from '../startup/unsettled.ts'
 import { type NewFile, type OpenFolder, openFolder } from './folder.ts'
 import { isWalBroken, readApplicationId } from './integrity.ts'
@@ -267,48 +266,6 @@ function prepare(
   })
   return { instance_id: info.id, fingerprint: ring.fingerprint, lost }
 }
-
-/**
- * Refuses triggers and views that forumd did not create, because they would run within the daemon.
- *
- * @throws {DatabaseDamaged} when there is one
- */
-function requireOwnSchema(db: Db, file: string) {
-  const version = schemaVersion(db)
-  // A later version is refused by the migration.
-  if (version > migrations.length) return
-  using own = connect(':memory:', { create: true })
-  migrate(own, migrations.slice(0, version))
-  const expected = new Set(objectsOf(own))
-  const found = objectsOf(db)
-  const foreign = found.filter((it) => !expected.has(it) && !LITESTREAM.has(it))
-  if (foreign.length === 0 && found.filter((it) => expected.has(it)).length === expected.size)
-    return
-  throw new DatabaseDamaged(
-    `${file} does not have the tables and triggers that forumd makes${foreign.length === 0 ? '' : `, but ${foreign.map(nameOf).join(', ')}`}: it was changed by another program, take another backup or a snapshot`,
-  )
-}
-
-type SchemaObject = { type: string; name: string; tbl_name: string; sql: string | null }
-
-/** Tables that Litestream adds to the databases that it replicates, as they are in `objectsOf`. */
-const LITESTREAM: ReadonlySet<string> = new Set(
-  [
-    ['_litestream_seq', 'CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER)'],
-    ['_litestream_lock', 'CREATE TABLE _litestream_lock (id INTEGER)'],
-  ].map(([name, sql]) => JSON.stringify([`table ${name}`, name, sql])),
-)
-
-/** Objects that SQLite creates itself have no SQL text, or a reserved name. */
-const objectsOf = (db: Db): string[] =>
-  db
-    .query<SchemaObject, []>(
-      "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE name NOT GLOB 'sqlite_*'",
-    )
-    .all()
-    .map(({ type, name, tbl_name, sql }) => JSON.stringify([`${type} ${name}`, tbl_name, sql]))
-
-const nameOf = (object: string): string => String(JSON.parse(object)[0])
 
 const INSTANCE_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 

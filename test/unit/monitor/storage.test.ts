@@ -140,9 +140,8 @@ test('a snapshot of a damaged database ends the daemon, and the next start repor
   using it = watched({
     snapshots: { schedule: () => 0, keep_hourly: 1, keep_daily: 0, snapshots_days: 0 },
   })
-  it.db.run('CREATE TABLE filler (bytes BLOB)')
   it.db.run(
-    'WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) INSERT INTO filler SELECT zeroblob(1000) FROM n',
+    "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000) INSERT INTO audit (at, kind, subject, detail) SELECT 0, 'k', 's', json_array(hex(zeroblob(500))) FROM n",
   )
   it.db.run('PRAGMA wal_checkpoint(TRUNCATE)')
   const bytes = readFileSync(it.path)
