@@ -22794,6 +22794,21 @@ export interface operations {
                         [key: string]: unknown
                       })
                     | null
+                  /** @description Rows of the source that were left out since the start of the daemon, because a value of theirs cannot be; field: the last such value. Null: none. */
+                  left_out:
+                    | ({
+                        /** Format: int64 */
+                        rows: number
+                        field: string
+                        /**
+                         * Format: date-time
+                         * @description Time of the event.
+                         */
+                        at: string
+                      } & {
+                        [key: string]: unknown
+                      })
+                    | null
                 } & {
                   [key: string]: unknown
                 })[]

@@ -1,8 +1,9 @@
 import * as z from 'zod'
 
 import { once } from '../core/base/lazy.ts'
+import { boundedWait, retryAfter } from '../core/base/wait.ts'
 import { type DisplayOptions, readMessage } from '../core/delivery/message.ts'
-import { type Attempt, isSuccess, retryAfter } from '../core/delivery/retry.ts'
+import { type Attempt, isSuccess } from '../core/delivery/retry.ts'
 import {
   type Credentials,
   dialable,
@@ -29,14 +30,14 @@ export function toAttempt(kind: WebhookKind, answer: TransportResponse, now: num
   const body = () => new TextDecoder().decode(answer.body)
   const accepted = isSuccess(status) && (kind !== 'slack' || body().trim() === 'ok')
   const discord_retry_s = kind === 'discord' && status === 429 ? discordRetryAfter(body()) : null
-  const retry_after_s = discord_retry_s ?? retryAfter(headers.get('retry-after'), now)
+  const retry_after_s = discord_retry_s ?? retryAfter(headers, now)
   return { kind: 'answered', status, accepted, retry_after_s }
 }
 
 function discordRetryAfter(body: string): number | null {
   try {
     const limit = discordLimit().safeParse(JSON.parse(body))
-    return limit.success ? limit.data.retry_after : null
+    return boundedWait(limit.data?.retry_after)
   } catch {
     return null
   }

@@ -2,8 +2,9 @@
 import * as z from 'zod'
 
 import { once } from '../core/base/lazy.ts'
+import { boundedWait, retryAfter } from '../core/base/wait.ts'
 import type { DeliveryMessage, DisplayItem } from '../core/delivery/message.ts'
-import { type Attempt, isSuccess, retryAfter } from '../core/delivery/retry.ts'
+import { type Attempt, isSuccess } from '../core/delivery/retry.ts'
 import type { Credentials, ServiceKind } from '../core/delivery/services.ts'
 import type { TransportResponse } from '../net/transport.ts'
 import { excerpt, oneLine, remarks, truncate } from './text.ts'
@@ -240,7 +241,7 @@ export function toPushAttempt(kind: PushKind, answer: TransportResponse, now: nu
   const body = jsonOf(new TextDecoder().decode(answer.body))
   const accepted = isSuccess(status) && shapes()[kind].safeParse(body).success
   const in_body_s = status === 429 ? retryAfterIn(body) : null
-  const retry_after_s = in_body_s ?? retryAfter(headers.get('retry-after'), now)
+  const retry_after_s = in_body_s ?? retryAfter(headers, now)
   return { kind: 'answered', status, accepted, retry_after_s }
 }
 
@@ -248,8 +249,9 @@ export function toPushAttempt(kind: PushKind, answer: TransportResponse, now: nu
 function retryAfterIn(body: unknown): number | null {
   const { telegram_limit, matrix_limit } = shapes()
   const ms = matrix_limit.safeParse(body).data?.retry_after_ms
-  if (ms !== undefined) return Math.ceil(ms / 1000)
-  return telegram_limit.safeParse(body).data?.parameters.retry_after ?? null
+  return boundedWait(
+    ms === undefined ? telegram_limit.safeParse(body).data?.parameters.retry_after : ms / 1000,
+  )
 }
 
 function jsonOf(body: string): unknown {

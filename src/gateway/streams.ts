@@ -4,6 +4,7 @@ import type { Item, ItemState, Page } from '../core/forum/items.ts'
 import { beginningAhead } from '../core/limits/plan.ts'
 import { type AuditTokens, refill } from '../core/polling/audit.ts'
 import { createItemClock } from '../core/polling/item-clock.ts'
+import type { LeftOut } from '../platforms/fence.ts'
 import { ANONYMOUS, type Platform } from '../platforms/port.ts'
 import {
   type IdRange,
@@ -68,6 +69,8 @@ export type StreamSource = {
   newest(of: 'posts' | 'comments', signal: AbortSignal): Promise<Outcome<Page<Item>>>
   /** Milliseconds by which the clock of its items is ahead of ours; 0 unless it is more than a minute. */
   ahead_ms(): number
+  /** Rows that were left out since the start; null: none. */
+  left_out(): LeftOut | null
   /** Milliseconds by which that clock is behind ours; 0 if it is ahead, or behind by less than can be measured. */
   behind_ms(): number
   /** An instant of that clock by ours, or a little earlier. */
@@ -144,6 +147,11 @@ export function createStreamSource({
     deadline_ms: REFETCH_DEADLINE_MS,
   })
   const mark = (item: Item): Item => ({ ...item, source: name })
+  /** An item from the future of both clocks is misdated, and says nothing of the time. */
+  const observe = (items: readonly Item[]): void => {
+    const latest = clock.now() + Math.max(0, clock_offset_ms()) + CLOCKS_AGREE_MS
+    item_clock.observe(items.filter(({ created_utc }) => created_utc * 1000 <= latest))
+  }
   const perMinute = () => Math.min(requests_per_minute, source.perMinute?.() ?? Infinity)
   let saved: AuditTokens = { tokens: 0, mono: clock.mono() }
   const rereadRequests = (): number => {
@@ -164,8 +172,10 @@ export function createStreamSource({
       return reasons.find((it) => it != null) ?? null
     },
     ahead_ms: item_clock.ms,
+    left_out: () => source.left_out?.() ?? null,
     behind_ms: () => Math.max(0, -beginningAhead(item_clock.earliest_ms())),
-    ours: (at) => at - lead(item_clock.measured_ms()),
+    // What a source states is never later than the present.
+    ours: (at) => Math.min(at - lead(item_clock.measured_ms()), clock.now()),
     async step(state, { interval_s, signal, places }) {
       const step = await stream.advance(state, {
         requests: Math.max(stream.requests_min ?? 0, shareOf(interval_s)),
@@ -175,7 +185,7 @@ export function createStreamSource({
         share: MINUTE_SHARE,
       })
       if (!step.ok) return step
-      item_clock.observe(step.value.items)
+      observe(step.value.items)
       return { ...step, value: { ...step.value, items: step.value.items.map(mark) } }
     },
     async settle(state, { interval_s, signal, places }) {

@@ -1,4 +1,5 @@
 import type { Fault } from '../core/base/result.ts'
+import { boundedWait } from '../core/base/wait.ts'
 import { type Item, itemKey, MORE_PLACES } from '../core/forum/items.ts'
 import { joinVerified } from '../core/polling/audit.ts'
 import { type Ids, isStepComplete } from '../core/polling/coverage.ts'
@@ -9,7 +10,13 @@ import { createOutages } from '../runtime/outages.ts'
 import { type Db, transact } from '../store/db/connection.ts'
 import { checkSoon } from '../store/erasure/kept-items.ts'
 import { deleteCandidates } from '../store/monitoring/candidates.ts'
-import { advanceSeq, insertCheck, recordHole } from '../store/monitoring/checks.ts'
+import {
+  advanceSeq,
+  insertCheck,
+  insertEvent,
+  insertGap,
+  recordHole,
+} from '../store/monitoring/checks.ts'
 import { type Feed, findFeed, FIRST_POLL_SEQ, postponeFeed } from '../store/monitoring/feeds.ts'
 import {
   closeIdGaps,
@@ -178,7 +185,7 @@ export function createStreamRunner(deps: StreamDeps): (feed: Feed) => Promise<vo
   }
 
   function recordFailed(feed: Feed, fault: Fault, started_at: number): void {
-    const wait_s = 'retry_after_s' in fault ? (fault.retry_after_s ?? 0) : 0
+    const wait_s = 'retry_after_s' in fault ? (boundedWait(fault.retry_after_s) ?? 0) : 0
     // Requests of callers were first: the step is late, and nothing failed.
     if (fault.kind === 'throttled' && fault.not_requested) {
       log('info', 'check.skipped', { feed: feed.key, why: 'over_budget' })
@@ -222,8 +229,11 @@ type RecordedStep = { new_items: number; matched: number; pending: number }
  * and the next step reads the same ids; after it no match can be lost.
  * @throws UnknownVerdicts when filters asked for verdicts that `deps.patterns` has yet to find
  */
-function recordStep(deps: RecordDeps, result: StreamResult): RecordedStep {
-  const { db } = deps
+function recordStep(
+  deps: Pick<StreamDeps, 'log'> & RecordDeps,
+  result: StreamResult,
+): RecordedStep {
+  const { db, log } = deps
   const { feed, step, proof, relisted_ms, ahead_ms, behind_ms } = result
   const { is_settling, started_at, ended_at } = result
   const feed_id = feed.id
@@ -250,7 +260,9 @@ function recordStep(deps: RecordDeps, result: StreamResult): RecordedStep {
     const new_items = seen.fresh.size
     const { proven, behind, state, partial, changes } = step
     const verified_until = Math.round(step.verified_until)
-    const verified_before = advanceStream(db, feed_id, {
+    const { verified_before, is_lowered } = advanceStream(db, feed_id, {
+      now: ended_at,
+      went_back: step.went_back === true,
       state,
       proof,
       proven_from: proven?.from_id ?? null,
@@ -262,9 +274,14 @@ function recordStep(deps: RecordDeps, result: StreamResult): RecordedStep {
       verified_until,
     })
     const { hole, ...verified } =
-      verified_before !== null && isStepComplete(step, feed.interval_s, ended_at)
+      verified_before !== null &&
+      !is_lowered &&
+      step.went_back !== true &&
+      isStepComplete(step, feed.interval_s, ended_at)
         ? joinVerified(current, { from: verified_before, until: verified_until })
         : { ...current, hole: null }
+    const audited_until =
+      verified.audited_until === null ? null : Math.min(verified.audited_until, ended_at)
     recordHole(db, feed_id, hole)
     advanceStreamFeed(db, feed_id, {
       next_seq: seen.next_seq,
@@ -274,11 +291,20 @@ function recordStep(deps: RecordDeps, result: StreamResult): RecordedStep {
       last_item_seen_at: new_items > 0 ? ended_at : current.last_item_seen_at,
       newest_item_at: newestAfter(current, step.items),
       audited_from: verified.audited_from,
-      audited_until: verified.audited_until,
+      audited_until,
     })
+    if (is_lowered) {
+      log('warn', 'monitor.proof_lowered', { feed: feed.key })
+      insertEvent(db, { kind: 'proof_lowered', feed_id, at: ended_at, until_at: ended_at })
+    }
     const check = { feed_id, started_at, ended_at, cut_reason: null, new_items }
     const check_id = insertCheck(db, { ...check, pages: step.requests })
     const gap = { feed_id, check_id, until_at: ended_at, recorded_at: ended_at }
+    if (step.went_back) {
+      log('warn', 'monitor.ids_went_back', { feed: feed.key })
+      const missed = { missed_estimate: null, anchor_ids: [], from_at: verified_before }
+      insertGap(db, { ...gap, ...missed, reason: 'ids_went_back' })
+    }
     insertIdGaps(db, rangesOf(step.unanswered), { ...gap, reason: 'unanswered' })
     insertIdGaps(db, step.skipped, { ...gap, reason: 'skipped', from_at: verified_before })
     closeIdGaps(db, feed_id, step.answered, ended_at)

@@ -6,7 +6,7 @@ import type { Clock, Fence, Fetch, Resolve } from '../runtime/runtime.ts'
 import type { Guard } from './guard.ts'
 import { hasNoFiles } from './out-of-files.ts'
 import type { EgressRequest, EgressResult } from './proxy-agents.ts'
-import { ENCODINGS, readBody } from './read-body.ts'
+import { ENCODINGS, readBody, Unpackable } from './read-body.ts'
 import { mayHaveBeenSent } from './sent.ts'
 
 /**
@@ -77,6 +77,7 @@ export function createEgress({ fetch, clock, resolve, guard, ca, fence }: Egress
       if (whole === null) return failed('too_large', true)
       return answered(response.status, response.headers, whole)
     } catch (thrown) {
+      if (thrown instanceof Unpackable) return failed('unpackable', true)
       const left = mayHaveBeenSent(thrown)
       if (hasNoFiles(thrown, left)) return failed('out_of_files', false)
       return failed(proxy === null ? 'unreached' : troubleOf(thrown), left)

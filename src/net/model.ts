@@ -1,4 +1,4 @@
-import { retryAfter } from '../core/delivery/retry.ts'
+import { retryAfter } from '../core/base/wait.ts'
 import type { Clock } from '../runtime/runtime.ts'
 import type { Egress } from './egress.ts'
 
@@ -37,7 +37,7 @@ export function createModelClient(
     })
     if (result.ok) {
       const { status, headers: given, body: text } = result.answer
-      const retry_after_s = retryAfter(given.get('retry-after'), clock.now())
+      const retry_after_s = retryAfter(given, clock.now())
       return { kind: 'answered', status, body: text, retry_after_s }
     }
     const { why, left } = result

@@ -12,7 +12,7 @@ import type { Proxy } from '../core/forum/proxy.ts'
 import type { Clock, Fence, Resolve } from '../runtime/runtime.ts'
 import { fenceAgent } from './fenced-fetch.ts'
 import { hasNoFiles } from './out-of-files.ts'
-import { ENCODINGS, readBody } from './read-body.ts'
+import { ENCODINGS, readBody, Unpackable } from './read-body.ts'
 import { mayHaveBeenSent } from './sent.ts'
 
 /**
@@ -42,15 +42,15 @@ export type EgressRequest = {
 }
 
 /**
- * Result of a request. `unreached` is a failure of the platform or the network, `out_of_files` one
- * of this process, the others are the proxy's. `left` false: no part of the request reached the
+ * Result of a request. `unreached` is a failure of the platform or the network, `unpackable` an answer that does not
+ * match its content coding, `out_of_files` a failure of this process; the others are the proxy's. `left` false: no part of the request reached the
  * other side.
  */
 export type EgressResult =
   | { ok: true; answer: EgressResponse }
   | {
       ok: false
-      why: 'timeout' | 'too_large' | 'unreached' | 'out_of_files' | ProxyTrouble
+      why: 'timeout' | 'too_large' | 'unpackable' | 'unreached' | 'out_of_files' | ProxyTrouble
       left: boolean
     }
 
@@ -246,7 +246,7 @@ async function readAnswer(response: IncomingMessage): Promise<EgressResult> {
     const body = await readBody({ body: response, headers })
     if (body === null) return { ok: false, why: 'too_large', left: true }
     return { ok: true, answer: { status: response.statusCode ?? 0, headers, body } }
-  } catch {
-    return { ok: false, why: 'failed', left: true }
+  } catch (error) {
+    return { ok: false, why: error instanceof Unpackable ? 'unpackable' : 'failed', left: true }
   }
 }

@@ -7,29 +7,40 @@ import { once } from '../core/base/lazy.ts'
 export const BODY_MAX = 8 * 1024 * 1024
 
 const SUPPORTED = ['gzip', 'deflate', 'br'] as const
-type Encoding = (typeof SUPPORTED)[number]
-const PLAIN = 'identity'
+/** Codings of one answer; more are no answer to a request. */
+const CODINGS_MAX = 4
 
 /** Supported encodings, for `accept-encoding`. */
 export const ENCODINGS = SUPPORTED.join(', ')
 
-const encodingOf = (name: string): Encoding | null => SUPPORTED.find((it) => it === name) ?? null
+/** Codings of a header in the order of their application (RFC 9110, 8.4); an empty element is none. */
+const codingsOf = (header: string): string[] =>
+  header
+    .toLowerCase()
+    .split(',')
+    .map((it) => it.trim().replace(/^x-(?=gzip$)/, ''))
+    .filter((it) => it !== '' && it !== 'identity')
 
 // Loaded with the first compressed answer: a start does not need it.
 const unpackers = once(async () => {
-  const { brotliDecompress, gunzip, inflate } = await import('node:zlib')
-  return {
-    gzip: promisify(gunzip),
-    deflate: promisify(inflate),
-    br: promisify(brotliDecompress),
-  }
+  const { brotliDecompress, gunzip, inflate, inflateRaw } = await import('node:zlib')
+  const [zlib, raw] = [promisify(inflate), promisify(inflateRaw)]
+  return new Map<
+    string,
+    (bytes: Uint8Array, bounds: { maxOutputLength: number }) => Promise<Buffer>
+  >([
+    ['gzip', promisify(gunzip)],
+    // Some servers leave out the header of zlib (RFC 9110, 8.4.1.2).
+    ['deflate', (bytes, bounds) => (hasZlibHeader(bytes) ? zlib : raw)(bytes, bounds)],
+    ['br', promisify(brotliDecompress)],
+  ])
 })
 
 /**
  * A body that cannot be decompressed: it does not match its encoding, or the encoding was not
  * requested.
  */
-class Unpackable extends Error {
+export class Unpackable extends Error {
   override name = 'Unpackable'
 }
 
@@ -49,32 +60,43 @@ export async function readBody(answer: ReadableResponse): Promise<string | null>
   const { headers } = answer
   const content_length = headers.get('content-length')
   if (content_length !== null && Number(content_length) > BODY_MAX) return null
-  const encoding = (headers.get('content-encoding') ?? PLAIN).trim().toLowerCase()
+  const codings = codingsOf(headers.get('content-encoding') ?? '')
   // A plain body with a Content-Length cannot grow while it is read, and read at once it costs one
   // copy. A chunked one can grow, even with a Content-Length.
   const is_fixed = content_length !== null && !headers.has('transfer-encoding')
-  if (is_fixed && encoding === PLAIN && answer.text) return answer.text()
+  if (is_fixed && codings.length === 0 && answer.text) return answer.text()
   // Read late: access to `body` turns a complete answer into a stream.
   const { body } = answer
   if (body === null) return ''
   const bytes = await gatherBytes(body)
-  const plain = bytes && (await unpacked(bytes, encoding))
+  const plain = bytes && (await unpacked(bytes, codings))
   return plain && new TextDecoder().decode(plain)
 }
 
-async function unpacked(bytes: Uint8Array, encoding: string): Promise<Uint8Array | null> {
-  // Some servers state an encoding for an empty body.
-  if (encoding === PLAIN || bytes.byteLength === 0) return bytes
-  const supported = encodingOf(encoding)
-  if (supported === null) throw new Unpackable('content encoding that was not requested')
-  const unpack = (await unpackers())[supported]
-  try {
-    return await unpack(bytes, { maxOutputLength: BODY_MAX })
-  } catch (error) {
-    if (errorCode(error) === 'ERR_BUFFER_TOO_LARGE') return null
-    throw new Unpackable('body does not match its content encoding')
+async function unpacked(
+  packed: Uint8Array,
+  codings: readonly string[],
+): Promise<Uint8Array | null> {
+  if (codings.length > CODINGS_MAX) throw new Unpackable('too many content codings')
+  let bytes = packed
+  for (const coding of codings.toReversed()) {
+    // Some servers state a coding for an empty body.
+    if (bytes.byteLength === 0) return bytes
+    const unpack = (await unpackers()).get(coding)
+    if (unpack === undefined) throw new Unpackable('content coding that was not requested')
+    try {
+      bytes = await unpack(bytes, { maxOutputLength: BODY_MAX })
+    } catch (error) {
+      if (errorCode(error) === 'ERR_BUFFER_TOO_LARGE') return null
+      throw new Unpackable('body does not match its content coding')
+    }
   }
+  return bytes
 }
+
+/** A zlib stream begins with its method and a check of both bytes (RFC 1950, 2.2). */
+const hasZlibHeader = ([first = 0, second = 0]: Uint8Array): boolean =>
+  (first & 0x0f) === 8 && ((first << 8) | second) % 31 === 0
 
 /**
  * Chunks as bytes; null if they exceed {@link BODY_MAX}. Leaving the loop closes the connection.

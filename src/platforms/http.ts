@@ -2,15 +2,18 @@ import { LRUCache } from 'lru-cache'
 
 import { isObject } from '../core/base/object.ts'
 import { fail, type Fault, ok, type Outcome } from '../core/base/result.ts'
+import { httpDate, pauseAfterLimit, retryAfter } from '../core/base/wait.ts'
 import type { Acted } from '../core/forum/native-refusals.ts'
 import type { Egress } from '../net/egress.ts'
-import type { EgressRequest } from '../net/proxy-agents.ts'
+import type { EgressRequest, EgressResult } from '../net/proxy-agents.ts'
 import { createReachability } from '../net/reachability.ts'
 import type { Clock, Log } from '../runtime/runtime.ts'
+import { ageMs, createClockOffset } from './clock-offset.ts'
 import { createHosts, type Hosts } from './hosts.ts'
 import type { ClientPace } from './pace.ts'
 import type { Use } from './port.ts'
 import { productOf, rulesOf } from './robots.ts'
+import { hasShape, parseJson, type Shape } from './values.ts'
 
 /** One request of a source. */
 type HttpRequest = {
@@ -24,6 +27,8 @@ type HttpRequest = {
   headers?: Record<string, string>
   /** Default: JSON. `text` skips the check of the content type. */
   expect?: 'json' | 'text'
+  /** What a success has to have: any other is `unreadable`. */
+  shape?: Shape
   /**
    * True: made as an account of a caller. Its answers are not kept, and a limit that the source sets
    * for it does not hold for other requests.
@@ -43,15 +48,29 @@ export type HttpCall = {
 }
 
 /** A complete answer that is neither a limit nor a refusal of the edge. */
-export type HttpAnswer = { status: number; headers: Headers; value: unknown; text: string }
-type RawAnswer = Omit<HttpAnswer, 'value'>
+export type HttpAnswer = {
+  status: number
+  headers: Headers
+  value: unknown
+  text: string
+  /** Bounded; null: the answer names no wait. */
+  retry_after_s: number | null
+  /** Epoch ms by the source's clock, and never in its future: the answer shows what was there then. */
+  as_of: number
+  /** Age in caches of the source, ms. */
+  age_ms: number
+}
+type RawAnswer = Omit<HttpAnswer, 'value'> & {
+  /** The answer is the copy that a 304 has confirmed. */
+  is_copy: boolean
+}
 
 /** Requests to one source. */
 export type HttpClient = {
   /** Answers of every status that `verdict` leaves alone; faults of the route and the edge. */
   send(request: HttpRequest, call: HttpCall): Promise<Outcome<HttpAnswer>>
   /** As `send`, for answers with status 200 only. */
-  get(path: string, call: HttpCall): Promise<Outcome<unknown>>
+  get(path: string, call: HttpCall, shape?: Shape): Promise<Outcome<unknown>>
   /**
    * Sends a request that changes something, once. Refusals are answers, for the caller to read;
    * `unknown`: it was sent, and its verdict did not arrive.
@@ -59,7 +78,7 @@ export type HttpClient = {
   write(request: HttpRequest, call: HttpCall): Promise<Acted<HttpAnswer>>
   /** The same requests, at the same pace, with the headers of a caller's account. */
   as(headers: Record<string, string>): CallerClient
-  /** Offset of the source's clock to ours in ms, by its newest Date header; 0 before the first. */
+  /** Offset of the source's clock to ours in ms, by its last Date headers; 0 before the third. */
   clock_offset_ms(): number
   /** True while the source cannot be reached. */
   isDown(): boolean
@@ -107,7 +126,7 @@ const FIRST_BACKOFF_MS = 500
 const BACKOFF_MAX_MS = 60_000
 /** Answers kept for revalidation; larger ones are requested whole each time. */
 const ETAGS_MAX = 64
-const ETAG_CHARACTERS_MAX = 2 * 1024 * 1024
+const ETAG_BYTES_MAX = 4 * 1024 * 1024
 const BLOCKED: Fault = { kind: 'blocked' }
 
 /**
@@ -125,11 +144,11 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   })
   const shared = (options.hosts ?? createHosts(clock)).at(host)
   const pace = options.pace ?? shared.join(requests_per_minute, burst)
-  let offset_ms = 0
+  const offset = createClockOffset(clock)
   const etags = new LRUCache<string, { etag: string; text: string }>({
     max: ETAGS_MAX,
-    maxSize: ETAG_CHARACTERS_MAX,
-    sizeCalculation: ({ text }) => Math.max(1, text.length),
+    maxSize: ETAG_BYTES_MAX,
+    sizeCalculation: ({ text }, path) => 2 * (text.length + path.length),
   })
 
   /** Waits for the pace; null when the deadline comes first. */
@@ -152,7 +171,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   async function transmit(
     request: HttpRequest,
     call: HttpCall,
-    once: boolean,
+    { once }: { once: boolean },
   ): Promise<{ ok: true; value: RawAnswer } | { ok: false; fault: Fault; left: boolean }> {
     const late = await turn(call)
     if (late !== null) return { ...fail(late), left: false }
@@ -163,8 +182,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
         left: false,
       }
     const { path, url, method = 'GET', body, expect = 'json' } = request
-    const is_kept = method === 'GET' && request.as_caller !== true
-    const known = is_kept ? etags.get(path) : undefined
+    const known = isKept(request) ? etags.get(path) : undefined
     const sent: EgressRequest = {
       url: url ?? `${base_url}${path}`,
       method,
@@ -184,21 +202,37 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     }
     const sent_at = clock.now()
     const result = await egress.send(sent)
-    trial.end(result.ok ? true : call.signal?.aborted ? null : result.why !== 'unreached' && null)
+    trial.end(isReached(result, call.signal?.aborted === true))
     if (!result.ok) {
       const { why, left } = result
       if (why === 'timeout') return { ...fail({ kind: 'timeout' }), left }
       if (why === 'too_large') return { ...fail({ kind: 'unreadable', path: 'size' }), left }
+      if (why === 'unpackable') return { ...fail({ kind: 'unreadable', path: 'encoding' }), left }
       return { ...fail({ kind: 'unavailable', status: null, retry_after_s: null }), left }
     }
     const { status, headers, body: text } = result.answer
-    const date = Date.parse(headers.get('date') ?? '')
-    if (!Number.isNaN(date)) offset_ms = offsetOf(date, { sent_at, answered_at: clock.now() })
-    if (status === 304 && known !== undefined)
-      return { ok: true, value: { status: 200, headers, text: known.text } }
+    const now = clock.now()
+    offset.observe(headers)
+    const age_ms = ageMs(headers)
+    const date = httpDate(headers.get('date') ?? '', now) ?? Infinity
+    // The answer was made after its request was sent, and no later than the source says.
+    const as_of = Math.min(sent_at + offset.measured_ms(), date) - age_ms
+    const is_copy = status === 304 && known !== undefined
+    const taken = is_copy ? { status: 200, text: known.text } : { status, text }
+    const retry_after_s = retryAfter(headers, now)
+    return { ok: true, value: { ...taken, headers, retry_after_s, as_of, age_ms, is_copy } }
+  }
+
+  /** Keeps a usable answer for revalidation; any other is forgotten with its validator. */
+  function keep(
+    request: HttpRequest,
+    { status, headers, text, is_copy }: RawAnswer,
+    usable: boolean,
+  ) {
     const etag = headers.get('etag')
-    if (status === 200 && etag !== null && is_kept) etags.set(path, { etag, text })
-    return { ok: true, value: { status, headers, text } }
+    if (!isKept(request) || (usable && is_copy)) return
+    if (usable && status === 200 && etag !== null) etags.set(request.path, { etag, text })
+    else if (is_copy || status === 200) etags.delete(request.path)
   }
 
   /** Fault of an answer. A limit pauses all requests, except that of a caller's account or of one kind of request. */
@@ -206,6 +240,8 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     const fault = options.verdict?.(answer) ?? faultOf(answer)
     if (fault?.kind === 'throttled' && as_caller !== true && options.isOwnLimit?.(answer) !== true)
       pace.pause(fault.retry_after_s)
+    // Out of service until then, for every request.
+    if (fault?.kind === 'unavailable' && as_caller !== true) pace.pause(fault.retry_after_s ?? 0)
     return fault
   }
 
@@ -220,10 +256,10 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       clock,
       async request(url) {
         const request = { path: '/robots.txt', url, expect: 'text' } as const
-        const sent = await transmit(request, call, false)
+        const sent = await transmit(request, call, { once: false })
         if (!sent.ok) return fail(sent.fault)
         const { status, headers, text } = sent.value
-        const fault = judge({ ...sent.value, value: parse(text) }, request)
+        const fault = judge({ ...sent.value, value: parseJson(text) }, request)
         // A limit holds for the rules too; every other refusal is a state that the rules know.
         if (fault?.kind === 'throttled') return fail(fault)
         return ok({ status, location: headers.get('location'), text })
@@ -240,25 +276,23 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   async function attempt(request: HttpRequest, call: HttpCall): Promise<Outcome<HttpAnswer>> {
     const barred = await forbidden(request, call)
     if (barred !== null) return fail(barred)
-    const sent = await transmit(request, call, false)
+    const sent = await transmit(request, call, { once: false })
     if (!sent.ok) return fail(sent.fault)
-    const { headers, text } = sent.value
     const { expect = 'json' } = request
-    const value = parse(text)
+    const value = expect === 'json' ? parseJson(sent.value.text) : undefined
     const answer = { ...sent.value, value }
-    const fault = judge(answer, request)
-    if (fault !== null) return fail(fault)
-    // A page in place of JSON is a login wall, a shield or a notice: never an empty answer.
-    if (expect === 'json' && value === undefined && text !== '')
-      return fail(isPage(headers, text) ? { kind: 'blocked' } : { kind: 'unreadable', path: '$' })
-    return ok(answer)
+    const fault = judge(answer, request) ?? shapeFault(answer, request)
+    keep(request, sent.value, fault === null)
+    if (fault === null) return ok(answer)
+    // The copy was of no use: the same request without its validator.
+    return sent.value.is_copy ? attempt(request, call) : fail(fault)
   }
 
   async function send(request: HttpRequest, call: HttpCall): Promise<Outcome<HttpAnswer>> {
     for (let tries = 1; ; tries++) {
       const outcome = await attempt(request, call)
       if (outcome.ok || tries === ATTEMPTS_MAX) return outcome
-      const ms = retryAfter(outcome.fault, tries, random.fraction())
+      const ms = retryIn(outcome.fault, tries, random.fraction())
       if (ms === null || clock.now() + ms >= call.deadline_at) return outcome
       await clock.sleep(ms, call.signal)
       if (call.signal?.aborted) return outcome
@@ -266,9 +300,9 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   }
 
   async function write(request: HttpRequest, call: HttpCall): Promise<Acted<HttpAnswer>> {
-    const sent = await transmit(request, call, true)
+    const sent = await transmit(request, call, { once: true })
     if (!sent.ok) return { ok: false, fault: sent.left ? { kind: 'unknown' } : sent.fault }
-    const answer = { ...sent.value, value: parse(sent.value.text) }
+    const answer = { ...sent.value, value: parseJson(sent.value.text) }
     const { status, headers, text, value } = answer
     // A limit of the action; reads may go on.
     if (status === 429 && isObject(value)) return ok(answer)
@@ -286,8 +320,8 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   const clientOf = (more: Pick<HttpRequest, 'headers' | 'as_caller'>): CallerClient => ({
     send: (request, call) => send({ ...request, ...more }, call),
     write: (request, call) => write({ ...request, ...more }, call),
-    async get(path, call) {
-      const outcome = await send({ path, ...more }, call)
+    async get(path, call, shape) {
+      const outcome = await send({ path, ...more, ...(shape !== undefined && { shape }) }, call)
       return outcome.ok ? ok(outcome.value.value) : outcome
     },
   })
@@ -295,56 +329,48 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   return {
     ...clientOf({}),
     as: (headers) => clientOf({ headers, as_caller: true }),
-    clock_offset_ms: () => offset_ms,
+    clock_offset_ms: offset.measured_ms,
     isDown: reachability.isDown,
     wait_ms: pace.wait_ms,
     limit: pace.limit,
   }
 }
 
-/** Offset of the clock behind a Date header, which has whole seconds; 0 if the clocks may agree. */
-function offsetOf(
-  date: number,
-  { sent_at, answered_at }: { sent_at: number; answered_at: number },
-) {
-  return date <= answered_at && date + 1000 > sent_at ? 0 : date - answered_at
+/** Only anonymous reads have copies. */
+const isKept = ({ method = 'GET', as_caller }: HttpRequest): boolean =>
+  method === 'GET' && as_caller !== true
+
+/** True: the host answered; false: it could not be reached; null: neither is proved. */
+const isReached = (result: EgressResult, aborted: boolean): boolean | null => {
+  if (result.ok || result.why === 'unpackable' || result.why === 'too_large') return true
+  return aborted || result.why !== 'unreached' ? null : false
 }
 
-/** The value of a JSON text; undefined if it is none. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+/** Fault of a success that is not what was asked for; null: it is. */
+function shapeFault(
+  { headers, text, value }: HttpAnswer,
+  { expect = 'json', shape }: HttpRequest,
+): Fault | null {
+  if (expect === 'text') return null
+  // A page in place of JSON is a login wall, a shield or a notice: never an empty answer.
+  if (value === undefined)
+    return isPage(headers, text) ? BLOCKED : { kind: 'unreadable', path: '$' }
+  return shape === undefined || hasShape(value, shape)
+    ? null
+    : { kind: 'unreadable', path: typeof shape === 'string' ? shape.replace('[]', '') : '$' }
 }
 
 const isPage = (headers: Headers, text: string): boolean =>
   (headers.get('content-type') ?? '').includes('html') || /^\s*<(?:!doctype|html)/i.test(text)
 
-/** Seconds of a Retry-After header (RFC 9110, 10.2.3); null without one. */
-export function retrySeconds(headers: Headers): number | null {
-  const text = headers.get('retry-after')
-  if (text === null) return null
-  if (/^\s*\d+\s*$/.test(text)) return Number(text)
-  const at = Date.parse(text)
-  const now = Date.parse(headers.get('date') ?? '')
-  return Number.isNaN(at) || Number.isNaN(now) ? null : Math.max(0, Math.ceil((at - now) / 1000))
-}
-
 /** Seconds to wait where a limit names none. */
 const UNNAMED_PAUSE_S = 5
 
 /** Fault of a status; null for one that is an answer. */
-function faultOf({ status, headers, text }: HttpAnswer): Fault | null {
+function faultOf({ status, headers, text, retry_after_s }: HttpAnswer): Fault | null {
   if (status >= 200 && status < 300) return null
-  const retry_after_s = retrySeconds(headers)
   if (status === 429)
-    return {
-      kind: 'throttled',
-      retry_after_s: retry_after_s ?? UNNAMED_PAUSE_S,
-      ...(retry_after_s === null && { estimated: true as const }),
-    }
+    return { kind: 'throttled', ...pauseAfterLimit(retry_after_s, UNNAMED_PAUSE_S) }
   if (status >= 300 && status < 400)
     return /login|session/i.test(headers.get('location') ?? '')
       ? { kind: 'login_required' }
@@ -358,7 +384,7 @@ function faultOf({ status, headers, text }: HttpAnswer): Fault | null {
 }
 
 /** Milliseconds until a retry of a read may help; null if none will. Full jitter. */
-function retryAfter(fault: Fault, tries: number, fraction: number): number | null {
+function retryIn(fault: Fault, tries: number, fraction: number): number | null {
   const backoff_ms = fraction * Math.min(BACKOFF_MAX_MS, FIRST_BACKOFF_MS * 2 ** tries)
   if (fault.kind === 'timeout') return backoff_ms
   if (fault.kind === 'throttled') return fault.not_requested ? null : fault.retry_after_s * 1000

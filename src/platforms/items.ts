@@ -1,6 +1,5 @@
-import { once } from '../core/base/lazy.ts'
-import { isObject } from '../core/base/object.ts'
 import type { Comment, Node, Post } from '../core/forum/items.ts'
+import { isoOf } from './values.ts'
 
 /** Fields of a post that every source states; the others have a neutral default. */
 type PostFields = Pick<Post, 'id' | 'title' | 'author' | 'subforum' | 'url' | 'text'> &
@@ -13,13 +12,13 @@ type CommentFields = Pick<Comment, 'id' | 'author' | 'body' | 'subforum' | 'url'
 export const DELETED_AUTHOR = '[deleted]'
 
 const timesOf = (created_ms: number) => ({
-  created: new Date(created_ms).toISOString(),
+  created: isoOf(created_ms),
   created_utc: Math.floor(created_ms / 1000),
 })
 
-const pathOf = (url: string): string => {
-  const { pathname, search, hash } = new URL(url)
-  return `${pathname}${search}${hash}`
+const pathOf = (address: string): string => {
+  const url = URL.parse(address)
+  return url === null ? '' : `${url.pathname}${url.search}${url.hash}`
 }
 
 /** A post with the defaults of a source that has no such fields. */
@@ -197,82 +196,3 @@ const toMore = (parent_id: string, ids: string[], depth: number): Node => ({
     children: ids,
   },
 })
-
-// Loaded with the first body in HTML: a start needs none.
-const markdown = once(() => {
-  const { NodeHtmlMarkdown }: typeof import('node-html-markdown') = require('node-html-markdown')
-  return new NodeHtmlMarkdown({ maxConsecutiveNewlines: 2 })
-})
-/** Longer texts are converted up to here, so that one post cannot block the process. */
-const HTML_MAX = 200_000
-
-/** Markdown of a body in HTML; relative links and pictures become absolute. */
-export function toMarkdown(html: string, base_url: string): string {
-  if (html === '') return ''
-  if (isDeep(html)) return plainText(html.slice(0, HTML_MAX).replaceAll(/<[^>]*>/g, ' ')).trim()
-  const absolute = html
-    .slice(0, HTML_MAX)
-    .replaceAll(/(\s(?:href|src)=)(["'])(\/(?!\/)[^"']*)\2/gi, `$1$2${base_url}$3$2`)
-    .replaceAll(/(\s(?:href|src)=)(["'])(\/\/[^"']*)\2/gi, '$1$2https:$3$2')
-  return markdown().translate(absolute).trim()
-}
-
-/** Elements within elements; the conversion takes the cube of it. */
-const DEPTH_MAX = 100
-const VOID = new Set([
-  'area',
-  'br',
-  'col',
-  'embed',
-  'hr',
-  'img',
-  'input',
-  'link',
-  'meta',
-  'source',
-  'wbr',
-])
-// Their end is optional, and an open one ends with the next.
-const SELF_ENDING = new Set(['p', 'li', 'dt', 'dd', 'tr', 'td', 'th', 'option'])
-
-/** True for a text whose elements are nested further than a person's text is. */
-function isDeep(html: string): boolean {
-  let depth = 0
-  for (const [, end, name = ''] of html.matchAll(/<(\/?)([a-z][a-z0-9]*)/gi)) {
-    const element = name.toLowerCase()
-    if (VOID.has(element) || SELF_ENDING.has(element)) continue
-    depth = Math.max(0, depth + (end === '' ? 1 : -1))
-    if (depth > DEPTH_MAX) return true
-  }
-  return false
-}
-
-/** Text of a value of HTML without blocks, such as a title. */
-export const plainText = (html: string): string =>
-  html
-    .replaceAll(/&#x([0-9a-f]{1,6});/gi, (_, hex: string) => codePoint(Number.parseInt(hex, 16)))
-    .replaceAll(/&#(\d{1,7});/g, (_, digits: string) => codePoint(Number(digits)))
-    .replaceAll(/&(lt|gt|quot|apos|nbsp);/g, (_, name: string) => ENTITIES[name] ?? '')
-    .replaceAll('&amp;', '&')
-
-const ENTITIES: Record<string, string> = { lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' }
-const codePoint = (value: number): string => (value <= 0x10ffff ? String.fromCodePoint(value) : '�')
-
-/** The fields of an object of an answer; none for any other value. */
-export const fieldsOf = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {})
-
-/** The objects of a list of an answer. */
-export const rowsOf = (value: unknown): Record<string, unknown>[] =>
-  Array.isArray(value) ? value.filter(isObject) : []
-
-/** The text of a field; null for any other value. */
-export const textAt = (row: Record<string, unknown>, field: string): string | null => {
-  const value = row[field]
-  return typeof value === 'string' ? value : null
-}
-
-/** The number of a field; null for any other value. */
-export const numberAt = (row: Record<string, unknown>, field: string): number | null => {
-  const value = row[field]
-  return typeof value === 'number' && Number.isFinite(value) ? value : null
-}

@@ -1,4 +1,5 @@
 import { isObject } from '../core/base/object.ts'
+import { WAIT_MAX_S } from '../core/base/wait.ts'
 import type { Clock } from '../runtime/runtime.ts'
 
 /** Where the last requests to a host are kept over a restart. */
@@ -29,8 +30,6 @@ export type HostPace = {
 
 /** Requests that may be sent at once after a quiet time, by default. */
 const BURST = 10
-/** Longest pause that a Retry-After header may request. */
-const PAUSE_MAX_S = 3600
 
 /** A minute, and a second for differences in the time that requests take to arrive. */
 const WINDOW_MS = 61_000
@@ -96,7 +95,7 @@ export function createPace(clock: Clock, store?: PaceStore): HostPace {
     const count = typeof value['reserved'] === 'number' ? value['reserved'] : 0
     for (let n = 0; n < Math.min(count, RESERVED_MAX); n++) add(now)
     const pause = value['paused_until']
-    if (typeof pause === 'number') paused_until = Math.min(pause - age, now + PAUSE_MAX_S * 1000)
+    if (typeof pause === 'number') paused_until = Math.min(pause - age, now + WAIT_MAX_S * 1000)
     prune(now)
   }
 
@@ -144,7 +143,7 @@ export function createPace(clock: Clock, store?: PaceStore): HostPace {
         left: (share, within_ms = 0) => left(share, burst, within_ms),
         pause(seconds) {
           const now = clock.mono()
-          paused_until = Math.max(paused_until, now + Math.min(seconds, PAUSE_MAX_S) * 1000)
+          paused_until = Math.max(paused_until, now + Math.min(seconds, WAIT_MAX_S) * 1000)
           save(now)
         },
         limit(per_minute) {

@@ -4,6 +4,7 @@ import type { Acted } from '../core/forum/native-refusals.ts'
 import type { PermalinkTarget } from '../core/forum/permalink.ts'
 import type { Direction, PostedOrPending, SentMessage } from '../core/forum/writes.ts'
 import type { ChangesWaiting } from '../core/polling/coverage.ts'
+import type { LeftOut } from './fence.ts'
 import type { HttpCall, HttpClientOptions } from './http.ts'
 import type { ItemStates, LoginCode, LoginRequest, Platform, Use } from './port.ts'
 
@@ -151,6 +152,8 @@ export type StreamStep = {
    */
   verified_until: number
   partial: PartialReason | null
+  /** Ids went back, as after a restore of the source: the stream begins again at the present end. */
+  went_back?: true
   /**
    * Items that the source has named as changed and that were not read since. `oldest_at`: when the first of them was
    * named, epoch ms by our clock. `dropped_24h`: those that no later step reads. Absent: the source names none.
@@ -223,6 +226,8 @@ export type SourceOptions = Omit<HttpClientOptions, 'headers' | 'verdict' | 'isO
   credential: string | null
   /** True if the operator has set `requests_per_minute`. */
   is_pace_set?: boolean
+  /** Counts a row that was left out; `field`: what is wrong with it. */
+  left_out?: (field: string) => void
 }
 
 /** Result of asking a source once who it is, for `forumd source test` and doctor. */
@@ -262,6 +267,8 @@ export type Source = {
   /** Converts a node of its trees to the port's shape. */
   commentOf: Platform['commentOf']
   clock_offset_ms(): number
+  /** Rows that were left out since the start; null or absent: none. */
+  left_out?(): LeftOut | null
   /** Requests a minute that the source allows now; absent: the configured ones. */
   perMinute?(): number
   /** True while the source cannot be reached. */

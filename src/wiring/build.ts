@@ -154,6 +154,7 @@ export function assemble({
     budget,
     on_read: (state) => metrics.count('reads_cache_total', { state }),
     on_recovered: () => monitoring.resume(),
+    on_row: (source) => metrics.count('source_rows_left_out_total', { source }),
     paceOf: (host) => hostPaceStore({ db, log }, host),
   })
   const streams = streamsOf(sources)

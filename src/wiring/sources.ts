@@ -14,6 +14,7 @@ import { faultText } from '../monitor/poll.ts'
 import type { Egress } from '../net/egress.ts'
 import type { Guard } from '../net/guard.ts'
 import { createDiscourse } from '../platforms/discourse/adapter.ts'
+import { createLeftOut, fenced } from '../platforms/fence.ts'
 import { createHackerNews } from '../platforms/hackernews/adapter.ts'
 import { createHosts, type Hosts } from '../platforms/hosts.ts'
 import { createLemmy } from '../platforms/lemmy/adapter.ts'
@@ -50,7 +51,10 @@ export type ReadySource = {
 /** `at`: epoch ms. */
 type ReadFault = { fault: string; at: number }
 
-const CREATE: Readonly<Record<ConfiguredSource['kind'], (options: SourceOptions) => Source>> = {
+/** The adapter of each kind. */
+export const ADAPTERS: Readonly<
+  Record<ConfiguredSource['kind'], (options: SourceOptions) => Source>
+> = {
   discourse: createDiscourse,
   hackernews: createHackerNews,
   lemmy: createLemmy,
@@ -64,18 +68,22 @@ type Deps = Pick<Runtime, 'clock' | 'log' | 'random'> & {
   budget: ByteBudget
   on_read: (state: CacheState) => void
   on_recovered?: () => void
+  /** Called for each row that is left out. */
+  on_row?: (source: string) => void
   /** Keeps the last requests to a host over a restart. */
   paceOf?: (host: string) => PaceStore
 }
 
 /** Creates the adapter of one configured source. Nothing is requested yet. */
 export const createSource = (
-  { kind, base_url, user_agent, requests_per_minute, api_key }: ConfiguredSource,
+  { name, kind, base_url, user_agent, requests_per_minute, api_key }: ConfiguredSource,
   { platform }: Pick<Config, 'platform'>,
-  deps: Pick<Deps, 'clock' | 'log' | 'random' | 'egress' | 'hosts' | 'on_recovered'>,
-): Source =>
-  CREATE[kind]({
+  deps: Pick<Deps, 'clock' | 'log' | 'random' | 'egress' | 'hosts' | 'on_recovered' | 'on_row'>,
+): Source => {
+  const left_out = createLeftOut(name, deps)
+  const source = ADAPTERS[kind]({
     ...deps,
+    left_out: left_out.add,
     base_url,
     user_agent: user_agent || platform.user_agent,
     requests_per_minute: requests_per_minute || SOURCE_REQUESTS_PER_MINUTE,
@@ -85,6 +93,8 @@ export const createSource = (
     // The operator of the site gave the holder of a key access to its API.
     robots: api_key === '',
   })
+  return { ...fenced(source, { ...deps, left_out, name }), left_out: left_out.now }
+}
 
 /** Creates the configured sources with their reads, by name. */
 export function connectSources(config: Config, deps: Deps): Map<string, ReadySource> {

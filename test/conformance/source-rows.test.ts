@@ -20,8 +20,8 @@ import {
   toPost as toStory,
   toUser as toHnUser,
 } from '../../src/platforms/hackernews/readers.ts'
-import { fieldsOf } from '../../src/platforms/items.ts'
 import { toComment, toPost, toUser, viewsOf } from '../../src/platforms/lemmy/readers.ts'
+import { fieldsOf } from '../../src/platforms/values.ts'
 import { startForum } from '../unit/platforms/discourse/fixture.ts'
 import { differences } from './differences.ts'
 

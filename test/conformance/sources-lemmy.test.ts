@@ -8,7 +8,6 @@ import { join } from 'node:path'
 
 import * as z from 'zod'
 
-import { fieldsOf, rowsOf } from '../../src/platforms/items.ts'
 import {
   toComment,
   toItem,
@@ -18,6 +17,7 @@ import {
   toUser,
   viewsOf,
 } from '../../src/platforms/lemmy/readers.ts'
+import { fieldsOf, rowsOf } from '../../src/platforms/values.ts'
 
 const sources = process.env['FORUMD_SOURCES']
 const folder = sources === undefined ? null : join(sources, 'lemmy')

@@ -60,7 +60,7 @@ function cut(
     feed_id,
     started_at: recorded_at - S,
     ended_at: recorded_at,
-    cut_reason: reason,
+    cut_reason: reason === 'ids_went_back' ? null : reason,
     new_items: 0,
     pages: 12,
   })

@@ -66,6 +66,10 @@ export const METRICS = {
     'source',
     'reason',
   ),
+  source_rows_left_out_total: counter(
+    'Rows of a source that were left out because a value of theirs cannot be; absent before the first.',
+    'source',
+  ),
   source_requests_per_minute: gauge(
     'Requests of checks of a further source, on the average of the last five minutes; absent while none is watched.',
     'source',

@@ -70,7 +70,13 @@ export function monitorHealth(
     // Monitors of main alone have the shape that they had before there were sources.
     ...(further.length > 0 && {
       sources: readable(log, () =>
-        further.flatMap(({ row, facts }) => toSource(db, row, facts, { now, since_at })),
+        further.flatMap(({ row, facts }) =>
+          toSource(db, row, facts, {
+            now,
+            since_at,
+            left_out: sources.get(row.place)?.left_out() ?? null,
+          }),
+        ),
       ),
     }),
     stream_liveness: liveness,
@@ -156,16 +162,17 @@ function toSource(
   db: Db,
   { feed_id, place }: MonitorFeed,
   { stream, attached_at }: FeedFacts,
-  { now, since_at }: { now: number; since_at: number },
+  { now, since_at, left_out }: { now: number; since_at: number } & Pick<SourceCoverage, 'left_out'>,
 ) {
   if (stream === null) return []
   const missing = countIdGaps(db, { feed_id, since_at, begun_at: attached_at })
   const open = listIdGaps(db, feed_id).filter(({ recorded_at }) => recorded_at >= attached_at)
-  return [fromSource(judgeSource(place, stream, { missing, open, now }))]
+  return [fromSource(judgeSource(place, stream, { missing, open, left_out, now }))]
 }
 
-const fromSource = ({ open, changes, reread, ...rest }: SourceCoverage) => ({
+const fromSource = ({ open, changes, reread, left_out, ...rest }: SourceCoverage) => ({
   ...rest,
+  left_out: left_out && { ...left_out, at: iso(left_out.at) },
   changes: changes && { ...changes, oldest_at: iso(changes.oldest_at) },
   reread: reread === null ? null : { since: iso(reread.since), at: iso(reread.at) },
   open: open.map(({ from_id, to_id, reason, recorded_at, retry_at }) => ({

@@ -62,8 +62,6 @@ export type AttemptEvent = {
 /** Seconds to wait before each attempt, and the relative jitter (0.2: 20 % either way). */
 export type RetrySchedule = { retry_delays_s: readonly number[]; jitter: number }
 
-/** Upper bound of a receiver's Retry-After. */
-const RETRY_AFTER_MAX_S = 780
 const GONE = 410
 
 /**
@@ -90,7 +88,7 @@ export function judgeAttempt(
   const receiver_delay_s = attempt.kind === 'answered' ? (attempt.retry_after_s ?? 0) : 0
   const delay_ms = Math.max(
     jittered(delay_s * 1000, schedule.jitter, fraction),
-    Math.min(receiver_delay_s, RETRY_AFTER_MAX_S) * 1000,
+    receiver_delay_s * 1000,
   )
   return { status: 'pending', delay_ms, error }
 }
@@ -113,24 +111,6 @@ export const isSuccess = (status: number): boolean => status >= 200 && status < 
 /** Applies jitter of ±`share` to `ms`; `fraction` is in [0, 1). */
 const jittered = (ms: number, share: number, fraction: number): number =>
   Math.round(ms * (1 - share + 2 * share * fraction))
-
-/**
- * Parses a Retry-After header, seconds of any length or HTTP date. The caller caps the value, so a
- * number too large to be exact (even Infinity) still means the longest possible wait.
- *
- * @param now Epoch ms, for the date form.
- * @returns Seconds to wait; null if the header is absent or malformed.
- * @see https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3
- */
-export function retryAfter(header: string | null, now: number): number | null {
-  if (header === null) return null
-  const text = header.trim()
-  if (/^\d+$/.test(text)) return Number(text)
-  // Date.parse accepts far more than HTTP dates.
-  if (!/^[A-Z][a-z]{2,8}, .+ GMT$/.test(text)) return null
-  const at = Date.parse(text)
-  return Number.isNaN(at) ? null : Math.max(0, Math.ceil((at - now) / 1000))
-}
 
 /** Result of a target test. Does not contain the receiver's address. */
 export type TestReport = {

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../base/errors.ts'
 import type { Fault } from '../base/result.ts'
+import { boundedWait } from '../base/wait.ts'
 
 /** Error codes for the platform's refusals of a write. */
 export type RefusalMeaning = Extract<
@@ -63,17 +64,17 @@ const UNITS = { millisecond: 0.001, second: 1, minute: 60, hour: 3600 } as const
  * ("Take a break for 51 seconds", "try again in 7 minutes"), else one minute.
  */
 export function pauseOf(stated_s: number | null, sentence: string): number {
-  return Math.max(1, Math.ceil(stated_s ?? secondsIn(sentence) ?? PAUSE_S))
+  return Math.max(1, boundedWait(stated_s) ?? secondsIn(sentence) ?? PAUSE_S)
 }
 
-/** Delay named in a message, in seconds; null if it names none. */
+/** Delay named in a message, in whole seconds; null if it names none. */
 export function secondsIn(sentence: string): number | null {
   const [, count, unit] =
-    /\b(\d{1,3}) (millisecond|second|minute|hour)s?\b/i
+    /\b(\d{1,9}) (millisecond|second|minute|hour)s?\b/i
       .exec(sentence)
       ?.map((it) => it.toLowerCase()) ?? []
   if (count === undefined || !isUnit(unit)) return null
-  return Number(count) * UNITS[unit]
+  return boundedWait(Number(count) * UNITS[unit])
 }
 
 const isUnit = (word: string | undefined): word is keyof typeof UNITS =>

@@ -197,6 +197,8 @@ export type EventKind =
   | 'log_pruned'
   | 'restore_detected'
   | 'failover_detected'
+  /** The end of the verified time was later than the clock: it was set back. */
+  | 'proof_lowered'
   | 'process_down'
   | 'not_verified'
 

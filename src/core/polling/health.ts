@@ -145,13 +145,20 @@ export type SourceCoverage = Pick<Coverage, 'status' | 'reason'> & {
   open_truncated: boolean
   /** Null: the source names no changes. */
   changes: ChangesWaiting | null
+  /** Rows that were left out since the start of the daemon, `field`: what was wrong with the last. Null: none. */
+  left_out: { rows: number; field: string; at: number } | null
 }
 
 /** Judges one source. */
 export function judgeSource(
   source: string,
   stream: StreamFacts,
-  { missing, open, now }: { missing: MissingIds; open: readonly OpenIds[]; now: number },
+  {
+    missing,
+    open,
+    left_out,
+    now,
+  }: Pick<SourceCoverage, 'missing' | 'left_out'> & { open: readonly OpenIds[]; now: number },
 ): SourceCoverage {
   const { proof, proven, behind, verified_until, changes, reread } = stream
   const is_cut = open.some(({ reason }) => reason === 'skipped')
@@ -172,5 +179,6 @@ export function judgeSource(
     open: open.slice(0, OPEN_MAX),
     open_truncated: open.length > OPEN_MAX,
     changes,
+    left_out,
   }
 }

@@ -100,8 +100,6 @@ export const MODEL_UP: ModelState = { strikes: 0, opens: 0, until: 0, fault: nul
 const STRIKES_MAX = 5
 const PAUSE_MS = 5_000
 const PAUSE_MAX_MS = 5 * MINUTE_MS
-/** Upper bound of a service's Retry-After. */
-const ASKED_MAX_MS = 60 * MINUTE_MS
 
 /**
  * The state after a failed call. `by_item`: one item can cause the fault by its text, so alone it must not keep the model
@@ -117,7 +115,7 @@ export function afterFault(
   if (at.by_item && state.opens === 0 && strikes < STRIKES_MAX)
     return { ...state, strikes, fault, since_at }
   const pause_ms = Math.min(PAUSE_MAX_MS, PAUSE_MS * 2 ** state.opens) * (0.8 + 0.4 * at.fraction)
-  const until = at.mono + Math.max(pause_ms, Math.min(at.asked_ms, ASKED_MAX_MS))
+  const until = at.mono + Math.max(pause_ms, at.asked_ms)
   return { strikes, opens: Math.min(state.opens + 1, 16), until, fault, since_at }
 }
 

@@ -44,6 +44,8 @@ const GAPS: { [code: string]: string } = {
   error: 'The platform could not be read.',
   storage_full: 'The disk was full.',
   clock_jump: "The daemon's clock jumped.",
+  ids_went_back: 'The ids of the source went back, as after a restore of its database.',
+  proof_lowered: 'The verified time was later than the clock, and was set back.',
   feed_replaced: 'The platform returned a different listing than before.',
   log_pruned: 'The poll log of that time was pruned.',
   restore_detected: 'The database was restored from a backup.',

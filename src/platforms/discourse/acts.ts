@@ -2,6 +2,7 @@ import { constants, generateKeyPair, privateDecrypt } from 'node:crypto'
 import { promisify } from 'node:util'
 
 import { fail, ok, type Outcome } from '../../core/base/result.ts'
+import { boundedWait } from '../../core/base/wait.ts'
 import {
   type Acted,
   final,
@@ -11,8 +12,8 @@ import {
   REJECTED,
 } from '../../core/forum/native-refusals.ts'
 import type { Posted, SentMessage } from '../../core/forum/writes.ts'
-import { type CallerClient, type HttpAnswer, type HttpCall, retrySeconds } from '../http.ts'
-import { fieldsOf, fromNode, numberAt, rowsOf, textAt } from '../items.ts'
+import type { CallerClient, HttpAnswer, HttpCall } from '../http.ts'
+import { fromNode } from '../items.ts'
 import { ANONYMOUS } from '../port.ts'
 import {
   type ActCall,
@@ -22,6 +23,7 @@ import {
   type SourceActs,
   unsupported,
 } from '../source.ts'
+import { fieldsOf, idAt, numberAt, rowsOf, textAt } from '../values.ts'
 import { toComment, toNative } from './readers.ts'
 import type { SiteClient } from './site.ts'
 
@@ -62,7 +64,7 @@ export function createDiscourseActs(
     if (!topic.ok) return topic
     const posts = rowsOf(fieldsOf(topic.value['post_stream'])['posts'])
     const starter = posts.find((row) => row['post_number'] === 1)
-    const id = starter === undefined ? null : numberAt(starter, 'id')
+    const id = starter === undefined ? null : idAt(starter, 'id')
     return id === null ? fail({ kind: 'unreadable', path: '$.post_stream.posts[0].id' }) : ok(id)
   }
 
@@ -75,12 +77,12 @@ export function createDiscourseActs(
     const answer = fieldsOf(sent.value.value)
     if (sent.value.status >= 300) return { ok: false, fault: refusalOf(sent.value) }
     if (answer['action'] === 'enqueued') {
-      const pending_id = numberAt(fieldsOf(answer['pending_post']), 'id')
+      const pending_id = idAt(fieldsOf(answer['pending_post']), 'id')
       return { ok: true, value: { state: 'enqueued', pending_id } }
     }
     if (Array.isArray(answer['errors']) && answer['success'] !== true)
       return { ok: false, fault: refusalOf(sent.value) }
-    return numberAt(answer, 'id') === null
+    return idAt(answer, 'id') === null
       ? { ok: false, fault: { kind: 'unknown' } }
       : { ok: true, value: { state: 'done', value: answer } }
   }
@@ -125,7 +127,7 @@ export function createDiscourseActs(
       if (!done.ok || done.value.state === 'enqueued') return carry(done)
       const native = toNative(done.value.value)
       const comment = native === null ? null : toComment(native, site)
-      const name = `t1_${numberAt(done.value.value, 'id')}`
+      const name = `t1_${idAt(done.value.value, 'id')}`
       const value = { name, permalink: comment?.url ?? null, comment }
       return { ok: true, value: { state: 'done', value } }
     },
@@ -160,9 +162,9 @@ export function createDiscourseActs(
       const done = await create(body, call)
       if (!done.ok || done.value.state === 'enqueued') return carry(done)
       const row = done.value.value
-      const topic_id = numberAt(row, 'topic_id')
+      const topic_id = idAt(row, 'topic_id')
       const value: SentMessage = {
-        id: String(numberAt(row, 'id')),
+        id: String(idAt(row, 'id')),
         thread_id: topic_id === null ? null : String(topic_id),
         channel: 'mail',
       }
@@ -188,8 +190,8 @@ export function discourseActs(
     return createDiscourseActs({
       site,
       http: own,
-      async get(path, call) {
-        const answer = await own.get(path, call)
+      async get(path, call, shape = '$') {
+        const answer = await own.get(path, call, shape)
         return answer.ok ? ok(fieldsOf(answer.value)) : answer
       },
     })
@@ -252,12 +254,12 @@ const STATUS_MEANINGS: Readonly<Record<number, Meaning>> = {
   429: passing('FORUM_RATELIMIT'),
 }
 
-function refusalOf({ status, headers, value }: HttpAnswer): NativeRefusal {
+function refusalOf({ status, value, retry_after_s }: HttpAnswer): NativeRefusal {
   const body = fieldsOf(value)
   const code = textAt(body, 'error_type')
   const errors = Array.isArray(body['errors']) ? body['errors'] : []
   const sentences = errors.filter((it) => typeof it === 'string')
-  const wait_s = numberAt(fieldsOf(body['extras']), 'wait_seconds') ?? retrySeconds(headers)
+  const wait_s = boundedWait(fieldsOf(body['extras'])['wait_seconds']) ?? retry_after_s
   return {
     kind: 'refused',
     code: code ?? `HTTP_${status}`,

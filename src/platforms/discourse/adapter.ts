@@ -1,7 +1,7 @@
 import { fail, ok, type Outcome } from '../../core/base/result.ts'
 import type { Comment, Community, Item, Post } from '../../core/forum/items.ts'
 import type { HttpCall } from '../http.ts'
-import { fieldsOf, fromNode, numberAt, rowsOf, textAt } from '../items.ts'
+import { fromNode } from '../items.ts'
 import { commentsOf, createHold, NOT_FOUND, SPANS_S } from '../lists.ts'
 import type { Call, Listing } from '../port.ts'
 import {
@@ -12,6 +12,7 @@ import {
   type SourceOptions,
   withUnsupported,
 } from '../source.ts'
+import { fieldsOf, hasShape, idAt, numberAt, rowsOf, textAt } from '../values.ts'
 import { discourseActs, keyAuthorization } from './acts.ts'
 import { createPlaces, isPlaceName, listPath, placeTerm } from './places.ts'
 import {
@@ -71,13 +72,13 @@ export function createDiscourse(options: SourceOptions): Source {
     page: number,
     call: HttpCall,
   ): Promise<Outcome<NumberedPage<Post>>> {
-    const body = await client.get(`${path}${path.includes('?') ? '&' : '?'}page=${page}`, call)
+    const at = `${path}${path.includes('?') ? '&' : '?'}page=${page}`
+    const body = await client.get(at, call, '$.topic_list.topics[]')
     if (!body.ok) return body
     const list = fieldsOf(body.value['topic_list'])
     const prepared = await client.prepare(rowsOf(list['topics']), call)
     if (!prepared.ok) return prepared
     const rows = topicsOf(body.value, site)
-    if (rows === null) return fail({ kind: 'unreadable', path: '$.topic_list.topics' })
     return ok({ rows, more: textAt(list, 'more_topics_url') !== null && rows.length > 0 })
   }
 
@@ -121,7 +122,7 @@ export function createDiscourse(options: SourceOptions): Source {
       const { found, ids } = answer.value
       for (const it of found.toSorted((a, b) => b.id - a.id)) {
         if (it.number === 1 || livenessOf(it) !== 'live' || it.id >= (before ?? Infinity)) continue
-        if (only.value !== null && !only.value.has(numberAt(it.row, 'category_id') ?? 0)) continue
+        if (only.value !== null && !only.value.has(idAt(it.row, 'category_id') ?? 0)) continue
         rows.push(toComment(it, site))
         if (rows.length === limit) return ok({ rows, after: `b${it.id}`, logged_in: null })
       }
@@ -145,10 +146,9 @@ export function createDiscourse(options: SourceOptions): Source {
         offset: String(page * ACTIONS_PAGE),
         limit: String(ACTIONS_PAGE),
       })
-      const body = await client.get(`/user_actions.json?${params.toString()}`, call)
+      const path = `/user_actions.json?${params.toString()}`
+      const body = await client.get(path, call, '$.user_actions[]')
       if (!body.ok) return body
-      if (!Array.isArray(body.value['user_actions']))
-        return fail({ kind: 'unreadable', path: '$.user_actions' })
       // Old servers ignore the limit; their next page begins in the middle of this one.
       const found = rowsOf(body.value['user_actions']).slice(0, ACTIONS_PAGE)
       const prepared = await client.prepare(found, call)
@@ -159,7 +159,9 @@ export function createDiscourse(options: SourceOptions): Source {
   }
 
   async function readSearch(params: URLSearchParams, call: Call) {
-    const body = await client.get(`/search.json?${params.toString()}`, call)
+    const isFound = (value: unknown) =>
+      hasShape(value, '$.posts[]') || hasShape(value, '$.grouped_search_result')
+    const body = await client.get(`/search.json?${params.toString()}`, call, isFound)
     // Refused for load or for a limit, and answered as if nothing was found.
     return body.ok && textAt(fieldsOf(body.value['grouped_search_result']), 'error')
       ? fail({ kind: 'throttled', retry_after_s: LIMIT_S, estimated: true })
@@ -181,8 +183,7 @@ export function createDiscourse(options: SourceOptions): Source {
         const body = await held.pass(() => readSearch(params, call))
         if (!body.ok) return body
         const grouped = fieldsOf(body.value['grouped_search_result'])
-        if (!Array.isArray(body.value['posts']))
-          return fail({ kind: 'unreadable', path: '$.posts' })
+        if (!hasShape(body.value, '$.posts[]')) return fail({ kind: 'unreadable', path: '$.posts' })
         const prepared = await client.prepare(rowsOf(body.value['topics']), call)
         if (!prepared.ok) return prepared
         const rows = foundTopics(body.value, site)
@@ -209,10 +210,9 @@ export function createDiscourse(options: SourceOptions): Source {
           name: q,
           page: String(page),
         })
-        const body = await client.get(`/directory_items.json?${params.toString()}`, call)
+        const path = `/directory_items.json?${params.toString()}`
+        const body = await client.get(path, call, '$.directory_items[]')
         if (!body.ok) return body
-        if (!Array.isArray(body.value['directory_items']))
-          return fail({ kind: 'unreadable', path: '$.directory_items' })
         const items = rowsOf(body.value['directory_items'])
         const rows = items
           .map((row) => toUser({ ...row, ...fieldsOf(row['user']) }, base_url))
@@ -234,7 +234,7 @@ export function createDiscourse(options: SourceOptions): Source {
     ...topics,
 
     async user(name, call) {
-      const body = await client.get(`/u/${encodeURIComponent(name)}.json`, call)
+      const body = await client.get(`/u/${encodeURIComponent(name)}.json`, call, '$.user')
       if (!body.ok) return body
       const user = toUser(fieldsOf(body.value['user']), base_url)
       return user === null ? fail({ kind: 'unreadable', path: '$.user' }) : ok(user)
@@ -246,7 +246,7 @@ export function createDiscourse(options: SourceOptions): Source {
       if (place.value.kind === 'all') return fail(NOT_FOUND)
       if (place.value.kind === 'category') return ok(toCommunity(place.value.it, base_url))
       const { tag } = place.value
-      const body = await client.get(`${listPath(place.value)}/latest.json`, call)
+      const body = await client.get(`${listPath(place.value)}/latest.json`, call, '$.topic_list')
       if (!body.ok) return body
       const [row = {}] = rowsOf(fieldsOf(body.value['topic_list'])['tags'])
       return ok(tagToCommunity(tag, row, base_url))
@@ -257,12 +257,8 @@ export function createDiscourse(options: SourceOptions): Source {
     async moderators(name, call) {
       const place = await placeOf(name, call)
       if (!place.ok) return place
-      const body = await client.get('/about.json', call)
-      if (!body.ok) return body
-      const { about } = body.value
-      return about === undefined
-        ? fail({ kind: 'unreadable', path: '$.about' })
-        : ok(toModerators(fieldsOf(about)))
+      const body = await client.get('/about.json', call, '$.about')
+      return body.ok ? ok(toModerators(fieldsOf(body.value['about']))) : body
     },
   }
 
@@ -294,14 +290,14 @@ export function createDiscourse(options: SourceOptions): Source {
     const seen = await client.observe(
       `/posts.json${before === null ? '' : `?before=${before}`}`,
       call,
+      '$.latest_posts[]',
     )
     if (!seen.ok) return seen
     const { value, as_of, anonymous } = seen.value
-    const posts = fieldsOf(value)['latest_posts']
-    if (!Array.isArray(posts)) return fail({ kind: 'unreadable', path: '$.latest_posts' })
-    const found = await client.natives(rowsOf(posts), call)
+    const posts = rowsOf(fieldsOf(value)['latest_posts'])
+    const found = await client.natives(posts, call)
     if (!found.ok) return found
-    const ids = rowsOf(posts).flatMap((row) => numberAt(row, 'id') ?? [])
+    const ids = posts.flatMap((row) => idAt(row, 'id') ?? [])
     return ok({ found: found.value, ids, as_of, anonymous })
   }
 
@@ -344,10 +340,9 @@ export function createDiscourse(options: SourceOptions): Source {
     clock_offset_ms: http.clock_offset_ms,
     isDown: http.isDown,
     async probe(call) {
-      const body = await client.get('/about.json', call)
+      // Another software may answer, or a page in front of the site.
+      const body = await client.get('/about.json', call, '$.about')
       if (!body.ok) return body
-      // Another software answers, or a page in front of the site.
-      if (body.value['about'] === undefined) return fail({ kind: 'unreadable', path: '$.about' })
       const about = fieldsOf(body.value['about'])
       const notes = [
         credential === null

@@ -8,17 +8,9 @@ import {
   type Post,
   type User,
 } from '../../core/forum/items.ts'
-import {
-  DELETED_AUTHOR,
-  fieldsOf,
-  makeComment,
-  makePost,
-  numberAt,
-  plainText,
-  rowsOf,
-  textAt,
-  toMarkdown,
-} from '../items.ts'
+import { plainText, toMarkdown } from '../html.ts'
+import { DELETED_AUTHOR, makeComment, makePost } from '../items.ts'
+import { fieldsOf, idAt, isoOf, numberAt, ROWS_MAX, rowsOf, textAt } from '../values.ts'
 import { placesIn } from './tags.ts'
 
 type Row = Record<string, unknown>
@@ -35,6 +27,12 @@ export type Categories = {
   within(id: number): ReadonlySet<number>
 }
 
+const SLUG_MAX = 255
+
+/** The slug of a category; its id for one without. */
+export const slugOf = (row: Row, id: number): string =>
+  textAt(row, 'slug')?.slice(0, SLUG_MAX).toWellFormed() || `${id}-category`
+
 /** Deepest category: a site has two levels, or three where its operator switched them on. */
 const LEVELS_MAX = 4
 
@@ -44,21 +42,21 @@ export function toCategories(rows: readonly Row[]): Categories {
   const waiting = [...rows]
   for (let at = 0; at < waiting.length; at++) {
     const row = waiting[at] ?? {}
-    const id = numberAt(row, 'id')
+    const id = idAt(row, 'id')
     if (id !== null) found.set(id, row)
-    waiting.push(...rowsOf(row['subcategory_list']))
+    if (waiting.length < ROWS_MAX) waiting.push(...rowsOf(row['subcategory_list']))
   }
   const pathOf = (id: number, level = 0): string => {
     const row = found.get(id) ?? {}
-    const slug = textAt(row, 'slug') || `${id}-category`
-    const parent = numberAt(row, 'parent_category_id')
+    const slug = slugOf(row, id)
+    const parent = idAt(row, 'parent_category_id')
     return parent === null || !found.has(parent) || level >= LEVELS_MAX
       ? slug
       : `${pathOf(parent, level + 1)}/${slug}`
   }
   const by_id = new Map<number, Category>()
   for (const [id, row] of found)
-    by_id.set(id, { id, path: pathOf(id), parent: numberAt(row, 'parent_category_id'), row })
+    by_id.set(id, { id, path: pathOf(id), parent: idAt(row, 'parent_category_id'), row })
   const by_path = new Map([...by_id.values()].map((it) => [it.path.toLowerCase(), it]))
   return {
     by_id,
@@ -101,9 +99,9 @@ export type NativePost = { id: number; topic_id: number; number: number; row: Ro
 
 /** A regular post; null for a row of another kind, or one without ids. */
 export function toNative(row: Row): NativePost | null {
-  const id = numberAt(row, 'id')
-  const topic_id = numberAt(row, 'topic_id')
-  const number = numberAt(row, 'post_number')
+  const id = idAt(row, 'id')
+  const topic_id = idAt(row, 'topic_id')
+  const number = idAt(row, 'post_number')
   if (id === null || topic_id === null || number === null) return null
   return (numberAt(row, 'post_type') ?? REGULAR) === REGULAR ? { id, topic_id, number, row } : null
 }
@@ -142,14 +140,12 @@ function likesOf(row: Row): number {
   return (like && numberAt(like, 'count')) ?? numberAt(row, 'like_count') ?? 0
 }
 
-const msAt = (row: Row, field: string): number => {
-  const at = Date.parse(textAt(row, field) ?? '')
-  return Number.isNaN(at) ? 0 : at
-}
+/** NaN: the row states no time. */
+const msAt = (row: Row, field: string): number => Date.parse(textAt(row, field) ?? '')
 
 const editedOf = (row: Row): string | false => {
   const at = msAt(row, 'updated_at')
-  return (numberAt(row, 'version') ?? 1) > 1 && at > 0 ? new Date(at).toISOString() : false
+  return (numberAt(row, 'version') ?? 1) > 1 && !Number.isNaN(at) ? isoOf(at) : false
 }
 
 const urlOf = (site: SiteFacts, slug: string | null, topic_id: number, number?: number): string =>
@@ -164,11 +160,6 @@ const infoOf = (row: Row) => ({
 
 const authorOf = (row: Row): string => textAt(row, 'username') || DELETED_AUTHOR
 
-const titleOf = (row: Row, field: string): string | null => {
-  const title = textAt(row, field)
-  return title === null ? null : plainText(title)
-}
-
 /** A topic's starter as a post. `topic` is the topic's row where the post's does not suffice. */
 export function toPost(
   { topic_id, row }: NativePost,
@@ -180,11 +171,11 @@ export function toPost(
   const slug = textAt(row, 'topic_slug') ?? textAt(facts, 'slug')
   const posts = numberAt(facts, 'posts_count') ?? numberAt(row, 'posts_count')
   const category_id =
-    numberAt(facts, 'category_id') ?? numberAt(row, 'category_id') ?? known?.category_id ?? null
+    idAt(facts, 'category_id') ?? idAt(row, 'category_id') ?? known?.category_id ?? null
   return makePost({
     id: String(topic_id),
     title:
-      titleOf(row, 'topic_title') ?? titleOf(facts, 'title') ?? known?.title ?? wordsOf(slug ?? ''),
+      textAt(row, 'topic_title') ?? textAt(facts, 'title') ?? known?.title ?? wordsOf(slug ?? ''),
     author: authorOf(row),
     subforum: site.placeOf(category_id),
     url: urlOf(site, slug, topic_id),
@@ -209,7 +200,7 @@ const wordsOf = (slug: string): string => slug.replaceAll('-', ' ')
 /** A reply. Its parent is null where the site names it by a number whose id was not seen. */
 export function toComment({ id, topic_id, number, row }: NativePost, site: SiteFacts): Comment {
   const topic = site.topicOf(topic_id)
-  const parent_number = numberAt(row, 'reply_to_post_number')
+  const parent_number = idAt(row, 'reply_to_post_number')
   const parent_id =
     parent_number === null || parent_number <= 1 ? null : site.idOf(topic_id, parent_number)
   const author_id = numberAt(row, 'user_id')
@@ -217,7 +208,7 @@ export function toComment({ id, topic_id, number, row }: NativePost, site: SiteF
     id: String(id),
     author: authorOf(row),
     body: bodyOf(row, site.base_url),
-    subforum: site.placeOf(numberAt(row, 'category_id') ?? topic?.category_id ?? null),
+    subforum: site.placeOf(idAt(row, 'category_id') ?? topic?.category_id ?? null),
     url: urlOf(site, textAt(row, 'topic_slug'), topic_id, number),
     post_id: String(topic_id),
     parent_id:
@@ -226,7 +217,7 @@ export function toComment({ id, topic_id, number, row }: NativePost, site: SiteF
         : parent_id === null
           ? null
           : `t1_${parent_id}`,
-    link_title: titleOf(row, 'topic_title') ?? topic?.title ?? null,
+    link_title: textAt(row, 'topic_title') ?? topic?.title ?? null,
     link_url: topic?.link_url ?? null,
     is_submitter: author_id !== null && author_id === (topic?.author_id ?? null),
     upvotes: likesOf(row),
@@ -256,12 +247,11 @@ const namesOf = (users: unknown): ReadonlyMap<number, string> =>
 export const isPrivate = (topic: Row): boolean => topic['archetype'] === 'private_message'
 
 /** Topics of a list, as posts. Their text is the excerpt that a list has, mostly none. */
-export function topicsOf(body: Row, site: SiteFacts): Post[] | null {
+export function topicsOf(body: Row, site: SiteFacts): Post[] {
   const list = fieldsOf(body['topic_list'])
-  if (!Array.isArray(list['topics'])) return null
   const names = namesOf(body['users'])
   return rowsOf(list['topics']).flatMap((row): Post[] => {
-    const id = numberAt(row, 'id')
+    const id = idAt(row, 'id')
     if (id === null || isPrivate(row)) return []
     const posters = rowsOf(row['posters'])
     const starter =
@@ -274,8 +264,8 @@ export function topicsOf(body: Row, site: SiteFacts): Post[] | null {
 
 /** Found topics. The search is limited to starters, whose rows name the author and the text. */
 export function foundTopics(body: Row, site: SiteFacts): Post[] {
-  const starters = new Map(rowsOf(body['posts']).map((row) => [numberAt(row, 'topic_id'), row]))
-  const topics = new Map(rowsOf(body['topics']).map((row) => [numberAt(row, 'id'), row]))
+  const starters = new Map(rowsOf(body['posts']).map((row) => [idAt(row, 'topic_id'), row]))
+  const topics = new Map(rowsOf(body['topics']).map((row) => [idAt(row, 'id'), row]))
   return [...starters].flatMap(([id, starter]): Post[] => {
     const row = topics.get(id)
     if (id === null || row === undefined || isPrivate(row)) return []
@@ -293,9 +283,9 @@ function topicToPost(
 ): Post {
   const post = makePost({
     id: String(id),
-    title: titleOf(row, 'title') ?? plainText(textAt(row, 'fancy_title') ?? ''),
+    title: textAt(row, 'title') ?? plainText(textAt(row, 'fancy_title') ?? ''),
     author: author ?? DELETED_AUTHOR,
-    subforum: site.placeOf(numberAt(row, 'category_id')),
+    subforum: site.placeOf(idAt(row, 'category_id')),
     url: urlOf(site, textAt(row, 'slug'), id),
     text: markdownOf(text, site.base_url),
     link_url: textAt(row, 'featured_link'),
@@ -317,12 +307,12 @@ const REPLY = 5
  * without the id of their post, as old servers send them, are left out.
  */
 export function actionToItem(row: Row, site: SiteFacts): Item | null {
-  const topic_id = numberAt(row, 'topic_id')
+  const topic_id = idAt(row, 'topic_id')
   const type = numberAt(row, 'action_type')
   if (topic_id === null || row['deleted'] === true || row['hidden'] === true) return null
   const fields = { ...row, topic_title: row['title'], topic_slug: row['slug'] }
-  const number = numberAt(row, 'post_number') ?? 1
-  const post_id = numberAt(row, 'post_id')
+  const number = idAt(row, 'post_number') ?? 1
+  const post_id = idAt(row, 'post_id')
   if (type === NEW_TOPIC && number === 1)
     return {
       kind: 'post',
@@ -352,8 +342,8 @@ export function toUser(row: Row, base_url: string): User | null {
     id: id === null ? null : String(id),
     name,
     url: `${base_url}/u/${encodeURIComponent(name)}`,
-    created: created === 0 ? null : new Date(created).toISOString(),
-    created_utc: created === 0 ? null : Math.floor(created / 1000),
+    created: Number.isNaN(created) ? null : isoOf(created),
+    created_utc: Number.isNaN(created) ? null : Math.floor(created / 1000),
     link_karma: null,
     comment_karma: null,
     total_karma: null,

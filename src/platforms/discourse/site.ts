@@ -1,27 +1,39 @@
 import { createHash } from 'node:crypto'
 
+import { LRUCache } from 'lru-cache'
+
+import { createLru } from '../../core/base/lru.ts'
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
-import { createHttpClient, type HttpAnswer, type HttpCall, retrySeconds } from '../http.ts'
-import { fieldsOf, numberAt, rowsOf, textAt } from '../items.ts'
+import { boundedWait, pauseAfterLimit } from '../../core/base/wait.ts'
+import { secondsIn } from '../../core/forum/native-refusals.ts'
+import { createHttpClient, type HttpAnswer, type HttpCall } from '../http.ts'
 import type { Listing } from '../port.ts'
 import type { SourceOptions } from '../source.ts'
+import { fieldsOf, idAt, numberAt, type Row, rowsOf, type Shape, textAt } from '../values.ts'
 import {
   type Categories,
   type NativePost,
   type SiteFacts,
+  slugOf,
   toCategories,
   toNative,
   type TopicFacts,
 } from './readers.ts'
 
 const CATEGORIES_FRESH_MS = 10 * 60_000
-const TOPICS_MAX = 5_000
+/** Categories that are read by id: in all, and for the rows of one answer. */
+const UNLISTED_MAX = 1000
+const UNLISTED_AT_ONCE = 20
+/** Facts of topics in memory, and characters of one. */
+const TOPICS_BYTES_MAX = 4 * 1024 * 1024
+const FACTS_MAX = 8 * 1024
 const NUMBERS_MAX = 50_000
 /** Answers for readers without a key come from a cache of this age, on a site under load. */
 const CACHE_MS = 60_000
 const UNCATEGORIZED = 'uncategorized'
 /** Seconds to wait where a limit names none. */
 export const LIMIT_S = 60
+const SENTENCE_MAX = 2000
 
 /**
  * A client for one site, with its categories and the facts of topics that single rows leave out. A
@@ -41,8 +53,11 @@ export function createSiteClient(options: SourceOptions) {
   let read_at = -Infinity
   /** Categories that the site's list leaves out; the path of one that cannot be read is its id. */
   const unlisted = new Map<number, string>()
-  const topics = new Map<number, TopicFacts>()
-  const numbers = new Map<string, number>()
+  const topics = new LRUCache<number, TopicFacts>({
+    maxSize: TOPICS_BYTES_MAX,
+    sizeCalculation: ({ title, link_url }) => 2 * (title.length + (link_url?.length ?? 0)) + 100,
+  })
+  const numbers = createLru<string, number>(NUMBERS_MAX)
 
   const site: SiteFacts = {
     base_url,
@@ -57,14 +72,9 @@ export function createSiteClient(options: SourceOptions) {
   /** Categories of the site, at most ten minutes old; older ones while the site cannot be read. */
   async function readCategories(call: HttpCall): Promise<Outcome<Categories>> {
     if (clock.mono() - read_at < CATEGORIES_FRESH_MS) return ok(categories)
-    const answer = await http.get('/site.json', call)
+    const answer = await http.get('/site.json', call, '$.categories[]')
     if (!answer.ok) return read_at === -Infinity ? answer : ok(categories)
-    const rows = fieldsOf(answer.value)['categories']
-    if (!Array.isArray(rows))
-      return read_at === -Infinity
-        ? fail({ kind: 'unreadable', path: '$.categories' })
-        : ok(categories)
-    categories = toCategories(rowsOf(rows))
+    categories = toCategories(rowsOf(fieldsOf(answer.value)['categories']))
     read_at = clock.mono()
     unlisted.clear()
     return ok(categories)
@@ -77,15 +87,18 @@ export function createSiteClient(options: SourceOptions) {
   ): Promise<Outcome<null>> {
     const known = await readCategories(call)
     if (!known.ok) return known
-    for (const id of new Set(rows.map((row) => numberAt(row, 'category_id')))) {
+    let requests = 0
+    for (const id of new Set(rows.map((row) => idAt(row, 'category_id')))) {
       if (id === null || known.value.by_id.has(id) || unlisted.has(id)) continue
+      // The others keep their ids until the next rows of them.
+      if (++requests > UNLISTED_AT_ONCE || unlisted.size >= UNLISTED_MAX) break
       const answer = await http.get(`/c/${id}/show.json`, call)
       const is_secret =
         !answer.ok && (answer.fault.kind === 'not_found' || answer.fault.kind === 'forbidden')
       if (!answer.ok && !is_secret) return answer
       const row = answer.ok ? fieldsOf(fieldsOf(answer.value)['category']) : {}
-      const above = numberAt(row, 'parent_category_id')
-      const slug = textAt(row, 'slug') || `${id}-category`
+      const above = idAt(row, 'parent_category_id')
+      const slug = slugOf(row, id)
       unlisted.set(id, above === null ? slug : `${site.placeOf(above)}/${slug}`)
     }
     return ok(null)
@@ -93,19 +106,22 @@ export function createSiteClient(options: SourceOptions) {
 
   /** Keeps what later rows of the same topic do not state. */
   function remember({ id, topic_id, number, row }: NativePost): void {
-    put(numbers, `${topic_id}/${number}`, id, NUMBERS_MAX)
+    numbers.set(`${topic_id}/${number}`, id)
     const title = textAt(row, 'topic_title')
     const known = topics.get(topic_id)
     if (title === null && known === undefined) return
     rememberTopic(topic_id, {
       title: title ?? known?.title ?? '',
       link_url: known?.link_url ?? null,
-      category_id: numberAt(row, 'category_id') ?? known?.category_id ?? null,
+      category_id: idAt(row, 'category_id') ?? known?.category_id ?? null,
       author_id: number === 1 ? numberAt(row, 'user_id') : (known?.author_id ?? null),
     })
   }
 
-  const rememberTopic = (id: number, topic: TopicFacts): void => put(topics, id, topic, TOPICS_MAX)
+  const rememberTopic = (id: number, topic: TopicFacts): void => {
+    // A longer one is no title, and its row is left out.
+    if (topic.title.length + (topic.link_url?.length ?? 0) < FACTS_MAX) topics.set(id, topic)
+  }
 
   /** A page's posts, remembered, after their categories were read. */
   async function natives(
@@ -115,13 +131,14 @@ export function createSiteClient(options: SourceOptions) {
     const prepared = await prepare(rows, call)
     if (!prepared.ok) return prepared
     const found = rows.map(toNative).filter((it) => it !== null)
+    for (const row of rows) if (isBroken(row)) options.left_out?.('id')
     for (const native of found) remember(native)
     return ok(found)
   }
 
   /** The object that a path answers with. */
-  async function get(path: string, call: HttpCall): Promise<Outcome<Record<string, unknown>>> {
-    const answer = await http.get(path, call)
+  async function get(path: string, call: HttpCall, shape: Shape = '$'): Promise<Outcome<Row>> {
+    const answer = await http.get(path, call, shape)
     return answer.ok ? ok(fieldsOf(answer.value)) : answer
   }
 
@@ -129,22 +146,17 @@ export function createSiteClient(options: SourceOptions) {
   async function observe(
     path: string,
     call: HttpCall,
+    shape: Shape,
   ): Promise<Outcome<{ value: unknown; as_of: number; anonymous: boolean }>> {
-    const sent_at = clock.now()
-    const answer = await http.send({ path }, call)
+    const answer = await http.send({ path, shape }, call)
     if (!answer.ok) return answer
-    const { headers, value } = answer.value
-    const now = clock.now()
-    const date = Date.parse(headers.get('date') ?? '')
-    const answered_at = Number.isNaN(date) ? now + http.clock_offset_ms() : date
-    const age_ms = Number(headers.get('age') ?? 0) * 1000 || 0
+    const { headers, value, as_of } = answer.value
     const is_signed_in = headers.get('x-discourse-username') !== null
     const is_fresh =
       is_signed_in || /^(?:skip|store)$/.test(headers.get('x-discourse-cached') ?? '')
     return ok({
       value,
-      // The page was made between the request and its answer.
-      as_of: answered_at - (now - sent_at) - age_ms - (is_fresh ? 0 : CACHE_MS),
+      as_of: as_of - (is_fresh ? 0 : CACHE_MS),
       anonymous: credential !== null && !is_signed_in,
     })
   }
@@ -182,25 +194,18 @@ export const digestOf = ({ topic_id, row }: NativePost): string =>
     .digest('base64url')
     .slice(0, 8)
 
-function put<K, V>(map: Map<K, V>, key: K, value: V, max: number): void {
-  map.delete(key)
-  map.set(key, value)
-  const [oldest] = map.keys()
-  if (map.size > max && oldest !== undefined) map.delete(oldest)
-}
+/** True for a row whose id, or that of its topic, cannot be one. */
+const isBroken = (row: Row): boolean =>
+  ['id', 'topic_id', 'post_number'].some((field) => row[field] != null && idAt(row, field) === null)
 
 /** Fault that an answer of the site states in words; null: by its status. */
-function verdict({ status, headers, text, value }: HttpAnswer): Fault | null {
+function verdict({ status, text, value, retry_after_s }: HttpAnswer): Fault | null {
   const body = fieldsOf(value)
   if (status === 429) {
     const extras = fieldsOf(body['extras'])
     const stated_s =
-      retrySeconds(headers) ??
-      numberAt(extras, 'wait_seconds') ??
-      (/\b(\d{1,5}) seconds?/.exec(text)?.[1] || null)
-    return stated_s === null
-      ? { kind: 'throttled', retry_after_s: LIMIT_S, estimated: true }
-      : { kind: 'throttled', retry_after_s: Number(stated_s) }
+      retry_after_s ?? boundedWait(extras['wait_seconds']) ?? secondsIn(text.slice(0, SENTENCE_MAX))
+    return { kind: 'throttled', ...pauseAfterLimit(stated_s, LIMIT_S) }
   }
   const error_type = textAt(body, 'error_type')
   if (status === 403 && error_type === 'not_logged_in') return { kind: 'login_required' }

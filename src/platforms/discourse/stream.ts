@@ -2,6 +2,7 @@ import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import { type Item, MORE_PLACES } from '../../core/forum/items.ts'
 import type { HttpCall } from '../http.ts'
 import type { IdRange, ItemStream, PartialReason, StreamCall, StreamStep } from '../source.ts'
+import { climb, isAfter, type Summit } from '../summit.ts'
 import { isTag, type TopicTags } from './tags.ts'
 
 /** A row of the site's list of posts. */
@@ -39,8 +40,8 @@ export type PostReader = {
  */
 type Generation = 'current' | 'old'
 
-/** A visible row: id, name's topic (0: a comment), digest, and since when it is missing (0: not). */
-type Seen = [id: number, topic_id: number, digest: string, missing_since: number]
+/** A visible row: id, name's topic (0: a comment), digest, since when it is missing (0: not), and its creation (epoch s). */
+type Seen = [id: number, topic_id: number, digest: string, missing_since: number, created_s: number]
 
 type State = {
   generation: Generation | null
@@ -54,6 +55,7 @@ type State = {
   floor: number
   tail_at: number
   read_until: number
+  summit: Summit | null
   /** A monitor names a tag. */
   tagged: boolean
   /** Posts of topics whose tags could not be read yet. */
@@ -124,7 +126,10 @@ export function createPostStream(
     if (newest === null)
       return fail(walk.fault() ?? { kind: 'throttled', retry_after_s: 1, not_requested: true })
     const { ids, as_of } = newest
-    const before = state.top
+    const { summit } = state
+    const is_back = climbed(state, newest, now)
+    if (is_back) walk.forget()
+    const before = is_back ? 0 : state.top
     const hi = Math.max(...ids)
     const lo = Math.min(...ids)
     if (ids.length > 0 && !newest.anonymous) {
@@ -135,11 +140,15 @@ export function createPostStream(
       } else if (hi > top) state.holes.push({ from_id: top + 1, to_id: hi })
       state.top = Math.max(hi, top ?? 0)
       walk.accept(newest, { from_id: lo, to_id: hi }, top === null ? 'present' : 'newest')
+      if (is_back) walk.include(newest, (created_ms) => isAfter(summit, created_ms))
       // From this page down across the old head: what is new, and what was committed late.
       const target = top === null ? lo : Math.max(state.floor, top - OVERLAP_IDS)
       const low = lo > target ? await walk.down({ from_id: target, to_id: lo - 1 }) : lo
-      for (let [hole] = state.holes; hole !== undefined && walk.left() > 0; [hole] = state.holes)
+      for (let rounds = walk.left(); rounds > 0 && walk.left() > 0; rounds--) {
+        const [hole] = state.holes
+        if (hole === undefined) break
         await walk.down(hole)
+      }
       if (state.holes.length === 0) await readTail(state, walk, { low, now })
       if (state.holes.length === 0) state.read_until = Math.max(state.read_until, as_of)
     } else if (newest.anonymous) walk.deliverUnproven(newest)
@@ -171,6 +180,7 @@ export function createPostStream(
       answered: [],
       verified_until: state.read_until,
       partial: walk.anonymous() ? 'seen_as_anonymous' : null,
+      ...(is_back && { went_back: true as const }),
       requests: walk.requests(),
     })
   }
@@ -208,6 +218,32 @@ export function createPostStream(
       })
     },
   }
+}
+
+/** Notes the highest id of the newest page. True: ids went back, and the state is that of a start. */
+function climbed(state: State, newest: StreamPage, now: number): boolean {
+  if (newest.anonymous) return false
+  const known = new Map(state.seen.map(([id, , , , created_s]) => [id, created_s * 1000]))
+  const rows = newest.rows.flatMap(({ id, item }) =>
+    item === null
+      ? []
+      : [{ id, created_ms: item.created_utc * 1000, known_ms: known.get(id) ?? null }],
+  )
+  // A topic that is published later gets another time, and keeps its id.
+  const { summit, is_back } = climb(state.summit, { ...newest, rows }, { now, new_ids: false })
+  if (is_back) Object.assign(state, { ...read(null), tagged: state.tagged })
+  // The rows above a lowered summit are gone: what comes there is new.
+  else if (
+    summit !== null &&
+    state.top !== null &&
+    summit.id < Math.min(state.top, state.summit?.id ?? 0)
+  )
+    Object.assign(state, {
+      top: summit.id,
+      holes: without(state.holes, { from_id: summit.id + 1, to_id: state.top }),
+    })
+  state.summit = summit
+  return is_back
 }
 
 /** Reads the last ids again: hidden posts come back with the id that they had. */
@@ -299,12 +335,12 @@ function createWalk(reader: PostReader, call: HttpCall, requests_max: number, st
       }
       const is_edited = known !== undefined && known[2] !== digest
       if ((is_new && known?.[2] !== digest) || is_edited || wanted.has(id)) found.set(id, row)
-      seen.set(id, [id, topicIn(name), digest, 0])
+      seen.set(id, [id, topicIn(name), digest, 0, item.created_utc])
     }
-    for (const [id, [, topic_id, digest, missing_since]] of seen) {
+    for (const [id, [, topic_id, digest, missing_since, created_s]] of seen) {
       const is_above = place !== 'newest' && id > covered.to_id
       if (present.has(id) || id < covered.from_id || is_above) continue
-      if (missing_since === 0) seen.set(id, [id, topic_id, digest, as_of])
+      if (missing_since === 0) seen.set(id, [id, topic_id, digest, as_of, created_s])
       else if (as_of - missing_since >= CACHE_MS) {
         gone.add(topic_id === 0 ? `t1_${id}` : `t3_${topic_id}`)
         seen.delete(id)
@@ -332,10 +368,13 @@ function createWalk(reader: PostReader, call: HttpCall, requests_max: number, st
     accept,
     again,
     requests_of: { left, sent: () => void (sent += 1) },
-    /** Gives all posts of a page, even if they are known. */
-    include({ rows }: StreamPage): void {
-      for (const row of rows) if (row.item !== null) found.set(row.id, row)
+    /** Gives posts of a page, even if they are known; all, or those with such a creation, epoch ms. */
+    include({ rows }: StreamPage, isWanted: (created_ms: number) => boolean = () => true): void {
+      for (const row of rows)
+        if (row.item !== null && isWanted(row.item.created_utc * 1000)) found.set(row.id, row)
     },
+    /** Forgets the rows of a state that was begun again. */
+    forget: () => seen.clear(),
     /** Topics of what was found, by the id of the post. */
     topics: (): ReadonlyMap<number, number> =>
       new Map([...found].flatMap(([id, { item }]) => (item === null ? [] : [[id, topicOf(item)]]))),
@@ -346,7 +385,7 @@ function createWalk(reader: PostReader, call: HttpCall, requests_max: number, st
       for (const row of rows) {
         if (row.item === null || row.id <= (state.top ?? Infinity) || seen.has(row.id)) continue
         found.set(row.id, row)
-        seen.set(row.id, [row.id, topicIn(row.name), row.digest, 0])
+        seen.set(row.id, [row.id, topicIn(row.name), row.digest, 0, row.item.created_utc])
       }
       state.seen = [...seen.values()]
     },
@@ -407,6 +446,7 @@ function read(text: string | null): State {
     floor: Number.MAX_SAFE_INTEGER,
     tail_at: 0,
     read_until: 0,
+    summit: null,
     tagged: false,
     untagged: [],
   }

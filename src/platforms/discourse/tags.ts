@@ -1,8 +1,14 @@
-import type { Outcome } from '../../core/base/result.ts'
-import type { HttpCall } from '../http.ts'
-import { fieldsOf, numberAt, rowsOf, textAt } from '../items.ts'
+import { LRUCache } from 'lru-cache'
 
-const TOPICS_MAX = 10_000
+import type { HttpCall } from '../http.ts'
+import { fieldsOf, idAt, rowsOf, textAt } from '../values.ts'
+import type { SiteClient } from './site.ts'
+
+/** Tags in memory, and of one topic. */
+const TAGS_BYTES_MAX = 4 * 1024 * 1024
+const TAGS_MAX = 100
+const TAG_MAX = 255
+const REFUSED_MAX = 10_000
 /** Tags of a topic with a new post are read again after this time. */
 const FRESH_MS = 60_000
 /** A topic that its readers may not see is requested again after this time. */
@@ -26,7 +32,10 @@ export function placesIn(row: Record<string, unknown>): string[] {
       ? [tag]
       : [textAt(fieldsOf(tag), 'name'), textAt(fieldsOf(tag), 'slug')].filter((it) => it !== null),
   )
-  return [...new Set(names)].map((name) => `${PREFIX}${name}`)
+  return [...new Set(names)]
+    .filter((it) => it.length <= TAG_MAX)
+    .slice(0, TAGS_MAX)
+    .map((name) => `${PREFIX}${name}`)
 }
 
 /** Requests that a read of tags may send, and where it counts them. */
@@ -39,32 +48,36 @@ export type TopicTags = ReturnType<typeof createTopicTags>
  * last; a topic that it does not show is read by itself.
  */
 export function createTopicTags(
-  client: { get(path: string, call: HttpCall): Promise<Outcome<Record<string, unknown>>> },
+  client: Pick<SiteClient, 'get'>,
   { clock, requests_per_minute }: { clock: { mono(): number }; requests_per_minute: number },
 ) {
-  const known = new Map<number, { places: readonly string[]; at: number }>()
+  const known = new LRUCache<number, { places: readonly string[]; at: number }>({
+    maxSize: TAGS_BYTES_MAX,
+    sizeCalculation: ({ places }) => 100 + places.reduce((sum, it) => sum + 2 * it.length + 20, 0),
+  })
   const refused = new Map<number, number>()
   const list_every_ms = 60_000 / (LIST_SHARE * requests_per_minute)
   let page = 0
   let listed_at = -Infinity
 
   function put(id: number, row: Record<string, unknown>): void {
-    known.delete(id)
     known.set(id, { places: placesIn(row), at: clock.mono() })
     refused.delete(id)
-    const [oldest] = known.keys()
-    if (known.size > TOPICS_MAX && oldest !== undefined) known.delete(oldest)
   }
 
   /** Reads a page of the list of topics by activity. Null: it failed; true: later ones are older than a day, or none. */
   async function readList(number: number, { sent, call }: Bounds): Promise<boolean | null> {
     sent()
-    const body = await client.get(`/latest.json?order=activity&page=${number}`, call)
+    const body = await client.get(
+      `/latest.json?order=activity&page=${number}`,
+      call,
+      '$.topic_list.topics[]',
+    )
     if (!body.ok) return null
     const list = fieldsOf(body.value['topic_list'])
     const rows = rowsOf(list['topics'])
     for (const row of rows) {
-      const id = numberAt(row, 'id')
+      const id = idAt(row, 'id')
       if (id !== null) put(id, row)
     }
     const active_at = Date.parse(textAt(rows.at(-1) ?? {}, 'bumped_at') ?? '')
@@ -105,7 +118,7 @@ export function createTopicTags(
         const topic = await client.get(`/t/${id}.json`, bounds.call)
         if (topic.ok) put(id, topic.value)
         else if (topic.fault.kind === 'not_found' || topic.fault.kind === 'forbidden') {
-          if (refused.size >= TOPICS_MAX) refused.clear()
+          if (refused.size >= REFUSED_MAX) refused.clear()
           refused.set(id, clock.mono())
         } else return
       }

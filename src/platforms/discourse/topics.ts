@@ -1,10 +1,11 @@
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import type { Comment, ItemLiveness, ItemState, Node } from '../../core/forum/items.ts'
 import type { HttpCall } from '../http.ts'
-import { fieldsOf, numberAt, rowsOf, textAt, toNode, toTree } from '../items.ts'
+import { toNode, toTree } from '../items.ts'
 import { inTurn, NOT_FOUND } from '../lists.ts'
 import type { ItemStates } from '../port.ts'
 import type { ReadPort } from '../source.ts'
+import { fieldsOf, idAt, idsOf, numberAt, rowsOf, textAt } from '../values.ts'
 import { isPrivate, livenessOf, type NativePost, toComment, toPost } from './readers.ts'
 import type { SiteClient } from './site.ts'
 
@@ -38,30 +39,28 @@ export function createTopicReads(
 
   /** A topic with the posts that its first page has. */
   async function readTopic(id: string, call: HttpCall): Promise<Outcome<TopicPage>> {
-    const body = await client.get(`/t/${id}.json?include_raw=true`, call)
+    const body = await client.get(`/t/${id}.json?include_raw=true`, call, '$.post_stream.posts[]')
     if (!body.ok) return body
     const { value: topic } = body
     const stream = fieldsOf(topic['post_stream'])
-    const topic_id = numberAt(topic, 'id')
-    if (topic_id === null || !Array.isArray(stream['posts']))
-      return fail({ kind: 'unreadable', path: '$.post_stream.posts' })
+    const topic_id = idAt(topic, 'id')
+    if (topic_id === null) return fail({ kind: 'unreadable', path: '$.id' })
     if (isPrivate(topic)) return fail(NOT_FOUND)
     const known = await client.prepare([topic], call)
     if (!known.ok) return known
     client.rememberTopic(topic_id, {
       title: textAt(topic, 'title') ?? '',
       link_url: textAt(topic, 'featured_link'),
-      category_id: numberAt(topic, 'category_id'),
+      category_id: idAt(topic, 'category_id'),
       author_id: numberAt(topic, 'user_id'),
     })
     const found = await client.natives(within(topic_id, stream['posts']), call)
     if (!found.ok) return found
-    const ids = Array.isArray(stream['stream']) ? stream['stream'] : []
     return ok({
       topic,
       starter: found.value.find(({ number }) => number === 1) ?? null,
       posts: found.value.filter(({ number }) => number > 1),
-      stream: ids.filter((it) => typeof it === 'number'),
+      stream: idsOf(stream['stream']),
     })
   }
 
@@ -75,10 +74,10 @@ export function createTopicReads(
     for (let at = 0; at < ids.length; at += TOPIC_PAGE) {
       const params = new URLSearchParams({ include_raw: 'true' })
       for (const id of ids.slice(at, at + TOPIC_PAGE)) params.append('post_ids[]', String(id))
-      const body = await client.get(`/t/${topic_id}/posts.json?${params.toString()}`, call)
+      const path = `/t/${topic_id}/posts.json?${params.toString()}`
+      const body = await client.get(path, call, '$.post_stream.posts[]')
       if (!body.ok) return body
       const rows = fieldsOf(body.value['post_stream'])['posts']
-      if (!Array.isArray(rows)) return fail({ kind: 'unreadable', path: '$.post_stream.posts' })
       const page = await client.natives(within(Number(topic_id), rows), call)
       if (!page.ok) return page
       found.push(...page.value)
@@ -98,7 +97,7 @@ export function createTopicReads(
     return inTurn(ids, AT_ONCE, async (id): Promise<Outcome<Found>> => {
       const row = await client.get(`/posts/${id}.json`, call)
       if (!row.ok) return isHidden(row.fault) ? ok({ id, native: null, fault: row.fault }) : row
-      if (numberAt(row.value, 'id') === null) return fail({ kind: 'unreadable', path: '$.id' })
+      if (idAt(row.value, 'id') === null) return fail({ kind: 'unreadable', path: '$.id' })
       const found = await client.natives([row.value], call)
       if (!found.ok) return found
       const native = found.value[0] ?? null

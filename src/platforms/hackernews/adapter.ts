@@ -2,7 +2,7 @@ import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import type { Item, ItemState, Node, Post } from '../../core/forum/items.ts'
 import { createHosts } from '../hosts.ts'
 import { createHttpClient, type HttpAnswer, type HttpCall } from '../http.ts'
-import { fieldsOf, fromNode, type HiddenReplies, rowsOf, textAt, toNode, toTree } from '../items.ts'
+import { fromNode, type HiddenReplies, toNode, toTree } from '../items.ts'
 import { commentsOf, createHold, inTurn, NOT_FOUND, postsOf, SPANS_S } from '../lists.ts'
 import type { Call, ItemStates, Listing } from '../port.ts'
 import {
@@ -12,6 +12,7 @@ import {
   type SourceOptions,
   withUnsupported,
 } from '../source.ts'
+import { fieldsOf, hasShape, idsOf, isId, rowsOf, type Shape, textAt } from '../values.ts'
 import {
   commentsOfTree,
   hitOf,
@@ -74,24 +75,27 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
   const held = createHold(clock)
   const stories = createStories()
 
-  const ask = (path: string, call: HttpCall) => held.pass(() => algolia.get(path, call))
+  const ask = (path: string, call: HttpCall, shape: Shape) =>
+    held.pass(() => algolia.get(path, call, shape))
 
-  const get = (name: string, call: HttpCall) => firebase.get(`/v0/${name}.json`, call)
+  const get = (name: string, call: HttpCall, shape: Shape) =>
+    firebase.get(`/v0/${name}.json`, call, shape)
 
   async function maxItem(call: HttpCall): Promise<Outcome<number>> {
-    const answer = await get('maxitem', call)
-    if (!answer.ok) return answer
-    return typeof answer.value === 'number'
-      ? ok(answer.value)
-      : fail({ kind: 'unreadable', path: '$' })
+    const answer = await get('maxitem', call, isId)
+    return answer.ok && isId(answer.value) ? ok(answer.value) : unreadableOr(answer)
   }
 
   async function readItem(
     id: number | string,
     call: HttpCall,
   ): Promise<Outcome<NativeItem | null>> {
-    const answer = await get(`item/${id}`, call)
-    return answer.ok ? ok(toItem(answer.value)) : answer
+    const answer = await get(`item/${id}`, call, isItem)
+    if (!answer.ok) return answer
+    const item = toItem(answer.value)
+    // Another item than the one that was asked for, or one without an id that can be.
+    if (item === null && answer.value !== null) options.left_out?.('id')
+    return ok(item === null || String(item.id) === String(id) ? item : null)
   }
 
   /** Items in the order of `ids`; `null` answers are left out. */
@@ -108,10 +112,9 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
     { limit, after }: { limit: number; after: string | null },
     call: Call,
   ): Promise<Outcome<Listing<Post>>> {
-    const answer = await get(name, call)
+    const answer = await get(name, call, '$[]')
     if (!answer.ok) return answer
-    if (!Array.isArray(answer.value)) return fail({ kind: 'unreadable', path: '$' })
-    const ids = answer.value.filter((it) => typeof it === 'number')
+    const ids = idsOf(answer.value)
     const from = after === null ? 0 : ids.indexOf(Number(after.replace(/^t3_/, ''))) + 1
     // The row of the cursor has left the list.
     if (after !== null && from === 0) return ok({ rows: [], after: null, logged_in: null })
@@ -143,10 +146,10 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
     const answer = await ask(
       `/api/v1/${query.ranked ? 'search' : 'search_by_date'}?${params.toString()}`,
       call,
+      '$.hits[]',
     )
     if (!answer.ok) return answer
     const body = fieldsOf(answer.value)
-    if (!Array.isArray(body['hits'])) return fail({ kind: 'unreadable', path: '$.hits' })
     const hits = rowsOf(body['hits'])
     const rows = hits.flatMap((row): Item[] => {
       const hit = hitOf(row)
@@ -212,15 +215,15 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
       if (root.value === null || !isPost(root.value)) return fail(NOT_FOUND)
       const post = toPost(root.value)
       const story = storyOf(post)
-      const answer = await ask(`/api/v1/items/${comment_id ?? post_id}`, call)
+      const answer = await ask(`/api/v1/items/${comment_id ?? post_id}`, call, '$.children[]')
       if (!answer.ok) return answer
       const native = fieldsOf(answer.value)
       const branch = comment_id === undefined ? native : { children: [native] }
       const comments = commentsOfTree(branch, story)
       // The index lags: top-level comments that it does not have yet are named by id.
       const indexed = new Set(rowsOf(native['children']).map(({ id }) => id))
-      const kids = Array.isArray(root.value.row['kids']) ? root.value.row['kids'] : []
-      const missing = kids.filter((id) => typeof id === 'number' && !indexed.has(id)).map(String)
+      const kids = idsOf(root.value.row['kids'])
+      const missing = kids.filter((id) => !indexed.has(id)).map(String)
       const hidden: HiddenReplies[] =
         comment_id === undefined && missing.length > 0 ? [{ parent: post.name, ids: missing }] : []
       return ok({ post, comments: toTree(post.name, comments, hidden) })
@@ -256,7 +259,7 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
     },
 
     async user(name, call) {
-      const answer = await get(`user/${encodeURIComponent(name)}`, call)
+      const answer = await get(`user/${encodeURIComponent(name)}`, call, isItem)
       if (!answer.ok) return answer
       const user = toUser(fieldsOf(answer.value))
       return user === null ? fail(NOT_FOUND) : ok(user)
@@ -330,7 +333,7 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
       left: pace.left,
       requests_per_minute,
       offset_ms: firebase.clock_offset_ms,
-      updates: (call) => get('updates', call),
+      updates: (call) => get('updates', call, '$.items[]'),
       stories,
     }),
     place_examples: ['story', 'ask', 'show', 'job'],
@@ -356,6 +359,12 @@ const TAGS: Readonly<Record<Place, string>> = {
   show: 'show_hn',
   job: 'job',
 }
+
+/** Unknown ids are answered with null. */
+const isItem = (value: unknown): boolean => value === null || hasShape(value, '$')
+
+const unreadableOr = (answer: Outcome<unknown>) =>
+  answer.ok ? fail({ kind: 'unreadable', path: '$' }) : answer
 
 const asPlace = (name: string): Place | null =>
   PLACES.find((it) => it === name.toLowerCase()) ?? null

@@ -1,4 +1,4 @@
-import { numberAt } from '../items.ts'
+import { idAt, numberAt } from '../values.ts'
 import { isDelayed, livenessOf, type NativeItem } from './readers.ts'
 
 /**
@@ -139,8 +139,8 @@ export function createQueues(state: QueueState, now: number, touches: Touches) {
         settleOne(id, item, facts, unanswered)
         changed.delete(id)
         touches.add(id, now)
-        const parent = item?.row['parent']
-        if (facts.isNew(id) && typeof parent === 'number') touches.add(parent, now)
+        const parent = idAt(item?.row ?? {}, 'parent')
+        if (facts.isNew(id) && parent !== null) touches.add(parent, now)
       }
       for (const id of facts.orphans) change(id, now + LISTED_MS, 0)
       // Missing ids have their own share of requests, beyond this queue.

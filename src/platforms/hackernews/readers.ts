@@ -1,15 +1,7 @@
 import type { Comment, ItemLiveness, Post, User } from '../../core/forum/items.ts'
-import {
-  DELETED_AUTHOR,
-  fieldsOf,
-  makeComment,
-  makePost,
-  numberAt,
-  plainText,
-  rowsOf,
-  textAt,
-  toMarkdown,
-} from '../items.ts'
+import { plainText, toMarkdown } from '../html.ts'
+import { DELETED_AUTHOR, makeComment, makePost } from '../items.ts'
+import { fieldsOf, idAt, isoOf, numberAt, rowsOf, textAt } from '../values.ts'
 
 /** Address of the site; the API has another. */
 export const SITE = 'https://news.ycombinator.com'
@@ -28,7 +20,7 @@ export type NativeItem = {
 /** An answered item; null for the answer `null` or one without id and type. */
 export function toItem(value: unknown): NativeItem | null {
   const row = fieldsOf(value)
-  const id = numberAt(row, 'id')
+  const id = idAt(row, 'id')
   const type = textAt(row, 'type')
   return id === null || type === null ? null : { id, type, row }
 }
@@ -71,7 +63,7 @@ export function toPost({ id, type, row }: NativeItem): Post {
     link_url: textAt(row, 'url') || null,
     upvotes: numberAt(row, 'score') ?? 0,
     comments: numberAt(row, 'descendants') ?? 0,
-    created_ms: (numberAt(row, 'time') ?? 0) * 1000,
+    created_ms: (numberAt(row, 'time') ?? Number.NaN) * 1000,
   })
 }
 
@@ -98,7 +90,7 @@ export const unknownStory = (id: string): Story => ({
 
 /** A comment under `story`. The API keeps the score of comments secret. */
 export function toComment({ id, row }: NativeItem, story: Story): Comment {
-  const parent = numberAt(row, 'parent')
+  const parent = idAt(row, 'parent')
   const author = textAt(row, 'by') ?? DELETED_AUTHOR
   return makeComment({
     id: String(id),
@@ -113,7 +105,7 @@ export function toComment({ id, row }: NativeItem, story: Story): Comment {
     link_url: story.url,
     is_submitter: author !== DELETED_AUTHOR && author === story.author,
     score_hidden: true,
-    created_ms: (numberAt(row, 'time') ?? 0) * 1000,
+    created_ms: (numberAt(row, 'time') ?? Number.NaN) * 1000,
   })
 }
 
@@ -127,7 +119,7 @@ export const toUser = (row: Record<string, unknown>): User | null => {
     id: name,
     name,
     url: `${SITE}/user?id=${name}`,
-    created: created === null ? null : new Date(created * 1000).toISOString(),
+    created: created === null ? null : isoOf(created * 1000),
     created_utc: created,
     link_karma: null,
     comment_karma: null,
@@ -154,8 +146,8 @@ export function hitOf(
   const tags = Array.isArray(row['_tags']) ? row['_tags'] : []
   const author = textAt(row, 'author') ?? DELETED_AUTHOR
   if (tags.includes('comment')) {
-    const story = numberAt(row, 'story_id')
-    const parent = numberAt(row, 'parent_id')
+    const story = idAt(row, 'story_id')
+    const parent = idAt(row, 'parent_id')
     const story_title = plainText(textAt(row, 'story_title') ?? '')
     const comment = makeComment({
       id,
@@ -189,16 +181,19 @@ export function hitOf(
   return { kind: 'post', post }
 }
 
+/** Comments of one tree; the threads of the site have some thousand. */
+const TREE_MAX = 10_000
+
 /** Comments of a whole tree of the search index, top down; deleted ones are left out. */
 export function commentsOfTree(root: Record<string, unknown>, story: Story): Comment[] {
   const found: Comment[] = []
   const waiting = rowsOf(root['children'])
-  for (let at = 0; at < waiting.length; at++) {
+  for (let at = 0; at < Math.min(waiting.length, TREE_MAX); at++) {
     const row = waiting[at] ?? {}
-    const id = numberAt(row, 'id')
+    const id = idAt(row, 'id')
     const created = numberAt(row, 'created_at_i')
     const text = textAt(row, 'text')
-    const parent = numberAt(row, 'parent_id')
+    const parent = idAt(row, 'parent_id')
     if (id !== null && created !== null && text !== null) {
       const author = textAt(row, 'author') ?? DELETED_AUTHOR
       found.push(

@@ -1,5 +1,7 @@
-import { createLru } from '../../core/base/lru.ts'
+import { LRUCache } from 'lru-cache'
+
 import { ok, type Outcome } from '../../core/base/result.ts'
+import { idAt } from '../values.ts'
 import { isComment, type NativeItem, type Story, storyOf, toPost, unknownStory } from './readers.ts'
 
 /** Story of a comment; not known: one of the items above it could not be read. */
@@ -14,7 +16,9 @@ export type ReadAncestor = (id: number) => Promise<Outcome<NativeItem | null>>
  */
 export type StoredStories = { roots: [id: number, story: number][] }
 
-const STORIES_MAX = 20_000
+/** Stories in memory, one for each item under them, and characters of one. */
+const STORIES_BYTES_MAX = 8 * 1024 * 1024
+const STORY_MAX = 16 * 1024
 /** Items that are stored with their story: about an hour of comments, in some 20 KB. */
 const STORED_MAX = 1000
 /** Their stories, at most: each is requested once after a start. */
@@ -27,17 +31,27 @@ export type Stories = ReturnType<typeof createStories>
 
 /** Remembers the stories of the items that were used last. */
 export function createStories() {
-  const known = createLru<number, Story>(STORIES_MAX)
+  const known = new LRUCache<number, Story>({
+    maxSize: STORIES_BYTES_MAX,
+    sizeCalculation: ({ title, url, author }) =>
+      2 * (title.length + (url?.length ?? 0) + author.length) + 150,
+  })
   /** Ids of stories that an earlier process knew, by the ids of items under them. */
   let roots = new Map<number, number>()
+
+  function add(id: number, story: Story): void {
+    // A longer one is no title, and its row is left out.
+    if (story.title.length + (story.url?.length ?? 0) < STORY_MAX) known.set(id, story)
+  }
+
   return {
-    add: (id: number, story: Story) => void known.set(id, story),
+    add,
 
     /** The story above a comment, whose ancestors `read` requests. */
     async above(item: NativeItem, read: ReadAncestor): Promise<Outcome<FoundStory>> {
       const path: number[] = [item.id]
-      let parent = item.row['parent']
-      for (let steps = 0; steps < ANCESTORS_MAX && typeof parent === 'number'; steps++) {
+      let parent = idAt(item.row, 'parent')
+      for (let steps = 0; steps < ANCESTORS_MAX && parent !== null; steps++) {
         const before = known.get(parent)
         const root = before === undefined ? roots.get(parent) : undefined
         if (root !== undefined && root !== parent) {
@@ -51,15 +65,15 @@ export function createStories() {
         const story =
           before ?? (native !== null && !isComment(native) ? storyOf(toPost(native)) : undefined)
         if (story !== undefined) {
-          for (const id of [...path, parent]) known.set(id, story)
+          for (const id of [...path, parent]) add(id, story)
           return ok({ story, is_known: true })
         }
         if (native === null) break
         path.push(parent)
-        parent = native.row['parent']
+        parent = idAt(native.row, 'parent')
       }
       // The comment is visible although its story is not: it is shown without a title.
-      const id = typeof parent === 'number' ? parent : path.at(-1)
+      const id = parent ?? path.at(-1)
       return ok({ story: unknownStory(String(id ?? item.id)), is_known: false })
     },
 

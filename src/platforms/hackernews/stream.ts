@@ -1,8 +1,8 @@
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import type { Item } from '../../core/forum/items.ts'
 import type { HttpCall } from '../http.ts'
-import { fieldsOf, numberAt } from '../items.ts'
 import type { ItemStream, StreamCall, StreamStep } from '../source.ts'
+import { fieldsOf, idsOf, numberAt } from '../values.ts'
 import {
   createQueues,
   createTouches,
@@ -45,6 +45,8 @@ type State = QueueState & {
   until: number
   /** Epoch ms of the last requests for the highest id, and for the list of changes. */
   max_at: number
+  /** Since when the highest id is answered with a lower one, epoch ms; 0: it is not. */
+  lower_since: number
   changed_at: number
   /** Creation of the highest item that was read, epoch ms; 0: none so far. */
   time: number
@@ -102,7 +104,8 @@ export function createStream(reader: ItemReader): ItemStream {
       return fail({ kind: 'throttled', retry_after_s: FULL_WAIT_S, not_requested: true })
     const step = createStep(reader, call, Math.min(bounds.requests, left))
     let state = toState(text)
-    const queues = createQueues(state ?? NO_QUEUES, began, touches)
+    let went_back = false
+    let queues = createQueues(state ?? NO_QUEUES, began, touches)
     if (state !== null && !is_restored) reader.stories.restore(state.known)
     is_restored = true
 
@@ -122,13 +125,18 @@ export function createStream(reader: ItemReader): ItemStream {
       const max = await reader.maxItem(call)
       if (!max.ok) return max
       state ??= startAt(max.value, began)
-      // An answer below a known id is a copy, which proves nothing.
-      if (max.value >= state.until) {
+      // An answer below a known id is a copy, which proves nothing, unless it stays.
+      const lower_since = max.value >= state.until ? 0 : state.lower_since || asked_at
+      const is_lower = lower_since !== 0 && asked_at - lower_since >= COPY_MS
+      went_back = is_lower && max.value < state.last
+      if (went_back) state = startAt(max.value, began)
+      else if (lower_since === 0 || is_lower) {
         const empty_at = asked_at - COPY_MS + Math.min(0, reader.offset_ms())
-        state = { ...state, until: max.value, empty_at }
-      }
+        state = { ...state, until: Math.max(max.value, state.last), empty_at, lower_since: 0 }
+      } else state = { ...state, lower_since }
       state = { ...state, max_at: asked_at }
     }
+    if (went_back) queues = createQueues(NO_QUEUES, began, touches)
     step.begin(state)
 
     const changes = queues.changes()
@@ -155,7 +163,8 @@ export function createStream(reader: ItemReader): ItemStream {
     await readOthers(rest, REST_SPARE)
     const known = reader.stories.stored()
     const report = settle({ ...state, known }, { last, step, queues, now: began })
-    return ok(text === null ? { ...report, verified_until: began } : report)
+    if (text === null) return ok({ ...report, verified_until: began })
+    return ok(went_back ? { ...report, went_back } : report)
   }
 
   /** True unless there is enough to read, or most of a minute's requests are used. */
@@ -199,7 +208,8 @@ export function createStream(reader: ItemReader): ItemStream {
 
 async function readNew(state: State, step: Step, kept: number): Promise<number> {
   let { last } = state
-  while (last < state.until && step.left() > kept) {
+  // Each round sends at least one request, or is the last.
+  for (let rounds = step.left(); rounds > 0 && last < state.until && step.left() > kept; rounds--) {
     const length = Math.min(AT_ONCE, state.until - last, step.left() - kept)
     const ids = Array.from({ length }, (_, n) => last + 1 + n)
     const answered = await Promise.all(ids.map((id) => step.read(id)))
@@ -251,6 +261,7 @@ const startAt = (max: number, now: number): State => ({
   first: max + 1,
   until: max,
   max_at: now,
+  lower_since: 0,
   changed_at: now,
   time: now - COPY_MS,
   empty_at: now - COPY_MS,
@@ -271,7 +282,12 @@ function createStep(reader: ItemReader, call: HttpCall, requests_max: number) {
   let sent = 0
   let fault: Fault | null = null
 
-  const timeOf = (id: number): number => (numberAt(answers.get(id)?.row ?? {}, 'time') ?? 0) * 1000
+  /** Epoch ms; an item of the future says nothing of the present. */
+  const timeOf = (id: number): number =>
+    Math.min(
+      Math.max(0, numberAt(answers.get(id)?.row ?? {}, 'time') ?? 0) * 1000,
+      reader.clock.now() + reader.offset_ms(),
+    )
 
   return {
     /** Items above a comment are part of the stream from the first id on. */
@@ -355,7 +371,7 @@ function createStep(reader: ItemReader, call: HttpCall, requests_max: number) {
 /** Ids of changed items, as the API lists those of the last minute; null: the answer is no list. */
 function changedIn(value: unknown): number[] | null {
   const { items } = fieldsOf(value)
-  return Array.isArray(items) ? items.filter((it) => typeof it === 'number') : null
+  return Array.isArray(items) ? idsOf(items) : null
 }
 
 function toState(text: string | null): State | null {

@@ -9,10 +9,10 @@ import {
   REJECTED,
 } from '../../core/forum/native-refusals.ts'
 import type { Direction, Posted, SentMessage } from '../../core/forum/writes.ts'
-import { type CallerClient, type HttpAnswer, type HttpCall, retrySeconds } from '../http.ts'
-import { fieldsOf, numberAt, textAt } from '../items.ts'
+import type { CallerClient, HttpAnswer, HttpCall } from '../http.ts'
 import type { LoginCode } from '../port.ts'
 import type { ActCall, SourceActs, SourceSignIn } from '../source.ts'
+import { fieldsOf, idAt, textAt } from '../values.ts'
 import type { Api } from './api.ts'
 import { toComment } from './readers.ts'
 
@@ -53,7 +53,7 @@ export async function signIn(
   const token = textAt(value, 'jwt')
   if (answer.value.status < 300 && token !== null) return { ok: true, credential: token }
   if (answer.value.status === 429)
-    return unsigned({ kind: 'throttled', retry_after_s: retrySeconds(answer.value.headers) })
+    return unsigned({ kind: 'throttled', retry_after_s: answer.value.retry_after_s })
   return { ok: false, code: VERDICTS[codeOf(answer.value)] ?? 'UNKNOWN' }
 }
 
@@ -98,7 +98,7 @@ export function createActs({
     if (fullname.startsWith('t3_')) return ok({ post_id: id })
     const view = await api.byId('comment', id, call, client)
     if (!view.ok) return view
-    const post_id = numberAt(fieldsOf(view.value?.['comment']), 'post_id')
+    const post_id = idAt(fieldsOf(view.value?.['comment']), 'post_id')
     return post_id === null
       ? fail({ kind: 'not_found', reason: 'absent' })
       : ok({ post_id, parent_id: id })
@@ -146,14 +146,14 @@ export function createActs({
       const answer = await api.get(server.value.dialect.person, { username: to }, call, client)
       if (!answer.ok) return answer
       const person = fieldsOf(fieldsOf(fieldsOf(answer.value)['person_view'])['person'])
-      const recipient_id = numberAt(person, 'id')
+      const recipient_id = idAt(person, 'id')
       if (recipient_id === null)
         return fail({ kind: 'unreadable', path: '$.person_view.person.id' })
       const content = subject === '' ? text : `**${subject}**\n\n${text}`
       const done = await write('/private_message', { content, recipient_id }, call)
       if (!done.ok) return done
       const view = fieldsOf(fieldsOf(done.value)['private_message_view'])
-      const id = numberAt(fieldsOf(view['private_message']), 'id')
+      const id = idAt(fieldsOf(view['private_message']), 'id')
       if (id === null) return UNKNOWN
       return ok({ id: String(id), thread_id: String(recipient_id), channel: 'mail' })
     },
@@ -194,6 +194,6 @@ function refusalOf(answer: HttpAnswer): NativeRefusal {
   const code = codeOf(answer)
   const meaning = MEANINGS.find(([pattern]) => pattern.test(code))?.[1] ?? REJECTED
   const message = textAt(fieldsOf(answer.value), 'message')
-  const retry_after_s = retrySeconds(answer.headers)
+  const { retry_after_s } = answer
   return { kind: 'refused', code, message, field: null, retry_after_s, ...meaning }
 }

@@ -1,7 +1,7 @@
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import type { Comment, Item, ItemLiveness, Node, Post } from '../../core/forum/items.ts'
 import type { HttpCall } from '../http.ts'
-import { fieldsOf, fromNode, type HiddenReplies, textAt, toNode, toTree } from '../items.ts'
+import { fromNode, type HiddenReplies, toNode, toTree } from '../items.ts'
 import { inTurn, NOT_FOUND, SPANS_S } from '../lists.ts'
 import type { Listing } from '../port.ts'
 import {
@@ -12,6 +12,7 @@ import {
   type SourceOptions,
   withUnsupported,
 } from '../source.ts'
+import { fieldsOf, textAt } from '../values.ts'
 import { lemmyActs } from './acts.ts'
 import { type ApiPage, createApi, type Params, postSort } from './api.ts'
 import {

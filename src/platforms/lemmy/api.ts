@@ -1,14 +1,9 @@
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
-import {
-  type CallerClient,
-  createHttpClient,
-  type HttpAnswer,
-  type HttpCall,
-  retrySeconds,
-} from '../http.ts'
-import { fieldsOf, numberAt, textAt } from '../items.ts'
+import { boundedWait, pauseAfterLimit } from '../../core/base/wait.ts'
+import { type CallerClient, createHttpClient, type HttpAnswer, type HttpCall } from '../http.ts'
 import { SPANS_S } from '../lists.ts'
 import type { SourceOptions } from '../source.ts'
+import { fieldsOf, idAt, type Shape, textAt } from '../values.ts'
 import { type Dialect, DIALECTS, type SiteInfo, toSite, type ViewKind, viewsOf } from './readers.ts'
 
 type Row = Record<string, unknown>
@@ -49,7 +44,7 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
   async function find(call: HttpCall): Promise<Outcome<Server>> {
     let refusal: Fault = { kind: 'unreadable', path: '$.version' }
     for (const dialect of DIALECTS[software]) {
-      const answer = await client.get(`${dialect.base}/site`, call)
+      const answer = await client.get(`${dialect.base}/site`, call, isSite)
       const site = answer.ok ? toSite(answer.value) : null
       if (site !== null) {
         const is_wrapper = dialect.generation === 'v3' && /^[1-9]/.test(site.version ?? '')
@@ -83,7 +78,7 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     path: string,
     params: Params,
     call: HttpCall,
-    sender: CallerClient = client,
+    { sender = client, shape = '$' }: { sender?: CallerClient | undefined; shape?: Shape } = {},
   ) {
     const at = await server(call)
     if (!at.ok) return at
@@ -91,7 +86,7 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     for (const [name, value] of Object.entries(params))
       if (value !== null && value !== undefined) query.set(name, String(value))
     const { base } = at.value.dialect
-    return sender.send({ path: `${base}${path}?${query.toString()}` }, call)
+    return sender.send({ path: `${base}${path}?${query.toString()}`, shape }, call)
   }
 
   /** `sender`: the client of a caller's account; absent: that of the source. */
@@ -101,7 +96,7 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     call: HttpCall,
     sender?: CallerClient,
   ): Promise<Outcome<unknown>> {
-    const answer = await request(path, params, call, sender)
+    const answer = await request(path, params, call, { sender })
     return answer.ok ? ok(answer.value.value) : answer
   }
 
@@ -121,14 +116,16 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
       return fail({ kind: 'rejected', status: 400 })
     const size = Math.min(limit, PAGE_MAX)
     const page = by_cursor ? { [dialect.cursor]: after } : { page: after ?? 1 }
-    const answer = await request(path, { ...dialect.list, limit: size, ...page, ...params }, call)
+    const query = { ...dialect.list, limit: size, ...page, ...params }
+    const isList = (value: unknown) => viewsOf(value, kind) !== null
+    const answer = await request(path, query, call, { shape: isList })
     if (!answer.ok) return answer
-    const { value, headers } = answer.value
-    const views = viewsOf(value, kind)
-    if (views === null) return fail({ kind: 'unreadable', path: `$.${kind}` })
-    const numbered = views.length < size ? null : String(Number(after ?? 1) + 1)
+    const { value, age_ms } = answer.value
+    const all = viewsOf(value, kind) ?? []
+    const views = all.filter((view) => kind === 'item' || hasId(fieldsOf(view[kind])))
+    for (let n = views.length; n < all.length; n++) options.left_out?.('id')
+    const numbered = all.length < size ? null : String(Number(after ?? 1) + 1)
     const next = by_cursor ? textAt(fieldsOf(value), 'next_page') : numbered
-    const age_ms = Math.max(0, Number(headers.get('age') ?? 0) || 0) * 1000
     return ok({ views, after: next, age_ms })
   }
 
@@ -142,7 +139,7 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     const answer = await get(`/${kind}`, { id }, call, sender)
     if (!answer.ok) return answer.fault.kind === 'not_found' ? ok(null) : answer
     const view = fieldsOf(fieldsOf(answer.value)[`${kind}_view`])
-    if (numberAt(fieldsOf(view[kind]), 'id') !== Number(id))
+    if (idAt(fieldsOf(view[kind]), 'id') !== Number(id))
       return fail({ kind: 'unreadable', path: `$.${kind}_view` })
     return ok(view)
   }
@@ -181,7 +178,7 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     const answer = await get('/community', { name }, call)
     if (!answer.ok) return answer
     const view = fieldsOf(fieldsOf(answer.value)['community_view'])
-    const community_id = numberAt(fieldsOf(view['community']), 'id')
+    const community_id = idAt(fieldsOf(view['community']), 'id')
     return community_id === null
       ? fail({ kind: 'unreadable', path: '$.community_view' })
       : ok({ community_id })
@@ -200,16 +197,16 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
   }
 }
 
+const hasId = (object: Record<string, unknown>): boolean => idAt(object, 'id') !== null
+const isSite = (value: unknown): boolean => toSite(value) !== null
+
 /** Meaning of the API's error codes; null: by the status. Login codes are answers for their caller. */
-function verdict({ status, headers, value }: HttpAnswer): Fault | null {
+function verdict({ status, headers, value, retry_after_s }: HttpAnswer): Fault | null {
   const body = fieldsOf(value)
   const code = textAt(body, 'error') ?? textAt(body, 'message') ?? ''
   if (status === 429 || (status === 400 && /^(rate_limit_error|too_many_requests)$/.test(code))) {
-    const reset = Number(headers.get('x-ratelimit-reset') ?? Number.NaN)
-    const stated = retrySeconds(headers) ?? (Number.isFinite(reset) ? Math.ceil(reset) : null)
-    return stated === null
-      ? { kind: 'throttled', retry_after_s: RATE_PAUSE_S, estimated: true }
-      : { kind: 'throttled', retry_after_s: stated }
+    const stated_s = retry_after_s ?? boundedWait(headers.get('x-ratelimit-reset')?.trim())
+    return { kind: 'throttled', ...pauseAfterLimit(stated_s, RATE_PAUSE_S) }
   }
   if (status < 400 || status >= 500) return null
   if (/^(incorrect_login|missing_totp_token|incorrect_totp_token)$/.test(code))

@@ -8,15 +8,8 @@ import type {
   Post,
   User,
 } from '../../core/forum/items.ts'
-import {
-  DELETED_AUTHOR,
-  fieldsOf,
-  makeComment,
-  makePost,
-  numberAt,
-  rowsOf,
-  textAt,
-} from '../items.ts'
+import { DELETED_AUTHOR, makeComment, makePost } from '../items.ts'
+import { fieldsOf, idAt, isId, isoOf, numberAt, rowsOf, textAt } from '../values.ts'
 
 type Row = Record<string, unknown>
 
@@ -173,13 +166,13 @@ export function livenessOf(object: Row): ItemLiveness {
 
 const edited = (row: Row): string | false => {
   const at = timeOf(editedOf(row))
-  return Number.isNaN(at) ? false : new Date(at).toISOString()
+  return Number.isNaN(at) ? false : isoOf(at)
 }
 
 /** A post from its view; null if the row is none. */
 export function toPost(view: Row, site: string): Post | null {
   const post = fieldsOf(view['post'])
-  const id = numberAt(post, 'id')
+  const id = idAt(post, 'id')
   const title = firstText(post, 'name', 'title')
   const created_ms = createdOf(post)
   if (id === null || title === null || Number.isNaN(created_ms)) return null
@@ -195,7 +188,7 @@ export function toPost(view: Row, site: string): Post | null {
     subforum: communityName(fieldsOf(view['community'])),
     url: `${site}/post/${id}`,
     text: textAt(post, 'body') ?? '',
-    link_url: URL.canParse(textAt(post, 'url') ?? '') ? textAt(post, 'url') : null,
+    link_url: textAt(post, 'url'),
     upvotes: numberAt(counts, 'score') ?? up - down,
     upvote_ratio: up + down === 0 ? null : Math.round((up / (up + down)) * 100) / 100,
     comments: numberAt(counts, 'comments') ?? 0,
@@ -211,18 +204,21 @@ export function toPost(view: Row, site: string): Post | null {
 
 const communityName = (row: Row): string => localName(row, textAt(row, 'name') ?? '')
 
+/** Comments above a comment; deeper ones have no place in a tree. */
+const PATH_MAX = 500
+
 /** A comment from its view; null if the row is none. */
 export function toComment(view: Row, site: string): Comment | null {
   const comment = fieldsOf(view['comment'])
-  const id = numberAt(comment, 'id')
+  const id = idAt(comment, 'id')
   const created_ms = createdOf(comment)
   const post = fieldsOf(view['post'])
-  const post_id = numberAt(comment, 'post_id') ?? numberAt(post, 'id')
+  const post_id = idAt(comment, 'post_id') ?? idAt(post, 'id')
   if (id === null || post_id === null || Number.isNaN(created_ms)) return null
   const creator = fieldsOf(view['creator'])
   const counts = { ...fieldsOf(view['counts']), ...comment }
   // 0, the comments above it, and the comment itself.
-  const path = (textAt(comment, 'path') ?? `0.${id}`).split('.')
+  const path = (textAt(comment, 'path') ?? `0.${id}`).split('.', PATH_MAX)
   const parent = path.at(-2) ?? '0'
   const author_id = numberAt(creator, 'id') ?? numberAt(comment, 'creator_id')
   const post_author = numberAt(post, 'creator_id') ?? numberAt(post, 'user_id')
@@ -261,13 +257,13 @@ const times = (row: Row) => {
   const at = createdOf(row)
   return Number.isNaN(at)
     ? { created: null, created_utc: null }
-    : { created: new Date(at).toISOString(), created_utc: Math.floor(at / 1000) }
+    : { created: isoOf(at), created_utc: Math.floor(at / 1000) }
 }
 
 /** An account from its view; null if the row is none. The platform keeps no karma. */
 export function toUser(view: Row, site: string): User | null {
   const person = fieldsOf(view['person'])
-  const id = numberAt(person, 'id')
+  const id = idAt(person, 'id')
   const name = firstText(person, 'name', 'user_name')
   if (id === null || name === null) return null
   const local = localName(person, name)
@@ -294,7 +290,7 @@ export function toUser(view: Row, site: string): User | null {
 /** A community from its view; null if the row is none. */
 export function toCommunity(view: Row, site: string): Community | null {
   const community = fieldsOf(view['community'])
-  const id = numberAt(community, 'id')
+  const id = idAt(community, 'id')
   if (id === null || textAt(community, 'name') === null) return null
   const name = communityName(community)
   const counts = { ...fieldsOf(view['counts']), ...community }
@@ -321,7 +317,7 @@ export function toCommunity(view: Row, site: string): Community | null {
 export const toModerators = (value: unknown): Moderator[] =>
   rowsOf(fieldsOf(value)['moderators']).flatMap((row): Moderator[] => {
     const person = fieldsOf(row['moderator'])
-    const id = numberAt(person, 'id')
+    const id = idAt(person, 'id')
     return id === null
       ? []
       : [
@@ -376,9 +372,9 @@ export function modActionsOf(value: unknown): ModAction[] {
   const body = fieldsOf(value)
   const actions: ModAction[] = []
   const add = (entry: Row, prefix: string, target: unknown, restored: unknown) => {
-    const id = numberAt(entry, 'id')
+    const id = idAt(entry, 'id')
     const at = timeOf(firstText(entry, 'published_at', 'when_'))
-    if (id !== null && typeof target === 'number')
+    if (id !== null && isId(target))
       actions.push({
         id,
         at: Number.isNaN(at) ? null : at,

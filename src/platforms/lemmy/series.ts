@@ -1,5 +1,6 @@
-import { fieldsOf, numberAt } from '../items.ts'
 import type { IdRange } from '../source.ts'
+import { climb, type Summit } from '../summit.ts'
+import { fieldsOf, idAt } from '../values.ts'
 import { createdOf, livenessOf, versionOf } from './readers.ts'
 
 type Row = Record<string, unknown>
@@ -37,6 +38,7 @@ export type Series = {
   next: 'due' | 'spare' | 'known'
   /** Posts that left the list since the step before. */
   vanished: number[]
+  summit: Summit | null
 }
 /** Position in both series, as the state of the stream. */
 export type State = {
@@ -62,7 +64,7 @@ const HOLES_MAX = 1000
 const BACKLOG_MAX = { post: 5000, comment: 1000 }
 /** Number that is added to the ids of a series where they are reported. */
 export const baseOf = (kind: SeriesName): number => (kind === 'post' ? 0 : COMMENT_BASE)
-const idOf = (kind: SeriesName, view: Row): number => numberAt(fieldsOf(view[kind]), 'id') ?? 0
+const idOf = (kind: SeriesName, view: Row): number => idAt(fieldsOf(view[kind]), 'id') ?? 0
 
 /** Epoch seconds of epoch ms. */
 export const seconds = (ms: number): number => Math.floor(ms / 1000)
@@ -83,6 +85,7 @@ export function newState(now: number): State {
     listed_at: now,
     next: 'known',
     vanished: [],
+    summit: null,
   })
   return {
     post: series(),
@@ -100,6 +103,31 @@ export function begin(series: Series, views: Row[], kind: SeriesName): void {
   series.first = series.last + 1
   series.floor = series.last
   keepRows(series, views, kind)
+}
+
+/** Notes the highest id of a page of the newest rows. True: ids went back, and the series begins again with it. */
+export function climbed(
+  series: Series,
+  views: Row[],
+  kind: SeriesName,
+  { at, now }: { at: number; now: number },
+): boolean {
+  const known = new Map(series.rows.map(([id, , created_s]) => [id, created_s * 1000]))
+  // The copy of an item of another server has the time of that server.
+  const own = views.filter((view) => fieldsOf(view[kind])['local'] !== false)
+  const rows = own.map((view) => {
+    const id = idOf(kind, view)
+    return { id, created_ms: createdOf(fieldsOf(view[kind])), known_ms: known.get(id) ?? null }
+  })
+  const page = { rows, ids: views.map((view) => idOf(kind, view)), as_of: at }
+  const { summit, is_back } = climb(series.summit, page, { now, new_ids: true })
+  if (is_back) {
+    Object.assign(series, { ahead: [], holes: [], rows: [], vanished: [], target: null })
+    begin(series, views, kind)
+    Object.assign(series, { read_until: at, floor: 0 })
+  }
+  series.summit = summit
+  return is_back
 }
 
 /** A row as it is kept for the next step. */
@@ -222,10 +250,15 @@ export function markRead(series: Series, ids: Iterable<number>): void {
 }
 
 /** Ids up to the bound that were neither read nor requested, lowest first; at most `count`. */
-export function missingIds(series: Series, count: number): number[] {
+export function missingIds({ last, bound, ahead }: Series, count: number): number[] {
   const ids: number[] = []
-  for (let id = series.last + 1; id <= series.bound && ids.length < count; id++)
-    if (!isReadAhead(series, id)) ids.push(id)
+  let from = last + 1
+  // Between the ranges that were read: each one is passed once, however long it is.
+  for (const [start, end] of [...ahead, [bound + 1, bound + 1] as const]) {
+    for (let n = 0; from + n < Math.min(start, bound + 1) && ids.length < count; n++)
+      ids.push(from + n)
+    from = Math.max(from, end + 1)
+  }
   return ids
 }
 

@@ -1,7 +1,7 @@
 import { ok } from '../../core/base/result.ts'
 import type { Item, ItemState } from '../../core/forum/items.ts'
-import { fieldsOf } from '../items.ts'
 import type { ItemStates } from '../port.ts'
+import { fieldsOf } from '../values.ts'
 import type { createApi } from './api.ts'
 import { livenessOf, toComment, toPost } from './readers.ts'
 

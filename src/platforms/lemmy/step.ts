@@ -1,7 +1,7 @@
 import type { Fault } from '../../core/base/result.ts'
 import type { Item } from '../../core/forum/items.ts'
 import type { HttpCall } from '../http.ts'
-import { fieldsOf, numberAt } from '../items.ts'
+import { fieldsOf, idAt } from '../values.ts'
 import { type Api, PAGE_MAX } from './api.ts'
 import { livenessOf, modActionsOf, toItem } from './readers.ts'
 import { baseOf, type SeriesName } from './series.ts'
@@ -39,7 +39,8 @@ export function createStep(
   /** Takes a row that was read; false for one that its readers cannot see. */
   function take(kind: SeriesName, view: Row): boolean {
     const object = fieldsOf(view[kind])
-    const id = numberAt(object, 'id') ?? 0
+    const id = idAt(object, 'id')
+    if (id === null) return false
     const name = nameOf(kind, id)
     answered.add(baseOf(kind) + id)
     if (livenessOf(object) !== 'live') {

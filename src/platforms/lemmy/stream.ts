@@ -1,11 +1,14 @@
 import { fail, ok, type Outcome } from '../../core/base/result.ts'
 import type { IdRange, ItemStream, PartialReason, StreamCall, StreamStep } from '../source.ts'
+import { isAfter } from '../summit.ts'
+import { fieldsOf } from '../values.ts'
 import type { Api } from './api.ts'
-import type { Dialect } from './readers.ts'
+import { createdOf, type Dialect } from './readers.ts'
 import {
   baseOf,
   begin,
   boundHoles,
+  climbed,
   COMMENT_BASE,
   dueHoles,
   heldAt,
@@ -101,6 +104,7 @@ export function createStream({
     const skipped: IdRange[] = []
     let behind: IdRange | null = null
     let partial: PartialReason | null = null
+    let went_back = false
     for (const kind of KINDS) {
       const head = heads[kind]
       if (head === null) continue
@@ -109,6 +113,14 @@ export function createStream({
       if (series.first === 0) {
         begin(series, head.views, kind)
         series.read_until = text === null ? began : at
+        climbed(series, head.views, kind, { at, now: began })
+        continue
+      }
+      const { summit } = series
+      if (climbed(series, head.views, kind, { at, now: began })) {
+        went_back = true
+        for (const view of head.views)
+          if (isAfter(summit, createdOf(fieldsOf(view[kind])))) step.take(kind, view)
         continue
       }
       const is_late = series.last < series.bound
@@ -127,7 +139,8 @@ export function createStream({
     }
     if (text === null) await readModlog(state, step, began, true)
     state.is_settled = false
-    return ok(result(state, step, began, { behind, skipped, unanswered: [], partial }))
+    const found = result(state, step, began, { behind, skipped, unanswered: [], partial })
+    return ok(went_back ? { ...found, went_back } : found)
   }
 
   async function settle(text: string, bounds: StreamCall): Promise<Outcome<StreamStep>> {
@@ -231,11 +244,12 @@ async function readPages(
     }
     const news = page.views.slice(-PAGE_TAIL).filter(isNew).length
     for (const view of page.views) {
-      const [id, version] = toKnown(view, kind)
+      const [id, version, created_s] = toKnown(view, kind)
       views.push(view)
       step.seen[kind].add(id)
       series.bound = Math.max(series.bound, id)
-      if (id < series.first || known.get(id)?.[1] === version) continue
+      const before = known.get(id)
+      if (id < series.first || (before?.[1] === version && before[2] === created_s)) continue
       step.take(kind, view)
       const is_hidden = version === -1
       // One that was hidden before it was read may be restored; one that was read has matched.
@@ -253,11 +267,8 @@ async function readPages(
 }
 
 /** True if no id up to the bound is unread. */
-function isWhole(series: Series, kind: SeriesName, step: StepReads): boolean {
-  for (let id = series.last + 1; id <= series.bound; id++)
-    if (!step.seen[kind].has(id) && !isReadAhead(series, id)) return false
-  return true
-}
+const isWhole = (series: Series, kind: SeriesName, step: StepReads): boolean =>
+  missingIds(series, step.seen[kind].size + 1).every((id) => step.seen[kind].has(id))
 
 /** Requests the ids that no page had. */
 async function walk(series: Series, kind: SeriesName, step: StepReads, now: number): Promise<void> {

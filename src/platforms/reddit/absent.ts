@@ -36,6 +36,7 @@ export const ABSENT: {
     headroom: () => ({ requests: 0, until_ms: 0 }),
     budget: () => null,
     isDown: () => false,
+    left_out: () => null,
     isClockKnown: () => false,
     clock_offset_ms: () => 0,
     clock_measured_ms: () => 0,

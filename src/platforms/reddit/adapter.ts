@@ -1,7 +1,9 @@
 import { ok, type Outcome } from '../../core/base/result.ts'
+import { MAIN } from '../../core/forum/items.ts'
 import { OWN_TABS } from '../../core/forum/listing.ts'
 import type { Transport } from '../../net/transport.ts'
 import type { Random } from '../../runtime/runtime.ts'
+import { createFence, createLeftOut, fencedReads, type LeftOut } from '../fence.ts'
 import type { Acts, Call, ItemStates, Listing, Listings, Platform, Use, UserTab } from '../port.ts'
 import {
   createClient,
@@ -44,6 +46,8 @@ export type Forum = Platform & {
   isDown(): boolean
   /** True after three answers with a date: the clock's offset is known. */
   isClockKnown(): boolean
+  /** Rows that were left out since the start; null: none. */
+  left_out(): LeftOut | null
 }
 
 /**
@@ -52,16 +56,19 @@ export type Forum = Platform & {
 export function createForum(options: ForumOptions): Forum {
   const client = createClient(options)
   const session_check = createSessionCheck(client, options.clock)
-  const read = createReaders(client.base)
+  const left_out = createLeftOut(MAIN, options)
+  const read = createReaders(client.base, left_out.add)
   const by_id = createById(session_check, read, options.clock)
   const about = createAbout(session_check, read)
   const commentOf: Platform['commentOf'] = ({ data }) => toComment(client.base, data)
   const { clock, random, chat_url = '', store, link_hosts = [] } = options
+  const fence = createFence({ ...options, left_out, commentOf, name: MAIN })
   return {
-    ...createListings(session_check, read),
-    ...by_id,
-    ...about,
-    me: client.me,
+    ...fencedReads(
+      { ...createListings(session_check, read), ...by_id, ...about, me: client.me },
+      fence,
+    ),
+    left_out: left_out.now,
     acts: createActs({
       client,
       platform: { nodesById: by_id.nodesById, user: about.user, commentOf },

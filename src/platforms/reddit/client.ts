@@ -5,7 +5,8 @@ import { viewerTermIn } from '../../core/filter/search-query.ts'
 import { isViewerName } from '../../core/forum/permalink.ts'
 import { createEgress, type Egress } from '../../net/egress.ts'
 import { createReachability } from '../../net/reachability.ts'
-import { type Clock, JUMP_MIN_MS } from '../../runtime/runtime.ts'
+import type { Clock } from '../../runtime/runtime.ts'
+import { createClockOffset } from '../clock-offset.ts'
 import type { Call, Identity, Listing, Use } from '../port.ts'
 import { readRateHeaders } from './budget.ts'
 import { createPacer, type Headroom } from './pacer.ts'
@@ -22,77 +23,6 @@ import {
 } from './request.ts'
 import { classify, type NativeResponse, redirectTarget, type RequestInfo } from './response.ts'
 import { createUnretriedRequest } from './unretried-request.ts'
-
-/** Offset of the platform's clock to ours, from the Date headers of its answers. */
-export type ClockOffset = {
-  /** Records the headers of an answer that has just arrived. */
-  observe(headers: { get(name: string): string | null }): void
-  /** Milliseconds; 0 until three answers agree that it is more than a minute. */
-  ms(): number
-  /**
-   * The same without the threshold, accurate to about a second; 0 until three answers were
-   * measured.
-   */
-  measured_ms(): number
-  /** True after three answers with a date: the offset is known. */
-  known(): boolean
-}
-
-const OFFSETS_MAX = 5
-const NEEDED = 3
-const REPORTED_MIN_MS = 60_000
-/** Dates are whole seconds, and an answer can be slow. */
-const AGREE_MS = 30_000
-
-/** Stores the last few offsets and uses their median, so that one wrong date changes nothing. */
-export function createClockOffset(clock: Pick<Clock, 'now' | 'mono'>): ClockOffset {
-  let offsets: number[] = []
-  let between = clock.now() - clock.mono()
-  const middle = () => offsets.toSorted((a, b) => a - b)[offsets.length >> 1] ?? 0
-
-  /** Milliseconds by which our clock has jumped since the last answer; 0: no jump. */
-  function jumped(): number {
-    // The monotonic clock has fractions; instants are whole.
-    const jump_ms = Math.round(clock.now() - clock.mono() - between)
-    return Math.abs(jump_ms) > JUMP_MIN_MS ? jump_ms : 0
-  }
-
-  function measured(): number {
-    if (offsets.length < NEEDED) return 0
-    // Sleep never sets a clock back: it was set by hand, and true time went on.
-    return middle() - Math.min(0, jumped())
-  }
-
-  /**
-   * An offset from before a jump holds after it in one of two ways. Either our clock was set, and
-   * true time went on as the monotonic clock did. Or the machine slept, and our clock is as right
-   * as before. The first answer after the jump decides.
-   */
-  function rebase(jump_ms: number, offset_ms: number): number[] {
-    const near = (share_ms: number) => Math.abs(middle() - share_ms - offset_ms) <= AGREE_MS
-    if (near(0)) return offsets
-    return near(jump_ms) ? offsets.map((it) => it - jump_ms) : []
-  }
-
-  return {
-    observe(headers) {
-      const date = Date.parse(headers.get('date') ?? '')
-      if (Number.isNaN(date)) return
-      const now = clock.now()
-      // A cached answer has the date of its creation.
-      const age_ms = Number(headers.get('age') ?? 0) * 1000 || 0
-      // Dates are truncated to the second, so they are half a second late on average.
-      const offset_ms = Math.round(date + 500 + age_ms - now)
-      const jump_ms = jumped()
-      if (jump_ms !== 0) offsets = rebase(jump_ms, offset_ms)
-      between = now - clock.mono()
-      offsets = [...offsets, offset_ms].slice(-OFFSETS_MAX)
-    },
-    ms: () => (Math.abs(measured()) > REPORTED_MIN_MS ? measured() : 0),
-    measured_ms: measured,
-    known: () => offsets.length >= NEEDED,
-  }
-}
 
 /** One read request to the platform. */
 export type NativeRequest = {

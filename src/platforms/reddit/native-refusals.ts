@@ -8,7 +8,7 @@ import {
   REJECTED,
   type WriteFault,
 } from '../../core/forum/native-refusals.ts'
-import { numberAt, textAt } from '../items.ts'
+import { numberAt, textAt } from '../values.ts'
 import { listAt, type NativeRow } from './readers/fields.ts'
 
 /**

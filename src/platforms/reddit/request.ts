@@ -95,7 +95,7 @@ export const createRequest =
  */
 function faultOf(why: (EgressResult & { ok: false })['why'], callers: boolean): Fault {
   if (why === 'timeout') return { kind: 'timeout' }
-  if (why === 'too_large') return { kind: 'unreadable', path: 'body' }
+  if (why === 'too_large' || why === 'unpackable') return { kind: 'unreadable', path: 'body' }
   const lost = { kind: 'unavailable', status: null, retry_after_s: null } as const
   if (why === 'unreached') return lost
   if (why === 'out_of_files') return { ...lost, own: why }

@@ -1,8 +1,9 @@
 import { isObject } from '../../core/base/object.ts'
 import { fail, type Fault, ok, type Outcome, type RefusalReason } from '../../core/base/result.ts'
+import { boundedWait, retryAfter } from '../../core/base/wait.ts'
 import { pauseOf } from '../../core/forum/native-refusals.ts'
 import { isSurelyWithin, type JsonBounds, measureJson } from '../../core/limits/json-bounds.ts'
-import { numberAt, textAt } from '../items.ts'
+import { numberAt, textAt } from '../values.ts'
 import { readRateHeaders } from './budget.ts'
 import { NATIVE_REFUSALS } from './native-refusals.ts'
 import { listAt, type NativeRow, unreadable, wholeAt } from './readers/fields.ts'
@@ -151,7 +152,6 @@ export type RequestInfo = {
  * Seconds of the first pause after a throttling without a time. The pacer lengthens repeated ones.
  */
 export const BACKOFF_FIRST_S = 2
-const THROTTLE_S_MAX = 86_400
 const DEEPEST = 512
 /** Statuses that mean a fault in our own request. Every other refusal is the platform's. */
 const OUR_MISTAKE: ReadonlySet<number> = new Set([400, 413, 414, 415])
@@ -162,7 +162,8 @@ const OUR_MISTAKE: ReadonlySet<number> = new Set([400, 413, 414, 415])
  */
 export function classify(answer: NativeResponse, request: RequestInfo): Outcome<unknown> {
   const { status, headers, body } = answer
-  const wait_s = retryAfter(headers, request.now)
+  // No wait is as without the header.
+  const wait_s = retryAfter(headers, request.now) || null
   if (status === 429) return throttled(wait_s, headers)
 
   const json = parseJson(answer, request)
@@ -297,25 +298,9 @@ function throttled(wait_s: number | null, headers: Headers): Outcome<never> {
 type Headers = NativeResponse['headers']
 
 /**
- * Seconds of a Retry-After header, rounded up; null if it is absent, malformed or not in the future.
- * A date is relative to the answer's Date header, or to `now` (epoch ms) without one.
- * @see https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3
- */
-function retryAfter(headers: Headers, now: number): number | null {
-  const text = headers.get('retry-after')?.trim() ?? ''
-  if (/^\d+(?:\.\d+)?$/.test(text)) return worthWaiting(Number(text))
-  const at = text === '' ? Number.NaN : Date.parse(text)
-  const sent = Date.parse(headers.get('date') ?? '')
-  return Number.isNaN(at) ? null : worthWaiting((at - (Number.isNaN(sent) ? now : sent)) / 1000)
-}
-
-/**
  * Seconds until the reset of a used-up window; null while requests remain, or if nothing is known.
  */
 function resetAfter(headers: Headers): number | null {
   const rate = readRateHeaders(headers)
-  return rate === null || rate.remaining >= 1 ? null : worthWaiting(rate.reset_s)
+  return rate === null || rate.remaining >= 1 ? null : boundedWait(rate.reset_s) || null
 }
-
-const worthWaiting = (seconds: number): number | null =>
-  seconds > 0 ? Math.min(Math.ceil(seconds), THROTTLE_S_MAX) : null

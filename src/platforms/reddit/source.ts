@@ -24,7 +24,7 @@ export function createFurtherForum(options: SourceOptions): Source {
     retries: RETRIES,
   })
   const check = createSessionCheck(client, clock)
-  const read = createReaders(client.base)
+  const read = createReaders(client.base, options.left_out)
   // Moderators are shown to accounts only.
   const { moderators: _, ...about } = createAbout(check, read)
   const { feed: __, ...listings } = createListings(check, read)

@@ -30,7 +30,7 @@ export function insertCheck(db: Db, row: NewCheck): number {
 export type NewGap = {
   feed_id: number
   check_id: number
-  reason: TruncationReason
+  reason: TruncationReason | 'ids_went_back'
   from_at: number | null
   /** Null while no newer row has been read: the gap is open, and the next finished check closes it. */
   until_at: number | null

@@ -41,10 +41,14 @@ export function findStreamState(db: Db, feed_id: number): string | null {
 }
 
 /**
- * Stores the position of a stream after a step. The first one marks where the verified time begins. Returns where it ended
- * before; null at the first step.
+ * Stores the position of a stream after a step. The first one marks where the verified time begins. A stored end after `now`
+ * cannot be right: it is lowered. Returns where the verified time ended before, null at the first step.
  */
-export function advanceStream(db: Db, feed_id: number, position: StreamPosition): number | null {
+export function advanceStream(
+  db: Db,
+  feed_id: number,
+  { now, went_back, ...position }: StreamPosition & { now: number; went_back: boolean },
+): { verified_before: number | null; is_lowered: boolean } {
   const before = db
     .query<{ verified_until: number }, [{ feed_id: number }]>(
       'SELECT verified_until FROM feed_streams WHERE feed_id = $feed_id',
@@ -58,9 +62,12 @@ export function advanceStream(db: Db, feed_id: number, position: StreamPosition)
      ON CONFLICT DO UPDATE SET state = $state, proof = $proof, proven_from = $proven_from, proven_to = $proven_to,
             behind_from = $behind_from, behind_to = $behind_to, partial = $partial,
             changes = $changes,
-            verified_until = max(verified_until, $verified_until)`,
-  ).run({ feed_id, ...position })
-  return before?.verified_until ?? null
+            verified_until = iif(verified_until > $now, $verified_until, max(verified_until, $verified_until)),
+            verified_from = iif(verified_until > $now, min(verified_from, $verified_until), verified_from),
+            heads = iif($went_back, '[]', heads)`,
+  ).run({ feed_id, now, went_back: went_back ? 1 : 0, ...position })
+  const verified_before = before?.verified_until ?? null
+  return { verified_before, is_lowered: verified_before !== null && verified_before > now }
 }
 
 /** State of a stream's passes over its recent ids; null before its first step. */

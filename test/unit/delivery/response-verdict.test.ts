@@ -27,7 +27,7 @@ test('Discord confirms with any 2xx, and gives its retry delay in JSON', () => {
   const limited = answer(429, '{"message":"limited","retry_after":64.57,"global":false}', {
     'retry-after': '65',
   })
-  expect(toAttempt('discord', limited, 0)).toMatchObject({ status: 429, retry_after_s: 64.57 })
+  expect(toAttempt('discord', limited, 0)).toMatchObject({ status: 429, retry_after_s: 65 })
   expect(toAttempt('discord', answer(429, '<html>', { 'retry-after': '7' }), 0)).toMatchObject({
     retry_after_s: 7,
   })

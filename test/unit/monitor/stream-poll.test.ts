@@ -42,6 +42,7 @@ function createSource(name: string) {
     isPlace: () => true,
     partialFor: () => null,
     ahead_ms: () => 0,
+    left_out: () => null,
     behind_ms: () => script.behind_ms,
     ours: (at) => at + script.behind_ms,
     async step(state, call) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 
 import { BODY_MAX, readBody } from '../../../src/net/read-body.ts'
 
@@ -38,6 +38,19 @@ test('only a plain body with a Content-Length is read at once', async () => {
   expect(await from({ 'content-length': '9' })).toBe('at once')
   expect(await from({ 'content-length': '9', 'content-encoding': 'gzip' })).toBe('in pieces')
   expect(await from({ 'content-encoding': 'gzip' })).toBe('in pieces')
+})
+
+test.each([
+  ['x-gzip', gzipSync('{}')],
+  ['X-GZip', gzipSync('{}')],
+  ['deflate', deflateSync('{}')],
+  ['deflate', deflateRawSync('{}')],
+  ['br, gzip', gzipSync(brotliCompressSync('{}'))],
+  [' , gzip ,', gzipSync('{}')],
+  ['', Buffer.from('{}')],
+  ['identity', Buffer.from('{}')],
+])('a body with the content coding %p is read', async (coding, bytes) => {
+  expect(await read(bytes, { 'content-encoding': coding })).toBe('{}')
 })
 
 test('a chunked body is measured even with a Content-Length', async () => {
@@ -120,7 +133,8 @@ describe('a body', () => {
     ['gzip', Buffer.from('{}')],
     ['gzip', gzipSync(text).subarray(0, 100)],
     ['zstd', Buffer.from(Bun.zstdCompressSync('{}'))],
-    ['gzip, gzip', gzipSync(gzipSync('{}'))],
+    ['gzip, gzip', gzipSync('{}')],
+    ['gzip, br, gzip, br, gzip', gzipSync('{}')],
     ['constructor', Buffer.from('{}')],
   ])(
     'that does not match %s, or has an unrequested encoding, is an error',

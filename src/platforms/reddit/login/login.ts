@@ -114,7 +114,7 @@ export function withWait(code: LoginCode, answer: NativeResponse, now: number): 
   if (code !== 'UPSTREAM_ERROR') return failed(code)
   const read = classify(answer, { now })
   const wait_s = secondsIn(answer.body)
-  if (wait_s !== null) return { ok: false, code, retry_after_s: Math.max(1, Math.ceil(wait_s)) }
+  if (wait_s !== null) return { ok: false, code, retry_after_s: Math.max(1, wait_s) }
   return !read.ok && read.fault.kind === 'throttled'
     ? { ok: false, code, retry_after_s: read.fault.retry_after_s }
     : failed(code)

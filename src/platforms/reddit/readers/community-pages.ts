@@ -1,7 +1,7 @@
 import { isObject } from '../../../core/base/object.ts'
 import { ok, type Outcome } from '../../../core/base/result.ts'
 import type { Rules, WikiPage } from '../../../core/forum/items.ts'
-import { textAt } from '../../items.ts'
+import { textAt } from '../../values.ts'
 import {
   isoOfSeconds,
   listAt,

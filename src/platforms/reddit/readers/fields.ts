@@ -1,6 +1,6 @@
 import { isObject } from '../../../core/base/object.ts'
-import { fail, type Outcome } from '../../../core/base/result.ts'
-import { numberAt, textAt } from '../../items.ts'
+import { fail, ok, type Outcome } from '../../../core/base/result.ts'
+import { numberAt, textAt } from '../../values.ts'
 
 /** A JSON object with unchecked fields. */
 export type NativeRow = Record<string, unknown>
@@ -69,6 +69,22 @@ export function lacking(row: NativeRow, needs: Readonly<Record<string, Kind>>): 
     if (!there) return field
   }
   return null
+}
+
+/** Rows without those that cannot be read; a list of nothing else is unreadable. `read` gives null for a row to skip. */
+export function soundRows<T>(
+  values: readonly unknown[],
+  path: string,
+  read: (value: unknown) => { value: T } | string | null,
+): Outcome<T[]> {
+  const rows: T[] = []
+  let first: string | null = null
+  for (const [index, value] of values.entries()) {
+    const row = read(value)
+    if (typeof row === 'string') first ??= `${path}[${index}].${row}`
+    else if (row !== null) rows.push(row.value)
+  }
+  return rows.length === 0 && first !== null ? unreadable(first) : ok(rows)
 }
 
 /** A fault for an answer whose part at `path` does not fit. */

@@ -9,8 +9,8 @@ import type {
   Visibility,
   VisibilityReason,
 } from '../../../core/forum/items.ts'
-import { numberAt, textAt } from '../../items.ts'
 import type { Tree } from '../../port.ts'
+import { numberAt, textAt } from '../../values.ts'
 import {
   flagAt,
   isoOfSeconds,
@@ -18,6 +18,7 @@ import {
   type NativeRow,
   rowAt,
   secondsAt,
+  soundRows,
   unreadable,
   wholeAt,
   wordAt,
@@ -215,15 +216,10 @@ export function readMore(value: unknown): Outcome<Node[]> {
  * Native nodes as the same objects. A row that is rendered as HTML, without its text, is no node.
  */
 export function nodesOf(values: readonly unknown[], path: string): Outcome<Node[]> {
-  const nodes: Node[] = []
-  for (const [index, value] of values.entries()) {
-    if (!isNode(value)) return unreadable(`${path}[${index}]`)
-    if (value.kind !== 't1' && value.kind !== 'more') return unreadable(`${path}[${index}].kind`)
-    if (value.kind === 't1' && typeof value.data['body'] !== 'string')
-      return unreadable(`${path}[${index}].data.body`)
-    nodes.push(value)
-  }
-  return ok(nodes)
+  return soundRows(values, path, (value) => {
+    if (!isNode(value) || (value.kind !== 't1' && value.kind !== 'more')) return 'kind'
+    return value.kind === 'more' || typeof value.data['body'] === 'string' ? { value } : 'data.body'
+  })
 }
 
 /** The children of a native listing; null for any other value. */

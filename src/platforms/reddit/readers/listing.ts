@@ -1,9 +1,9 @@
 import { isObject } from '../../../core/base/object.ts'
 import { ok, type Outcome } from '../../../core/base/result.ts'
 import type { Comment, Community, Item, Media, Post, User } from '../../../core/forum/items.ts'
-import { textAt } from '../../items.ts'
 import type { Listing } from '../../port.ts'
-import { lacking, type NativeRow, rowAt, unreadable } from './fields.ts'
+import { textAt } from '../../values.ts'
+import { lacking, type NativeRow, rowAt, soundRows, unreadable } from './fields.ts'
 import { COMMENT_NEEDS, dataOf, POST_NEEDS, toComment, toPost } from './items.ts'
 import { mediaOf } from './media.ts'
 import { COMMUNITY_NEEDS, toCommunity, toUser, USER_NEEDS } from './people.ts'
@@ -15,6 +15,8 @@ export type Reader<T> = {
   needs: Needs
   map: (row: NativeRow) => T
   skip?: (row: NativeRow) => boolean
+  /** Called for a row that cannot be read. */
+  left_out?: ((field: string) => void) | undefined
 }
 /** By native kind. A row of another kind makes the listing unreadable. */
 export type Readers<T> = Readonly<Record<string, Reader<T>>>
@@ -30,12 +32,9 @@ export function readListing<T>(value: unknown, readers: Readers<T>): Outcome<Lis
   const after = data['after'] ?? null
   if (after !== null && typeof after !== 'string') return unreadable('data.after')
 
-  const rows: T[] = []
-  for (const [index, child] of children.entries()) {
-    const row = readRow(child, readers)
-    if (typeof row === 'string') return unreadable(`data.children[${index}].${row}`)
-    if (row !== null) rows.push(row.value)
-  }
+  const found = soundRows(children, 'data.children', (child) => readRow(child, readers))
+  if (!found.ok) return found
+  const rows = found.value
   // An empty string would return the first page again.
   const page = { rows, after: after || null, logged_in: loggedIn(data) }
   const left_out = children.length - rows.length
@@ -51,7 +50,9 @@ function readRow<T>(child: unknown, readers: Readers<T>): { value: T } | string 
   if (!data) return 'data'
   if (reader.skip?.(data)) return null
   const missing = lacking(data, reader.needs)
-  return missing === null ? { value: reader.map(data) } : `data.${missing}`
+  if (missing === null) return { value: reader.map(data) }
+  reader.left_out?.(missing)
+  return `data.${missing}`
 }
 
 /** The platform's answer in place of a listing that is empty or that the client may not see. */
@@ -73,14 +74,11 @@ export function readPeople<T>(value: unknown, { needs, map }: Reader<T>): Outcom
   if (!data) return unreadable('kind')
   const children = data['children']
   if (!Array.isArray(children)) return unreadable('data.children')
-  const rows: T[] = []
-  for (const [index, child] of children.entries()) {
-    if (!isObject(child)) return unreadable(`data.children[${index}]`)
+  return soundRows(children, 'data.children', (child) => {
+    if (!isObject(child)) return 'kind'
     const missing = lacking(child, needs)
-    if (missing !== null) return unreadable(`data.children[${index}].${missing}`)
-    rows.push(map(child))
-  }
-  return ok(rows)
+    return missing === null ? { value: map(child) } : missing
+  })
 }
 
 /** One wrapped object, such as a user or a community. */
@@ -105,21 +103,27 @@ export type RowReaders = {
 }
 
 /** Creates the readers of a platform at `base`, an address without a trailing slash. */
-export function createReaders(base: string): RowReaders {
-  const user: Reader<User> = { needs: USER_NEEDS, map: (row) => toUser(base, row) }
+export function createReaders(base: string, left_out?: (field: string) => void): RowReaders {
+  const user: Reader<User> = { needs: USER_NEEDS, map: (row) => toUser(base, row), left_out }
   return {
-    post: { needs: POST_NEEDS, map: (row) => toPost(base, row) },
+    post: { needs: POST_NEEDS, map: (row) => toPost(base, row), left_out },
     postWithMedia: {
+      left_out,
       needs: POST_NEEDS,
       map: (row) => ({ ...toPost(base, row), media: mediaOf(row) }),
     },
-    comment: { needs: COMMENT_NEEDS, map: (row) => toComment(base, row) },
-    postItem: { needs: POST_NEEDS, map: (row) => ({ ...toPost(base, row), kind: 'post' }) },
+    comment: { needs: COMMENT_NEEDS, map: (row) => toComment(base, row), left_out },
+    postItem: {
+      needs: POST_NEEDS,
+      map: (row) => ({ ...toPost(base, row), kind: 'post' }),
+      left_out,
+    },
     commentItem: {
+      left_out,
       needs: COMMENT_NEEDS,
       map: (row) => ({ ...toComment(base, row), kind: 'comment' }),
     },
-    community: { needs: COMMUNITY_NEEDS, map: (row) => toCommunity(base, row) },
+    community: { needs: COMMUNITY_NEEDS, map: (row) => toCommunity(base, row), left_out },
     user,
     foundUser: { ...user, skip: (row) => textAt(row, 'id') === null },
   }

@@ -1,6 +1,6 @@
 import { isObject } from '../../../core/base/object.ts'
 import type { Media, MediaKind } from '../../../core/forum/items.ts'
-import { numberAt, textAt } from '../../items.ts'
+import { numberAt, textAt } from '../../values.ts'
 import { addressAt, listAt, type NativeRow, rowAt, wholeAt, wordAt } from './fields.ts'
 
 type Size = { width: number | null; height: number | null }

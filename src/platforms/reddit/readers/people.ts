@@ -1,7 +1,7 @@
 import { isObject } from '../../../core/base/object.ts'
 import { ok, type Outcome } from '../../../core/base/result.ts'
 import type { Achievement, Community, Me, Moderator, User } from '../../../core/forum/items.ts'
-import { textAt } from '../../items.ts'
+import { textAt } from '../../values.ts'
 import {
   addressAt,
   flagAt,

@@ -1,8 +1,8 @@
 import { fail, ok, type Outcome } from '../../../core/base/result.ts'
 import type { Acted } from '../../../core/forum/native-refusals.ts'
 import type { DirectMessage, Messages, SentMessage } from '../../../core/forum/writes.ts'
-import { textAt } from '../../items.ts'
 import type { Call } from '../../port.ts'
+import { textAt } from '../../values.ts'
 import type { Client, NativeRequest } from '../client.ts'
 import {
   isoOfSeconds,

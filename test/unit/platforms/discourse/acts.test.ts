@@ -86,7 +86,7 @@ test.each([
         { errors: ['slow'], error_type: 'rate_limit', extras: { wait_seconds: 3000 } },
         { status: 429 },
       ),
-    { kind: 'refused', meaning: 'FORUM_RATELIMIT', terminal: false, retry_after_s: 3000 },
+    { kind: 'refused', meaning: 'FORUM_RATELIMIT', terminal: false, retry_after_s: 780 },
   ],
   [
     () => Response.json({ error_type: 'not_logged_in' }, { status: 403 }),

@@ -190,7 +190,7 @@ test.each([
   ['another kind', { kind: 't3', data: {} }, 'kind'],
   ['no children', { kind: 'Listing', data: {} }, 'data.children'],
   ['a cursor that is a number', listing([], { after: 7 }), 'data.after'],
-  ['a row of another kind', listing([post(), comment()]), 'data.children[1].kind'],
+  ['rows of another kind only', listing([comment()]), 'data.children[0].kind'],
   [
     'a row that inherits its kind',
     listing([{ kind: 'toString', data: {} }]),
@@ -219,6 +219,22 @@ test.each([
     ok: false,
     fault: { kind: 'unreadable', path },
   })
+})
+
+test('a row that cannot be read is left out, and the others are given', async () => {
+  const rows = [
+    post({ id: 'a' }),
+    comment(),
+    post({ id: 7 }),
+    post({ created_utc: 1e300 }),
+    post({ id: 'b' }),
+  ]
+  await using it = createForumFixture([Response.json(listing(rows))])
+
+  const found = await it.forum.posts(newest, it.call())
+
+  expect(found.ok && found.value.rows.map(({ id }) => id)).toEqual(['a', 'b'])
+  expect(found).toMatchObject({ value: { left_out: 3 } })
 })
 
 test('suspended users in search results have no id and are left out', async () => {

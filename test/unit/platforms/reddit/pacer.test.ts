@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 
+import { createClockOffset } from '../../../../src/platforms/clock-offset.ts'
 import { ANONYMOUS, type Call } from '../../../../src/platforms/port.ts'
-import { createClockOffset } from '../../../../src/platforms/reddit/client.ts'
 import { createKeyedQueue } from '../../../../src/platforms/reddit/lookups.ts'
 import { createPacer } from '../../../../src/platforms/reddit/pacer.ts'
 import { fakeClock } from '../../../support/clock.ts'

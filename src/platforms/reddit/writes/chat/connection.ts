@@ -1,5 +1,6 @@
 import { isObject } from '../../../../core/base/object.ts'
 import { fail, ok, type Outcome } from '../../../../core/base/result.ts'
+import { boundedWait, pauseAfterLimit } from '../../../../core/base/wait.ts'
 import {
   type Acted,
   final,
@@ -8,8 +9,8 @@ import {
   type WriteFault,
 } from '../../../../core/forum/native-refusals.ts'
 import type { Clock } from '../../../../runtime/runtime.ts'
-import { numberAt, textAt } from '../../../items.ts'
 import type { Call, Identity } from '../../../port.ts'
+import { numberAt, textAt } from '../../../values.ts'
 import type { Client, NativeRequest } from '../../client.ts'
 import { type NativeRow, unreadable, wordAt } from '../../readers/fields.ts'
 import type { NativeResponse } from '../../response.ts'
@@ -192,7 +193,10 @@ function refusalIn(payload: NativeRow, status: number): WriteFault | null {
     code,
     message: textAt(payload, 'error'),
     field: entry.meaning === 'INVALID_REQUEST' ? 'text' : null,
-    retry_after_s: throttled ? Math.max(1, Math.ceil((pause_ms ?? PAUSE_S * 1000) / 1000)) : null,
+    retry_after_s: throttled
+      ? pauseAfterLimit(boundedWait(pause_ms === null ? null : pause_ms / 1000), PAUSE_S)
+          .retry_after_s
+      : null,
     ...entry,
   }
 }

@@ -10,8 +10,8 @@ import type {
   Thread,
 } from '../../../../core/forum/writes.ts'
 import type { Random } from '../../../../runtime/runtime.ts'
-import { numberAt, textAt } from '../../../items.ts'
 import type { Call, Platform } from '../../../port.ts'
+import { numberAt, textAt } from '../../../values.ts'
 import { instantAt, listAt, type NativeRow, rowAt, wordAt } from '../../readers/fields.ts'
 import type { Actor } from '../form.ts'
 import type { OutgoingMail } from '../mail.ts'

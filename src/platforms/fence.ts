@@ -1,0 +1,193 @@
+import { isObject } from '../core/base/object.ts'
+import { fail, type Fault, type Outcome } from '../core/base/result.ts'
+import { boundedWait, WAIT_MAX_S } from '../core/base/wait.ts'
+import type { ItemState, Node } from '../core/forum/items.ts'
+import type { Acted } from '../core/forum/native-refusals.ts'
+import type { Clock, Log } from '../runtime/runtime.ts'
+import type { Platform } from './port.ts'
+import type { ItemStream, Reread, Source, StreamStep } from './source.ts'
+import { wrongField } from './values.ts'
+
+/** Rows of a source that were left out since the start, because a value of theirs cannot be. `field`: the last such value. */
+export type LeftOut = { rows: number; field: string; at: number }
+
+/** Counts rows that are left out. */
+export type LeftOutRows = {
+  add(field: string): void
+  now(): LeftOut | null
+}
+
+const LOG_EVERY_MS = 10 * 60_000
+
+/** Counts the rows of one source that are left out, and logs them every ten minutes. `on_row`: for metrics. */
+export function createLeftOut(
+  source: string,
+  { clock, log, on_row }: { clock: Clock; log: Log; on_row?: (source: string) => void },
+): LeftOutRows {
+  let rows = 0
+  let logged = { rows: 0, at: -Infinity }
+  let last: LeftOut | null = null
+  return {
+    add(field) {
+      rows += 1
+      last = { rows, field, at: clock.now() }
+      on_row?.(source)
+      if (clock.mono() - logged.at < LOG_EVERY_MS) return
+      log('warn', 'source.rows_left_out', { source, field, count: rows - logged.rows })
+      logged = { rows, at: clock.mono() }
+    },
+    now: () => last,
+  }
+}
+
+type FenceOptions = {
+  clock: Pick<Clock, 'now'>
+  log: Log
+  left_out: Pick<LeftOutRows, 'add'>
+  commentOf: Platform['commentOf']
+  name: string
+}
+
+/** A wait that a source asks for, within its bound. */
+const bounded = <T extends { kind: string }>(fault: T): T => {
+  const stated = 'retry_after_s' in fault ? fault.retry_after_s : null
+  return stated === null || stated === undefined
+    ? fault
+    : { ...fault, retry_after_s: boundedWait(stated) ?? WAIT_MAX_S }
+}
+
+const isNode = (value: unknown): value is Node =>
+  isObject(value) && typeof value['kind'] === 'string' && isObject(value['data'])
+
+const isState = (value: unknown): value is ItemState => isObject(value) && 'state' in value
+
+/**
+ * The fence around every reader of every adapter. What a reader throws is an unreadable answer; a row with a value that cannot
+ * be is left out and counted, and the others go on.
+ */
+export function createFence({ clock, log, left_out, commentOf, name }: FenceOptions) {
+  function isSound(row: unknown): boolean {
+    if (typeof row !== 'object' || row === null) return true
+    if (isNode(row) && row.kind === 'more') return true
+    const checked: object = isNode(row) ? commentOf(row) : row
+    const wrong = wrongField(checked, clock.now())
+    if (wrong !== null) left_out.add(wrong)
+    return wrong === null
+  }
+
+  /** Leaves out rows in place. */
+  function keepSound(rows: unknown[]): void {
+    const kept = rows.filter(isSound)
+    if (kept.length < rows.length) rows.splice(0, rows.length, ...kept)
+  }
+
+  /** Leaves out nodes with all that is below them. Never recurses: the depth is set by others. */
+  function keepSoundNodes(nodes: unknown[]): void {
+    keepSound(nodes)
+    const waiting = nodes.filter(isNode)
+    for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+      const { replies } = node.data
+      const children = isObject(replies) && isObject(replies['data']) && replies['data']['children']
+      if (!Array.isArray(children)) continue
+      keepSound(children)
+      for (const child of children) if (isNode(child)) waiting.push(child)
+    }
+  }
+
+  /** Leaves out the rows of an answer that cannot be, in place. Null, or the fault of an answer that is one such row. */
+  function check(value: unknown): Fault | null {
+    if (typeof value !== 'object' || value === null) return null
+    if (value instanceof Map) {
+      for (const [key, it] of value)
+        if (isState(it) && it.state === 'live' && !isSound(it.item)) value.delete(key)
+      return null
+    }
+    if (Array.isArray(value)) {
+      if (value.some(isNode)) keepSoundNodes(value)
+      else keepSound(value)
+      return null
+    }
+    const list = 'rows' in value ? value.rows : 'items' in value ? value.items : null
+    if (Array.isArray(list)) {
+      keepSound(list)
+      return null
+    }
+    const is_tree = 'comments' in value && 'post' in value && Array.isArray(value.comments)
+    if (is_tree && Array.isArray(value.comments)) keepSoundNodes(value.comments)
+    const wrong = wrongField(is_tree ? Object(value.post) : value, clock.now())
+    return wrong === null ? null : { kind: 'unreadable', path: `$.${wrong}` }
+  }
+
+  function unreadable(error: unknown): { ok: false; fault: Fault } {
+    const text = error instanceof Error ? `${error.name}: ${error.message}` : 'unknown'
+    log('error', 'source.reader_failed', { source: name, error: text.slice(0, 200) })
+    return fail({ kind: 'unreadable', path: '$' })
+  }
+
+  /** A reader within the fence. */
+  const read =
+    <Arguments extends unknown[], T>(reader: (...given: Arguments) => Promise<Outcome<T>>) =>
+    async (...given: Arguments): Promise<Outcome<T>> => {
+      try {
+        const outcome = await reader(...given)
+        if (!outcome.ok) return fail(bounded(outcome.fault))
+        const fault = check(outcome.value)
+        return fault === null ? outcome : fail(fault)
+      } catch (error) {
+        return unreadable(error)
+      }
+    }
+
+  /** An act within the fence: what it throws leaves open whether it was done. */
+  const act =
+    <Arguments extends unknown[], T>(acting: (...given: Arguments) => Promise<Acted<T>>) =>
+    async (...given: Arguments): Promise<Acted<T>> => {
+      try {
+        const acted = await acting(...given)
+        return acted.ok ? acted : { ok: false, fault: bounded(acted.fault) }
+      } catch (error) {
+        unreadable(error)
+        return { ok: false, fault: { kind: 'unknown' } }
+      }
+    }
+
+  return { read, act }
+}
+
+type Fence = ReturnType<typeof createFence>
+
+const fencedStream = (stream: ItemStream, { read }: Fence): ItemStream => ({
+  ...stream,
+  advance: read<Parameters<ItemStream['advance']>, StreamStep>(stream.advance),
+  ...(stream.settle && { settle: read(stream.settle) }),
+  reread: read<Parameters<ItemStream['reread']>, Reread>(stream.reread),
+})
+
+/** The reads of a port within a fence. */
+export function fencedReads<Port extends object>(port: Port, { read }: Pick<Fence, 'read'>): Port {
+  const within = { ...port }
+  for (const [key, reader] of Object.entries(port)) Reflect.set(within, key, read(reader))
+  return within
+}
+
+/** A source whose readers and acts are within the fence. */
+export function fenced(source: Source, options: Omit<FenceOptions, 'commentOf'>): Source {
+  const fence = createFence({ ...options, commentOf: source.commentOf })
+  const { acts, stream, states, newestPosts } = source
+  const { login, numbered, comment, vote, message } = acts
+  return {
+    ...source,
+    reads: fencedReads(source.reads, fence),
+    stream: stream && fencedStream(stream, fence),
+    ...(states && { states: fence.read(states) }),
+    ...(newestPosts && { newestPosts: fence.read(newestPosts) }),
+    acts: {
+      ...(login && { login }),
+      ...(numbered && { numbered: fence.read(numbered) }),
+      ...(comment && { comment: fence.act(comment) }),
+      ...(vote && { vote: fence.act(vote) }),
+      ...(message && { message: fence.act(message) }),
+    },
+    probe: fence.read(source.probe),
+  }
+}
