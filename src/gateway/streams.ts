@@ -4,11 +4,11 @@ import type { Item, ItemState, Page } from '../core/forum/items.ts'
 import { beginningAhead } from '../core/limits/plan.ts'
 import { type AuditTokens, refill } from '../core/polling/audit.ts'
 import { createItemClock } from '../core/polling/item-clock.ts'
-import type { LeftOut } from '../platforms/fence.ts'
 import { ANONYMOUS, type Platform } from '../platforms/port.ts'
 import {
   type IdRange,
   type ItemStream,
+  type LeftOut,
   type PartialReason,
   type Reread,
   type Source,

@@ -5,11 +5,8 @@ import type { ItemState, Node } from '../core/forum/items.ts'
 import type { Acted } from '../core/forum/native-refusals.ts'
 import type { Clock, Log } from '../runtime/runtime.ts'
 import type { Platform } from './port.ts'
-import type { ItemStream, Reread, Source, StreamStep } from './source.ts'
+import type { ItemStream, LeftOut, Reread, Source, StreamStep } from './source.ts'
 import { wrongField } from './values.ts'
-
-/** Rows of a source that were left out since the start, because a value of theirs cannot be. `field`: the last such value. */
-export type LeftOut = { rows: number; field: string; at: number }
 
 /** Counts rows that are left out. */
 export type LeftOutRows = {

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 
 import { decodeHTML } from 'entities'
-import type { Tokenizer } from 'htmlparser2'
 import { LRUCache } from 'lru-cache'
 
 import { once } from '../core/base/lazy.ts'
@@ -153,13 +152,13 @@ export function convert(html: string, base_url: string): { markdown: string; ste
     if (plain.startsWith(' ')) has_space = true
     if (words === '') return
     const escaped = words.replace(SPECIAL, '\\$&')
-    const start = is_start ? escaped.replace(LINE_START, lineStart) : escaped
+    const line = is_start ? escaped.replace(LINE_START, lineStart) : escaped
     const space = has_space && !is_start ? ' ' : ''
     const is_marking = open.some(({ mark, is_marked }) => mark !== '' && !is_marked)
     if (space !== '' && is_marking) {
       parts.push(' ')
-      put(start)
-    } else put(space + start)
+      put(line)
+    } else put(space + line)
     has_space = plain.endsWith(' ')
   }
 
@@ -365,11 +364,7 @@ export function convert(html: string, base_url: string): { markdown: string; ste
   flush()
   for (let it = open.at(-1); it !== undefined; it = open.at(-1)) close(it)
   // The marker of an entry stands in place of the last indent.
-  const markdown = parts
-    .join('')
-    .replaceAll(/ {2}\u0008/g, '')
-    .replaceAll('\b', '')
-    .trim()
+  const markdown = parts.join('').replaceAll('  \b', '').replaceAll('\b', '').trim()
   return { markdown, steps: steps + at_end }
 }
 

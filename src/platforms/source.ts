@@ -4,7 +4,6 @@ import type { Acted } from '../core/forum/native-refusals.ts'
 import type { PermalinkTarget } from '../core/forum/permalink.ts'
 import type { Direction, PostedOrPending, SentMessage } from '../core/forum/writes.ts'
 import type { ChangesWaiting } from '../core/polling/coverage.ts'
-import type { LeftOut } from './fence.ts'
 import type { HttpCall, HttpClientOptions } from './http.ts'
 import type { ItemStates, LoginCode, LoginRequest, Platform, Use } from './port.ts'
 
@@ -229,6 +228,9 @@ export type SourceOptions = Omit<HttpClientOptions, 'headers' | 'verdict' | 'isO
   /** Counts a row that was left out; `field`: what is wrong with it. */
   left_out?: (field: string) => void
 }
+
+/** Rows that were left out since the start, because a value of theirs cannot be. `field`: the last such value. */
+export type LeftOut = { rows: number; field: string; at: number }
 
 /** Result of asking a source once who it is, for `forumd source test` and doctor. */
 type SourceProbe = {

@@ -20,7 +20,7 @@ export function parseJson(text: string): unknown {
 }
 
 /** A text that is well-formed and has no U+0000. */
-export const wellFormed = (text: string): string =>
+const wellFormed = (text: string): string =>
   text.includes('\0') || !text.isWellFormed()
     ? text.toWellFormed().replaceAll('\0', '\ufffd')
     : text
@@ -103,7 +103,7 @@ export const isoOf = (ms: number): string =>
   Math.abs(ms) <= LAST_MS ? new Date(ms).toISOString() : ''
 
 /** A whole address with http or https, in the form of WHATWG; null for any other text. */
-export function addressOf(text: string | null): string | null {
+function addressOf(text: string | null): string | null {
   const url = text === null || text.length > ADDRESS_MAX ? null : URL.parse(text)
   return url !== null && /^https?:$/.test(url.protocol) && url.href.length <= ADDRESS_MAX
     ? url.href

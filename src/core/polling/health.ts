@@ -120,7 +120,7 @@ export function judgeCadence(
 }
 
 /** Ids of a source that were reported missing, by what became of them. */
-export type MissingIds = { found: number; healed: number; open: number }
+type MissingIds = { found: number; healed: number; open: number }
 
 /** An open gap of ids. Epoch ms; `retry_at` null: its patience is over. */
 export type OpenIds = Ids & { reason: string; recorded_at: number; retry_at: number | null }

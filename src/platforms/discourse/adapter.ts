@@ -159,8 +159,6 @@ export function createDiscourse(options: SourceOptions): Source {
   }
 
   async function readSearch(params: URLSearchParams, call: Call) {
-    const isFound = (value: unknown) =>
-      hasShape(value, '$.posts[]') || hasShape(value, '$.grouped_search_result')
     const body = await client.get(`/search.json?${params.toString()}`, call, isFound)
     // Refused for load or for a limit, and answered as if nothing was found.
     return body.ok && textAt(fieldsOf(body.value['grouped_search_result']), 'error')
@@ -355,6 +353,11 @@ export function createDiscourse(options: SourceOptions): Source {
 }
 
 const DIRECTORY_PAGE = 50
+
+/** A refused search has no posts. */
+const isFound = (value: unknown): boolean =>
+  hasShape(value, '$.posts[]') || hasShape(value, '$.grouped_search_result')
+
 const TOPIC_PATH = /^\/t\/(?:[^/]+\/)?(\d{1,15})(?:\/(\d{1,9}))?\/?(?:\.json)?$/
 
 const TABS: Readonly<Record<string, string>> = {

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
 
+import type { Outcome } from '../../core/base/result.ts'
 import type { HttpCall } from '../http.ts'
-import { fieldsOf, idAt, rowsOf, textAt } from '../values.ts'
-import type { SiteClient } from './site.ts'
+import { fieldsOf, idAt, type Row, rowsOf, type Shape, textAt } from '../values.ts'
 
 /** Tags in memory, and of one topic. */
 const TAGS_BYTES_MAX = 4 * 1024 * 1024
@@ -48,7 +48,7 @@ export type TopicTags = ReturnType<typeof createTopicTags>
  * last; a topic that it does not show is read by itself.
  */
 export function createTopicTags(
-  client: Pick<SiteClient, 'get'>,
+  client: { get(path: string, call: HttpCall, shape?: Shape): Promise<Outcome<Row>> },
   { clock, requests_per_minute }: { clock: { mono(): number }; requests_per_minute: number },
 ) {
   const known = new LRUCache<number, { places: readonly string[]; at: number }>({

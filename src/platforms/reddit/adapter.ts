@@ -3,8 +3,9 @@ import { MAIN } from '../../core/forum/items.ts'
 import { OWN_TABS } from '../../core/forum/listing.ts'
 import type { Transport } from '../../net/transport.ts'
 import type { Random } from '../../runtime/runtime.ts'
-import { createFence, createLeftOut, fencedReads, type LeftOut } from '../fence.ts'
+import { createFence, createLeftOut, fencedReads } from '../fence.ts'
 import type { Acts, Call, ItemStates, Listing, Listings, Platform, Use, UserTab } from '../port.ts'
+import type { LeftOut } from '../source.ts'
 import {
   createClient,
   createSessionCheck,
