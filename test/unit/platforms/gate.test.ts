@@ -1,0 +1,313 @@
+import { describe, expect, test } from 'bun:test'
+
+import * as fc from 'fast-check'
+
+import { WAIT_MAX_S } from '../../../src/core/base/wait.ts'
+import { ADAPTERS } from '../../../src/wiring/sources.ts'
+import { KINDS, type SiteKind, startSite, STREAMED } from '../../support/hostile-site.ts'
+import { cases } from '../../support/long-form.ts'
+
+const DAY = 86_400_000
+const BAD_IDS = [-1, 0, 0.5, 100.5, 2 ** 53, 1e300, Infinity, '', 'x"y', null, {}]
+const BAD_TIMES: Readonly<Record<'text' | 'seconds', unknown[]>> = {
+  text: ['', 'soon', '1969-12-31T00:00:00Z', '9999-12-31T00:00:00Z', '+275760-09-13T00:00:01Z', {}],
+  seconds: [-1, 1e12, 1795874400000000, 8.64e15, 1e300, Infinity, 'soon', {}],
+}
+const LONG = 'x'.repeat(150_000)
+/** One letter that NFKC makes 18 of. */
+const EXPANDING = '\ufdfa'
+
+const timesOf = (kind: SiteKind) =>
+  BAD_TIMES[kind === 'hackernews' || kind === 'reddit' ? 'seconds' : 'text']
+
+test('every kind of source has a site here', () => {
+  expect(KINDS.toSorted()).toEqual(Object.keys(ADAPTERS).toSorted() as SiteKind[])
+})
+
+/** Reads a site with one hostile row between two honest ones; returns the ids that came. */
+async function amidst(
+  kind: SiteKind,
+  field: 'id' | 'time' | 'title' | 'text',
+  value: unknown,
+): Promise<{
+  ids: string[]
+  honest: string[]
+  hostile: string
+  requests: number
+  events: string[]
+}> {
+  await using it = startSite(kind)
+  const name = (id: number) => (kind === 'reddit' ? id.toString(36) : String(id))
+  for (let n = 0; n < 5; n++) it.put()
+  const begun = kind === 'reddit' ? null : (await it.step(null)).state
+  const rows = [it.put(), it.putWith(field, value), it.put()]
+  const [first, hostile, last] = rows.map(({ id }) => name(id))
+  // A number beyond JSON is written as an exponent.
+  it.site.change = (answer) =>
+    JSON.stringify(answer, (_, part) => (part === Infinity ? '#inf' : part)).replaceAll(
+      '"#inf"',
+      '1e400',
+    )
+  const found: string[] = []
+  const before = it.site.requests
+  if (kind === 'reddit') {
+    const page = await it.posts()
+    if (page.ok) found.push(...page.value.rows.map(({ id }) => id))
+  } else {
+    const step = await it.step(begun)
+    found.push(...step.ids)
+  }
+  return {
+    ids: found,
+    honest: [first ?? '', last ?? ''],
+    hostile: hostile ?? '',
+    requests: it.site.requests - before,
+    events: it.site.events.filter((event) => event.startsWith('source.reader_failed')),
+  }
+}
+
+describe.each(KINDS)('%s', (kind) => {
+  test.each([
+    ...BAD_IDS.map((value) => ['id', value] as const),
+    ...timesOf(kind).map((value) => ['time', value] as const),
+    ['title', LONG],
+    ['title', EXPANDING.repeat(1000)],
+    ['text', 'x'.repeat(300_000)],
+    ['text', EXPANDING.repeat(50_000)],
+  ] as const)(
+    'a row with a wrong %s is left out (%#), and the others are given',
+    async (field, value) => {
+      const found = await amidst(kind, field, value)
+      expect(found.ids).toEqual(expect.arrayContaining(found.honest))
+      expect(found.ids).not.toContain(found.hostile)
+      expect(found.requests).toBeLessThan(60)
+      expect(found.events).toEqual([])
+    },
+  )
+
+  test('a row that is left out is counted and named', async () => {
+    await using it = startSite(kind)
+    it.put()
+    it.putWith('title', LONG)
+    await it.posts()
+    expect(it.left_out).toEqual(['s'])
+    expect(it.source.left_out?.()).toMatchObject({ rows: 1, field: 'title' })
+    expect(it.site.events).toContainEqual(expect.stringMatching(/^source\.rows_left_out .*title/))
+  })
+
+  test('texts that are given are well-formed, without U+0000, and addresses are whole', async () => {
+    await using it = startSite(kind)
+    it.putWith('title', 'cut \ud83d a\0b')
+    const page = await it.posts()
+    const [row] = page.ok ? page.value.rows : []
+    expect(row?.title).toBe('cut \ufffd a\ufffdb')
+    expect(row && new URL(row.url).href).toBe(row?.url ?? '')
+  })
+
+  test.each([
+    '99999999999',
+    '9'.repeat(400),
+    '-1',
+    '60.5',
+    '3, 3',
+    '1e9',
+    'Fri, 31 Dec 9999 00:00:00 GMT',
+  ])('a caller is given a bounded wait for Retry-After %p', async (line) => {
+    for (const status of [429, 503]) {
+      await using it = startSite(kind)
+      it.site.override = () =>
+        new Response('{}', {
+          status,
+          headers: { 'retry-after': line, 'content-type': 'application/json' },
+        })
+      const page = await it.posts()
+      expect(page.ok).toBe(false)
+      const wait_s = !page.ok && 'retry_after_s' in page.fault ? page.fault.retry_after_s : null
+      expect(wait_s ?? 0).toBeGreaterThanOrEqual(0)
+      expect(wait_s ?? 0).toBeLessThanOrEqual(WAIT_MAX_S)
+      // A trial follows the bound.
+      it.put()
+      it.site.override = () => null
+      it.site.now += WAIT_MAX_S * 1000 + 120_000
+      expect(await it.posts()).toMatchObject({ ok: true })
+    }
+  })
+
+  test.each([
+    ['a cut answer', '{"latest_posts":[{"id":1', 'application/json'],
+    ['an empty answer', '', 'application/json'],
+    ['a page', '<!doctype html><p>Sorry', 'text/html'],
+    ['a list of another shape', '{"unexpected":[]}', 'application/json'],
+    ['a number', '7.5', 'application/json'],
+  ])('%s with an ETag is not kept, and never an empty list', async (_what, body, type) => {
+    await using it = startSite(kind)
+    it.put()
+    let conditions = 0
+    it.site.override = (_path, headers) => {
+      if (headers.get('if-none-match') !== null) {
+        conditions += 1
+        return new Response(null, { status: 304 })
+      }
+      return new Response(body, { headers: { 'content-type': type, etag: '"1"' } })
+    }
+    const page = await it.posts()
+    expect(page.ok && page.value.rows.length === 0).toBe(false)
+    await it.posts()
+    expect(conditions).toBe(0)
+    it.site.override = () => null
+    it.site.now += 600_000
+    expect(await it.posts()).toMatchObject({ ok: true, value: { rows: [{}] } })
+  })
+})
+
+/** Values that replace any part of an answer. */
+const hostile = fc.oneof(
+  fc.constantFrom<unknown>(...BAD_IDS, ...BAD_TIMES.text, ...BAD_TIMES.seconds, 9e15, 2 ** 53 - 1),
+  fc.constantFrom<unknown>(LONG, EXPANDING, [], [[]], true, 'a\0b', '\ud800', [null], { id: 1 }),
+  fc.jsonValue(),
+)
+
+/** Replaces one part of an answer; `pick` in [0, 1) chooses it. */
+function mutate(root: unknown, pick: number, value: unknown): unknown {
+  const places: [object, string][] = []
+  const waiting = [root]
+  while (waiting.length > 0) {
+    const at = waiting.pop()
+    if (typeof at !== 'object' || at === null) continue
+    for (const [key, child] of Object.entries(at)) {
+      places.push([at, key])
+      waiting.push(child)
+    }
+  }
+  const place = places[Math.floor(pick * places.length)]
+  if (place === undefined) return value
+  Reflect.set(place[0], place[1], value)
+  return root
+}
+
+describe.each(STREAMED)('the stream of %s', (kind) => {
+  test('goes on after any mutated answers, without an exception, an endless walk or a proof of the future', async () => {
+    const mutation = fc.tuple(
+      fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+      hostile,
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(mutation, { minLength: 1, maxLength: 12 }), async (mutations) => {
+        await using it = startSite(kind)
+        for (let n = 0; n < 8; n++) it.put()
+        let { state } = await it.step(null)
+        let n = 0
+        it.site.change = (answer) => {
+          const [pick, value] = mutations[n++ % mutations.length] ?? [0, null]
+          const changed = mutate(answer, pick, value)
+          return JSON.stringify(changed) ?? 'null'
+        }
+        for (let round = 0; round < 3; round++) {
+          it.put()
+          const step = await it.step(state)
+          expect(step.requests).toBeLessThan(3000)
+          if (step.verified_at !== null)
+            expect(step.verified_at).toBeLessThanOrEqual(it.clock.now())
+          if (step.outcome.ok)
+            for (const item of step.outcome.value.items) {
+              expect(item.created_utc * 1000).toBeLessThanOrEqual(it.clock.now() + DAY)
+              expect(item.created_utc).toBeGreaterThanOrEqual(0)
+            }
+          ;({ state } = step)
+          expect((state ?? '').length).toBeLessThan(128 * 1024)
+        }
+        // The site is honest again: what is new is given, at the latest when a lower end was confirmed.
+        it.site.change = (answer) => answer
+        it.site.now += 900_000
+        const given = new Set<string>()
+        for (let round = 0; round < 6; round++) {
+          const { id } = it.put()
+          const step = await it.step(state)
+          for (const found of step.ids) given.add(found)
+          ;({ state } = step)
+          if (round === 5) expect([...given]).toContain(String(id))
+        }
+        expect(it.site.events.filter((event) => event.startsWith('source.reader_failed'))).toEqual(
+          [],
+        )
+      }),
+      { numRuns: cases({ short: 40, long: 1000 }) },
+    )
+  }, 120_000)
+
+  test.each([
+    [{ age: '-999999999' }],
+    [{ date: 'Fri, 31 Dec 9999 23:59:59 GMT' }],
+    [{ date: 'Fri, 31 Dec 9999 23:59:59 GMT', age: '1e99' }],
+    [{ age: '9'.repeat(400) }],
+  ])('proves nothing of the future with %p', async (headers) => {
+    await using it = startSite(kind)
+    it.put()
+    let { state } = await it.step(null)
+    it.site.headers = headers
+    for (let round = 0; round < 6; round++) {
+      it.put()
+      const step = await it.step(state)
+      expect(step.verified_at ?? 0).toBeLessThanOrEqual(it.clock.now())
+      ;({ state } = step)
+    }
+    it.site.headers = {}
+    it.put()
+    const after = await it.step(state)
+    expect(after.verified_at ?? 0).toBeLessThanOrEqual(it.clock.now())
+  })
+
+  test('items of the future do not move its clock', async () => {
+    await using it = startSite(kind)
+    it.put()
+    const begun = await it.step(null)
+    it.put({ at: it.clock.now() + DAY / 2 })
+    it.put({ at: it.clock.now() + DAY / 2 })
+    const step = await it.step(begun.state)
+    expect(step.verified_at ?? 0).toBeLessThanOrEqual(it.clock.now())
+    const { id } = it.put()
+    const next = await it.step(step.state)
+    expect([...next.ids]).toContain(String(id))
+  })
+
+  test('begins again at the present end when ids go back, says so, and gives what is new', async () => {
+    await using it = startSite(kind)
+    for (let n = 0; n < 5; n++) it.put({ id: 1000 + n })
+    let { state } = await it.step(null)
+    it.put({ id: 1005 })
+    ;({ state } = await it.step(state))
+    // A copy of the database from long ago.
+    it.site.rows = it.site.rows.map((row, n) => ({ ...row, id: 400 + n, at: row.at - DAY }))
+    const given = new Set<string>()
+    let went_back = false
+    for (let n = 0; n < 4; n++) {
+      it.site.now += 30_000
+      it.put({ id: 500 + n })
+      const step = await it.step(state)
+      went_back ||= step.outcome.ok && step.outcome.value.went_back === true
+      for (const id of step.ids) given.add(id)
+      ;({ state } = step)
+    }
+    expect(went_back).toBe(true)
+    expect([...given]).toContain('503')
+    if (kind !== 'hackernews') expect([...given]).toContain('500')
+  })
+
+  test('does not take the removal of its newest posts for ids that went back', async () => {
+    await using it = startSite(kind)
+    for (let n = 0; n < 60; n++) it.put()
+    let { state } = await it.step(null)
+    for (let n = 0; n < 3; n++) it.put()
+    ;({ state } = await it.step(state))
+    it.site.rows = it.site.rows.slice(0, -3)
+    if (kind === 'hackernews') return
+    for (let n = 0; n < 4; n++) {
+      const step = await it.step(state)
+      expect(step.outcome.ok && step.outcome.value.went_back === true).toBe(false)
+      ;({ state } = step)
+    }
+    const { id } = it.put()
+    const step = await it.step(state)
+    expect([...step.ids]).toContain(String(id))
+  })
+})
