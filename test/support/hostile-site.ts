@@ -60,7 +60,7 @@ const redditRow = ({ id, at, title, text, over }: SiteRow) => ({
 })
 
 /** Small sites of each kind of source. A new kind needs its own. */
-export const SITES: Readonly<Record<keyof typeof ADAPTERS, Site>> = {
+const SITES: Readonly<Record<keyof typeof ADAPTERS, Site>> = {
   discourse(rows, path, query) {
     if (path === '/site.json') return { categories: [{ id: 5, name: 'Help', slug: 'help' }] }
     if (path === '/posts.json') {
