@@ -86,8 +86,9 @@ export function CoverageDetails({ health }: { health: Health }) {
 
 const DAY_MS = 86_400_000
 const HISTORY_DAYS = 90
-/** Days of the table below the strip. */
-const LISTED_DAYS = 14
+/** Days of the table below the strip: the newest two, and others that are not complete. */
+const LISTED_MAX = 14
+const ALWAYS_LISTED = 2
 const REFRESH_MS = 60_000
 
 /** The coverage of the last 90 days: a column a day, and the newest days in figures. */
@@ -102,17 +103,18 @@ export function CoverageHistory({ id }: { id: string }) {
   const watched = (value?.days ?? [])
     .toReversed()
     .filter((it) => it.complete_s + it.not_verified_s > 0 || it.gaps.some(isPause))
+  const listed = watched.filter(({ gaps }, n) => n < ALWAYS_LISTED || gaps.length > 0)
   return (
     <section class="card" aria-labelledby="history">
       <h2 id="history">Coverage in {HISTORY_DAYS} days</h2>
       <ErrorNotice failure={failure} again={again} />
       {value === undefined && failure === null && <Skeleton rows={2} />}
       {value && <DayStrip days={value.days} />}
-      {watched.length > 0 && (
+      {listed.length > 0 && (
         <DataTable<CoverageDay>
           caption="Coverage of each day"
           keyOf={(it) => it.day}
-          rows={watched.slice(0, LISTED_DAYS)}
+          rows={listed.slice(0, LISTED_MAX)}
           columns={[
             { title: 'Day (UTC)', kind: 'main', cell: (it) => it.day },
             { title: 'Complete', kind: 'figure', cell: (it) => exactDuration(it.complete_s) },
@@ -125,8 +127,11 @@ export function CoverageHistory({ id }: { id: string }) {
           ]}
         />
       )}
-      {watched.length > LISTED_DAYS && (
-        <p class="quiet">The newest {LISTED_DAYS} days are listed.</p>
+      {watched.length > Math.min(listed.length, LISTED_MAX) && (
+        <p class="quiet">
+          The newest {ALWAYS_LISTED} days are listed, and at most {LISTED_MAX - ALWAYS_LISTED} of
+          the others that are not complete.
+        </p>
       )}
     </section>
   )
