@@ -25039,25 +25039,6 @@ export interface operations {
            *           "sentiment": "neutral",
            *           "intent": "question",
            *           "relevance": 0.5,
-           *           "enrichment": {
-           *             "relevance": {
-           *               "score": 0.5,
-           *               "matched_terms": [
-           *                 "grinder"
-           *               ],
-           *               "considered_terms": 2,
-           *               "method": "keyword_match_heuristic"
-           *             },
-           *             "sentiment": {
-           *               "label": "neutral",
-           *               "score": 0,
-           *               "method": "lexicon_heuristic"
-           *             },
-           *             "intent": {
-           *               "tag": "question",
-           *               "method": "rule_based_heuristic"
-           *             }
-           *           },
            *           "erased": false,
            *           "matched_at": "2026-01-31T11:58:38.000Z",
            *           "monitors": [
@@ -25142,10 +25123,6 @@ export interface operations {
               intent: string | null
               /** @description Share of the terms that the item contains, 0 to 1; null: unknown. */
               relevance: number | null
-              /** @description As it was delivered: relevance, sentiment, intent, and a verdict if there is one. */
-              enrichment: {
-                [key: string]: unknown
-              }
               /** @description True: its content was deleted at its source, or is past its retention. */
               erased: boolean
               /**
@@ -25524,25 +25501,6 @@ export interface operations {
            *       "sentiment": "neutral",
            *       "intent": "question",
            *       "relevance": 0.5,
-           *       "enrichment": {
-           *         "relevance": {
-           *           "score": 0.5,
-           *           "matched_terms": [
-           *             "grinder"
-           *           ],
-           *           "considered_terms": 2,
-           *           "method": "keyword_match_heuristic"
-           *         },
-           *         "sentiment": {
-           *           "label": "neutral",
-           *           "score": 0,
-           *           "method": "lexicon_heuristic"
-           *         },
-           *         "intent": {
-           *           "tag": "question",
-           *           "method": "rule_based_heuristic"
-           *         }
-           *       },
            *       "erased": false,
            *       "matched_at": "2026-01-31T11:58:38.000Z",
            *       "monitors": [
@@ -25622,10 +25580,6 @@ export interface operations {
             intent: string | null
             /** @description Share of the terms that the item contains, 0 to 1; null: unknown. */
             relevance: number | null
-            /** @description As it was delivered: relevance, sentiment, intent, and a verdict if there is one. */
-            enrichment: {
-              [key: string]: unknown
-            }
             /** @description True: its content was deleted at its source, or is past its retention. */
             erased: boolean
             /**
@@ -26088,14 +26042,6 @@ export interface operations {
            *       "unknown_ids": [],
            *       "has_more": false,
            *       "next_cursor": null,
-           *       "previous": [
-           *         {
-           *           "id": "t3_1abcde",
-           *           "state": "unread",
-           *           "starred": true,
-           *           "label": "ann"
-           *         }
-           *       ],
            *       "undo_until": "2026-02-01T12:04:00.000Z"
            *     }
            */
@@ -26118,20 +26064,6 @@ export interface operations {
             has_more: boolean
             /** @description Continues a change of a filter in a further call; null: all are done. */
             next_cursor: string | null
-            /** @description The changed items as they were; empty for more than 500. */
-            previous: {
-              /** @description Identifier, unique among objects of this kind. */
-              id: string
-              /**
-               * @description State of the item: unread, read, answered or dismissed.
-               * @enum {string}
-               */
-              state: 'unread' | 'read' | 'answered' | 'dismissed'
-              /** @description True if it has a star. */
-              starred: boolean
-              /** @description Label of the item; null: none. */
-              label: string | null
-            }[]
             /** @description Time until which the change can be undone; null: nothing changed. */
             undo_until: string | null
           }

@@ -24,16 +24,6 @@ const item = {
   sentiment: 'neutral',
   intent: 'question',
   relevance: 0.5,
-  enrichment: {
-    relevance: {
-      score: 0.5,
-      matched_terms: TERMS,
-      considered_terms: 2,
-      method: 'keyword_match_heuristic',
-    },
-    sentiment: { label: 'neutral', score: 0, method: 'lexicon_heuristic' },
-    intent: { tag: 'question', method: 'rule_based_heuristic' },
-  },
   erased: false,
   matched_at: MATCHED_AT,
   monitors: [
@@ -77,7 +67,6 @@ export const INBOX_EXAMPLES = {
     unknown_ids: [],
     has_more: false,
     next_cursor: null,
-    previous: [{ id: 't3_1abcde', state: 'unread', starred: true, label: 'ann' }],
     undo_until: '2026-02-01T12:04:00.000Z',
   },
   undone: { action_id: UNDONE, undone: ACTION, restored: 1, skipped: 0 },

@@ -90,14 +90,13 @@ const instantText = (name: string) => {
 
 /** A filter in a body. */
 export const filterBody = () => {
+  const states = `filter.state must be a list of ${STATES}`
   const fields = {
     ...texts(),
     state: z
-      .array(z.enum(INBOX_STATES, { error: `filter.state must be a list of ${STATES}` }), {
-        error: `filter.state must be a list of ${STATES}`,
-      })
-      .min(1, `filter.state must be a list of ${STATES}`)
-      .max(INBOX_STATES.length, `filter.state must be a list of ${STATES}`)
+      .array(z.enum(INBOX_STATES, { error: states }), { error: states })
+      .min(1, states)
+      .max(INBOX_STATES.length, states)
       .optional(),
     starred: z.boolean({ error: 'filter.starred must be true or false' }).optional(),
     from: instantText('filter.from'),

@@ -64,7 +64,6 @@ const PAGE = 50
 const EXAMINED_MAX = 20_000
 /** Items whose texts one page of a search reads. */
 const SEARCHED_MAX = 400
-const PREVIOUS_MAX = 500
 const LISTED_IDS_MAX = 5000
 const LISTED_IDS = 1000
 
@@ -298,15 +297,6 @@ function update(
     unknown_ids,
     has_more: next !== null,
     next_cursor: next === null ? null : writeInboxCursor(next),
-    previous:
-      changed > PREVIOUS_MAX
-        ? []
-        : rows.map(({ item_id, state, starred, label }) => ({
-            id: item_id,
-            state,
-            starred: starred === 1,
-            label,
-          })),
     undo_until: changed === 0 ? null : iso(actor.now + UNDO_MS),
   }
 }

@@ -64,10 +64,6 @@ const inboxItemShape = () =>
     sentiment: z.string().nullable(),
     intent: z.string().nullable(),
     relevance: z.number().nullable(),
-    enrichment: z.looseObject({}).meta({
-      description:
-        'As it was delivered: relevance, sentiment, intent, and a verdict if there is one.',
-    }),
     erased: z.boolean().meta({
       description: 'True: its content was deleted at its source, or is past its retention.',
     }),
@@ -143,16 +139,6 @@ export const inboxChangedShape = () =>
     next_cursor: z.string().nullable().meta({
       description: 'Continues a change of a filter in a further call; null: all are done.',
     }),
-    previous: z
-      .array(
-        z.object({
-          id: z.string(),
-          state: state(),
-          starred: z.boolean(),
-          label: z.string().nullable(),
-        }),
-      )
-      .meta({ description: 'The changed items as they were; empty for more than 500.' }),
     undo_until: instant().nullable(),
   })
 

@@ -2,6 +2,7 @@ import * as z from 'zod'
 
 import { once } from '../base/lazy.ts'
 import { visibleText } from '../enrichment/markdown.ts'
+import { ofItemKey } from '../forum/items.ts'
 import { isErasedRow, keyOfRow } from '../forum/purge.ts'
 import { excerptAround, findTerms, type TextRange } from './excerpt.ts'
 
@@ -21,7 +22,6 @@ export type InboxText = {
   sentiment: string | null
   intent: string | null
   relevance: number | null
-  enrichment: Record<string, unknown>
   erased: boolean
 }
 
@@ -148,29 +148,12 @@ export function toInboxText(
     sentiment: sentiment.label || null,
     intent: intent.tag || null,
     relevance: relevance.score,
-    // A verdict of the operator's model is a field of its own where it is delivered.
-    enrichment:
-      it.judgement === null ? it.enrichment : { ...it.enrichment, judgement: it.judgement },
     erased,
   }
 }
 
 /** An item of which no body is stored any more. */
 export const missingText = (item_id: string): InboxText => ({
-  kind: item_id.split('/').at(-1)?.startsWith('t1_') === true ? 'comment' : 'post',
-  title: null,
-  excerpt: '',
-  highlights: [],
-  matched_terms: [],
-  url: null,
-  place: '',
-  author: null,
-  score: null,
-  comments: null,
-  created: null,
-  sentiment: null,
-  intent: null,
-  relevance: null,
-  enrichment: {},
+  ...toInboxText({ name: ofItemKey(item_id).name }, [], ''),
   erased: true,
 })

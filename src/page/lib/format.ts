@@ -104,3 +104,6 @@ export const isExposed = ({ protocol, hostname }: Pick<URL, 'protocol' | 'hostna
 
 /** Hosts of this machine, as a browser normalises them. @see https://www.rfc-editor.org/rfc/rfc6761#section-6.3 */
 const LOOPBACK = /^(?:(?:.+\.)?localhost\.?|127\.\d+\.\d+\.\d+|\[::1\])$/
+
+/** A share from 0 to 1 as '82 %'. */
+export const percent = (share: number): string => `${Math.round(share * 100)} %`

@@ -2,9 +2,8 @@ import { Component } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 import { Icon } from '../../components/base/icon.tsx'
-import { inFull, words as inWords } from '../../lib/format.ts'
+import { inFull, percent, words as inWords } from '../../lib/format.ts'
 import { placeOf } from './state/filter.ts'
-import { percent, readJudgement } from './state/judgement.ts'
 import { segmentsOf } from './state/rows.ts'
 import type { Match } from './state/types.ts'
 import type { MatchList } from './state/use-matches.ts'
@@ -217,7 +216,7 @@ class MatchRow extends Component<RowProps> {
       // An excerpt that only repeats the title leaves its lines to it.
       ...(excerpt === '' ? ['bare'] : []),
     ]
-    const score = readJudgement(match.enrichment)?.score ?? null
+    const score = monitors.find((it) => it.judgement?.score != null)?.judgement?.score ?? null
     const names = monitors.map((it) => it.name ?? 'Unnamed monitor').join(', ')
     return (
       <div

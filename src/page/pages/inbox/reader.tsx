@@ -7,12 +7,11 @@ import { Time } from '../../components/base/time.tsx'
 import { Outward, termsOf } from '../../components/item.tsx'
 import { useQuery } from '../../hooks/use-query.ts'
 import { callApi } from '../../lib/api.ts'
-import { many, words as inWords } from '../../lib/format.ts'
+import { many, percent, words as inWords } from '../../lib/format.ts'
 import { dashboardPath, Link } from '../../lib/route.tsx'
 import { runAfter } from '../../lib/runtime.ts'
 import { titleText } from './list.tsx'
 import { inboxPath, placeOf } from './state/filter.ts'
-import { percent, readJudgement } from './state/judgement.ts'
 import { type KeyAct, KEYS } from './state/keys.ts'
 import type { ActingKey, Match, ThreadAround, WholeMatch } from './state/types.ts'
 import type { InboxStore } from './state/use-inbox.ts'
@@ -123,7 +122,7 @@ type ToolProps = ToolLook & {
 
 /** A button of the toolbar, with its key in the tooltip. */
 function Tool({ icon, label, act, perform, pressed, shown = false, phone = false }: ToolProps) {
-  const { keys, shown: names } = KEYS.find((it) => it.act === act) ?? KEYS[0]
+  const { keys = [], shown: names = [] } = KEYS.find((it) => it.act === act) ?? {}
   return (
     <button
       type="button"
@@ -177,11 +176,10 @@ const Filtered = ({ to, children }: { to: string; children: ComponentChildren })
 )
 
 /** Monitors and their terms, and the tags of the text. */
-function Reasons({ match: { monitors, sentiment, intent, enrichment } }: { match: Match }) {
-  const judgement = readJudgement(enrichment)
+function Reasons({ match: { monitors, sentiment, intent } }: { match: Match }) {
   return (
     <dl class="facts-list">
-      {monitors.map(({ id, name, matched_terms, removed }) => (
+      {monitors.map(({ id, name, matched_terms, removed, judgement }) => (
         <div key={id}>
           <dt>
             {removed ? (
@@ -200,6 +198,12 @@ function Reasons({ match: { monitors, sentiment, intent, enrichment } }: { match
                 ))}
               </ul>
             )}
+            {judgement !== null && (
+              <p>
+                {judgement.score === null ? 'No verdict' : `${percent(judgement.score)} relevant`}
+                {judgement.reason && `: ${judgement.reason}`}
+              </p>
+            )}
           </dd>
         </div>
       ))}
@@ -210,26 +214,6 @@ function Reasons({ match: { monitors, sentiment, intent, enrichment } }: { match
             {[intent && inWords(intent), sentiment && `${sentiment} sentiment`]
               .filter(Boolean)
               .join(', ')}
-          </dd>
-        </div>
-      )}
-      {judgement !== null && (
-        <div>
-          <dt>Model</dt>
-          <dd>
-            {judgement.score === null ? (
-              <span class="quiet">
-                no verdict: {inWords(judgement.fault ?? 'unknown').toLowerCase()}
-              </span>
-            ) : (
-              <>
-                <strong>{percent(judgement.score)}</strong> relevant
-                {judgement.reason && `: ${judgement.reason}`}
-              </>
-            )}
-            {judgement.model !== null && (
-              <span class="quiet small-text block">{judgement.model}</span>
-            )}
           </dd>
         </div>
       )}

@@ -6,6 +6,7 @@ import {
   ellipsize,
   formatDuration,
   many,
+  percent,
   safeUrl,
   since,
   usd,
@@ -73,4 +74,8 @@ test('a hostile text becomes at most an https link', () => {
   const links = HOSTILE.map((it) => safeUrl(it, true)).filter((it) => it !== null)
 
   expect(links.filter((it) => !it.startsWith('https://'))).toEqual([])
+})
+
+test('a share is a whole percentage', () => {
+  expect([0, 0.826, 1].map(percent)).toEqual(['0 %', '83 %', '100 %'])
 })

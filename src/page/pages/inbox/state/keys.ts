@@ -1,68 +1,50 @@
 /** An act of a key on the inbox page. */
-export type KeyAct = (typeof KEYS)[number]['act']
+export type KeyAct = (typeof ROWS)[number][0]
 
-/** The keys of the inbox, in the order of the help. `keys` are values of `KeyboardEvent.key`. */
-export const KEYS = [
-  { act: 'next', keys: ['j', 'ArrowDown'], shown: ['j', '↓'], does: 'Next match', group: 'Move' },
-  {
-    act: 'previous',
-    keys: ['k', 'ArrowUp'],
-    shown: ['k', '↑'],
-    does: 'Previous match',
-    group: 'Move',
-  },
-  {
-    act: 'open',
-    keys: ['o', 'Enter'],
-    shown: ['o', 'Enter'],
-    does: 'Open and read',
-    group: 'Move',
-  },
-  {
-    act: 'back',
-    keys: ['Escape'],
-    shown: ['Esc'],
-    does: 'Back to the list, or clear the selection',
-    group: 'Move',
-  },
-  { act: 'first', keys: ['Home'], shown: ['Home'], does: 'First match', group: 'Move' },
-  { act: 'last', keys: ['End'], shown: ['End'], does: 'Last loaded match', group: 'Move' },
-  {
-    act: 'page_down',
-    keys: ['PageDown'],
-    shown: ['Page down'],
-    does: 'A page down',
-    group: 'Move',
-  },
-  { act: 'page_up', keys: ['PageUp'], shown: ['Page up'], does: 'A page up', group: 'Move' },
-  { act: 'fresh', keys: ['.'], shown: ['.'], does: 'Show new matches', group: 'Move' },
-  { act: 'dismiss', keys: ['e'], shown: ['e'], does: 'Dismiss', group: 'Decide' },
-  { act: 'star', keys: ['s'], shown: ['s'], does: 'Star or unstar', group: 'Decide' },
-  { act: 'unread', keys: ['u'], shown: ['u'], does: 'Mark unread or read', group: 'Decide' },
-  { act: 'answered', keys: ['a'], shown: ['a'], does: 'Mark as answered', group: 'Decide' },
-  { act: 'label', keys: ['l'], shown: ['l'], does: 'Set a label', group: 'Decide' },
-  { act: 'mute', keys: ['m'], shown: ['m'], does: 'Mute author, place or phrase', group: 'Decide' },
-  { act: 'undo', keys: ['z'], shown: ['z'], does: 'Undo the last action', group: 'Decide' },
-  { act: 'select', keys: ['x'], shown: ['x'], does: 'Select or unselect', group: 'Select' },
-  {
-    act: 'select_range',
-    keys: ['X'],
-    shown: ['Shift + x'],
-    does: 'Select up to here',
-    group: 'Select',
-  },
-  {
-    act: 'select_all',
-    keys: ['*'],
-    shown: ['*'],
-    does: 'Select all loaded matches',
-    group: 'Select',
-  },
-  { act: 'visit', keys: ['v'], shown: ['v'], does: 'Open at its source', group: 'Read' },
-  { act: 'thread', keys: ['t'], shown: ['t'], does: 'Load the thread', group: 'Read' },
-  { act: 'reply', keys: ['r'], shown: ['r'], does: 'Write a reply as a draft', group: 'Read' },
-  { act: 'help', keys: ['?'], shown: ['?'], does: 'These keys', group: 'Everywhere' },
+/** Acts with their keys, which are values of `KeyboardEvent.key`, in the order of the help. */
+const ROWS = [
+  ['next', ['j', 'ArrowDown'], 'Next match', 'Move'],
+  ['previous', ['k', 'ArrowUp'], 'Previous match', 'Move'],
+  ['open', ['o', 'Enter'], 'Open and read', 'Move'],
+  ['back', ['Escape'], 'Back to the list, or clear the selection', 'Move'],
+  ['first', ['Home'], 'First match', 'Move'],
+  ['last', ['End'], 'Last loaded match', 'Move'],
+  ['page_down', ['PageDown'], 'A page down', 'Move'],
+  ['page_up', ['PageUp'], 'A page up', 'Move'],
+  ['fresh', ['.'], 'Show new matches', 'Move'],
+  ['dismiss', ['e'], 'Dismiss', 'Decide'],
+  ['star', ['s'], 'Star or unstar', 'Decide'],
+  ['unread', ['u'], 'Mark unread or read', 'Decide'],
+  ['answered', ['a'], 'Mark as answered', 'Decide'],
+  ['label', ['l'], 'Set a label', 'Decide'],
+  ['mute', ['m'], 'Mute author, place or phrase', 'Decide'],
+  ['undo', ['z'], 'Undo the last action', 'Decide'],
+  ['select', ['x'], 'Select or unselect', 'Select'],
+  ['select_range', ['X'], 'Select up to here', 'Select'],
+  ['select_all', ['*'], 'Select all loaded matches', 'Select'],
+  ['visit', ['v'], 'Open at its source', 'Read'],
+  ['thread', ['t'], 'Load the thread', 'Read'],
+  ['reply', ['r'], 'Write a reply as a draft', 'Read'],
+  ['help', ['?'], 'These keys', 'Everywhere'],
 ] as const
+
+const SHOWN: { [key: string]: string } = {
+  ArrowDown: '↓',
+  ArrowUp: '↑',
+  Escape: 'Esc',
+  PageDown: 'Page down',
+  PageUp: 'Page up',
+  X: 'Shift + x',
+}
+
+/** The keys of the inbox, in the order of the help. */
+export const KEYS = ROWS.map(([act, keys, does, group]) => ({
+  act,
+  keys,
+  shown: keys.map((key) => SHOWN[key] ?? key),
+  does,
+  group,
+}))
 
 /** Keys that another part of the page reads; the help lists them too. */
 export const GENERAL_KEYS = [
@@ -73,7 +55,7 @@ export const GENERAL_KEYS = [
   { shown: ['g', 'd'], does: 'Go to the deliveries', group: 'Everywhere' },
 ] as const
 
-const ACTS = new Map<string, KeyAct>(KEYS.flatMap((it) => it.keys.map((key) => [key, it.act])))
+const ACTS = new Map<string, KeyAct>(ROWS.flatMap(([act, keys]) => keys.map((key) => [key, act])))
 
 /** Acts of keys that a browser or a control uses too, so they count within the list only. */
 const OF_LIST: readonly KeyAct[] = ['first', 'last', 'page_down', 'page_up']

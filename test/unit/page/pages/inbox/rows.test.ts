@@ -21,7 +21,6 @@ const match = (id: string, fields: Partial<Match> = {}): Match => ({
   sentiment: null,
   intent: null,
   relevance: null,
-  enrichment: {},
   monitors: [],
   state: 'unread',
   starred: false,
