@@ -74,7 +74,11 @@ export function createEgress({ fetch, clock, resolve, guard, ca, fence }: Egress
       // this.
       if (proxy !== null && response.status === 407) return failed('denied', false)
       const whole = await readBody(response)
-      if (whole === null) return failed('too_large', true)
+      if (whole === null) {
+        // A body that is not read keeps its connection open.
+        await response.body?.cancel().catch(() => {})
+        return failed('too_large', true)
+      }
       return answered(response.status, response.headers, whole)
     } catch (thrown) {
       if (thrown instanceof Unpackable) return failed('unpackable', true)
