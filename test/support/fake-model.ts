@@ -6,7 +6,7 @@ export type ModelScript = (request: {
 }) => Response | Promise<Response>
 
 /** A chat completion with this content. */
-export const completionOf = (content: unknown, usage: object | null = USAGE): Response =>
+export const completionOf = (content: unknown): Response =>
   Response.json({
     id: 'chatcmpl-1',
     object: 'chat.completion',
@@ -20,10 +20,7 @@ export const completionOf = (content: unknown, usage: object | null = USAGE): Re
         },
       },
     ],
-    ...(usage !== null && { usage }),
   })
-
-const USAGE = { prompt_tokens: 210, completion_tokens: 25, total_tokens: 235 }
 
 /** Scores posts about cats. */
 const scoreCats: ModelScript = ({ item }) =>

@@ -178,8 +178,6 @@ base_url = "${it.model}"
 model = "stub"
 concurrency = 4
 max_calls_per_day = 0
-max_tokens_per_day = 0
-max_cost_usd_per_day = 0
 [limits]
 key_rate = 0
 management_per_minute = 0

@@ -38,7 +38,7 @@ export const draftBody = bodySchema(() => ({
 /** Filter of the draft list. */
 export const draftsQuery = querySchema(() => ({
   status: maybeOneOf('status', ['waiting']),
-  ...pageQuery('drf'),
+  ...pageQuery(),
 }))
 
 /** Draft as its customer sees it. */

@@ -199,11 +199,11 @@ const PAGE_MAX = 100
 /** Default number of rows per page. */
 export const PAGE = 25
 
-/** Query of such a list; ids of its rows begin with `prefix`. */
-export const pageQuery = (prefix: 'drf') => ({
+/** Query of such a list. */
+export const pageQuery = () => ({
   cursor: patternText(
     'cursor',
-    new RegExp(String.raw`^${prefix}_[\w-]{1,64}$`),
+    /^drf_[\w-]{1,64}$/,
     'the next_cursor of an earlier page',
   ).optional(),
   limit: limit(PAGE_MAX, PAGE),
