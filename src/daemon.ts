@@ -38,7 +38,6 @@ import { removeBrowserFiles } from './wiring/platform.ts'
 
 /** A daemon that serves; disposing of it stops it in order. */
 export type Daemon = AsyncDisposable & {
-  /** The URL on which it listens. */
   readonly url: string
   /** Settles with the reason when the daemon cannot go on and wants to be started again. */
   readonly failed: Promise<string>

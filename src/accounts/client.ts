@@ -8,7 +8,6 @@ import type { OAuthTokens } from '../platforms/reddit/login/oauth.ts'
 import type { Clock } from '../runtime/runtime.ts'
 import type { AccountSecrets } from '../store/accounts/accounts.ts'
 
-/** An opened cookie jar of a session. */
 export type OpenJar = Pick<CookieJar, 'header' | 'take' | 'has_session' | 'text' | 'expires_at'>
 
 /** An application's access token; times are epoch ms. */
@@ -24,7 +23,6 @@ export type Renewed =
   | { ok: true; token: Token; refresh_token: string | null }
   | { ok: false; final: boolean; revoked?: true }
 
-/** The pool's requests to the platform. */
 export type AccountClient = {
   /** A stored jar; null if the text is none. */
   openJar(text: string): OpenJar | null
@@ -97,7 +95,6 @@ const LOGIN_ENDS: Readonly<Record<LoginCode, { reason: StateReason | null; final
   UNKNOWN: { reason: null, final: false },
 }
 
-/** Creates the pool's client from the platform adapter. */
 export function createAccountClient(deps: {
   forum: Pick<Forum, 'me' | 'communities' | 'headroom' | 'budget'>
   jars: CookieJars

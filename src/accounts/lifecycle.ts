@@ -86,7 +86,6 @@ export function createLifecycle(deps: LifecycleDeps) {
     }
   }
 
-  /** Handles one answer of the platform, or the result of a check of it. */
   function onResult(it: PooledAccount, fault: Fault | null) {
     const now = clock.now()
     if (fault === null) {
@@ -235,7 +234,6 @@ const isRevoked = ({ status }: PooledAccount) => status.state_reason === 'client
 
 type TasksDeps = {
   lifecycle: ReturnType<typeof createLifecycle>
-  /** The account's current object. */
   current: (it: PooledAccount) => PooledAccount
   clock: Clock
   log: Log
@@ -271,7 +269,6 @@ export function createTasks({ lifecycle, current, clock, log, nudge }: TasksDeps
   }
 
   return {
-    /** Starts all due tasks. */
     startDue(accounts: readonly PooledAccount[]) {
       for (const it of accounts) {
         if (running.size >= AT_ONCE) break

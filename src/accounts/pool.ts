@@ -40,10 +40,8 @@ export type PoolDeps = {
  */
 type DelegationRefusal = 'absent' | 'oauth' | AccountState
 
-/** One finished request of any identity. */
 type AccountRequest = { identity: string; path_kind: string; fault: Fault | null }
 
-/** The operator's accounts, for reads and writes. */
 export type Pool = {
   /**
    * The identity with the most remaining budget, except those in `avoid`; null if there is none.
@@ -73,7 +71,6 @@ export type Pool = {
   report(identity: Identity, fault: Fault | null): void
   /** Records a finished request; `through`: the identity at the time of the request. */
   onRequest(event: AccountRequest, through?: Identity): void
-  /** True if reads are possible at all. */
   usable(): boolean
   /** Picks up changes of the command line. It also runs by itself at least every second. */
   reload(): void

@@ -26,7 +26,6 @@ import type { AccountClient, OpenJar, Token } from './client.ts'
 /** Changed parts of an account that are not stored yet. */
 type Unwritten = 'status' | 'jar' | 'secrets' | 'times'
 
-/** An account of the pool in memory. */
 export type PooledAccount = {
   readonly id: string
   readonly name: string
@@ -60,7 +59,6 @@ export type PooledAccount = {
   unwritten: Set<Unwritten>
 }
 
-/** An access token as stored. */
 export const tokenShape = once(() =>
   z.strictObject({
     value: z.string(),
@@ -148,7 +146,6 @@ export function identityOf(it: PooledAccount, clock: Clock, onChange: () => void
   }
 }
 
-/** Changes of an account to store. */
 function updateOf(it: PooledAccount): AccountUpdate {
   const { id, revision, status, username, login_failures, next_login_at } = it
   const { last_used_at, last_ok_at, jar, token, secrets } = it
@@ -358,7 +355,6 @@ export function createPooledAccounts({
         it.unwritten.add('status')
       }
     },
-    /** Records the use of an account. */
     use(it: PooledAccount) {
       it.last_used_at = clock.now()
       it.unwritten.add('times')
@@ -367,7 +363,6 @@ export function createPooledAccounts({
     servedLast(it: PooledAccount) {
       it.used = leases++
     },
-    /** Schedules a write of changed accounts. */
     onChange() {
       write_at = Math.min(write_at, clock.now() + WRITE_AFTER_MS)
       nudge()

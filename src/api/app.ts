@@ -183,7 +183,6 @@ export function createApp(deps: AppDeps) {
 
   const started = new WeakMap<Request, number>()
   const logsAccess = deps.access_log ?? (() => false)
-  /** Ids of keys for the access log. */
   const callers = new WeakMap<Request, string>()
   function identified(request: Request, key_id: string) {
     if (logsAccess()) callers.set(request, key_id)
@@ -316,7 +315,6 @@ export function createApp(deps: AppDeps) {
   for (const group of deps.routes(context)) app.use(group)
   serveSecondPaths(app, words)
 
-  /** The route under the prefix by which it was called. */
   function calledRoute(route: string, request: Request): string {
     if (firstPath(words, requestPath(request.url)) === null) return route
     return secondPath(words, route) ?? route

@@ -67,7 +67,6 @@ type Price = { tier: Tier; micros: number }
 type OpenHold = { id: string; price: Price }
 type Ended<T> = { value: T } | { error: unknown }
 
-/** Creates the meter of all billed calls. */
 export function createMeter(deps: Deps): Meter {
   const { db, groupCommit, clock, random, faults, billing } = deps
   // Calls whose outcome could not be stored, for example on a full disk. Their callers got an
@@ -76,7 +75,6 @@ export function createMeter(deps: Deps): Meter {
   const reportMoney = (what: MoneyEvent['what'], { tier, micros }: Price) =>
     deps.on_money?.({ what, tier, micros })
 
-  /** Price of a call for its customer. */
   const priceOf = (tier: Tier, { customer }: Holder): Price => ({
     tier,
     micros: customer.unlimited ? 0 : billing.prices[tier],

@@ -24,14 +24,11 @@ export type RouteContext = {
   words: Naming
   /** Adds `holder` (customer and key) and `customer` to the context. Required in every group. */
   keyed: Keyed
-  /** The operator of a call of an operator's route. */
   operatorOf: Operators['of']
   meter: Meter
   /** Log of answers of the platform that could not be used. The meter records those of its own calls. */
   faults: PlatformFaults
-  /** Sends internal requests. */
   internal: InternalClient
-  /** OpenAPI document of the service. */
   document: () => Promise<unknown>
   /** Counts the further messages of one MCP request, by key id. */
   paceMessages: Pacers['mcp']
@@ -39,7 +36,6 @@ export type RouteContext = {
   readJson: ReadJson
   /** Accounting of the bytes that calls hold, and sender of large answers. */
   in_flight: Pick<InFlight, 'holdForRequest' | 'holdForStream' | 'send'>
-  /** Database writes in a group commit. */
   groupCommit: GroupCommit
   clock: Clock
   random: Random

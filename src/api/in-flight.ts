@@ -54,7 +54,6 @@ const MESSAGES: Record<ExceededLimit, string> = {
   process: 'the service has reached its limit of bytes in flight; try again later',
 }
 
-/** Creates the accounting against the budget. */
 export function createInFlight({ budget, clock, ownerOf, on_refused, on_stalled }: Deps): InFlight {
   const holds = new WeakMap<Request, HeldBytes[]>()
 

@@ -178,7 +178,6 @@ export const scrape = ({ metrics, token, peerOf, failed_auth }: ScrapeDeps) =>
     },
   )
 
-/** Health of reads, from the outcomes of requests to the platform. */
 export type ReadsHealth = {
   /** Records a finished request of the pool and its fault, null: none. */
   record(fault: Fault['kind'] | null): void

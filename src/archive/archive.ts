@@ -27,13 +27,10 @@ const DAY_MS = 86_400_000
 const MIB = 1024 * 1024
 /** Work of one search in the thread, ms. */
 const SEARCH_MS = 300
-/** Work of one backtest. */
 const BACKTEST_MS = 2000
 
-/** Settings of the archive. */
 type ArchiveSettings = { keep: ArchiveKeep; days: number; max_size_mb: number }
 
-/** The archive as other parts use it. */
 export type Archive = {
   settings: ArchiveSettings
   /** @throws {ArchiveUnavailable} */
@@ -44,13 +41,11 @@ export type Archive = {
   stats(): Promise<ArchiveStats & { queued: number }>
   /** Copies the queue, follows erasures, deletes what expired. Returns the next instant to run, epoch ms. */
   turn(): Promise<number>
-  /** Closes the file. */
   stop(): Promise<void>
 }
 
 type ArchiveDeps = {
   db: Db
-  /** The data folder. */
   dir: string
   clock: Clock
   log: Log

@@ -9,7 +9,6 @@ export type WordsInput = { platform: string; community: string; default_source: 
 
 /** Work of the thread by its name: what it takes, and what it answers. */
 export type ArchiveWork = {
-  /** Copies queued items. */
   ingest: { takes: { queued: readonly QueuedItem[] }; gives: true }
   /** Erases what tombstones name, and moves the position; none: the position alone. */
   follow: { takes: { tombstones: readonly Tombstone[]; known_to: number }; gives: ErasurePosition }
@@ -21,7 +20,6 @@ export type ArchiveWork = {
   stats: { takes: object; gives: ArchiveStats }
 }
 
-/** Names of the work. */
 export type WorkName = keyof ArchiveWork
 
 /** A message to the thread: the first opens the archive, the last one ends the thread. */
@@ -30,7 +28,6 @@ export type ArchiveMessage =
   | { id: number; work: WorkName; input: unknown }
   | { close: true }
 
-/** A message of the thread. */
 export type ArchiveReply =
   | { ready: true }
   | { id: number; gives: unknown }

@@ -10,7 +10,6 @@ const HANG_WAITS = 12
 const HANG_WAIT_MS = 10_000
 /** A thread with nothing to do is ended, and its memory is given back. */
 const IDLE_MS = 90_000
-/** Work that waits at once. */
 const WAITING_MAX = 64
 
 /** The thread failed, hangs, or has too much to do. `code`: of the storage, where it has one. */

@@ -22,7 +22,6 @@ export type RunningDaemon = AsyncDisposable & {
   stuck(slack_ms: number): Stuck | null
   /** Picks up changes that another process made to the database. */
   noticeExternalWrites(): void
-  /** Status in one line. */
   statusLine(): string
   /** Applies the reloadable keys of a new configuration and returns every key that differs. */
   reconfigure(next: Config): Change[]
@@ -40,9 +39,7 @@ type RunningSandbox = AsyncDisposable & {
   readonly session_cookie: string
 }
 
-/** Standard output of a command. */
 export type Stdout = {
-  /** Writes text unchanged. */
   write: (text: string) => void
   isTerminal: boolean
   color: boolean
@@ -103,7 +100,6 @@ export type Factories = {
   ) => Promise<AsyncDisposable & { readonly url: string }>
 }
 
-/** The process around one run of the program. */
 export type ProcessContext = {
   env: Readonly<Record<string, string | undefined>>
   stdout: Stdout
@@ -125,7 +121,6 @@ export type ProcessContext = {
   factories: Factories
 }
 
-/** A configuration that was read and checked. */
 export type ReadConfig = { file: string; text: string; config: Config; warnings: string[] }
 
 /** A configuration whose data folder this process may now use. */
@@ -145,7 +140,6 @@ type ConfigState = {
   opened?: OpenConfig
 }
 
-/** The process around a command, and its configuration (configuration.ts). */
 export type CommandContext = ProcessContext & { configuration: ConfigState }
 
 /** An option of a command for `parseArgs`, with its help text. */
@@ -157,7 +151,6 @@ export type Option = {
   required?: true
 }
 
-/** Option of every command with output for programs. */
 export const JSON_OPTION = { type: 'boolean', help: 'answer as JSON' } as const satisfies Option
 
 type Values<O> = {
@@ -168,11 +161,9 @@ type Values<O> = {
       : string | undefined
 }
 
-/** One invocation of a command: its options, operands and context. */
 export type Invocation<O> = CommandContext & {
   values: Values<O> & { readonly config: string | undefined }
   operands: readonly string[]
-  /** Every command, for help, manual and completion. */
   listCommands: () => Promise<Command[]>
 }
 
@@ -184,7 +175,6 @@ type About = {
   /** Names of the operands; in brackets when optional. */
   operands?: readonly string[]
   examples: readonly string[]
-  /** Further sentences of its help. */
   notes?: string
 }
 

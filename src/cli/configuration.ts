@@ -26,7 +26,6 @@ type ConfigContext = Pick<CommandContext, 'configuration' | 'env' | 'warn'>
 const HERE = 'forumd.toml'
 const SYSTEM_FILE = '/etc/forumd/forumd.toml'
 
-/** No usable configuration was found. */
 export class NoConfiguration extends UsageError {}
 
 /**

@@ -93,7 +93,6 @@ export function parseChoice<const V extends string>(
 const ROWS = 50
 const ROWS_MAX = 1000
 
-/** Option for the number of rows of a list. */
 export const LIMIT_OPTION = {
   type: 'string',
   value: 'N',

@@ -36,7 +36,6 @@ const cellText = (cell: Cell): string => {
   return typeof cell === 'boolean' ? (cell ? 'yes' : 'no') : escapeControl(String(cell))
 }
 
-/** Fields one per line, with aligned names. */
 export function card(fields: Readonly<Record<string, Cell>>): string {
   const width = Math.max(...Object.keys(fields).map((name) => name.length))
   return Object.entries(fields)
@@ -46,7 +45,6 @@ export function card(fields: Readonly<Record<string, Cell>>): string {
 
 const STANDARD_OUT = 1
 
-/** Standard output of this process. */
 export type StandardOut = {
   write: (text: string) => void
   /** Writes text of a log; a failed write is ignored. */

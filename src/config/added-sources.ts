@@ -1,7 +1,6 @@
 import { contradictionsOf, refusalsOf } from './load.ts'
 import { type Config, EMPTY_TABLES, hasMain, schema } from './schema.ts'
 
-/** A source that an operator adds beside those of the file. */
 export type AddedSource = { name: string; kind: string; base_url: string }
 
 /** `ok`: the table of the source with its defaults. Not ok: the keys that are not allowed, each with a sentence. */

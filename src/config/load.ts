@@ -80,7 +80,6 @@ function hintFor(table: ConfigPath, key: string): string {
     : `${name === 'source.*' ? '[[source]]' : `[${table.join('.')}]`} takes ${tableKeys.join(', ')}`
 }
 
-/** One problem of a configuration, with its position. */
 export type ConfigProblem = SourcePosition & {
   /** Dotted, such as `server.port` or `guard.allow_targets[2]`; empty for the file as a whole. */
   key: string

@@ -10,10 +10,8 @@ export type ReferenceSources = {
   credentials_dir: string | null
 }
 
-/** A rejected value: its path, the value found, and the allowed values. */
 export type RefusedValue = { path: ConfigPath; found: string; allowed: string }
 
-/** A configuration with resolved references, and the references that failed. */
 export type ResolvedConfig = {
   value: Readonly<Record<string, unknown>>
   refused: RefusedValue[]

@@ -180,7 +180,6 @@ const limits = table({
 /** Requests a minute to a source whose table sets 0. */
 export const SOURCE_REQUESTS_PER_MINUTE = 60
 
-/** Kinds of platforms that a source may be. */
 export const SOURCE_KINDS = ['discourse', 'hackernews', 'lemmy', 'piefed', 'reddit'] as const
 
 const source = table({

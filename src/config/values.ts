@@ -25,7 +25,6 @@ const kind = <T>(read: (value: unknown, refuse: Refuse) => T, initial?: T) =>
     })
   })
 
-/** A boolean. */
 export const bool = (initial: boolean) =>
   kind((value, refuse) => (typeof value === 'boolean' ? value : refuse('true or false')), initial)
 
@@ -99,7 +98,6 @@ export const day = () =>
     '',
   )
 
-/** The name of a plan. */
 export const planName = (initial?: string) =>
   text(
     'a name of letters, digits, _ and -, at most 31 characters',
@@ -252,14 +250,12 @@ const list = (
     )
   })
 
-/** An IP address or host name to listen on. */
 export const host = (initial: string) => text('an IP address or a host name', isHost, initial)
 /** A list of host names, normalised like those of parsed URLs. */
 export const hosts = () =>
   list('a host name without scheme and port, or an IP address', isHost, (it) =>
     it.toLowerCase().replace(/\.$/, ''),
   )
-/** A list of IP addresses or CIDR ranges. */
 export const ranges = () => list('an IP address or a CIDR range such as 10.0.0.0/8', isRange)
 /** A list of IP addresses, CIDR ranges or host names. */
 export const targets = () =>
@@ -298,7 +294,6 @@ function isSchedule(pattern: string): boolean {
   }
 }
 
-/** An IANA time zone. */
 export const timeZone = (initial: string) =>
   text('an IANA time zone such as "UTC" or "Europe/Berlin"', isTimeZone, initial)
 
@@ -320,7 +315,6 @@ export const word = (initial: string, taken: readonly string[]) =>
     initial,
   )
 
-/** Description of a cookie name in errors. */
 export const COOKIE_NAME = "the name of a cookie: letters, digits and !#$%&'*+-.^_`|~"
 
 /** A cookie name; '' if left out. */
@@ -335,7 +329,6 @@ export const auto = () =>
     'auto',
   )
 
-/** One of the given words. */
 export const choice = <const T extends string>(names: readonly T[], initial?: NoInfer<T>) =>
   kind(
     (value, refuse) =>

@@ -53,7 +53,6 @@ function deliveryMail(
   }
 }
 
-/** The mail that asks a reader to confirm a registration. */
 function confirmationMail({
   to,
   webhook_id,
@@ -62,7 +61,6 @@ function confirmationMail({
 }: {
   to: string
   webhook_id: string
-  /** The host name of the service. */
   service: string
   confirm_url: string
 }): Mail {
@@ -135,15 +133,11 @@ const footHtml = (url: string | null): string[] =>
 const page = (body: string): string =>
   `<!doctype html>\n<html><head><meta charset="utf-8"></head>\n<body>\n${body}\n</body></html>\n`
 
-/** Sends deliveries to targets of kind email. */
 export type EmailSender = {
-  /** One attempt to deliver a stored body as a mail. */
   deliver(to: Addressee, body: Uint8Array): Promise<Attempt>
-  /** One attempt to send the confirmation mail. */
   confirm(to: Addressee): Promise<Attempt>
 }
 
-/** Creates mails from deliveries and passes them to the mail server. */
 export function createEmailSender({
   mailer,
   links,

@@ -18,7 +18,6 @@ const invariant = (message: NoticeKind['message']): Pick<NoticeKind, 'kind' | 'm
   message,
 })
 
-/** Sentences for ways in that have ended, by reason. */
 const ACCESS_ENDS: Readonly<Record<string, (subject: string) => string>> = {
   client_revoked: (name) =>
     `The platform does not know the application of the account ${name} any more: it was revoked. It is not used until the platform accepts it again.`,
@@ -238,7 +237,6 @@ export function runbookUrl(kind: string, public_url: string): string | null {
   return `${page}#${section}`
 }
 
-/** One notification to the operator: its kind, its subject, and a message. */
 export type OperatorNotice = {
   kind: string
   subject: string

@@ -97,7 +97,6 @@ type SendResult = {
  */
 type OutgoingDelivery = { id: string; body: Uint8Array; attempts?: number; interrupted?: number }
 
-/** One attempt. */
 export type Send = (to: Addressee, delivery: OutgoingDelivery) => Promise<SendResult>
 
 export type SendDeps = {
@@ -117,7 +116,6 @@ export type SendDeps = {
   email?: EmailSender | undefined
 }
 
-/** Creates the function that makes one attempt at one target. */
 export function createSend(deps: SendDeps): Send {
   const { transport, clock, display } = deps
   const trueNow = () => clock.now() + deps.clock_offset_ms()

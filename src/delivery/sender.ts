@@ -61,7 +61,6 @@ export type SenderDeps = {
   pause_after_ms: number
   /** Wakes the loop that runs `turn`. */
   nudge: () => void
-  /** Called after every attempt. */
   on_attempt?: (event: AttemptEvent) => void
   /** Shared with the requests to the platform; default: a record of its own. */
   files?: FileShortage
@@ -69,7 +68,6 @@ export type SenderDeps = {
   fence?: Fence | undefined
 }
 
-/** Sends due deliveries, driven by a loop. */
 export type Sender = {
   /**
    * Starts the due deliveries that fit into the capacity without waiting for them. Returns the next instant to run,

@@ -9,7 +9,6 @@ import type { Credentials, ServiceKind } from '../core/delivery/services.ts'
 import type { TransportResponse } from '../net/transport.ts'
 import { excerpt, oneLine, remarks, truncate } from './text.ts'
 
-/** Services that take a request over HTTP. */
 export type PushKind = Exclude<ServiceKind, 'mqtt'>
 
 /** A request beside the headers that all deliveries have. */
@@ -29,7 +28,6 @@ type Push = {
   delivery_id: string
 }
 
-/** Builds the request of one attempt. */
 export function pushRequest(kind: PushKind, push: Push): PushRequest {
   return REQUESTS[kind](push)
 }

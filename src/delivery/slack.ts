@@ -21,7 +21,6 @@ type Section = { type: 'section'; text: { type: 'mrkdwn'; text: string } }
 type Image = { type: 'image'; image_url: string; alt_text: string }
 type Header = { type: 'header'; text: { type: 'plain_text'; text: string } }
 
-/** The body that a Slack incoming webhook accepts. */
 type SlackBody = {
   text: string
   blocks: (Section | Image | Header)[]

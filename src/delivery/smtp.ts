@@ -11,7 +11,6 @@ import type { Clock, Fence } from '../runtime/runtime.ts'
 // One connection per mail. A pool would save a handshake where seconds do not matter, keep the process alive, and
 // leave connections to go stale between two alerts.
 
-/** One mail to one reader. */
 export type Mail = {
   to: string
   subject: string

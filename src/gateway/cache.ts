@@ -57,7 +57,6 @@ export type CacheResult<T> = { body: T; cache: CacheState }
 /** Uses a cached answer; only then does it count as a read. */
 export type Take<T> = () => CacheResult<T>
 
-/** A read that is shared with identical ones. */
 export type Shared<Query, T> = {
   (query: Query): Promise<Outcome<CacheResult<T>>>
   /** Takes the cached answer without a request to the platform; null if there is none. */
@@ -192,7 +191,6 @@ export function createShare(
   return Object.assign(share, { forget })
 }
 
-/** An outcome with its source. */
 export const toCacheResult = <T>(
   outcome: Outcome<T>,
   cache: CacheState,

@@ -71,7 +71,6 @@ type CommentTree = {
    * it was postponed.
    */
   wanted(max: number): NextRequest | null
-  /** Inserts the nodes of an answer at their place. */
   insert(wanted: NextRequest, nodes: readonly Node[]): void
   /** The top-level nodes. Unchanged branches are the same objects that the platform returned. */
   trees(): Node[]
@@ -254,7 +253,6 @@ const IDS_A_CALL = 100
 /** Maximum number of top-level comments per answer of the platform. */
 const FULL_LIMIT = 500
 
-/** A post and its comments, with the requested depth and limit. */
 export async function readCommentTree(
   platform: Pick<Platform, 'tree'>,
   query: TreeQuery,

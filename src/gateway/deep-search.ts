@@ -6,7 +6,6 @@ import type { Call, Platform } from '../platforms/port.ts'
 import { everyNode } from './comments.ts'
 import { type Paged, paging, settlePage } from './listing.ts'
 
-/** Comments of one author among those found. */
 export type DeepAuthor = {
   author: string
   comment_count: number
@@ -53,10 +52,8 @@ export type DeepQuery = Paged & {
   nsfw: boolean
   max_comments: number
 }
-/** The same search, grouped by author. */
 export type DeepAuthorsQuery = Omit<DeepQuery, 'max_comments'> & { max_authors: number }
 
-/** A matching comment with its post. */
 export type DeepComment = Pick<
   Comment,
   'id' | 'body' | 'author' | 'permalink' | 'url' | 'created' | 'subforum'
@@ -102,7 +99,6 @@ export type DeepAuthorsBody = {
   meta: DeepMeta & { capped: false; authors_capped: boolean }
 }
 
-/** Trees read at once. */
 const PARALLEL_MAX = 3
 /** Comments per tree, the platform's maximum. */
 const TREE_LIMIT = 500

@@ -18,7 +18,6 @@ export type Identities = {
    * reads.
    */
   egress?(): Proxy | null
-  /** Reports the result of a read with this identity. */
   report(identity: Identity, fault: Fault | null): void
 }
 

@@ -13,7 +13,6 @@ import {
 } from '../core/forum/listing.ts'
 import type { Call } from '../platforms/port.ts'
 
-/** Page of a listing. */
 export type Paged = { limit: number; after: Cursor | null }
 
 /**
@@ -54,7 +53,6 @@ const isPinned = (row: object): boolean => 'stickied' in row && row.stickied ===
  * affects the `listing_status`.
  */
 export type Positions = {
-  /** Adds the known position to a cursor of this listing. */
   resolve(listing: string, cursor: Cursor | null): Cursor | null
   /** Text of a cursor to issue for this listing. */
   issue(listing: string, text: string | null): string | null
@@ -83,7 +81,6 @@ export function createPositions(): Positions {
   }
 }
 
-/** One read, with a call to make it. */
 export type Work<Query, Body> = (query: Query, call: Call) => Promise<Outcome<Body>>
 
 /**
@@ -103,11 +100,9 @@ export const pagedRead =
     return ok({ ...toBody(rows), ...turn })
   }
 
-/** Listing kind of posts by their sort. */
 export const bySort = ({ sort }: Paged & { sort: string }): ListingKind =>
   sort === 'new' ? 'chronological' : 'ranked'
 
-/** The posts of a listing that can also contain comments. */
 export const postsIn = (items: readonly Item[]): Post[] =>
   items.flatMap((item) => {
     if (item.kind !== 'post') return []

@@ -3,11 +3,9 @@ import type { BrowserLogin, BrowserLoginResult, CookieJar, Login } from '../plat
 import type { Clock } from '../runtime/runtime.ts'
 import { defaultEgress, type Identities } from './identity.ts'
 
-/** Sign-in methods. */
 export const LOGIN_METHODS = ['http', 'browser'] as const
 export type LoginMethod = (typeof LOGIN_METHODS)[number]
 
-/** Credentials, method and route of a sign-in. */
 export type SignInRequest = {
   /** A name or an e-mail address. */
   username: string
@@ -34,7 +32,6 @@ export type LoginSuccess = {
 type Deps = {
   login: Login
   browser_login: BrowserLogin
-  /** The proxy schemes that a browser supports. */
   browser_schemes: readonly Proxy['scheme'][]
   identities: Pick<Identities, 'lease' | 'egress'>
   clock: Clock

@@ -70,9 +70,7 @@ import {
   type Work,
 } from './listing.ts'
 
-/** A page of the posts of a subforum. */
 type PostsQuery = Paged & { subforum: string; sort: string; t: string | null }
-/** A page of the front page of an account. */
 type HomeQuery = Paged & { sort: string; t: string | null }
 type SearchQuery = Paged & {
   q: string
@@ -82,11 +80,8 @@ type SearchQuery = Paged & {
   nsfw: boolean
   filter: PageFilter
 }
-/** A page of users or subforums by a part of their name. */
 type NamesQuery = Paged & { q: string; nsfw: boolean }
-/** A page of a user's posts or comments. */
 type UserPageQuery = Paged & { name: string; sort: string; t: string | null }
-/** A page of one of the platform's own lists of subforums. */
 type SubforumsQuery = Paged & { which: 'popular' | 'new' | 'default' }
 
 /** The comments under a post; `full` also reads those behind `more` nodes. */
@@ -108,7 +103,6 @@ export type SharedAs<Query, Body> = {
   (query: Query, session: Session | null): Answered<Body>
   cached(query: Query, session: Session | null): Take<Body> | null
 }
-/** A read of content that requires an account. */
 type OwnRead<Query, Body> = (query: Query, session: Session) => Answered<Body>
 
 /** All reads of the platform. Names and ids are checked by the caller. */
@@ -146,7 +140,6 @@ export type Reads = {
   verify(ids: readonly string[]): Answered<VerifyBody>
   /** Visibility of a post to others. Never shared or cached either. */
   visibility(id: string): Answered<{ id: string } & Visibility>
-  /** Removes all cached answers. */
   forget(): void
 }
 

@@ -29,7 +29,6 @@ const PAGE_ROWS = 100
 /** A preview runs again with every pause in typing. */
 const KEEP_MS = 30_000
 
-/** Creates the preview source, which uses the monitors' requests to the platform. */
 export function createPreviewSource({
   watch,
   streams,
@@ -37,7 +36,6 @@ export function createPreviewSource({
   budget,
 }: {
   watch: Pick<Watch, 'page' | 'refetch'>
-  /** Further sources by name. */
   streams: StreamSources
   clock: Clock
   /** Counts the cached pages. */

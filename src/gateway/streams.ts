@@ -18,7 +18,6 @@ import {
 import type { Clock } from '../runtime/runtime.ts'
 import { createWatch, type Watch } from './watch.ts'
 
-/** A further source as monitors see it. */
 export type StreamSource = {
   name: string
   /** Proof by its ids that nothing was missed. */
@@ -77,7 +76,6 @@ export type StreamSource = {
   ours(at: number): number
 }
 
-/** The further sources that can be monitored, by name. */
 export type StreamSources = ReadonlyMap<string, StreamSource>
 
 /** What coverage of past days needs of the sources: the item clock, and what they cannot prove. */
@@ -90,7 +88,6 @@ export const coverageContext = (
     sources.get(source)?.partialFor(decodeFilterSpec(filter_spec).subforum) ?? null,
 })
 
-/** The place that stands for all of a source. */
 const EVERYWHERE = 'all'
 /** Share of a source's requests that its monitors may use; callers' reads have the rest. */
 const SHARE = 0.75
@@ -109,7 +106,6 @@ const REREAD_DEADLINE_MS = 20_000
 /** Share of a minute's requests that one round of lookups by id may use. */
 const REFETCH_SHARE = 1 / 6
 const REFETCH_DEADLINE_MS = 20_000
-/** Newest items in a sample. */
 const SAMPLE_ROWS = 50
 
 /** The Date header has whole seconds, and answers take a while. */
@@ -120,7 +116,6 @@ const lead = (ms: number): number => (Math.abs(ms) > CLOCKS_AGREE_MS ? ms + CLOC
 type Options = {
   name: string
   source: Source
-  /** The port of the source. */
   platform: Platform
   requests_per_minute: number
   clock: Clock

@@ -12,7 +12,6 @@ import { isIdentityFault } from './identity.ts'
 export type PlaceVerdict =
   { kind: 'exists' | 'reserved' | 'unverified' } | { kind: 'refused'; why: string | null }
 
-/** The monitors' access to the platform. */
 export type Watch = {
   /**
    * One page of a feed, newest first; `partial` if there are items that no further page will show.
@@ -50,7 +49,6 @@ export type Watch = {
   item_clock: Pick<ItemClock, 'ms' | 'measured_ms' | 'earliest_ms'>
 }
 
-/** Separator of several subforums in one request. */
 const JOIN = '+'
 
 /** Maximum number of further requests for a thread after the first. */

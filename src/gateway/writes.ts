@@ -48,7 +48,6 @@ export const whyNoBrowser = (
     ? fault.why
     : "the pool's proxy uses a scheme that browsers do not support"
 
-/** Result of a comment written in a browser. */
 function fromBrowser(result: BrowserCommentResult): ActOutcome<Posted> {
   if (result.ok || !('no_browser' in result)) return result
   return { ok: false, fault: { kind: 'no_browser', why: whyNoBrowser(result.no_browser) } }
@@ -56,7 +55,6 @@ function fromBrowser(result: BrowserCommentResult): ActOutcome<Posted> {
 
 type PageQuery = { limit: number; after: string | null }
 type CommentInput = { link: PostLink; text: string }
-/** Target of a vote: an item by its fullname, or a link. */
 type VoteInput = { thing: string | PostLink; direction: Direction }
 
 type Action<Input, T> = (input: Input, session: Session) => Promise<ActOutcome<T>>

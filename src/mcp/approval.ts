@@ -48,7 +48,6 @@ const capabilitiesShape = z.object({ elicitation: z.looseObject({}).optional() }
 
 type ToolAnswer = CallToolResult | InputRequiredResult
 
-/** Approval of drafts by elicitation, for one connection. */
 export type Approval = {
   /**
    * Verifies the state that a client returns with an answer.

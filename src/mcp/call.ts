@@ -27,7 +27,6 @@ class InvalidArgument extends Error {
   override name = 'Misfit'
 }
 
-/** The connection of a call: its API client and platform session. */
 export type Connection = { callApi: ApiCall; session: ConnectionSession; signal: AbortSignal }
 
 /** The result of a call, and the headers of its response; null if no request was made. */

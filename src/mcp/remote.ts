@@ -87,7 +87,6 @@ export async function serveMcpFor(it: RemoteDeps): Promise<void> {
   await serveMcpStdio({ document, callApi, session, toolsets, warn, stopped })
 }
 
-/** The response to a call while the daemon is unreachable. */
 const unreachable = (url: string): Response =>
   Response.json(
     {

@@ -27,7 +27,6 @@ export type ServerDeps = {
   approval: Approval
 }
 
-/** A tool as clients see it. */
 type PublicTool = Omit<Tool, 'route' | 'toolset'>
 
 function withoutRoute(tool: Tool): PublicTool {

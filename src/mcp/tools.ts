@@ -8,7 +8,6 @@ import { DRAFTED, TOOL_DESCRIPTIONS } from './tool-descriptions.ts'
 type Json = Record<string, unknown>
 type Place = 'path' | 'query' | 'body'
 
-/** The HTTP route or draft action of a tool. */
 export type Route =
   | {
       kind: 'call'
@@ -21,7 +20,6 @@ export type Route =
     }
   | { kind: 'draft'; action: DraftAction; fields: ReadonlyMap<string, Place> }
 
-/** A tool as listed by MCP, with its route. */
 export type Tool = {
   name: string
   title: string

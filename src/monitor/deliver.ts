@@ -52,7 +52,6 @@ export type InsertDeps = {
   watch: Pick<Watch, 'clock_offset_ms'>
   /** Items to archive; absent: none. */
   archive?: Archiving | undefined
-  /** Called for each row that is written. */
   on_written?: (status: 'pending' | 'suppressed' | 'failed', kind: DeliveryTarget['kind']) => void
 }
 

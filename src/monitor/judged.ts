@@ -7,7 +7,6 @@ import { listWatchers, pauseMonitor } from '../store/monitoring/monitors.ts'
 import type { Filters } from './match.ts'
 import { UnknownVerdicts } from './record.ts'
 
-/** One of the limited number of concurrent polls. */
 export type PollSlot = {
   /** Frees the slot for another poll: this one needs the platform no more and waits for its patterns. */
   release(): void
@@ -73,7 +72,6 @@ export async function recordJudged<T>(
   }
 }
 
-/** The customers of the monitors of these feeds. */
 function ownersIn(db: Db, feed_ids: readonly number[]): Map<string, string> {
   const watchers = feed_ids.flatMap((id) => listWatchers(db, id))
   return new Map(watchers.map(({ id, customer_id }) => [id, customer_id]))

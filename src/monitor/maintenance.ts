@@ -198,7 +198,6 @@ export function createStallWatch({
 const ALARM_CHECK_MS = 60_000
 /** Time after a start in which no alarm opens: the first polls may find the matches of the time before it. */
 const QUIET_START_MS = 300_000
-/** Monitors checked in one iteration of the loop. */
 const MONITORS_AT_ONCE = 100
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
@@ -210,7 +209,6 @@ export type AlarmDeps = {
   log: Log
   /** Milliseconds by which true time is ahead of the local clock. */
   clock_offset_ms: () => number
-  /** True while the coverage of a monitor is degraded. */
   isDegraded: (monitor: Monitor) => boolean
   /** Called after deliveries were written. */
   on_pending: () => void

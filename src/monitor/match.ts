@@ -13,7 +13,6 @@ import { type Feed, FIRST_POLL_SEQ } from '../store/monitoring/feeds.ts'
 import { findFilterSpec, listWatchers, type Watcher } from '../store/monitoring/monitors.ts'
 import type { FeedResult } from './pages.ts'
 
-/** Items of one feed that a poll has read. */
 export type Seen = {
   /** Oldest first. */
   ordered: readonly Item[]
@@ -105,7 +104,6 @@ export function matchAll(
   return hits
 }
 
-/** A monitor and the version of its filter. */
 type Watching = { id: string; updated_at: number }
 
 /** The filters of monitors, read on demand and evaluated together by feed. */

@@ -26,7 +26,6 @@ import type { BatchState, Extra, PollTarget } from '../store/monitoring/poll-bat
 /** First instant after `now` at which the monitor loop checks for due feeds; Infinity: never. */
 export type Schedule = (now: number) => number
 
-/** End of a check. */
 export type PollEnd =
   | { kind: 'complete' }
   | { kind: 'truncated'; reason: TruncationReason; fault: string | null; retry_after_s: number }
@@ -46,7 +45,6 @@ export type FeedResult = {
   seen_at: number
 }
 
-/** Result of a poll: of each feed, and of the batch. */
 export type PollResult = {
   results: FeedResult[]
   /** Null for an individual poll, and where nothing of the batch poll counts. */
@@ -55,7 +53,6 @@ export type PollResult = {
   epoch: number
 }
 
-/** State that a batch poll leaves for the next one. */
 export type BatchResult = {
   batch: BatchState
   /** Rows of all members; null: none, and the batch loses its anchors. */
@@ -81,7 +78,6 @@ export type PollDeps = { watch: Watch; clock: Clock; signal: AbortSignal }
 /** Ids of `ids` that the polled feeds have shown before. */
 export type FindSeen = (ids: readonly string[]) => ReadonlySet<string>
 
-/** Result of reading back page after page. */
 export type FetchedPages = {
   state: PollState
   /** Every row of every page, by fullname, as first read. */
@@ -126,7 +122,6 @@ export async function fetchPages(
   return end(state.complete ? { kind: 'complete' } : { kind: 'truncated', reason: 'poll_overflow' })
 }
 
-/** Positions of items in a listing. */
 export const toRows = (items: readonly Item[]): FeedRow[] =>
   markPinned(
     items.map((item) => ({

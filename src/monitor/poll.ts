@@ -46,9 +46,7 @@ export type Planner = {
   mayAudit(mono: number): boolean
   /** Milliseconds until they have some. */
   auditWait(mono: number): number
-  /** An input of the plan has changed. */
   changed(mono: number): void
-  /** Takes the result of a poll into account. */
   learn(report: PollResult, new_items: number, mono: number): void
 }
 
@@ -62,7 +60,6 @@ export type MonitoringDeps = PollDeps &
     /** Learns of ways in that end. */
     ends?: AccessEnds
     schedule: Schedule
-    /** Further sources by name. */
     streams: StreamSources
     /** Seconds between two audits of a feed; 0 or absent: by its cadence. */
     audit_interval_s?: number
@@ -306,7 +303,6 @@ export function faultText(fault: Fault): string {
   return fault.kind
 }
 
-/** Creates the function that polls, records the result and wakes the sender. */
 export function createPollRunner(
   deps: MonitoringDeps,
   planner: Planner,
@@ -386,7 +382,6 @@ export function createPollRunner(
 /** Ends that concern one feed; a login wall concerns all of them. */
 const ENDS_OF_FEEDS = ['placeholder', 'profile_hidden', 'emptied'] as const
 
-/** One feed by its key, several by their number. */
 function nameOf({ targets, batch }: PollJob): string {
   const [first] = targets
   return batch === null ? (first?.stream.key ?? '') : `${batch.kind} of ${targets.length}`

@@ -22,7 +22,6 @@ import type { Hit } from './match.ts'
 
 export type RecheckDeps = DeliverDeps & {
   watch: Watch
-  /** Further sources by name. */
   streams: StreamSources
   clock: Clock
   signal: AbortSignal

@@ -34,7 +34,6 @@ const DAY_MS = 86_400_000
 
 export type StorageDeps = {
   db: Db
-  /** The database file and its folder. */
   path: string
   dir: string
   instance_id: string
@@ -43,7 +42,6 @@ export type StorageDeps = {
   clock: Clock
   log: Log
   snapshots: { schedule: Schedule } & Keep
-  /** Records the daemon's configuration. */
   noteConfig: () => void
   /** Reads the free space of the disk; absent: from the system. */
   readDisk?: () => DiskState

@@ -47,7 +47,6 @@ import { type RecordDeps, UnknownVerdicts } from './record.ts'
 
 export type StreamDeps = RecordDeps &
   JudgedDeps & {
-    /** Further sources by name. */
     streams: StreamSources
     /** Called after a commit that has left deliveries to be sent. */
     on_pending: () => void
@@ -221,7 +220,6 @@ export function createStreamRunner(deps: StreamDeps): (feed: Feed) => Promise<vo
 const isOther = (current: Feed, { created_at }: Feed): boolean =>
   current.asleep || current.created_at !== created_at
 
-/** Counts of a recorded step: new items, matches, deliveries to be sent. */
 type RecordedStep = { new_items: number; matched: number; pending: number }
 
 /**

@@ -15,7 +15,6 @@ import { mayHaveBeenSent } from './sent.ts'
  */
 export type Egress = {
   send(request: EgressRequest): Promise<EgressResult>
-  /** Closes every idle connection. */
   close(): void
 }
 
@@ -169,7 +168,6 @@ const answered = (status: number, headers: Headers, body: string): EgressResult 
   answer: { status, headers, body },
 })
 
-/** A proxy's address for fetch. */
 function addressOf({ scheme, port, username, password }: Proxy, address: string): string {
   const host = address.includes(':') ? `[${address}]` : address
   const who = [username ?? '', ...(password === null ? [] : [password])].map(encodeURIComponent)

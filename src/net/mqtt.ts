@@ -18,7 +18,6 @@ import { errorOf, fromNext, tls, UNREACHED } from './transport.ts'
 // By default the library fills a table of 65,536 buffers with the first packet.
 writeToStream.cacheNumbers = false
 
-/** One message for a broker. */
 export type MqttMessage = {
   /** `https` for TLS, `http` without; its path is not used. */
   address: string

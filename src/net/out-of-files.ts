@@ -5,7 +5,6 @@ import { errorCode } from '../core/base/errors.ts'
 /** This process (EMFILE) or the machine (ENFILE) has no file descriptor left. */
 const OUT_OF_FILES = new Set(['EMFILE', 'ENFILE'])
 
-/** True for an error code that says so itself. */
 export const saysOutOfFiles = (code: string): boolean => OUT_OF_FILES.has(code)
 
 /**

@@ -24,7 +24,6 @@ type EgressRoute = { proxy: Proxy | null; guarded: boolean }
 /** A complete answer, independent of its route. */
 type EgressResponse = { status: number; headers: Headers; body: string }
 
-/** One request to a host that the operator named. */
 export type EgressRequest = {
   url: string
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -62,7 +61,6 @@ export type ProxyAgent = { agent: Agent; lookup: LookupFunction }
 
 type CachedAgent = { it: ProxyAgent; in_use: number; used_at: number }
 
-/** Maximum number of agents, including idle ones. */
 const AGENTS_MAX = 64
 /** Idle time after which connections are closed with the next request. */
 const IDLE_MS = 60_000

@@ -90,7 +90,6 @@ export function createReachability({
     log('warn', 'platform.unreachable', { host, count: outage.failures })
   }
 
-  /** The trial of a probe: a failure doubles the wait for the next one. */
   const probeOf = (key: string, probe: NonNullable<Outage['probe']>): Trial => ({
     end(answered) {
       probe.running = false

@@ -5,7 +5,6 @@ import type { Clock, Fetch } from '../runtime/runtime.ts'
 import type { Guard } from './guard.ts'
 import { isOutOfFiles, saysOutOfFiles } from './out-of-files.ts'
 
-/** Arguments of a request to a checked address. */
 type Pinned = { href: string; host: string; init: BunFetchRequestInit }
 
 /**

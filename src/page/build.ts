@@ -4,7 +4,6 @@ import { join } from 'node:path'
 /** One text file of the page. `name` contains a hash of its content. */
 export type BuiltFile = { name: string; type: string; text: string }
 
-/** The built dashboard: its HTML document and the files that it loads. */
 export type BuiltPage = { shell: string; files: BuiltFile[] }
 
 const TYPES: Record<string, string> = {

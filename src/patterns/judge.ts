@@ -18,7 +18,6 @@ const CHECK_MS_PER_TASK = 20
 const TRIAL_MS = 500
 /** Processor time of a customer for previews, `why` and registrations together. */
 const CUSTOMER_BUDGET: CpuBudget = { burst_ms: 5000, refill_ms_per_s: 100 }
-/** Characters that are sent to the thread at once. */
 const SLICE_CHARACTERS_MAX = 128 * 1024
 /** Used processor time of a customer counts half after this long. */
 const HALF_LIFE_MS = 1000
@@ -33,7 +32,6 @@ type TooSlow = { subjects: string[]; spent_ms: number }
 /** `owner`: the customer of a subject. A check is charged to its monitors, a trial to the customer. */
 type JudgeOptions = { owner: (subject: string) => string; kind: 'check' | 'trial' }
 
-/** Evaluates patterns outside the event loop. */
 export type PatternJudge = {
   verdicts: Verdicts
   /** Evaluates the needs; returns those over their budget, of which some verdicts are still unknown. */

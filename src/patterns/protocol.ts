@@ -17,12 +17,9 @@ export type SliceResult = {
   cpu_ms: number
 }
 
-/** Asks for the cost of a pattern on adversarial text. */
 type CostQuery = { pattern: string; case_sensitive: boolean }
-/** Cost of a pattern on its worst text. */
 type CostResult = { cost_ms: number; cpu_ms: number }
 
-/** A request to the thread. */
 export type ThreadRequest = { slice: Slice } | { cost: CostQuery }
 /** A reply of the thread; `ready` is sent once, at its start. */
 export type ThreadReply = { ready: true } | SliceResult | CostResult | { failed: string }

@@ -1,7 +1,6 @@
 import type { Clock } from '../runtime/runtime.ts'
 import { createPace, type HostPace, type PaceStore } from './pace.ts'
 
-/** Rules of one host for automatic clients. */
 export type RobotsRules = {
   /**
    * True if `path` may be requested. `asked`: by the one read that a caller asks for, which is no
@@ -11,11 +10,8 @@ export type RobotsRules = {
   allows(path: string, agent: string, asked: boolean): boolean
 }
 
-/** State of one host. */
 export type Host = HostPace & {
-  /** Its robots.txt, if it was read. */
   robots: { rules: RobotsRules; read_at: number } | null
-  /** A request for it in flight. */
   reading: Promise<unknown> | null
 }
 

@@ -15,7 +15,6 @@ import type { Use } from './port.ts'
 import { productOf, rulesOf } from './robots.ts'
 import { hasShape, parseJson, type Shape } from './values.ts'
 
-/** One request of a source. */
 type HttpRequest = {
   /** From the slash on, with its query. */
   path: string
@@ -36,7 +35,6 @@ type HttpRequest = {
   as_caller?: true
 }
 
-/** Deadline of a request with its waits and retries. */
 export type HttpCall = {
   /** Epoch ms of all attempts and waits. */
   deadline_at: number
@@ -65,7 +63,6 @@ type RawAnswer = Omit<HttpAnswer, 'value'> & {
   is_copy: boolean
 }
 
-/** Requests to one source. */
 export type HttpClient = {
   /** Answers of every status that `verdict` leaves alone; faults of the route and the edge. */
   send(request: HttpRequest, call: HttpCall): Promise<Outcome<HttpAnswer>>
@@ -91,7 +88,6 @@ export type HttpClient = {
 /** Requests to one source as the account of a caller. */
 export type CallerClient = Pick<HttpClient, 'send' | 'get' | 'write'>
 
-/** Options of a client. */
 export type HttpClientOptions = {
   egress: Egress
   clock: Clock
@@ -106,7 +102,6 @@ export type HttpClientOptions = {
   /** Pace of a source that has several hosts; absent: that of the host. */
   pace?: ClientPace
   timeout_ms: number
-  /** Headers of every request, such as a key. */
   headers?: () => Record<string, string>
   /** State of hosts that several clients share. Default: none is shared. */
   hosts?: Hosts

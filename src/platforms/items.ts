@@ -8,7 +8,6 @@ type PostFields = Pick<Post, 'id' | 'title' | 'author' | 'subforum' | 'url' | 't
 type CommentFields = Pick<Comment, 'id' | 'author' | 'body' | 'subforum' | 'url' | 'post_id'> &
   Partial<Omit<Comment, 'name' | 'created' | 'created_utc' | 'permalink'>> & { created_ms: number }
 
-/** Author of an item whose account is gone. */
 export const DELETED_AUTHOR = '[deleted]'
 
 const timesOf = (created_ms: number) => ({

@@ -55,7 +55,6 @@ export async function inTurn<K, T>(
   return ok(found)
 }
 
-/** The posts of a list of posts and comments. */
 export function postsOf(page: Outcome<Listing<Item>>): Outcome<Listing<Post>> {
   if (!page.ok) return page
   const rows = page.value.rows.flatMap((item): Post[] => {
@@ -66,7 +65,6 @@ export function postsOf(page: Outcome<Listing<Item>>): Outcome<Listing<Post>> {
   return ok({ ...page.value, rows })
 }
 
-/** The comments of a list of posts and comments. */
 export function commentsOf(page: Outcome<Listing<Item>>): Outcome<Listing<Comment>> {
   if (!page.ok) return page
   const rows = page.value.rows.flatMap((item): Comment[] => {

@@ -19,7 +19,6 @@ export type ClientPace = {
   limit(per_minute: number): void
 }
 
-/** Pace of one host. */
 export type HostPace = {
   /**
    * Adds a client that may send `burst` requests at once after a quiet time. The slowest of a host's clients sets the

@@ -56,7 +56,6 @@ export type Acts = {
   ): Promise<Acted<Messages>>
   /** Changes the named fields only. */
   profile(change: ProfileChange, call: Call): Promise<Acted<null>>
-  /** Returns the picture's address. */
   picture(change: PictureChange, call: Call): Promise<Acted<{ url: string }>>
   /** A comment as its own author sees it; null if it does not exist. `id` without prefix. */
   readBack(id: string, call: Call): Promise<Outcome<Comment | null>>
@@ -70,10 +69,8 @@ export type ProfileChange = { description?: string; display_name?: string }
 /** A checked picture; its kind is detected from its bytes. */
 export type ImageFile = { bytes: Uint8Array; kind: ImageKind }
 
-/** A picture and the place of the profile that shows it. */
 export type PictureChange = { place: 'avatar' | 'banner'; picture: ImageFile }
 
-/** A comment to write in a browser, with the profile of its page. */
 export type BrowserCommentRequest = {
   place: PermalinkTarget
   text: string
@@ -139,7 +136,6 @@ export type LoginCode =
   | 'UPSTREAM_ERROR'
   | 'UPSTREAM_BLOCKED'
 
-/** Credentials and origin of a sign-in. */
 export type LoginRequest = Origin & {
   /** A name or an e-mail address. */
   username: string
@@ -198,7 +194,6 @@ export type CookieJar = {
 type Imported =
   { ok: true; jar: CookieJar; cookies: number; others: number } | { ok: false; problems: string[] }
 
-/** Creates, opens and imports cookie jars. */
 export type CookieJars = {
   empty(): CookieJar
   /** A serialised jar; null if the text is none. */
@@ -207,12 +202,10 @@ export type CookieJars = {
   import(text: string): Imported
 }
 
-/** Route and deadline of a sign-in. */
 export type Origin = {
   proxy: Proxy | null
   /** `pool`: one of the operator's proxies. `caller`: named by a caller. */
   whose: 'pool' | 'caller'
-  /** Epoch ms. */
   deadline_at: number
   signal?: AbortSignal | undefined
 }
@@ -370,12 +363,10 @@ export type Platform = {
     call: Call,
   ): Promise<Outcome<Listing<Community>>>
   achievements(name: string, call: Call): Promise<Outcome<Achievement[]>>
-  /** Visibility of a post to others. */
   visibility(id: string, call: Call): Promise<Outcome<Visibility>>
   user(name: string, call: Call): Promise<Outcome<User>>
   community(name: string, call: Call): Promise<Outcome<Community>>
   moderators(name: string, call: Call): Promise<Outcome<Moderator[]>>
-  /** Converts a native comment node to the port's shape. */
   commentOf(node: Node): Comment
   /**
    * Offset of the platform's clock to ours in ms, positive if it is ahead; 0 until three answers
@@ -398,11 +389,9 @@ export type ItemStates = (
   call: Call,
 ) => Promise<Outcome<Map<string, ItemState>>>
 
-/** The calls that return a page at a time. */
 export type Listings = {
   [Name in keyof Platform as Platform[Name] extends ListingCall ? Name : never]: Platform[Name]
 }
 type ListingCall = (query: never, call: never) => Promise<Outcome<Listing<unknown>>>
 
-/** A user's listings that mix posts and comments. */
 export type UserTab = 'overview' | 'submitted' | 'comments' | OwnTab

@@ -15,7 +15,6 @@ export type ReadPort = Omit<
   Platform,
   'me' | 'feed' | 'commentOf' | 'clock_offset_ms' | 'clock_measured_ms'
 >
-/** The reads in a fixed order. */
 export const READ_CAPABILITIES = [
   'posts',
   'comments',
@@ -51,11 +50,9 @@ export const ACT_CAPABILITIES = [
   'inbox',
   'profile',
 ] as const
-/** Names of capabilities, as callers see them. */
 type Capability =
   ReadCapability | (typeof ACT_CAPABILITIES)[number] | 'authorize' | 'monitor' | 'home'
 
-/** Deadline of an act, and the credential of the account that it is made as. */
 export type ActCall = HttpCall & { credential: string }
 
 /** Result of a sign-in: the credential of later acts, or the reason why there is none. */
@@ -158,17 +155,14 @@ export type StreamStep = {
    * named, epoch ms by our clock. `dropped_24h`: those that no later step reads. Absent: the source names none.
    */
   changes?: ChangesWaiting
-  /** Requests that were sent. */
   requests: number
 }
 
-/** Bounds of one step. */
 export type StreamCall = {
   /** At most this many requests. */
   requests: number
   /** Places that monitors name. Absent: none. */
   places?: readonly string[]
-  /** Epoch ms. */
   deadline_at: number
   signal?: AbortSignal | undefined
   /** `poll`: forumd requests it by itself. */
@@ -177,7 +171,6 @@ export type StreamCall = {
   share?: number | undefined
 }
 
-/** Result of reading a range again. */
 export type Reread = {
   /** Items of the range as they are now, oldest first. */
   items: Item[]
@@ -187,7 +180,6 @@ export type Reread = {
   unanswered: number[]
   /** The rest of the range, which was not read. Null: none. */
   behind: IdRange | null
-  /** Requests that were sent. */
   requests: number
 }
 
@@ -279,7 +271,6 @@ export type Source = {
   probe(call: StreamCall): Promise<Outcome<SourceProbe>>
 }
 
-/** Outcome of a call that a source has no means for. */
 export const unsupported = (capability: string) => fail({ kind: 'unsupported', capability })
 
 const refuse = (capability: ReadCapability) => async () => unsupported(capability)
@@ -311,10 +302,8 @@ const NO_READS: ReadPort = {
 /** All reads of the port: those that a source has, the others as `unsupported`. */
 export const withUnsupported = (reads: Partial<ReadPort>): ReadPort => ({ ...NO_READS, ...reads })
 
-/** The names of the reads that a source has. */
 export const readCapabilities = (reads: Partial<ReadPort>): ReadCapability[] =>
   READ_CAPABILITIES.filter((name) => reads[name] !== undefined)
 
-/** The names of the acts that a source has. */
 export const actCapabilities = (acts: SourceActs): (typeof ACT_CAPABILITIES)[number][] =>
   (['login', 'comment', 'vote', 'message'] as const).filter((name) => acts[name] !== undefined)

@@ -1,6 +1,5 @@
 import { CString, dlopen, type Pointer, ptr, read } from 'bun:ffi'
 
-/** A user of this machine, from its user database. */
 export type SystemUser = { name: string; uid: number; gid: number }
 
 /** A group of this machine; `members`: users with another primary group. */

@@ -1,6 +1,5 @@
 import { type Clock, type Log, LOG_LEVELS, type LogLevel } from './runtime.ts'
 
-/** Format and destination of a log. */
 export type LogSettings = {
   /** The lowest level that is written. Read at each line: it may change at run time. */
   level: LogLevel

@@ -10,7 +10,6 @@ const AFTER_FAILURE_MS = 5_000
 const FAILURES_MAX = 5
 const FAILING_MAX_MS = 90_000
 
-/** The loops of a daemon. */
 export const LOOPS = [
   'pool',
   'monitor',
@@ -25,7 +24,6 @@ export const LOOPS = [
 /** Does due work. Returns the epoch ms of the next work. */
 export type Iteration = () => Promise<number>
 
-/** A loop whose iterations fail in a row. */
 export type LoopFailure = {
   loop: string
   /** The error's own code, such as SQLITE_ERROR, or its class. */

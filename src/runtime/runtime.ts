@@ -45,7 +45,6 @@ export type Clock = {
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
-/** Source of randomness. */
 export type Random = {
   /** A UUIDv7: sortable by its creation time. */
   uuid(): string
@@ -56,7 +55,6 @@ export type Random = {
 
 /** All addresses of a host name. Rejects if there are none. */
 export type Resolve = (host: string) => Promise<string[]>
-/** Outgoing HTTP. */
 export type Fetch = (url: string, init: BunFetchRequestInit) => Promise<Response>
 
 /** From the least to the most urgent. */
@@ -68,7 +66,6 @@ export type Log = (level: LogLevel, event: string, fields?: Record<string, unkno
 // setTimeout fires at once for anything longer than a 32-bit delay.
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-/** The clock of the machine. */
 export const realClock: Clock = {
   now: Date.now,
   mono: () => performance.now(),
@@ -127,7 +124,6 @@ const realRandom: Random = {
   bytes: (count) => crypto.getRandomValues(new Uint8Array(count)),
 }
 
-/** Creates the real runtime with this log. */
 export function createRuntime(log: Log): Runtime {
   return {
     clock: realClock,

@@ -85,9 +85,7 @@ function watchdogOf(env: Env, pid: number): number | null {
   return micros / 1000
 }
 
-/** An overdue or failing loop. */
 export type Stuck = {
-  /** Name of the loop. */
   loop: string
   /**
    * Late is the iteration, the wait for the next one, or work that it started; or all iterations
@@ -98,7 +96,6 @@ export type Stuck = {
   late_ms: number
 }
 
-/** Tracks the progress of the loops that everything depends on. */
 export type Progress = {
   /** The same iteration, with its start and end recorded. */
   watch(loop: string, iterate: Iteration): Iteration

@@ -60,14 +60,12 @@ const SEND_STEPS = 4
 const POLL_STEPS = 2
 const MIB = 1024 * 1024
 
-/** Dependencies of one daemon's parts. */
 type AssemblyInput = {
   config: Config
   runtime: Runtime
   instance: Pick<Instance, 'db' | 'path' | 'run_id' | 'instance_id' | 'ring' | 'epoch'>
   /** Aborts when the daemon stops. */
   signal: AbortSignal
-  /** Wakes a loop. */
   wake: (loop: 'sender' | 'monitor' | 'pool' | 'operator' | 'archive' | 'relevance') => void
   /** Registers work of a loop that should end within `limit_ms`, so that an overrun is visible. */
   expect: <T>(loop: 'sender' | 'monitor', limit_ms: number, work: Promise<T>) => Promise<T>
@@ -75,7 +73,6 @@ type AssemblyInput = {
   url: () => string
   /** Called when the daemon cannot go on and must be restarted. */
   lost: (reason: 'storage' | 'database_replaced') => void
-  /** Loops whose iterations fail in succession. */
   failing_loops: () => LoopFailure[]
   standby: () => NodesReport | null
 }

@@ -112,7 +112,6 @@ type GaugeDeps = Pick<
   signal: AbortSignal
 }
 
-/** Connects gauges to the state that a scrape reads on demand. */
 export function connectGauges(
   { config, runtime, db }: Omit<ObserverContext, 'receivers'>,
   { metrics, pool, platform, reads_health, signal, ...sources }: GaugeDeps,
@@ -147,7 +146,6 @@ export function connectGauges(
   })
 }
 
-/** States of the pool's accounts, for the operator's page. */
 export function accountCounts(pool: Pool) {
   const states = pool.list().map(({ state }) => state)
   const of = (state: AccountState) => states.filter((it) => it === state).length

@@ -47,7 +47,6 @@ export const removeBrowserFiles = (dir: string): void => removeProfileFiles(brow
 type PlatformDeps = {
   /** Approves the proxies that callers name. */
   guard: Guard
-  /** Aborts requests made for accounts. */
   signal: AbortSignal
   on_request?: (event: RequestEvent, through: Identity) => void
   /** Called when a platform that was unreachable has answered again. */

@@ -82,7 +82,6 @@ export function reads(
   ].map((group) => group(context, gateway))
 }
 
-/** The routes of the reads of every further source. */
 function readsOfSources(
   route_context: RouteContext,
   sources: ReadonlyMap<string, ReadySource>,
@@ -99,7 +98,6 @@ function readsOfSources(
   })
 }
 
-/** Write actions on behalf of a caller. */
 export type WriteActions = {
   acting: AccountWrites
   signIn: (request: SignInRequest) => Promise<LoginSuccess>
@@ -107,7 +105,6 @@ export type WriteActions = {
   loadPicture: LoadPicture
 }
 
-/** The routes of the actions of every further source. */
 function writesOfSources(
   route_context: RouteContext,
   sources: ReadonlyMap<string, ReadySource>,
@@ -191,7 +188,6 @@ type Parts = Pick<WebhookDeps, 'sealSecret' | 'openSecret' | 'sealCredentials' |
     public_url: () => string
     reads_health: ReadsHealth
     plan_of: (name: string) => Plan
-    /** True when a mail server is named. */
     mails: boolean
     notifyOperator: (event: string, fields: Readonly<Record<string, unknown>>) => void
     nudgeMonitors: () => void

@@ -36,7 +36,6 @@ import type { Db } from '../store/db/connection.ts'
 /** A configured source beside the one of `[platform]`. */
 type ConfiguredSource = Config['source'][number]
 
-/** A source with its reads. */
 export type ReadySource = {
   name: string
   config: ConfiguredSource
@@ -96,7 +95,6 @@ export const createSource = (
   return { ...fenced(source, { ...deps, left_out, name }), left_out: left_out.now }
 }
 
-/** Creates the configured sources with their reads, by name. */
 export function connectSources(config: Config, deps: Deps): Map<string, ReadySource> {
   const hosts = createHosts(deps.clock, deps.paceOf)
   const created = config.source.map((it) => {
@@ -141,7 +139,6 @@ export const hostPaceStore = (
   },
 })
 
-/** The sources that can be monitored. */
 export const streamsOf = (sources: ReadonlyMap<string, ReadySource>): StreamSources =>
   new Map([...sources].flatMap(([name, { stream }]) => (stream === null ? [] : [[name, stream]])))
 
@@ -161,10 +158,8 @@ export const watchableOf = (
 const deadlineOf = ({ platform }: Pick<Config, 'platform'>, { clock }: Pick<Runtime, 'clock'>) =>
   clock.now() + platform.read_deadline_s * 1000
 
-/** Requests of a test of one source. */
 const PROBE_REQUESTS = 5
 
-/** Requests a source once. */
 export const probeSource = (
   source: Source,
   config: Pick<Config, 'platform'>,
@@ -345,7 +340,6 @@ function toPlatform(source: Source): Platform {
   }
 }
 
-/** The feature of the configuration that allows each act. */
 const FEATURES: Readonly<Record<string, keyof Config['features']>> = {
   login: 'login',
   comment: 'comment',
@@ -392,7 +386,6 @@ export function listSources(
   return [first, ...others]
 }
 
-/** The sources as their operator sees them. */
 export const operatedSources = (
   ...[config, main, sources]: Parameters<typeof listSources>
 ): OperatedSource[] =>

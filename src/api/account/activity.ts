@@ -19,7 +19,6 @@ const PERIODS = {
 } as const
 type Period = keyof typeof PERIODS
 
-/** Query of the routes that answer with activity. */
 export const activityQuery = querySchema(() => ({
   period: oneOf('period', ['24h', '7d', '30d'], '24h'),
 }))
@@ -30,7 +29,6 @@ const SCOPES_MAX = 200
 /** Counts of a past hour change only where a delivery of it ends late. */
 const PAST_MS = 10 * 60_000
 
-/** Shape of an answer, for the OpenAPI document. */
 export const activityShape = once(() =>
   z.object({
     bucket: z.enum(['hour', 'day']).meta({ description: 'Length of a bucket; days are of UTC.' }),
@@ -72,7 +70,6 @@ type NewestMatch = {
 
 type Bucket = Omit<ActivityHour, 'at' | 'matches'> & { start: string; matches: number | null }
 
-/** Activity of a period. */
 export type Activity = {
   bucket: 'hour' | 'day'
   buckets: Bucket[]

@@ -23,7 +23,6 @@ const EVIDENCE_MAX = 8000
 
 const sentence = (name: string, max: number) => `${name} must be text of 1 to ${max} characters`
 
-/** A required text of a body. */
 const text = (name: string, max: number) =>
   z
     .string({
@@ -61,7 +60,6 @@ const enumField = <const V extends readonly [string, ...string[]]>(name: string,
       `${name} ${input === undefined ? 'is required: ' : 'must be '}one of ${values.join(', ')}`,
   })
 
-/** Body of a feedback call by a customer. */
 const feedbackBody = bodySchema(() => ({
   type: enumField('type', FEEDBACK_TYPES),
   title: text('title', TITLE_MAX),
@@ -129,7 +127,6 @@ export const feedback = (
   }: {
     db: Db
     limits: FeedbackLimits
-    /** Stores a notice for the operator. */
     notify: (event: string, fields: Readonly<Record<string, unknown>>) => void
   },
 ) =>

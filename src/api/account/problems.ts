@@ -70,12 +70,9 @@ export type ProblemReport = {
   truncated: boolean
 }
 
-/** Problems in an answer. */
 const PROBLEMS_MAX = 100
-/** Objects of one kind that are read. */
 const KIND_MAX = 50
 
-/** Shape of an answer, for the OpenAPI document. */
 export const problemsShape = once(() =>
   z.object({
     status: z.enum(['ok', 'warning', 'error']).meta({
@@ -118,7 +115,6 @@ export function toProblemReport(problems: readonly Problem[]): ProblemReport {
   }
 }
 
-/** The reader of a message: a customer, or the operator of the instance. */
 type Audience = 'customer' | 'operator'
 
 const many = (n: number, one: string, more = `${one}s`) => `${n} ${n === 1 ? one : more}`

@@ -7,14 +7,11 @@ import type { Selected } from './query.ts'
 
 /** Items that are read at once; memory holds one such part of each export. */
 const PAGE = 100
-/** Bytes handed over at once. */
 const SLICE_BYTES = 256 * 1024
-/** ArchiveExports at once, of all customers. */
 const EXPORTS_MAX = 4
 const RETRY_S = 30
 /** The connection of a client that takes less than a page in this time is closed, ms. */
 const WRITE_TIMEOUT_MS = 30_000
-/** Longest export, ms. */
 const LONGEST_MS = 3_600_000
 
 const TYPES: Readonly<Record<ExportFormat, string>> = {
@@ -22,13 +19,11 @@ const TYPES: Readonly<Record<ExportFormat, string>> = {
   csv: 'text/csv; charset=utf-8; header=present',
 }
 
-/** ArchiveExports that are under way. */
 export type ArchiveExports = {
   /** @throws {ApiError} rate_limited if the customer has another one, or too many are under way */
   start(request: Request, customer_id: string, selected: Selected, format: ExportFormat): Response
 }
 
-/** Creates the exports. */
 export function createExports(
   { words, in_flight, clock }: Pick<RouteContext, 'words' | 'in_flight' | 'clock'>,
   archive: Pick<Archive, 'search'>,

@@ -14,7 +14,6 @@ import { checkPatternCost } from '../monitors/patterns.ts'
 const FILTER_LENGTH_MAX = 16_000
 const LIST_LENGTH_MAX = 2000
 
-/** Query fields of calls that select items of the archive. */
 export const archiveFields = ({ community }: Naming) => ({
   q: optionalText('q').describe(
     'A phrase, or a boolean query as in a filter_spec: ("rate limit" OR throttl*) AND -hiring.',

@@ -20,10 +20,8 @@ const PAGE_MAX = 100
 const PAGE = 25
 const RETRY_S = 5
 
-/** Dependencies of the archive's routes. */
 export type ArchiveRouteDeps = { db: Db; archive: Archive; patterns: PatternJudge }
 
-/** Search, export and state of the archive. */
 export function archiveRoutes(context: RouteContext, deps: ArchiveRouteDeps) {
   const exports = createExports(context, deps.archive)
   return group(archivePaths(context.words)[0], context, deps, exports)

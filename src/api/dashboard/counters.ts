@@ -66,7 +66,6 @@ export function createTally(clock: Clock): Tally {
   }
 }
 
-/** Wraps a meter and counts its successful calls. */
 export function countingMeter(meter: Meter, tally: Tally, prices: PriceMicros): Meter {
   return async (tier, holder, headers, work, metering) => {
     try {

@@ -41,7 +41,6 @@ export type LiveDeps = {
   db: Db
   clock: Clock
   tally: Tally
-  /** State of the account pool, for the operator. */
   accounts: () => Accounts
   /** Aborts before the server stops, which waits for open answers. */
   ended: AbortSignal

@@ -9,7 +9,6 @@ export type PageFiles = {
   files: ReadonlyMap<string, { type: string; body: Uint8Array<ArrayBuffer> }>
 }
 
-/** Content encodings, in order of preference. */
 const PACKINGS = ['br', 'gzip'] as const
 type Packing = (typeof PACKINGS)[number]
 const PACKED_FROM_BYTES = 1024

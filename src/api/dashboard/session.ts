@@ -51,7 +51,6 @@ export type DashboardSession = {
   require(request: Request, socket: Socket): WebSession
 }
 
-/** Finds the session of a request and records its use. */
 export function createDashboardSession({
   db,
   clock,

@@ -20,7 +20,6 @@ import { render } from '../http/errors.ts'
 import type { RequestOptions } from '../http/internal.ts'
 import { sourcePath } from '../http/routes.ts'
 
-/** Session of a pool account, or the reason why it is unavailable. */
 type DelegateSession = (name: string) => { ok: true; session: Session } | { ok: false; why: string }
 
 export type DraftsDeps = {
@@ -30,7 +29,6 @@ export type DraftsDeps = {
   sources: ReadonlyMap<string, () => string | null>
 }
 
-/** Answer of a write. */
 export type Written = { status: number; headers: Headers; body: Record<string, unknown> }
 
 /** Executes drafts, each at most once. */
@@ -52,9 +50,7 @@ export type DraftExecutor = {
    * @throws {ApiError} draft_not_waiting if it is not waiting
    */
   decline(draft: Draft, note?: () => void): void
-  /** Starts drafts that another process approved. */
   resumeQueued(): void
-  /** Resolves when all started drafts have ended. */
   idle(): Promise<void>
 }
 
@@ -143,7 +139,6 @@ export function createDraftExecutor(
     if (!moveDraft(db, id, { from, to: 'running', account, now: clock.now() })) throw notWaiting(id)
   }
 
-  /** Executes a started draft and records the outcome. */
   async function finish(draft: Draft, write: () => Promise<Written>): Promise<Written> {
     const written = await write()
     const { status, body } = written

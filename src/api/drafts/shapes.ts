@@ -19,7 +19,6 @@ import { sessionFieldText } from '../writes/context.ts'
 const SOURCE_MAX = 31
 const BODY = "body must be an object: the write's own fields"
 
-/** Body of a new draft: its action, and the fields of that write. */
 export const draftBody = bodySchema(() => ({
   action: z.enum(DRAFT_ACTIONS, {
     error: ({ input }) =>
@@ -35,13 +34,11 @@ export const draftBody = bodySchema(() => ({
     .meta({ description: 'Name of the source to act on; absent or null: main.' }),
 }))
 
-/** Filter of the draft list. */
 export const draftsQuery = querySchema(() => ({
   status: maybeOneOf('status', ['waiting']),
   ...pageQuery(),
 }))
 
-/** Draft as its customer sees it. */
 export const toDraft = (it: Draft, now: number) => ({
   id: it.id,
   action: it.action,

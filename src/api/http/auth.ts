@@ -20,7 +20,6 @@ import { createBuckets, type Limits, tooFast } from './pacers.ts'
 const RECENT_MAX = 10_000
 const SEED_BYTES = 8
 const REPORT_MS = 60_000
-/** Addresses listed in one log line. */
 const ADDRESSES_MAX = 1_000
 
 type Deps = {
@@ -111,7 +110,6 @@ export function createFailedAuth({ clock, random, limits, log, metrics }: Deps):
   }
 }
 
-/** Customer, key and request of a call. */
 export type Holder = { customer: Customer; key: Key; request?: Request }
 
 /** Values of the calls in flight. Weak: an entry is freed with its request. */
@@ -142,17 +140,14 @@ function createByRequest<T>(missing: string): ByRequest<T> {
 /** Holders of the calls in flight, recorded at admission and read by the route. */
 export type Holders = ByRequest<Holder>
 
-/** Creates the holders. */
 export const createHolders = (): Holders =>
   createByRequest('a keyed route was reached without a key')
 
-/** The operator of a call: the key and the address of the caller. */
 type Acting = { key: Key; address: string }
 
 /** Operators of the calls in flight, recorded at admission and read by the routes that record actions. */
 export type Operators = ByRequest<Acting>
 
-/** Creates the operators. */
 export const createOperators = (): Operators =>
   createByRequest("an operator's route was reached without an operator")
 
@@ -162,7 +157,6 @@ type Delegated = KeyHolder & { address?: string }
 /** The holders that internal requests act for. */
 export type Delegation = Omit<ByRequest<Delegated>, 'of'>
 
-/** Creates a delegation. */
 export const createDelegation = (): Delegation => createByRequest('a request is not internal')
 
 /** Plugin that adds `holder` and `customer` to a route's context. */

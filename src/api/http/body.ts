@@ -18,7 +18,6 @@ const DRAIN_TIMEOUT_MS = 2000
 const DRAINS_MAX = 8
 /** Memory per byte of a body: the bytes, their text and the parsed value. */
 const HELD_PER_BYTE = 3
-/** Bytes that a call holds for a body of this size. */
 export const heldFor = (bytes: number): number => bytes * HELD_PER_BYTE
 
 /** Content-Length of a request; 0 if absent. */
@@ -78,7 +77,6 @@ type Deps = {
   hold: (request: Request, bytes: number) => void
 }
 
-/** Creates the reader of request bodies. */
 export const createReadJson =
   ({ clock, hold }: Deps): ReadJson =>
   async (request, max) => {

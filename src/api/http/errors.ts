@@ -23,7 +23,6 @@ const CHALLENGES: Partial<Record<ErrorCode, string>> = {
   REAUTH_REQUIRED: 'Session realm="platform"',
 }
 
-/** Returns status, body and headers of an error. */
 export function render(error: ApiError, words: Naming) {
   const { code, details } = error
   const { status, error: sentence } = CODES[code]
@@ -110,7 +109,6 @@ function unreadable(error: unknown): ApiError {
   return cause instanceof ApiError ? cause : invalid('body', 'body could not be read')
 }
 
-/** Most invalid fields of one answer. */
 const FIELDS_MAX = 50
 
 /** Converts validation issues into an error that names each invalid field once. */
@@ -213,7 +211,6 @@ const REFUSED: Record<RefusalReason, string> = {
   emptied: 'the platform answers an empty list for a place that has content',
 }
 
-/** Messages for faults of a caller's proxy. */
 export const PROXY = {
   unreachable: 'the proxy could not be reached',
   denied: "the proxy does not accept the request's username and password",
@@ -270,14 +267,12 @@ export function toApiError(fault: Fault, { flavour, with_session, thing }: Fault
   }
 }
 
-/** Error for a call that the source has no means for. */
 export const notSupported = (capability: string): ApiError =>
   new ApiError('NOT_SUPPORTED_BY_SOURCE', {
     message: `this source does not support ${capability}; the list of sources says what it does`,
     extra: { capability },
   })
 
-/** Fields of a refusal that has a reason. */
 export const because = (reason: RefusalReason | null, otherwise: string) =>
   reason === null
     ? { message: otherwise, extra: { reason: null } }

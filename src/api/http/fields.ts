@@ -14,7 +14,6 @@ export type LazySchema<S extends z.ZodType = z.ZodType> = {
   readonly made: () => S
 }
 
-/** Output type of a lazy schema. */
 export type SchemaOutput<L extends LazySchema> = z.output<ReturnType<L['made']>>
 
 /** Wraps a schema so that `make` runs at first use. */
@@ -76,7 +75,6 @@ export const patternText = (name: string, pattern: RegExp, form: string) =>
     })
     .regex(pattern, `${name} must be ${form}`)
 
-/** One of a list of words, with a default. */
 export const oneOf = <const V extends readonly [string, ...string[]]>(
   name: string,
   values: V,
@@ -116,7 +114,6 @@ const digits = (name: string, min: number, max: number) => {
     .transform(Number)
 }
 
-/** Maximum number of rows. */
 export const limit = (max: number, fallback: number) =>
   queryInteger('limit', { min: 1, max, fallback })
 
@@ -196,7 +193,6 @@ export const querySchema = <S extends z.ZodRawShape>(fields: () => S): LazySchem
 // Paging of stored lists, newest first. Platform listings have cursors of their own.
 
 const PAGE_MAX = 100
-/** Default number of rows per page. */
 export const PAGE = 25
 
 /** Query of such a list. */
@@ -219,7 +215,6 @@ export function pageOf<R extends { id: string }>(rows: readonly R[], rows_max: n
   return { page, paging: { count: page.length, limit: rows_max, next_cursor } }
 }
 
-/** Paging fields of a page, for the document. */
 export const pagingShape = () => ({
   count: z.int().meta({ description: 'Rows of this page.' }),
   limit: z.int(),

@@ -67,7 +67,6 @@ export type Limits = {
   unknown_routes_per_minute: number
 }
 
-/** Properties of a counted call. */
 type Counted = {
   signal?: AbortSignal
   /** Messages in the call, each of which counts; default 1. */
@@ -81,7 +80,6 @@ type Counted = {
  */
 type Pacer = (id: string, counted?: Counted) => Promise<void>
 
-/** Rate limits of all kinds of routes, of preflights and of calls that match no route. */
 export type Pacers = Record<LimitName | 'preflight' | 'unknown_routes', Pacer>
 
 /** Creates the error of a call above its rate limit. */

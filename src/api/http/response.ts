@@ -3,7 +3,6 @@ import type { HTTPHeaders } from 'elysia'
 /** Smaller answers leave Bun in a few writes anyway, and have a Content-Length. */
 const SMALL = 8 * 1024
 
-/** Bytes of a response body. */
 export type Bytes = Uint8Array<ArrayBuffer>
 
 // Per response object: its renamed copy and its serialised bytes (null until needed). Weak, so both

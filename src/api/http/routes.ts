@@ -4,7 +4,6 @@ import type { Scope } from '../../store/customers/keys.ts'
 /** Route of the table: its pattern, and a value for each method. */
 export type RouteEntry<T> = { path: string; methods: Map<string, T> }
 
-/** Routes by their paths. */
 export type RouteTable<T> = {
   add(method: string, path: string, value: T): void
   /** Entry of a request's path for any method; null if no route matches. */
@@ -64,7 +63,6 @@ export function createRouteTable<T>(): RouteTable<T> {
   return { add, find: (path) => seek(root, segments(path), 0) }
 }
 
-/** Query of an address. */
 export function queryOf(url: string): URLSearchParams {
   const start = url.indexOf('?')
   if (start === -1) return new URLSearchParams()
@@ -150,10 +148,8 @@ export type LimitName =
 
 /** Kinds of writes that `[features]` can disable. */
 type Feature = 'login' | 'comment' | 'vote' | 'dm' | 'profile'
-/** Kinds of writes, and if each is enabled. */
 export type Features = Readonly<Record<Feature, boolean>>
 
-/** Conditions for calling a route. */
 export type Policy = {
   /** Answers without a key. */
   open: boolean
@@ -168,7 +164,6 @@ export type Policy = {
 }
 
 const OPEN: Policy = { open: true, operator: false, scope: null, limit: 'open', feature: null }
-/** Policy of a route that no rule names. */
 export const CLOSED: Policy = { ...OPEN, open: false, limit: 'management' }
 const OPEN_PATHS = [
   '/',
@@ -195,7 +190,6 @@ const FEATURES: readonly (readonly [string, Feature])[] = [
   ['/profile', 'profile'],
 ]
 
-/** True for a path and those below it. */
 export const isUnderPath = (path: string, place: string): boolean =>
   path === place || path.startsWith(`${place}/`)
 

@@ -46,7 +46,6 @@ const OWN_FIELDS = ['sort', 't', 'limit', 'after']
 
 export type SessionDeps = {
   words: Naming
-  /** Name of the platform's session cookie. */
   session_cookie: string
   /** The proxy with its name resolved once; null if it must not be dialled. */
   guardProxy: (proxy: Proxy) => Promise<Proxy | null>

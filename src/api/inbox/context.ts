@@ -18,7 +18,6 @@ import { INBOX_EXAMPLES } from './examples.ts'
 import { createBodies, requireItem } from './rows.ts'
 import { inboxContextShape } from './shapes.ts'
 
-/** Comments of a thread that one read gives. */
 const COMMENTS = 500
 /** Headers of the read's answer that are passed on. */
 const FORWARDED_HEADERS = ['retry-after', 'x-credits-remaining']
@@ -34,7 +33,6 @@ const treeShape = once(() => {
   return z.looseObject({ post: z.unknown(), comments: z.array(node) })
 })
 
-/** Threads around items. */
 export const inboxContext = (context: RouteContext, db: Db) =>
   new Elysia({ name: 'inbox context', prefix: inboxPaths(context.words)[0] })
     .use(context.keyed)

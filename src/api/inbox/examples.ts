@@ -42,7 +42,6 @@ const item = {
   changed: { at: CHANGED_AT, by: KEY },
 }
 
-/** Example answers of the inbox. */
 export const INBOX_EXAMPLES = {
   page: { items: [item], next_cursor: null, examined_until: null },
   ids: { ids: [item.id], next_cursor: null },
@@ -150,7 +149,6 @@ export const INBOX_EXAMPLES = {
 
 const exampleOf = (body: object) => ({ examples: [body] })
 
-/** Metadata of its bodies, with an example each. */
 export const INBOX_BODIES = {
   update: exampleOf({ ids: ['t3_1abcde'], set: { state: 'answered' } }),
   undo: exampleOf({ action_id: ACTION }),

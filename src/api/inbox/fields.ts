@@ -12,9 +12,7 @@ import {
 } from '../../core/inbox/filter.ts'
 import { maybeFlag, maybeInstant } from '../http/fields.ts'
 
-/** Most ids of one page. */
 export const IDS_MAX = 100
-/** Most ids of one change. */
 export const CHANGED_IDS_MAX = 500
 const NAME_MAX = 200
 const LABEL_MAX = 64
@@ -88,7 +86,6 @@ const instantText = (name: string) => {
     .meta({ format: 'date-time' })
 }
 
-/** A filter in a body. */
 export const filterBody = () => {
   const states = `filter.state must be a list of ${STATES}`
   const fields = {
@@ -196,7 +193,6 @@ export const idsBody = () =>
     .max(CHANGED_IDS_MAX, ids_sentence(CHANGED_IDS_MAX))
     .optional()
 
-/** Id of one item in a body. */
 export const itemIdBody = () => {
   const sentence = 'id must be the id of an item of the inbox, such as t3_abc123'
   return z
@@ -205,7 +201,6 @@ export const itemIdBody = () => {
     .max(ITEM_ID_MAX, sentence)
 }
 
-/** Fields that a change sets. */
 export const changeFields = () => {
   const label = `set.label must be text of 1 to ${LABEL_MAX} characters, or null`
   return z

@@ -24,7 +24,6 @@ import {
 } from '../../store/inbox/list.ts'
 import type { RouteContext } from '../context.ts'
 
-/** The customer and key of a call, with the id of its action. */
 export const actorOf = (
   { clock, random }: Pick<RouteContext, 'clock' | 'random'>,
   customer_id: string,
@@ -41,7 +40,6 @@ export function requireItem(db: Db, customer_id: string, id: string): InboxEntry
 /** Bytes of stored matches that one page reads, which takes milliseconds. */
 const BYTES_MAX = 4_000_000
 
-/** Parsed bodies in memory. */
 const BODIES_MAX = 100
 
 /** Reads stored rows, each body once in a row; `bytes` counts what was read. */
@@ -106,7 +104,6 @@ export function readPage(
   return { rows, stopped_at: null }
 }
 
-/** An item with its whole text. */
 export function readItem(db: Db, entry: InboxEntry, community: string) {
   const bodies = createBodies(db)
   const matches = listInboxMatches(db, [entry.row])

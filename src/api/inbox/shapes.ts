@@ -38,7 +38,6 @@ const inboxMonitorShape = () =>
       .meta({ description: "Verdict of the operator's model; null: the monitor asks for none." }),
   })
 
-/** An item of the inbox. */
 const inboxItemShape = () =>
   z.object({
     id: z.string().meta({
@@ -80,7 +79,6 @@ const inboxItemShape = () =>
       .meta({ description: 'Last change of state, star or label; null: none.' }),
   })
 
-/** Answer of one item. */
 export const inboxWholeShape = () =>
   inboxItemShape().extend({
     text: z.string().nullable().meta({
@@ -89,7 +87,6 @@ export const inboxWholeShape = () =>
     }),
   })
 
-/** Answer of the ids of a list. */
 export const inboxIdsShape = () =>
   z.object({
     ids: z.array(z.string()),
@@ -99,7 +96,6 @@ export const inboxIdsShape = () =>
       .meta({ description: 'Cursor of the next page; null at the end.' }),
   })
 
-/** Answer of the list. */
 export const inboxPageShape = () =>
   z.object({
     items: z.array(inboxItemShape()),
@@ -113,7 +109,6 @@ export const inboxPageShape = () =>
     }),
   })
 
-/** Answer of the counts. */
 export const inboxCountsShape = () =>
   z.object({
     unread: z.int(),
@@ -128,7 +123,6 @@ export const inboxCountsShape = () =>
       .meta({ description: 'Labels that are in use, at most 100.' }),
   })
 
-/** Answer of a change. */
 export const inboxChangedShape = () =>
   z.object({
     action_id: z.string().nullable().meta({ description: 'For undo; null: nothing changed.' }),
@@ -142,7 +136,6 @@ export const inboxChangedShape = () =>
     undo_until: instant().nullable(),
   })
 
-/** Answer of an undoing. */
 export const inboxUndoneShape = () =>
   z.object({
     action_id: z.string().meta({ description: 'The undoing itself, which can be undone too.' }),
@@ -157,7 +150,6 @@ const editFields = () => ({
   removed: z.string().nullable().meta({ description: 'Removed entry; null: one was added.' }),
 })
 
-/** Answer of the history. */
 export const inboxHistoryShape = () =>
   z.object({
     actions: z.array(
@@ -191,7 +183,6 @@ export const inboxHistoryShape = () =>
     next_cursor: z.string().nullable(),
   })
 
-/** Answer of a mute. */
 export const inboxMuteShape = () =>
   z.object({
     monitor_id: z.string(),
@@ -241,7 +232,6 @@ const threadRowShape = () =>
     created: z.string().nullable(),
   })
 
-/** Answer of the context. */
 export const inboxContextShape = () =>
   z.object({
     id: z.string(),

@@ -38,7 +38,6 @@ function atomOf({
 }: {
   monitor: AtomFeedMonitor
   rows: readonly MatchBody[]
-  /** Name of the community field in a body. */
   community: string
   /** Address of the feed itself. */
   self: string
@@ -94,7 +93,6 @@ type AtomFeedOptions = AtomFeedDeps & { budget?: ByteBudget }
 
 const rotateBody = bodySchema(() => ({ id: idField('id'), monitor_id: idField('monitor_id') }))
 
-/** Current address of a monitor's feed. */
 export const atomFeedUrl = ({ db, links }: AtomFeedDeps, monitor_id: string): string =>
   links.feed(monitor_id, atomFeedVersion(db, monitor_id))
 

@@ -63,7 +63,6 @@ const redeliverBody = bodySchema(() => ({
 
 type Body = SchemaOutput<typeof redeliverBody>
 
-/** Deliveries selected by a body: one by its id, or those of a time span. */
 function whichOf(body: Body, now: number): RedeliverySelection {
   const { delivery_id, since, until, status, webhook_id } = body
   if (delivery_id !== undefined) {
@@ -83,7 +82,6 @@ function whichOf(body: Body, now: number): RedeliverySelection {
   return { since, until: to, statuses, webhook_id: webhook_id ?? null }
 }
 
-/** Redelivers deliveries that have ended. */
 const redeliveries = (prefix: string, { keyed, clock }: RouteContext, db: Db, nudge: () => void) =>
   new Elysia({ name: `redeliveries ${prefix}`, prefix }).use(keyed).post(
     '/deliveries/redeliver',
@@ -127,7 +125,6 @@ const Q_MAX = 200
 /** Deliveries and bytes of payload that one search by text reads, which takes milliseconds. */
 const EXAMINED_MAX = 1000
 const EXAMINED_BYTES_MAX = 8_000_000
-/** Rows of one query of such a search. */
 const STEP = 25
 /** The beginning of an id that few others share. */
 const ID_PREFIX = /^dlv_[\w-]{4,64}$/

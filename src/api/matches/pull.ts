@@ -15,7 +15,6 @@ const PAGE = 50
 
 const CURSOR = 'after must be what an earlier answer gave as after'
 
-/** Cursor of the pull API: the seq of the last match received. */
 export const cursor = () =>
   z
     .string({ error: CURSOR })
@@ -44,7 +43,6 @@ const itemsQuery = querySchema(() => ({
   limit: limit(PAGE_MAX, PAGE),
 }))
 
-/** Pull API of a monitor's matches. */
 export const items = (context: RouteContext, db: Db) => group(context.words.monitor, context, db)
 
 const group = (prefix: string, { keyed }: RouteContext, db: Db) =>

@@ -48,7 +48,6 @@ const shape = once(() => {
   })
 })
 
-/** Headers that depend on the secret. */
 const SIGNATURES = ['x-service-signature', 'webhook-signature']
 
 /**

@@ -18,7 +18,6 @@ const RECONNECT_MS = 3000
 /** Longest duration of a stream, ms. The reader reconnects and is authenticated again. */
 const LONGEST_MS = 3_600_000
 
-/** Headers of a stream of server-sent events. */
 export const EVENT_HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-store',
@@ -208,7 +207,6 @@ export type SseDeps = {
 
 const sseQuery = querySchema(() => ({ id: required('id', { max: 64 }), after: cursor() }))
 
-/** Stream of a monitor's matches. */
 export function sse(context: RouteContext, deps: SseDeps) {
   const open = new Map<string, number>()
   return group(context.words.monitor, context, deps, open)

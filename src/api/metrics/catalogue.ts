@@ -253,6 +253,5 @@ export const METRICS = {
 /** Name of a metric, without its prefix. */
 export type MetricName = keyof typeof METRICS
 
-/** Name of a metric in Prometheus. */
 export const fullName = (name: string): string =>
   name.startsWith('process_') ? name : `forumd_${name}`

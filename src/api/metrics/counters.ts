@@ -53,7 +53,6 @@ export function onLog(log: Log, metrics: Metrics): Log {
   }
 }
 
-/** Counts a delivery attempt and the age of its delivery. */
 export function countAttempt(metrics: Metrics, it: AttemptEvent): void {
   const { kind, verdict } = it
   const { status } = verdict
@@ -79,12 +78,10 @@ export function countEnded(metrics: Metrics, db: Db): void {
   )
 }
 
-/** Counts changes of balances. */
 export function countMoney(metrics: Metrics, { what, tier, micros }: MoneyEvent): void {
   metrics.count(`billing_${what}_micro_usd_total`, { tier }, micros)
 }
 
-/** Times the commits of a database. */
 export function timeCommits(metrics: Metrics, db: Db, clock: Clock): void {
   onCommit(db, {
     mono: () => clock.mono(),

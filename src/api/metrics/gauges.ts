@@ -120,13 +120,11 @@ export type GaugeSources = {
    * read.
    */
   reloads: () => { ok: boolean; at: number }
-  /** Loops that fail repeatedly. */
   failing_loops: () => { loop: string }[]
   /** The lease of this primary; absent: there is none. */
   fence?: Pick<Fence, 'epoch' | 'remainingMs'> | undefined
   /** The nodes of the lease; null: there is none. */
   standby: () => NodesReport | null
-  /** Price of a read, in micro-dollars. */
   read_price: () => number
   /** Longest event loop stall, in seconds. */
   worst_stall: () => number

@@ -5,13 +5,10 @@ type Labels = Readonly<Record<string, string>>
 /** Value of a metric, one per set of labels; null: no value yet. */
 export type MetricValue = number | null | readonly (readonly [Labels, number])[]
 
-/** Metrics for Prometheus, by the names of the catalogue. */
 export type Metrics = {
   /** Adds `by` (default 1) to a counter. With 0 the series exists before its first event. */
   count(name: MetricName, labels?: Labels, by?: number): void
-  /** Adds a duration in seconds to a histogram. */
   observe(name: MetricName, seconds: number, labels?: Labels): void
-  /** Registers a reader that runs at every scrape. */
   onScrape(name: MetricName, read: () => MetricValue): void
   /** Registers a reader of several metrics; only the given names are taken from its result. */
   onScrapeAll<Name extends MetricName>(

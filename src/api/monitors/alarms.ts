@@ -3,7 +3,6 @@ import * as z from 'zod'
 import { iso } from '../../core/base/time.ts'
 import { ALARM_KINDS, type OpenAlarm } from '../../store/monitoring/alarms.ts'
 
-/** An open alarm as the API shows it. */
 export const toAlarm = ({
   kind,
   opened_at,
@@ -18,7 +17,6 @@ export const toAlarm = ({
   acknowledged_at: iso(acknowledged_at),
 })
 
-/** Open alarms in the document. */
 export const alarmsShape = () =>
   z
     .array(

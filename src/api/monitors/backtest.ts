@@ -19,7 +19,6 @@ const DAY_MS = 86_400_000
 const WINDOW_DAYS_MAX = 90
 const WINDOW = `window must be a number of days from 1d to ${WINDOW_DAYS_MAX}d, such as 30d`
 
-/** Field of a preview that makes it a backtest. */
 export const windowField = () =>
   z
     .string({ error: WINDOW })
@@ -31,7 +30,6 @@ export const windowField = () =>
       description: `Days of the past, 1d to ${WINDOW_DAYS_MAX}d: tries the filter on the archive instead of the present feeds.`,
     })
 
-/** Dependencies of a backtest. */
 export type BacktestDeps = {
   db: Db
   archive: Pick<Archive, 'backtest' | 'settings'>

@@ -71,7 +71,6 @@ function checkOwned(db: Db, customer_id: string, ids: readonly string[], field: 
   return owned
 }
 
-/** Webhooks with attention rules of their own. */
 const targetIds = ({ attention }: Given): string[] =>
   (attention?.targets ?? []).map(({ webhook_id }) => webhook_id)
 
@@ -202,7 +201,6 @@ export type MonitorDeps = {
   plan_of: (name: string) => Plan
   /** State of the operator's model; null: none is configured. */
   model: () => ModelReport | null
-  /** Current address of a monitor's feed. */
   feed_url: (monitor_id: string) => string
   /** Called after a change is committed. */
   nudge: () => void

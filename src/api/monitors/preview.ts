@@ -82,7 +82,6 @@ export const filterField = (words: Naming) =>
     })
     .meta(documentAs(() => filterSchema(words)))
 
-/** A second filter, or none. */
 const compareField = (words: Naming) =>
   z
     .unknown()
@@ -119,7 +118,6 @@ function filterErrors(value: unknown, words: Naming): readonly FieldError[] {
   }
 }
 
-/** Id of an item in a body or a query. */
 export const itemId = () =>
   z
     .string({ error: itemSentence })
@@ -174,7 +172,6 @@ type PreviewInput = {
   compare?: unknown
 }
 
-/** A preview of the present feeds, or of past days. */
 async function answerPreview(
   context: RouteContext,
   deps: PreviewDeps,
@@ -379,7 +376,6 @@ async function explainItem(
   }
 }
 
-/** Previews that a customer may request from the platform per minute. */
 const REQUESTS_PER_MINUTE = 40
 const CUSTOMERS_MAX = 10_000
 
@@ -392,7 +388,6 @@ export type PreviewPace = {
   after(customer_id: string, requests: number): void
 }
 
-/** Creates the limit, with full buckets. */
 export function createPreviewPace(clock: Clock): PreviewPace {
   const pace = perMinute(REQUESTS_PER_MINUTE)
   // Excess requests of one preview, or of several at once, delay the next.

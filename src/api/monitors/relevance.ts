@@ -38,7 +38,6 @@ const toModelOf = (report: ModelReport | null, customer_id: string) => {
   }
 }
 
-/** Health of the judging of a monitor's matches. */
 export function relevanceHealth(
   db: Db,
   {

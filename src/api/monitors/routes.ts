@@ -20,7 +20,6 @@ const CADENCE_MAX_S = 86_400
 const WEBHOOKS_MAX = 100
 const BASELINE = /^(?:t[13]_)?[a-z0-9]{1,13}$/
 
-/** Fields of a monitor in a body. */
 const fields = once(() => {
   const nameSentence = `name must have 1 to ${NAME_MAX} characters`
   const cadenceSentence = `cadence_s must be a whole number of seconds from 1 to ${CADENCE_MAX_S}`

@@ -36,7 +36,6 @@ function targetsOf(webhook_ids: string[] | null): Targets {
   return webhook_ids.length === 0 ? 'none' : 'listed'
 }
 
-/** Monitor as the API shows it. */
 export function toMonitor(
   db: Db,
   words: Naming,
@@ -69,7 +68,6 @@ export function toMonitor(
 
 const isSubforum = (kind: FeedKind): boolean => kind === 'posts' || kind === 'comments'
 
-/** Used and available slots of a plan. */
 export function toSlots(db: Db, customer: Customer, plan: Plan) {
   const { used, sitewide_used } = countSlots(db, customer.id)
   return {
@@ -321,7 +319,6 @@ export const criteriaShape = () =>
     )
     .meta({ description: 'Every condition of the filter, in order of evaluation.' })
 
-/** Answer of a preview, for the document. */
 export const previewShape = (words: Naming) =>
   z.object({
     filter_spec: z.looseObject({}),

@@ -6,7 +6,6 @@ import { DELIVERY_STATUSES } from '../../store/delivery/deliveries.ts'
 import { judgementShape } from './relevance.ts'
 import { criteriaShape } from './shapes.ts'
 
-/** Outcomes of an item at a monitor, and their meaning. */
 export const OUTCOMES = {
   matched: 'it matched; see its deliveries',
   collecting: 'it matched, and is collected in a bundle until collected_until',
@@ -19,7 +18,6 @@ export const OUTCOMES = {
   gone: 'the platform no longer shows it, so its conditions cannot be checked',
 } as const
 
-/** Answer of why, for the document. */
 export const whyShape = (words: Naming) => {
   const plain_text = z.string()
   const instant = plain_text.meta({ format: 'date-time' })

@@ -48,7 +48,6 @@ const payload_shape = once(() =>
   }),
 )
 
-/** Parses the body of a delivery. */
 const payloadOf = (body: Uint8Array) =>
   payload_shape().parse(JSON.parse(new TextDecoder().decode(body)))
 
@@ -274,7 +273,6 @@ function firstSeen(
  */
 export type WhyDeps = PreviewDeps & { db: Db; instance_id: string; freshness_ms: number }
 
-/** Explains why a match was delivered or not. */
 export const why = (context: RouteContext, deps: WhyDeps) =>
   group(context.words.monitor, context, deps)
 

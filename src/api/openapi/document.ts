@@ -24,7 +24,6 @@ import {
 // derives no error, security, header, bound or description, it converts inputs and outputs alike, and it repeats the
 // operations that answer at two paths.
 
-/** Maximum number of values in the body of a call. */
 const VALUES_MAX = 20_000
 /**
  * Maximum bytes of the address and headers of a call; larger ones are refused before anything is
@@ -61,7 +60,6 @@ function boundOf({ type, ...node }: Record<string, unknown>, bytes: number) {
   return {}
 }
 
-/** Descriptions of the document's tags. */
 const TAGS: Readonly<Record<string, string>> = {
   Health: 'Liveness and readiness; no key is needed.',
   Account: 'Plan, balance, payments and usage of your account.',
@@ -84,7 +82,6 @@ const TAGS: Readonly<Record<string, string>> = {
   Feedback: 'Feedback to the operator, and its answer.',
 }
 
-/** Describes the conditions of calling a route, in sentences. */
 function describePolicy({ open, scope, limit, feature }: Policy): string {
   const sentences = [
     open ? null : scope === null ? 'Takes any key.' : `Takes a key with the scope \`${scope}\`.`,
@@ -189,7 +186,6 @@ export function openApiDocument({
 }: {
   routes: readonly RouteLike[]
   words: Naming
-  /** Public address of the service. */
   public_url: string
 }): Json {
   const paths: Record<string, Json> = {}
@@ -338,7 +334,6 @@ const operationIdOf = (method: string, path: string): string =>
     .join('')
 const capital = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1)
 
-/** Adds an example to an answer that has none. */
 function withExample(answer: Json, example: unknown): Json {
   const { content, ...rest } = answer
   if (example === undefined || !isObject(content)) return answer

@@ -2,7 +2,6 @@ import { CODES, type ErrorCode } from '../../core/base/errors.ts'
 import { type Naming, wireCode } from '../../core/forum/naming.ts'
 import type { Policy } from '../http/routes.ts'
 
-/** Error codes of calls to the platform. */
 const PLATFORM_CODES: Record<'GET' | 'POST', ErrorCode[]> = {
   GET: ['PROXY_ERROR', 'NOT_FOUND', 'upstream_timeout', 'upstream_unavailable'],
   POST: ['UPSTREAM_ERROR'],
@@ -16,7 +15,6 @@ const METERED_CODES: readonly ErrorCode[] = [
   'NOT_SUPPORTED_BY_SOURCE',
 ]
 
-/** Error codes of calls as the caller's account. */
 const ACCOUNT_CODES: readonly ErrorCode[] = [
   'INVALID_FIELD',
   'INVALID_PROXY',
@@ -56,7 +54,6 @@ type Route = {
   words: Naming
 }
 
-/** Errors that a route can answer with, by status. */
 export function refusals(route: Route): Record<string, unknown> {
   const { method, takes_fields, takes_body, own, words } = route
   const { open, limit, feature } = route.policy
@@ -101,7 +98,6 @@ const exampleOf = (code: ErrorCode, words: Naming) => ({
   code: wireCode(words, code),
 })
 
-/** Documented response headers. */
 export const HEADERS = {
   'X-Credits-Remaining': {
     description: 'Remaining balance in USD, on billed answers.',
@@ -139,7 +135,6 @@ export const answerHeaders = (...names: (keyof typeof HEADERS)[]): Record<string
     ]),
   )
 
-/** Schema of every error's body. */
 export const errorSchema = (words: Naming) => ({
   type: 'object',
   required: ['error', 'code'],

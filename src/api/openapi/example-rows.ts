@@ -13,7 +13,6 @@ import { type Naming, toWire } from '../../core/forum/naming.ts'
 
 const id = (n: number) => `0199a000-0000-7000-8000-00000000000${n}`
 
-/** Ids in the examples of the document. */
 export const IDS = {
   monitor: `mon_${id(1)}`,
   webhook: `wh_${id(2)}`,

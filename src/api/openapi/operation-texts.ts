@@ -235,7 +235,6 @@ const PLATFORM: Texts = {
   ],
 }
 
-/** Monitoring, below its prefix. */
 const MONITORING: Texts = {
   'POST /add': [
     'NewMonitor',
@@ -327,7 +326,6 @@ const MONITORING: Texts = {
   ],
 }
 
-/** The archive, below its prefix. */
 const ARCHIVE: Texts = {
   'GET /search': [
     'ArchivePage',

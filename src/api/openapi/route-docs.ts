@@ -35,7 +35,6 @@ export const refuses = (...codes: ErrorCode[]): { refusals: ErrorCode[] } => ({ 
 export const documentAs = (schema: () => z.ZodType) => ({ documented_as: schema })
 const documented_shape = z.object({ documented_as: z.custom<() => z.ZodType>() })
 
-/** Converts a schema to JSON Schema, for input or for output. */
 export function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): Record<string, unknown> {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io,
@@ -70,7 +69,6 @@ export const takesSource = ({ limit, feature }: Policy, path: string): boolean =
   limit === 'reads' ||
   (feature !== null && feature !== 'profile' && /\/(?:login|comment|vote|dm)$/.test(path))
 
-/** Query parameter of calls that take a source. */
 export const sourceParameter = ({ default_source }: Naming) => ({
   name: 'source',
   in: 'query',
@@ -85,7 +83,6 @@ export const sourceParameter = ({ default_source }: Naming) => ({
   },
 })
 
-/** Parameter for the header Idempotency-Key. */
 export const NAMING_PARAMETER = {
   name: 'Idempotency-Key',
   in: 'header',

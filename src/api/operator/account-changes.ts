@@ -65,7 +65,6 @@ const maybeSecret = (name: string) => {
     .optional()
 }
 
-/** A secret of a second factor. */
 export const maybeTotp = () => {
   const sentence = `totp_secret must be ${TOTP_RULE}, or null`
   return z

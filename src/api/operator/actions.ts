@@ -21,7 +21,6 @@ type What = Pick<OperatorAction, 'action' | 'subject' | 'subject_name'> & {
 /** Records an action with its operator, in the transaction of the change. */
 export type RecordAction = (request: Request, what: What) => void
 
-/** Creates the recorder of the operator's actions. */
 export const createRecorder =
   ({
     db,

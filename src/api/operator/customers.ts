@@ -32,14 +32,12 @@ import type { RecordAction } from './actions.ts'
 const KEY_BYTES = 32
 const NOTE_MAX = 200
 const KEY_NAME_MAX = 100
-/** Valid keys of a customer. */
 const KEYS_MAX = 100
 
 export type CustomerActionDeps = {
   db: Db
   clock: Clock
   random: Random
-  /** Names of the plans of the configuration. */
   plans: () => { names: string[]; default_plan: string }
   starting_credit_micros: number
 }

@@ -20,10 +20,8 @@ import {
 } from '../account/problems.ts'
 import type { OperatedSource } from './sources.ts'
 
-/** Objects of one kind that are read. */
 const KIND_MAX = 50
 
-/** Report of the storage monitoring. */
 type StorageReport = () => {
   trouble: string | null
   /** True if erased content could not be overwritten in the files for a day. */
@@ -37,7 +35,6 @@ type StorageReport = () => {
   ballast: boolean
 }
 
-/** Sources of the state of the instance. */
 export type ProblemDeps = {
   db: Db
   clock: Clock
@@ -45,7 +42,6 @@ export type ProblemDeps = {
   /** State of reads as in `/health`. */
   reads: () => string
   sources: () => OperatedSource[]
-  /** Names of the loops that fail repeatedly. */
   failing_loops: () => string[]
   /** Price of a read in micro-dollars; null: calls are not billed. */
   read_price_micros: number | null
@@ -66,7 +62,6 @@ const mild = (...text: Parameters<typeof severe>): Problem => ({
   severity: 'warning',
 })
 
-/** Reads the problems of the whole instance. */
 export function instanceProblems(deps: ProblemDeps): ProblemReport {
   const { db, clock } = deps
   const now = clock.now()
@@ -227,7 +222,6 @@ function checkProblems(db: Db, now: number): Problem[] {
   return [{ ...problem, since: iso(now - lag_ms) }]
 }
 
-/** Problems of the operator's model and of the matches that wait for it. */
 function modelProblems({ db, model }: ProblemDeps, now: number): Problem[] {
   const report = model()
   const { waiting, since_at, limited } = measureWaiting(db)

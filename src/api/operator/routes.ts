@@ -31,7 +31,6 @@ const CUSTOMERS_MAX = 1000
 const PENDING_MAX = 10_000
 const USAGE_DAYS = 30
 
-/** Dependencies of the operator's routes. */
 export type OperatorRouteDeps = OperatorPoolDeps &
   ProblemDeps &
   CustomerActionDeps &
@@ -102,7 +101,6 @@ function system(deps: OperatorRouteDeps) {
     })
 }
 
-/** The pair of nodes as their primary, which answers, knows it. */
 function toStandby(report: NodesReport | null, now: number) {
   if (report === null) return null
   const { epoch, replication, lag, unsettled_until, nodes } = report

@@ -20,7 +20,6 @@ import type { SourceInfo } from '../reads/sources.ts'
 import { maybeTotp } from './account-changes.ts'
 import type { RecordAction } from './actions.ts'
 
-/** A source as its operator sees it. */
 export type OperatedSource = SourceInfo & {
   /** Bound of all requests to it; null: the accounts of the pool have budgets of their own. */
   requests_per_minute: number | null
@@ -39,7 +38,6 @@ type Permission = {
   read(answer: string): string | null
 }
 
-/** Requests to sources on behalf of the operator. */
 export type SourceDesk = {
   /** Sentences about what a further source must not be, by field. */
   problems(added: {
@@ -250,7 +248,6 @@ export function operatorSources(deps: SourceDeps, record: RecordAction) {
     )
 }
 
-/** Fields and messages of definite refusals of a sign-in. */
 const REFUSALS: Readonly<Record<string, readonly [string, string]>> = {
   AUTH_FAILED: ['password', 'password must be one that the site accepts for username'],
   TWO_FACTOR_REQUIRED: [

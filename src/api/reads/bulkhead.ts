@@ -7,7 +7,6 @@ export type Load = { in_flight: number; waiting: number }
 /** Maximum of each; 0: no limit. */
 export type Capacity = { in_flight: number; waiting: number }
 
-/** Decision on one more read. */
 export type Admission = 'go' | 'wait' | 'refuse'
 
 /** Decides if one more read runs, waits or is refused. */
@@ -24,7 +23,6 @@ export type Bulkhead = <T>(id: string, work: () => Promise<T>) => Promise<T>
 
 type Rules = {
   clock: Clock
-  /** Current limits. */
   capacity: () => Capacity
   wait_ms: number
   refusal: () => ApiError

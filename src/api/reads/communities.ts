@@ -83,7 +83,6 @@ export function communityReads(context: ReadContext, reads: Reads) {
 
 const WHICH = ['popular', 'new', 'default'] as const
 
-/** The platform's lists of subforums. */
 export function directoryReads(context: ReadContext, reads: Reads) {
   const { words, keyed, optional_session, answerShared, rows, shapes } = context
   const app = new Elysia({ name: `reads.directories ${words.api}`, prefix: words.api })

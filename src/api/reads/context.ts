@@ -107,7 +107,6 @@ export function createRowMapper(words: Naming, source: string | null = null): Ro
   }
 }
 
-/** Options of the reads besides their context. */
 export type ReadsOptions = Omit<SessionDeps, 'words'> & {
   /** `[limits]`, read at each call; 0: no limit. */
   limits: {
@@ -150,14 +149,12 @@ const withEnd =
 type PathOfName = ReturnType<typeof pathOf>
 const pathOf = (rule: NameRules['user']) => querySchema(() => ({ name: rule('name') }))
 
-/** Context of all groups of reads. */
 export type ReadContext = Pick<RouteContext, 'words' | 'keyed'> &
   Sessions & {
     answer: ReadResponder
     answerShared: SharedResponder
     rows: RowMapper
     names: NameRules
-    /** Path of a subforum's routes, and of a user's. */
     of_subforum: PathOfName
     of_user: PathOfName
     shapes: ReturnType<typeof createShapes>

@@ -17,7 +17,6 @@ const SUMMARIES: Record<OwnTab, string> = {
   gilded: 'What of your own account was gilded',
 }
 
-/** Reads that need the caller's own account. */
 export function ownReads(context: ReadContext, reads: Reads) {
   const {
     of_subforum,

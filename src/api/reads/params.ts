@@ -7,13 +7,9 @@ import { limit, patternText, querySchema } from '../http/fields.ts'
 
 // Parameters shared by several reads.
 
-/** Timeframes of listings and searches. */
 export const TIMES = ['hour', 'day', 'week', 'month', 'year', 'all'] as const
-/** Orders of searches. */
 export const SEARCH_SORTS = ['relevance', 'new', 'hot', 'top', 'comments'] as const
-/** Sorts of comment searches. */
 export const TALK_SORTS = ['relevance', 'new', 'top', 'comments'] as const
-/** Orders of comments under a post. */
 export const TREE_SORTS = ['confidence', 'top', 'new', 'controversial', 'old', 'qa'] as const
 
 const RANKED_BY_TIME = ['top', 'controversial']
@@ -66,11 +62,9 @@ const sourceNameOf = (field: string) =>
 /** Names of any other source; the source itself decides which exist. */
 export const SOURCE_NAMES: NameRules = { subforum: sourceNameOf, user: sourceNameOf }
 
-/** Path of a post's routes. */
 export const ofPost = querySchema(() => ({ id: idOf('t3_', 'id') }))
 
 const WIKI_PAGE = /^(?=.{1,256}$)[A-Za-z0-9_-]+(?:\/[A-Za-z0-9_-]+)*$/
-/** Name of a wiki page in a path. */
 export const wikiPage = () =>
   patternText(
     'page',

@@ -20,7 +20,6 @@ const VISIBILITY: Record<VisibilityReason, string> = {
     'the account that read the post is a moderator of its place, and sees removed posts',
 }
 
-/** Posts of a subforum, its top posts, and single posts by id. */
 export function postReads(context: ReadContext, reads: Reads) {
   const { names, of_subforum, words, keyed, optional_session, answer, answerShared, rows, shapes } =
     context

@@ -21,7 +21,6 @@ const sourceShape = z.object({
   ends_at: z.string().nullable(),
 })
 
-/** A source as callers see it. */
 export type SourceInfo = {
   name: string
   kind: string
@@ -39,7 +38,6 @@ export type SourceInfo = {
   ends_at: string | null
 }
 
-/** The list of sources, with what each of them can do. */
 export function sourceReads({ words, keyed }: RouteContext, list: () => SourceInfo[]) {
   return new Elysia({ name: 'reads.sources', prefix: words.api })
     .use(keyed)

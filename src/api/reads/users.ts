@@ -9,7 +9,6 @@ import { paged, timeOf, TIMES } from './params.ts'
 const COMMENT_SORTS = ['new', 'top', 'controversial'] as const
 const POST_SORTS = ['new', 'hot', 'top', 'controversial'] as const
 
-/** Users: profiles, comments and posts. */
 export function userReads(context: ReadContext, reads: Reads) {
   const { of_user, words, keyed, optional_session, answerShared, rows, shapes } = context
   return new Elysia({ name: `reads.users ${words.api}`, prefix: `${words.api}/user` })

@@ -347,7 +347,6 @@ type Resolved = {
   credentials?: Credentials | null
 }
 
-/** Kind that an address alone names. */
 function kindIn(url: string): WebhookKind {
   const parsed = URL.parse(url)
   return (parsed && kindOfUrl(parsed)) ?? 'webhook'

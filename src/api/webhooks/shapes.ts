@@ -22,7 +22,6 @@ import {
 import { PAUSE_REASONS, type Webhook } from '../../store/delivery/webhooks.ts'
 import { bodySchema, idField } from '../http/fields.ts'
 
-/** Both fields that name a target in a body. */
 export const ids = () => ({ id: idField('id'), webhook_id: idField('webhook_id') })
 /** Body that only names a target. */
 export const namedBody = bodySchema(ids)
@@ -44,7 +43,6 @@ const credentialField = (name: 'token' | 'username') => {
   const error = `${name} must be text of 1 to ${CREDENTIAL_MAX} characters, or null`
   return z.string({ error }).min(1, error).max(CREDENTIAL_MAX, error).nullable().optional()
 }
-/** Fields for the credentials of a target in a body. */
 export const credentialFields = () => ({
   token: credentialField('token').meta({
     description: `Access token of kinds ${SERVICE_KINDS.join(', ')}; password of kind mqtt. Never shown again.`,
@@ -52,7 +50,6 @@ export const credentialFields = () => ({
   username: credentialField('username').meta({ description: 'User of kind mqtt.' }),
 })
 
-/** Field for the signatures of a target in a body. */
 export const signaturesField = () => {
   const error = 'signatures must be ["v1"] or ["v1", "v1a"]'
   return z
@@ -80,7 +77,6 @@ export function checkSigned(kind: WebhookKind, signatures: readonly Signature[] 
 export const absent = () =>
   new ApiError('NOT_FOUND', { message: 'there is no such webhook', absent: 'webhook' })
 
-/** Events that a target receives. */
 export const eventsField = () =>
   z
     .array(z.enum(WEBHOOK_EVENTS, { error: EVENTS_FORM }), { error: EVENTS_FORM })
@@ -97,7 +93,6 @@ export function eventsOf(kind: WebhookKind, events: readonly WebhookEvent[]): We
   return settled
 }
 
-/** Target as the API shows it. */
 export const toWebhook = ({
   id,
   kind,
@@ -125,7 +120,6 @@ export const toWebhook = ({
 
 const sum = (counts: readonly number[]): number => counts.reduce((total, it) => total + it, 0)
 
-/** Health of a target as the API shows it. */
 export function toHealth(health: WebhookHealth) {
   const { state, last_failure, waiting, retrying, succeeded, failed } = health
   const succeeded_24h = sum(succeeded)

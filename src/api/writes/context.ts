@@ -34,13 +34,10 @@ import { privateProxy, toActError } from './errors.ts'
 import { type Body, createIdempotency, type IdempotencyDeps, type Named } from './idempotency.ts'
 import { createWriteShapes } from './shapes.ts'
 
-/** Options of the writes besides their context. */
 export type WritesOptions = Pick<IdempotencyDeps, 'db' | 'ring'> & {
-  /** Name of the platform's session cookie. */
   session_cookie: string
   /** The proxy with its name resolved once; null if it must not be dialled. */
   guardProxy: (proxy: Proxy) => Promise<Proxy | null>
-  /** Proxy schemes that the browser supports. */
   browser_schemes: Schemes
   /** The further source that is acted on; null: `main`, which has every act. */
   source: { name: string; capabilities: ReadonlySet<string> } | null
@@ -50,7 +47,6 @@ export type WritesOptions = Pick<IdempotencyDeps, 'db' | 'ring'> & {
 
 type Set = { status?: number | string; headers: HTTPHeaders }
 
-/** Call of a write, as its route passes it on. */
 type Call = {
   request: Request
   holder: Holder
@@ -60,7 +56,6 @@ type Call = {
   act: string
 }
 
-/** Session of a write, and its billed access to the platform. */
 type Writer = {
   session: Session
   /**
@@ -70,7 +65,6 @@ type Writer = {
   run<T>(act: () => Promise<ActOutcome<T>>): Promise<T>
 }
 
-/** Context of all groups of writes. */
 export type WriteContext = Pick<RouteContext, 'words' | 'keyed' | 'log'> &
   Pick<WritesOptions, 'session_cookie' | 'browser_schemes'> & {
     shapes: ReturnType<typeof createWriteShapes>
@@ -329,7 +323,6 @@ export const proxyField = (schemes: readonly string[]) =>
       description: `Egress proxy of this call: ${schemes.join(', ')}. An address scheme://user:password@host:port, or an object.`,
     })
 
-/** Description of a session's field in the document. */
 export function sessionFieldText(wire: Naming, part: SessionPart): string {
   const cookie = `The cookie ${sessionField(wire, part)} of your own account.`
   if (part === 'session')

@@ -78,7 +78,6 @@ export const privateProxy = (): ApiError =>
     field: 'proxy',
   })
 
-/** Error for an action that needs a browser. */
 export const noBrowser = (why: string): ApiError =>
   new ApiError('browser_unavailable', {
     message: `this needs a browser on the service's machine: ${why}`,

@@ -38,7 +38,6 @@ const given_shape = once(() =>
 /** Stored answer, given again to a repeat. */
 type Given = z.infer<ReturnType<typeof given_shape>>
 
-/** Body of an answer. */
 export type Body = Record<string, unknown>
 
 /** Running write. It calls `begun` before the platform is called. */

@@ -46,7 +46,6 @@ export function loginWrite(
 ) {
   const { words, keyed, shapes, log, browser_schemes, session_cookie } = context
 
-  /** Cookie jar by the wire's names. */
   function bodyOf({ jar, name, link_karma, comment_karma }: Ended, method: LoginSuccess['method']) {
     const cookies = jar.cookies().map((it) => ({
       ...it,

@@ -11,7 +11,6 @@ import { bodySchema } from '../http/fields.ts'
 import { answers, exampleBody } from '../openapi/route-docs.ts'
 import { sessionShape, textField, type WriteContext } from './context.ts'
 
-/** Image that may be sent. */
 export type PictureFile = { bytes: Uint8Array; kind: ImageKind }
 
 /** Loads the image at an address, or states why it cannot be used. */

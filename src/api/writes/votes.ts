@@ -51,7 +51,6 @@ function thingOf<T>({ id, post_id, url }: Named<T>): string | T {
   return thing
 }
 
-/** Votes on posts and comments. */
 export function voteWrites(context: WriteContext, acting: AccountWrites) {
   const { words, keyed, shapes } = context
   const voteFields = once(() => ({

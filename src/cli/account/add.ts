@@ -34,7 +34,6 @@ import type { PlatformTools } from './platform-tools.ts'
 import { addSourceAccount } from './source-account.ts'
 import { explainSignIn, parsePoolName } from './test.ts'
 
-/** Options that name the credentials of an account. */
 export const SIGN_IN = {
   jar: { type: 'string', value: FROM, help: "cookies exported from the owner's own browser" },
   username: { type: 'string', value: 'TEXT', help: 'name to sign in with (default: NAME)' },
@@ -71,7 +70,6 @@ export const ADD = {
   json: JSON_OPTION,
 } as const satisfies Record<string, Option>
 
-/** Credentials read from the options. */
 export type AccountCredentials = {
   secrets: AccountSecrets
   jar: StoredJar | null
@@ -111,7 +109,6 @@ export async function sessionCredentials(
   return { jar, username, secrets: { kind: 'session', password, totp_secret: given.totp_secret } }
 }
 
-/** Credentials of an OAuth application. */
 export async function oauthCredentials(
   values: AddValues,
   sources: Sources,
@@ -132,7 +129,6 @@ export async function oauthCredentials(
   }
 }
 
-/** New credentials of an existing account. */
 export async function renewedCredentials(
   account: Account,
   current: AccountSecrets,
@@ -180,13 +176,11 @@ async function readGiven(values: SignInValues, sources: Sources) {
   return { jar, password, totp_secret: totp === null ? null : checkTotp(totp) }
 }
 
-/** An account after its sign-in was checked, or after the check was skipped. */
 export type VerifiedAccount = CheckedCredentials & {
   /** A sentence for the operator; null: no problem. */
   remark: string | null
 }
 
-/** Credentials to check, with the name and egress to use. */
 export type VerificationInput = AccountCredentials & { proxy: Proxy | null }
 
 const LATER = 'the daemon checks again'

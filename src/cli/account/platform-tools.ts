@@ -4,7 +4,6 @@ import type { WatchableSource } from '../../core/filter/feeds.ts'
 import type { Proxy } from '../../core/forum/proxy.ts'
 import type { AccountSecrets, CredentialsCheck, StoredJar } from '../../store/accounts/accounts.ts'
 
-/** An account with its decrypted credentials. */
 export type OpenedAccount = {
   secrets: AccountSecrets
   jar: string | null
@@ -24,7 +23,6 @@ export type Tested = {
   secrets?: AccountSecrets
 }
 
-/** Answer of a source about itself. */
 export type TestedSource = {
   name: string
   kind: string
@@ -74,7 +72,6 @@ export type PlatformTools = AsyncDisposable & {
   trySources(name: string | null): Promise<TestedSource[]>
   /** The configured sources that can be monitored, by name, without a request to them. */
   watchableSources(): Promise<ReadonlyMap<string, WatchableSource>>
-  /** Access to a configured source. */
   sourceAccess(name: string): Promise<SourceAccess>
   /** Starts the browser and stops it. `bare`: without its own sandbox. */
   tryBrowser(): Promise<{ ok: true; version: string; bare: boolean } | { ok: false; why: string }>

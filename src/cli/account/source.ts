@@ -9,7 +9,6 @@ import { configWithSources, readConfig, withInstance, withPlatformTools } from '
 import { table } from '../output.ts'
 import type { PlatformTools } from './platform-tools.ts'
 
-/** The end of a way in as a list shows it. */
 function endText(ends_at: string | null, now: number): string | null {
   if (ends_at === null || endWarning(ends_at, now) === null) return ends_at
   const days = daysUntil(ends_at, now)
@@ -153,7 +152,6 @@ const SENTENCES: Readonly<Partial<Record<Fault['kind'], string>>> = {
   unreadable: 'its answer is not the one of this kind of site',
 }
 
-/** The fault of a source that was requested, as a sentence. */
 export function faultSentence(fault: Fault): string {
   if (fault.kind === 'forbidden' && fault.reason === 'robots')
     return 'its robots.txt forbids the request, which was not sent'

@@ -37,7 +37,6 @@ export function parsePoolName(text: string): string {
   )
 }
 
-/** Sentences for the reasons of a failed sign-in, with a remedy. */
 const SIGN_IN_ENDS: Readonly<Partial<Record<StateReason, string>>> = {
   wrong_credentials: 'the platform does not accept this username and password',
   second_factor_required: 'the account has a second factor: pass its secret with --totp-file',
@@ -52,11 +51,9 @@ const SIGN_IN_ENDS: Readonly<Partial<Record<StateReason, string>>> = {
 
 const UNREADABLE = 'the platform gave no readable answer: try again later'
 
-/** A sentence for the result of a sign-in. */
 export const explainSignIn = (reason: StateReason | null): string =>
   (reason && SIGN_IN_ENDS[reason]) ?? UNREADABLE
 
-/** Verdicts of a test: a word and its meaning. */
 export const VERDICTS: Readonly<Record<AccountResult['kind'], { word: string; means: string }>> = {
   alive: { word: 'alive', means: '' },
   logged_out: {

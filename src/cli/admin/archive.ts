@@ -23,7 +23,6 @@ import { withInstance } from '../configuration.ts'
 import { escapeControl } from '../output.ts'
 import { openBar } from '../progress.ts'
 
-/** Items that are read at once. */
 const PAGE = 200
 const END_OF_TIME = Date.UTC(9999, 0)
 const FORMATS: readonly ExportFormat[] = ['ndjson', 'csv']
@@ -111,7 +110,6 @@ async function exportItems(
   return exported
 }
 
-/** Runs an export into a file, or to standard output. */
 async function exportTo(
   { stdout }: Pick<CommandContext, 'stdout'>,
   file: string | undefined,

@@ -32,7 +32,6 @@ export function customerNamed(db: Db, name: string): Customer {
   throw new CommandRefusal(`there is no customer "${name}": see forumd customer list`)
 }
 
-/** Requested settings of a customer. */
 export type CustomerOptions = {
   name: string
   plan: string | undefined

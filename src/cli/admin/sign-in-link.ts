@@ -78,7 +78,6 @@ export function dashboardUrl({ server, storage }: Config): string {
 export const reachable = (url: string): string =>
   url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
 
-/** Sentence beside a link. */
 export const linkSentence = ({ customer }: SignInLink): string =>
   `Sign in to the dashboard${customer === null ? ' as the operator' : ` as ${customer}`} (once, within ${LINK_VALID_MS / MINUTE_MS} minutes):`
 

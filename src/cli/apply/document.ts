@@ -16,7 +16,6 @@ import type { Db } from '../../store/db/connection.ts'
 import { listSetWebhooks, type SetWebhook } from '../../store/delivery/webhooks.ts'
 import { countSlots, listMonitors, type Monitor } from '../../store/monitoring/monitors.ts'
 
-/** Version of the file format. */
 const VERSION = 1
 
 const NAME_MAX = { webhook: 100, monitor: 120 }
@@ -226,7 +225,6 @@ function bareRules(stored: string, referenceOf: (id: string) => string): object 
   return Object(rules)
 }
 
-/** References to webhooks: the name where it is unique, else the id. */
 function referencing(webhooks: readonly SetWebhook[]): (id: string) => string {
   const names = webhooks.map(({ name }) => name)
   return (wanted) => {

@@ -56,10 +56,8 @@ export function urlFrom(
 /** The settings of a declared webhook; `signatures` are a key to be made or deleted. */
 type WebhookEdit = WebhookChange & { signatures: readonly Signature[] }
 
-/** An address, with the credentials that go to it. */
 type WebhookAddress = { url: string; credentials: Credentials | null }
 
-/** Step for one webhook. */
 export type WebhookStep = { what: 'webhook' } & (
   | Untouched
   | (About & {
@@ -78,7 +76,6 @@ export type WebhookStep = { what: 'webhook' } & (
     })
 )
 
-/** Step for one monitor. */
 export type MonitorStep = { what: 'monitor' } & (
   | Untouched
   | (About & { action: 'create'; spec: FilterSpec; set: MonitorSet; changes: FieldChange[] })
@@ -102,7 +99,6 @@ export type PlanContext = AddressRules & {
   isTaken: (what: 'webhooks' | 'monitors', id: string) => boolean
   /** True for a pattern that is not too expensive on text made against it. */
   affords: (pattern: string, case_sensitive: boolean) => boolean
-  /** True if a model is configured. */
   has_model: boolean
   newId: (prefix: 'wh' | 'mon') => string
   /** Removes monitors and webhooks that the file does not declare. */
@@ -331,7 +327,6 @@ function resolve(
 
 type WebhookPlanInput = { planning: PlanContext; problems: Problems; path: DocumentPath }
 
-/** A webhook that a monitor of the same file may name. */
 export type WebhookReference = { id: string; name: string | null; index: number | null }
 
 /** The steps for a customer's webhooks, and the webhooks after these steps. */

@@ -25,7 +25,6 @@ import {
 import type { SetWebhook } from '../../store/delivery/webhooks.ts'
 import type { DeclaredWebhook } from './document.ts'
 
-/** Rules for addresses, and the reader of references. */
 export type AddressRules = {
   allowed: Allowed
   /** True when targets of kind email are possible. */
@@ -36,7 +35,6 @@ export type AddressRules = {
 
 type Refuse = (field: 'url' | 'kind' | 'token' | 'username', why: string, allowed: string) => void
 
-/** Address, kind and credentials of a target. */
 type Settled = { url: string; kind: WebhookKind; credentials: Credentials | null }
 
 /**

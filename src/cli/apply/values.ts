@@ -10,7 +10,6 @@ import { escapeControl } from '../output.ts'
 /** A field of the file before and after a step; null: absent, or its default. */
 export type FieldChange = { field: string; from: unknown; to: unknown }
 
-/** Declared state of a monitor. */
 export type MonitorSet = Pick<
   Monitor,
   | 'name'
@@ -85,6 +84,5 @@ function print(value: unknown): string {
   return text.length > VALUE_MAX ? `${text.slice(0, VALUE_MAX)}…` : text
 }
 
-/** A change in one line. */
 export const changeLine = ({ field, from, to }: FieldChange, is_new: boolean): string =>
   is_new ? `${field}: ${print(to)}` : `${field}: ${print(from)} → ${print(to)}`

@@ -7,7 +7,6 @@ import type { DemoOutput } from './output.ts'
 
 type ResponseBody = Record<string, unknown>
 
-/** A plain HTTP client of the daemon. */
 export function createDemoClient(base: string, key: string, { fetch, clock }: Runtime) {
   let reads = 0
   async function request(path: string, init: RequestInit) {

@@ -35,7 +35,6 @@ const CREDIT_USD = 25
 /** Requests a minute that the second platform allows an address. */
 const SECOND_REQUESTS = 180
 
-/** Monitors of the demo. */
 const WATCHED = [
   {
     name: 'backups and passwords',

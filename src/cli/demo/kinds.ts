@@ -1,7 +1,6 @@
 /** Platforms that the sandbox simulates; the first one is the default. */
 export const SANDBOX_KINDS = ['reddit', 'discourse', 'hackernews', 'lemmy'] as const
 
-/** Kind of a simulated platform. */
 export type SandboxKind = (typeof SANDBOX_KINDS)[number]
 
 /** Kind of the demo's further source, which is also its name. */

@@ -10,7 +10,6 @@ type Painted = {
   after_ms: number
 }
 
-/** Output of the demo, one line per event. */
 export type DemoOutput = ReturnType<typeof createDemoOutput>
 
 /** Writes the demo's lines; in colour on a terminal. */
@@ -142,7 +141,6 @@ const singleLine = (value: unknown): string =>
 const truncate = (text: string, max: number): string =>
   text.length <= max ? text : `${text.slice(0, Math.max(0, max - 1)).trimEnd()}…`
 
-/** The keywords of a filter, as readable text. */
 function termsOf(filter: object): string {
   return Object.entries(filter)
     .filter(([field]) => field !== 'kind')

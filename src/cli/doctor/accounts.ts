@@ -12,7 +12,6 @@ export type OpenedPool = {
   proxies: { name: string; proxy: NonNullable<ReturnType<typeof openProxy>> }[]
 }
 
-/** Decrypts every account and proxy. */
 export function openPool({ db, ring }: OpenInstance): OpenedPool {
   return {
     accounts: listAccounts(db).flatMap(({ id, name, state, proxy_id }) => {

@@ -1,4 +1,3 @@
-/** The result of one check, with a remedy when something is wrong. */
 export type CheckResult = {
   /** The subject, such as `storage`. */
   check: string
@@ -12,7 +11,6 @@ export type CheckResult = {
 /** One check; `title` is shown while it runs. */
 export type Check = { title: string; run(): CheckResult[] | Promise<CheckResult[]> }
 
-/** A check that found nothing wrong. */
 export const fine = (check: string, found: string, name: string | null = null): CheckResult => ({
   check,
   name,
@@ -21,7 +19,6 @@ export const fine = (check: string, found: string, name: string | null = null): 
   fix: null,
 })
 
-/** A check that found a possible problem, and its remedy. */
 export const doubtful = (
   check: string,
   found: string,

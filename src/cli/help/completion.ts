@@ -155,10 +155,8 @@ const fish: Script = ({ first, groups, commands }) => {
   return `${lines.join('\n')}\n`
 }
 
-/** Completion scripts by shell. */
 export const SCRIPTS: Readonly<Record<string, Script>> = { bash, zsh, fish }
 
-/** Words to complete, from the table of commands. */
 export type CompletionWords = {
   /** The first words: commands, groups of commands and `help`. */
   first: string[]
@@ -175,7 +173,6 @@ export type CompletionWords = {
 
 const isFile = (value: string | undefined): boolean => value === 'FILE' || value === 'PATH'
 
-/** Collects the words to complete from the table of commands. */
 export function completionWords(table: readonly Command[]): CompletionWords {
   const groups = new Map<string, Map<string, string>>()
   for (const { name, summary } of table) {

@@ -2,7 +2,6 @@ import { Argument, Command as Program, Help, InvalidArgumentError, Option as Fla
 
 import { type Command, EXIT, type Option } from '../command.ts'
 
-/** Options that every command takes. */
 export const COMMON = {
   config: {
     type: 'string',
@@ -81,7 +80,6 @@ type Around = {
   warn: (text: string) => void
 }
 
-/** The tree of these commands for commander. */
 export function programOf(
   commands: readonly Command[],
   { argv, act, write, warn }: Around,
@@ -168,6 +166,5 @@ const afterOf = ({ notes, examples }: Command): string =>
     ...examples.flatMap((it) => exampleLines(it, WIDTH - 2)).map((line) => `  ${line}`),
   ].join('\n')
 
-/** Usage of a command, in one line. */
 export const usageOf = ({ name, operands = [] }: Command): string =>
   ['forumd', name, '[options]', ...operands].join(' ')

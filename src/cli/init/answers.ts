@@ -4,13 +4,11 @@ import { stringify } from 'smol-toml'
 
 import { UsageError } from '../command.ts'
 
-/** Choices of a new configuration. */
 export type SetupAnswers = {
   /** Sources, separated by commas: `hn, discourse https://forum.example.org`. */
   sources: string
   /** Mail or web address for the User-Agent; empty: none. */
   contact: string
-  /** Data folder. */
   dir: string
   /** Port to listen on at 127.0.0.1. */
   port: number
@@ -29,7 +27,6 @@ const KINDS: ReadonlyMap<string, string> = new Map([
 /** Word for the platform of `[platform]`. */
 const PLATFORM = 'platform'
 
-/** Forms of one source, and what each is. */
 export const SOURCE_FORMS: ReadonlyMap<string, string> = new Map([
   ['hn', 'Hacker News'],
   ['discourse ADDRESS', 'a Discourse forum'],

@@ -124,7 +124,6 @@ function refuseExisting(file: string): void {
   )
 }
 
-/** The answers by options, questions and defaults. */
 async function collect(call: Call, file: string): Promise<SetupAnswers> {
   const { values } = call
   const given: SetupAnswers = {
@@ -252,7 +251,6 @@ function create(file: string, text: string): void {
 
 type Made = { customer_key: string; operator_key: string; link: string; sentence: string }
 
-/** The keys of the customer and the operator, and a link that signs in as the customer. */
 function makeKeys(context: CommandContext, name: string): Promise<Made> {
   return withInstance(context, (opened) =>
     transact(opened.db, () => {
@@ -281,7 +279,6 @@ type Tested = { source: string; answer: string; title: string | null }
 
 const works = ({ answer }: Tested): boolean => answer === 'works'
 
-/** Requests everything that is configured, once. */
 function test(context: CommandContext): Promise<Tested[]> {
   return withPlatformTools(
     context,

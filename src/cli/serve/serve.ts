@@ -63,7 +63,6 @@ const NO_SUBSCRIPTION: Disposable = { [Symbol.dispose]: () => {} }
 const STOPPING = 'finishing work in progress'
 /** Time limit for the stop of a failed daemon, in ms. */
 const LAST_MS = 500
-/** Time limit for the stop of a daemon that hands over, in ms. */
 const HAND_OVER_MS = 120_000
 
 export const serveCommand = command({

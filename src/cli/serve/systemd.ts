@@ -45,7 +45,6 @@ function statusLineOf({ statusLine }: Pick<RunningDaemon, 'statusLine'>): string
   }
 }
 
-/** Parameters of a unit. */
 export type UnitOptions = {
   /** Absolute path of the program. */
   binary: string

@@ -1,6 +1,5 @@
 import type { Fault } from '../base/result.ts'
 
-/** States of an account of the pool. */
 export const ACCOUNT_STATES = [
   'ready',
   'cooling',
@@ -15,7 +14,6 @@ export const ACCOUNT_STATES = [
  */
 export type AccountState = (typeof ACCOUNT_STATES)[number]
 
-/** Reason of the state. */
 export type StateReason =
   | 'throttled'
   | 'blocked'
@@ -50,7 +48,6 @@ export type AccountStatus = Readonly<{
   probe_at: number | null
 }>
 
-/** Result of a session check. */
 export type AccountResult =
   | { kind: 'alive' | 'logged_out' | 'suspended' | 'locked' | 'blocked' | 'unclear' }
   | { kind: 'throttled'; retry_after_s: number }
@@ -89,7 +86,6 @@ export const paused = (now: number): AccountStatus => ({
   probe_at: null,
 })
 
-/** Ends a throttling period that is over. */
 export function expireCooling(it: AccountStatus, now: number): AccountStatus {
   const over = it.state === 'cooling' && it.state_reason === 'throttled' && reached(it, now)
   return over ? { ...ready(it, now), probe_at: it.probe_at } : it
@@ -108,7 +104,6 @@ const CORRECTED_MS = 60_000
 export const isOver = (at: number, now: number, longest_ms: number): boolean =>
   now >= at || at - now > longest_ms + CORRECTED_MS
 
-/** Status after one answer of the platform to a request of the account. */
 export function afterAnswer(it: AccountStatus, fault: Fault | null, now: number): AccountStatus {
   // An older request in flight does not override a state found since.
   if (it.state !== 'ready' && it.state !== 'cooling') return it
@@ -218,7 +213,6 @@ function blockedProbe(it: AccountStatus, now: number): AccountStatus {
 }
 
 const checkup = (now: number) => ({ probes: 0, probe_at: now + CHECKUP_MS })
-/** Repeats an inconclusive session check later. */
 function probeLater(it: AccountStatus, probe_at: number, probes = it.probes): AccountStatus {
   const waits = it.state === 'cooling' && it.state_reason !== 'throttled'
   return { ...it, probes, probe_at, ...(waits && { cooling_until: probe_at }) }
@@ -249,7 +243,6 @@ export const needsLogin = (now: number, state_reason: StateReason): AccountStatu
   probe_at: null,
 })
 
-/** Status right after a login. */
 export const signedIn = (now: number): AccountStatus => ({ ...newStatus(now), ...checkup(now) })
 
 /** Status of an account that is added after this check. The daemon checks an unknown status again at once. */

@@ -1,4 +1,3 @@
-/** Formats of an export. */
 export const EXPORT_FORMATS = ['ndjson', 'csv'] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
@@ -25,7 +24,6 @@ const columnsWith = (community: string): readonly string[] => [
 export const exportHead = (format: ExportFormat, community: string): string =>
   format === 'csv' ? `${columnsWith(community).join(',')}\r\n` : ''
 
-/** One item as a line of an export. */
 export function exportLine(format: ExportFormat, community: string, row: object): string {
   if (format === 'ndjson') return `${JSON.stringify(row)}\n`
   const item: Row = Object.fromEntries(Object.entries(row))

@@ -15,10 +15,8 @@ export const createdAtOf = (row: number): number => Math.floor(row / ROWS_PER_SE
 /** Number of the span of creation time that a row is in. */
 export const indexSpanOf = (row: number): number => Math.floor(row / (SPAN_S * ROWS_PER_SECOND))
 
-/** First row of a span. */
 export const firstRowOfSpan = (span: number): number => span * SPAN_S * ROWS_PER_SECOND
 
-/** An item as text for the store, with its further places. */
 export const encodeItem = (item: Item): string => {
   const { [MORE_PLACES]: more_places } = item
   return JSON.stringify(more_places === undefined ? item : { ...item, more_places })
@@ -26,7 +24,6 @@ export const encodeItem = (item: Item): string => {
 
 type Stored = Item & { more_places?: readonly string[] | null }
 
-/** The item of such a text. */
 export function decodeItem(text: string): Item {
   const stored: Stored = JSON.parse(text)
   if (!('more_places' in stored)) return stored

@@ -26,7 +26,6 @@ const PREFIX_MIN = 3
 /** Facts of an item beside its words, each with a sign that no word contains. */
 const SIGNS = { place: 'Ⓟ', source: 'Ⓢ', author: 'Ⓐ', thread: 'Ⓣ' } as const
 
-/** A fact as a word of the index. */
 export const factWord = (fact: keyof typeof SIGNS, value: string): string =>
   SIGNS[fact] + hash('sha256', value, 'hex').slice(0, 12)
 

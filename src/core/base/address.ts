@@ -140,7 +140,6 @@ export type AddressTarget = {
   unless_allowed: AddressRefusal | null
 }
 
-/** Parsed target address, or the reason of its refusal. */
 export type Parsed = { ok: true; target: AddressTarget } | { ok: false; refusal: AddressRefusal }
 
 const refuse = (refusal: AddressRefusal): { ok: false; refusal: AddressRefusal } => ({

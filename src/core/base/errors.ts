@@ -68,7 +68,6 @@ export type ErrorCode = keyof typeof CODES
 /** An invalid field by its public name, and the sentence that names what is allowed. */
 export type FieldError = { field: string; message: string }
 
-/** Fields of an error beside its code. */
 export type ErrorDetails = {
   /** Sentence for people. For INVALID_REQUEST it is the `error` itself. */
   message?: string

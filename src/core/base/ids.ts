@@ -3,7 +3,6 @@ const KEY_BYTES = 32
 /** 62^43 is just above 2^256. */
 const KEY_DIGITS = 43
 
-/** Prefix of an API key: a customer's, or an operator's. */
 const KEY_KINDS = { customer: 'fk_', operator: 'fo_' } as const
 type KeyKind = keyof typeof KEY_KINDS
 

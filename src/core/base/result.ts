@@ -55,7 +55,6 @@ export type Fault =
   | { kind: 'login_required'; revoked?: true }
   | { kind: 'forbidden'; reason: RefusalReason | null }
   | { kind: 'not_found'; reason: RefusalReason | null }
-  /** No response within the deadline. */
   | { kind: 'timeout' }
   /**
    * Failure of the platform or of the route to it; `status` is null if there was no response.
@@ -77,13 +76,10 @@ export type Fault =
   | { kind: 'rejected'; status: number }
   /** The source has no such read. `capability` names it. */
   | { kind: 'unsupported'; capability: string }
-  /** Failure of the caller's own proxy. */
   | { kind: 'proxy'; trouble?: ProxyTrouble }
 
 /** Result of a platform request. Faults are returned, not thrown. */
 export type Outcome<T> = { ok: true; value: T } | { ok: false; fault: Fault }
 
-/** Outcome with a value. */
 export const ok = <T>(value: T): Outcome<T> => ({ ok: true, value })
-/** Outcome with a fault. */
 export const fail = (fault: Fault): { ok: false; fault: Fault } => ({ ok: false, fault })

@@ -19,7 +19,6 @@ const SYSTEMS = [
   ['Linux', /\bLinux\b|\bX11\b/],
 ] as const
 
-/** Longest header that is read. */
 const READ_MAX = 512
 
 /**

@@ -141,9 +141,7 @@ const fields = once(() => {
 /** Schema of the field `attention` of a monitor; defaults are filled in. */
 export const attentionSchema = fields
 
-/** Attention rules of a monitor, with all defaults. */
 export type Attention = z.output<ReturnType<typeof fields>>
-/** Rules for the deliveries of a monitor to one target. */
 type SendingRules = Pick<Attention, 'time_zone' | 'quiet_hours' | 'digest'>
 
 /** Parses stored rules, which were validated before they were stored. */
@@ -161,7 +159,6 @@ function rulesFor(attention: Attention, webhook_id: string): SendingRules {
   return own === undefined ? attention : { ...own, time_zone: own.time_zone ?? attention.time_zone }
 }
 
-/** True if the monitor sends alarms. */
 export const hasAlarms = ({ silent_after_h, alarm_on_degraded }: Attention): boolean =>
   silent_after_h !== null || alarm_on_degraded
 
@@ -170,7 +167,6 @@ const minutesOf = (clock: string): number => {
   return hours * 60 + minutes
 }
 
-/** Length of a window in minutes by the clock on the wall. */
 const lengthOf = ({ from, to }: QuietHours): number => {
   const length = minutesOf(to) - minutesOf(from)
   return length > 0 ? length : length + MINUTES_A_DAY

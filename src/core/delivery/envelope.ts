@@ -23,7 +23,6 @@ export type Suppressed = {
   [figure: string]: string | number
 }
 
-/** Facts of a digest for its heading. */
 export type DigestInfo = {
   monitor_name: string | null
   /** Period of its matches; an ISO 8601 instant each. */
@@ -33,7 +32,6 @@ export type DigestInfo = {
   time_zone: string
 }
 
-/** Body of a delivery before serialisation. */
 export type Envelope = {
   delivery_id: string
   monitor_id: string
@@ -56,7 +54,6 @@ export function envelope(content: Envelope): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(body))
 }
 
-/** Content of the delivery of an alarm of a monitor. */
 export type AlarmContent = {
   delivery_id: string
   monitor_id: string
@@ -104,7 +101,6 @@ function alarmText(content: AlarmContent): { title: string; message: string } {
   return { title: `Alarm: ${state}: ${name}`, message: why + times }
 }
 
-/** Reasons for which stored content was erased. */
 export const ERASURE_REASONS = ['author', 'platform', 'author_gone', 'request'] as const
 export type ErasureReason = (typeof ERASURE_REASONS)[number]
 

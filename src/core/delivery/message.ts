@@ -16,14 +16,12 @@ export type DisplayItem = {
   /** Picture on one of the platform's own media hosts. */
   image_url: string | null
   created: string | null
-  /** Terms of the monitor that the item contains. */
   matched_terms: string[]
   /** Sentiment and intent, such as `positive` and `question`; null if not enriched. */
   sentiment: string | null
   intent: string | null
 }
 
-/** Delivery as displayed to people. */
 export type DeliveryMessage = {
   delivery_id: string
   monitor_id: string
@@ -77,7 +75,6 @@ const bodySchema = once(() => {
 })
 type Item = z.infer<ReturnType<typeof bodySchema>>['items'][number]
 
-/** Parses the stored body of a delivery for display. */
 export function readMessage(body: Uint8Array, options: DisplayOptions): DeliveryMessage {
   const { delivery_id, monitor_id, items, test, digest, alarm } = bodySchema().parse(
     JSON.parse(new TextDecoder().decode(body)),

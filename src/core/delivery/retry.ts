@@ -120,9 +120,7 @@ export type TestReport = {
   duration_ms: number
   /** A `last_error` code; null on success. */
   reason: string | null
-  /** Suggested fix. */
   hint: string | null
-  /** Result as a sentence. */
   detail: string
   /** The beginning of the receiver's response, redacted; null without one. */
   body_start: string | null
@@ -165,7 +163,6 @@ const DETAILS: Record<string, string> = {
   target_not_public: 'the host resolves to an address that is not public; no connection was made',
 }
 
-/** Describes the single attempt of a test. */
 export function toReport(
   attempt: Attempt,
   delivery_id: string,

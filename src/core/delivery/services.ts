@@ -13,7 +13,6 @@ export const SERVICE_KINDS = [
   'matrix',
   'mqtt',
 ] as const satisfies WebhookKind[]
-/** A push service or a broker. */
 export type ServiceKind = (typeof SERVICE_KINDS)[number]
 
 /** True for a kind whose credentials are stored apart from its address. */
@@ -29,7 +28,6 @@ export type Credentials = z.infer<ReturnType<typeof credentialsShape>>
 /** The context that a target's sealed credentials are bound to. */
 const placeOf = (webhook_id: string) => `webhooks.credentials:${webhook_id}`
 
-/** Seals credentials for the row of a target. */
 export const sealCredentials = (
   ring: Pick<Ring, 'seal'>,
   webhook_id: string,
@@ -169,7 +167,6 @@ export function readService(
   })
 }
 
-/** Checks the credentials of a service whose address is known. */
 export function checkCredentials(
   kind: ServiceKind,
   url: string,

@@ -1,4 +1,3 @@
-/** Kinds of targets. */
 export const WEBHOOK_KINDS = [
   'webhook',
   'slack',
@@ -22,7 +21,6 @@ export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
 /** Kinds that take events about items: their receivers are programs. */
 const EVENT_KINDS: readonly WebhookKind[] = ['webhook', 'mqtt']
 
-/** Form of a list of events, for error messages. */
 export const EVENTS_FORM = `events must be a list of ${WEBHOOK_EVENTS.join(', ')}, with match; kinds other than ${EVENT_KINDS.join(' and ')} take match alone`
 
 /** The events of a target in their order, each once; null if it cannot take them. */
@@ -51,7 +49,6 @@ type ChatKind = keyof typeof CHATS
 /** True for a chat service, whose addresses are secrets. */
 export const isChat = (kind: WebhookKind): kind is ChatKind => kind in CHATS
 
-/** Kind of target by scheme, host and path of its address. */
 export function kindOfUrl(url: URL): WebhookKind {
   if (url.protocol === 'mailto:') return 'email'
   if (url.protocol === 'mqtts:' || url.protocol === 'mqtt:') return 'mqtt'
@@ -61,7 +58,6 @@ export function kindOfUrl(url: URL): WebhookKind {
   return WEBHOOK_KINDS.find((kind) => isChat(kind) && isAt(CHATS[kind])) ?? 'webhook'
 }
 
-/** Form of an address of each kind, for error messages. */
 export const KIND_FORMS: Record<WebhookKind, string> = {
   webhook:
     'an https:// address of your own, not the incoming-webhook address of a chat service (omit kind for those)',
@@ -88,7 +84,6 @@ export type TargetPace = {
   capacity(target: string, per_second: number | null, now: number): number
   /** Earliest instant of the next send; `now` if it may start at once. */
   nextAt(target: string, per_second: number | null, now: number): number
-  /** Records a started send. */
   started(target: string, per_second: number | null, now: number): void
 }
 
@@ -140,7 +135,6 @@ const LOCAL_MAX = 64
 const LABEL_MAX = 63
 const ADDRESS_MAX = 254
 
-/** Form of an email target, for error messages. */
 export const MAILTO_FORM =
   'must be mailto: and one plain address, such as mailto:ann@example.com, without a name, query or second recipient'
 

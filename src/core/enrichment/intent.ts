@@ -4,7 +4,6 @@ import type { LexiconEntry } from './lexicon/words.ts'
 import type { SentimentScore } from './sentiment.ts'
 import type { TokenisedText } from './tokenizer.ts'
 
-/** Input of the rules. */
 export type IntentInput = {
   tokens: TokenisedText
   entries: readonly (LexiconEntry | undefined)[]
@@ -13,7 +12,6 @@ export type IntentInput = {
   sentiment_score: SentimentScore
   /** Title as written; empty for a comment. */
   headline: string
-  /** Links of the item. */
   links: string
 }
 

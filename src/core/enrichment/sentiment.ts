@@ -2,7 +2,6 @@ import { longest } from './lexicon/phrases.ts'
 import type { LexiconEntry } from './lexicon/words.ts'
 import { type TokenisedText, written } from './tokenizer.ts'
 
-/** Sentiment labels. */
 export const SENTIMENT_LABELS = ['positive', 'negative', 'mixed', 'neutral'] as const
 
 /** Sentiment of a text: `polarity` from -1 to 1, and the terms that determine it. */
@@ -16,7 +15,6 @@ export type Sentiment = {
   method: 'lexicon_heuristic'
 }
 
-/** Sentiment, and the weights of both sides. */
 export type SentimentScore = { sentiment: Sentiment; good: number; bad: number }
 
 type Note = { weight: number; first: number; last: number; thanks: boolean }

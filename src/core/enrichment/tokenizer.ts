@@ -1,7 +1,6 @@
 /** Words and marks of a text. `words` are lower case; `from` holds their offsets in `text`. */
 export type TokenisedText = { text: string; words: string[]; from: number[] }
 
-/** Maximum number of tokens read. */
 const TOKENS_MAX = 1000
 // A longer run of letters is not a word and is cut.
 const WORD_MAX = 40

@@ -106,7 +106,6 @@ export const criteriaOf = (
   ...soundOf(spec),
 ]
 
-/** Conditions on the words of an item. */
 function wordingOf(spec: FilterSpec, options: MatchOptions): Criterion[] {
   const { q, include_any, include_all, exclude_terms } = spec
   const queries: [Criterion['field'], Query | null][] = [
@@ -126,7 +125,6 @@ function wordingOf(spec: FilterSpec, options: MatchOptions): Criterion[] {
   })
 }
 
-/** The terms of a query that occur in an item. */
 function wordsSeen(query: Query, options: MatchOptions, item: Item): string {
   const matched = termsIn(query).filter((it) => compileQuery(it, options)(item))
   const words = new Set(matched.map(displayTerm))

@@ -9,7 +9,6 @@ import { parseQuery, positiveTerms, type Query, type Term } from './query.ts'
 import { type FilterSpec, furtherSources, watchesMain, wireName } from './spec.ts'
 import { normalise } from './text.ts'
 
-/** One positive keyword of a spec, as written, and its test on an item. */
 export type Keyword = { term: string; test: (item: Item) => boolean }
 
 /** The keywords that q, include_any and include_all look for, each once, in that order. */
@@ -21,7 +20,6 @@ export function keywordsOf(spec: FilterSpec): Keyword[] {
   }))
 }
 
-/** The same as terms of a query. */
 export function keywordTerms(spec: FilterSpec, { view }: MatchOptions): Term[] {
   const found = new Map<string, Term>()
   for (const it of positiveTerms(requiredQuery(spec))) {
@@ -31,7 +29,6 @@ export function keywordTerms(spec: FilterSpec, { view }: MatchOptions): Term[] {
   return [...found.values()]
 }
 
-/** A term as its customer wrote it. */
 export const displayTerm = ({ written, prefix }: Term): string => (prefix ? `${written}*` : written)
 
 /** All that must occur in a matching item, as one query. No parts: everything matches. */
@@ -43,7 +40,6 @@ export function requiredQuery(spec: FilterSpec): Query & { kind: 'and' } {
   return { kind: 'and', parts }
 }
 
-/** A query that matches any of these terms. */
 export const anyOf = (terms: readonly string[]): Query & { kind: 'or' } => ({
   kind: 'or',
   parts: terms.map(termOf),
@@ -51,10 +47,8 @@ export const anyOf = (terms: readonly string[]): Query & { kind: 'or' } => ({
 
 const termOf = (written: string): Query => ({ kind: 'term', written, field: null, prefix: false })
 
-/** A further source that can be monitored. */
 export type WatchableSource = {
   name: string
-  /** True for a read that it has. */
   has(capability: 'tree' | 'nodesById' | 'postsById'): boolean
   /** True when `place` is a name that it could have. */
   isPlace(place: string): boolean

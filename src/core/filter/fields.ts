@@ -5,33 +5,23 @@ import { normalise, type SearchField, type View } from './text.ts'
 // Readers of filter_spec fields. Each takes the sent value and returns the stored one, or throws an error that names
 // the field, the value and the allowed values.
 
-/** Kinds of items to watch in a place. */
 export const KINDS = ['post', 'comment', 'both'] as const
 export type Kind = (typeof KINDS)[number]
 
-/** Ways in which a term can occur. */
 export const MATCHES = ['word', 'substring'] as const
 
-/** Kinds of posts, by what they carry. */
 export const POST_TYPES = ['self', 'link', 'image', 'video', 'gallery', 'crosspost'] as const
 export type PostType = (typeof POST_TYPES)[number]
 
 /** Fields searched for terms when `search_in` is not given. */
 export const SEARCHED: readonly SearchField[] = ['title', 'body', 'url']
 
-/** Most entries of a list of names. */
 export const NAMES_MAX = 50
-/** Most entries of a list of terms. */
 export const TERMS_MAX = 50
-/** Most characters of a term. */
 export const TERM_LENGTH_MAX = 100
-/** Most characters of a query. */
 export const Q_LENGTH_MAX = 200
-/** Most characters of a label. */
 export const LABEL_LENGTH_MAX = 64
-/** Longest window for collecting matches, seconds. */
 export const WINDOW_MAX_S = 3600
-/** Highest score or count that a threshold accepts. */
 export const COUNT_MAX = 1_000_000_000
 
 /** The shared empty list: most of the twenty lists in a filter are empty. */
@@ -63,7 +53,6 @@ export const COMMUNITIES: Entries = {
   key: lower,
 }
 
-/** Sources. */
 export const SOURCES: Entries = {
   allowed: 'names of sources',
   least: 1,
@@ -82,7 +71,6 @@ export const SOURCE_PLACES: Entries = {
   key: lower,
 }
 
-/** Users of further sources. */
 export const SOURCE_USERS: Entries = {
   ...SOURCE_PLACES,
   read: (text) => parseUserName(text) ?? readPlace(text),
@@ -175,7 +163,6 @@ export function readText({ name, value }: FieldInput, longest: number, view: Vie
   return text
 }
 
-/** One word of a closed list. */
 export function readChoice<T extends string>(
   { name, value }: FieldInput,
   choices: readonly T[],

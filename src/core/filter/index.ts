@@ -38,7 +38,6 @@ export type Index = {
    * the item.
    */
   term_index: TermIndex
-  /** Number of words in the index. */
   words(): number
 }
 
@@ -94,7 +93,6 @@ export function createIndex(): Index {
     for (const field of fields) book.wanted.add(field)
   }
 
-  /** Makes room for a word of this number. */
   function growTables(number: number): void {
     if (number < waiters.length) return
     const length = grownLength(number + 1)
@@ -164,7 +162,6 @@ export function createIndex(): Index {
   }
 }
 
-/** The words of a spec, for the index. */
 export type Needs = {
   /** Every word that the spec tests, and the fields in which it tests any of them. */
   words: Word[]
@@ -239,9 +236,7 @@ export type Matcher = {
   has(id: string, version: number): boolean
   /** Monitors that match an item when it is first seen, and the keywords that matched. */
   match(item: Item): { monitor_id: string; terms: string[] }[]
-  /** Ids of the monitors in the matcher. */
   ids(): string[]
-  /** Number of words in its index. */
   words(): number
   /** True when most of its words belong to removed monitors, and it should be replaced. */
   isWorn(): boolean

@@ -36,7 +36,6 @@ export type MatchOptions = {
 /** The hits of an index, and the number of each word; 0 when the index does not cover it. */
 export type TermIndex = { hits: TermHits; numberOf: (word: Word) => number }
 
-/** The search options of a spec. */
 export const matchOptionsOf = (spec: FilterSpec, term_index?: TermIndex): MatchOptions => ({
   search_in: spec.search_in,
   view: viewOf(spec),
@@ -54,7 +53,6 @@ const probeOf = (word: Word, { term_index }: MatchOptions): Probe =>
     ? plainProbe(word)
     : { ...word, number: term_index.numberOf(word), hits: term_index.hits }
 
-/** The word that a term searches for. */
 export const wordOf = ({ written, prefix }: Term, { view, substring }: MatchOptions): Word =>
   toWord(normalise(written, view), view, { prefix, substring })
 
@@ -64,7 +62,6 @@ export const searchFieldsOf = (
   { search_in }: MatchOptions,
 ): readonly SearchField[] => (field === null ? search_in : [field])
 
-/** True when a probe's word occurs in one of these fields of an item. */
 function probeOccurs(probe: Probe, item: Item, fields: readonly SearchField[]): boolean {
   const { hits, number } = probe
   if (hits.hit_in[number] !== hits.item) return false
@@ -72,7 +69,6 @@ function probeOccurs(probe: Probe, item: Item, fields: readonly SearchField[]): 
   return false
 }
 
-/** Compiles a query into a predicate on an item. */
 export function compileQuery(query: Query, options: MatchOptions): (item: Item) => boolean {
   switch (query.kind) {
     case 'term': {
@@ -133,7 +129,6 @@ export type TermList = {
   view: View
 }
 
-/** The words of these terms, in the same order. */
 export function toTermList(terms: readonly Term[], options: MatchOptions): TermList {
   const { term_index, view } = options
   const words = terms.map((it) => wordOf(it, options))

@@ -99,7 +99,6 @@ function checkSearches(spec: FilterSpec): void {
   }
 }
 
-/** Fields that require or exclude another field. */
 function checkPairs(spec: FilterSpec, words: Naming): void {
   if (spec.exclude_subforums.length > 0 && spec.subforum.length > 0)
     throw wrong(
@@ -292,7 +291,6 @@ const STORED = createNaming({ platform: 'forum', community: 'subforum' })
 export const encodeFilterSpec = (spec: FilterSpec): string =>
   JSON.stringify(renderFilterSpec(spec, STORED))
 
-/** A stored spec, read with the same checks. */
 export const decodeFilterSpec = (text: string): FilterSpec =>
   parseFilterSpec(JSON.parse(text), STORED)
 

@@ -66,7 +66,6 @@ export function explainItem(
 /** Items that one request returned for the feeds of a spec, newest first. */
 export type Sample = { rows: readonly Item[] }
 
-/** Result of a filter on the current items of its feeds. */
 export type Preview = {
   /** Matching items in the form of the API, with their enrichment, in listing order. */
   matches: object[]
@@ -180,7 +179,6 @@ export function matchesPerDay(
   return sum < 10 ? Math.round(sum * 10) / 10 : Math.round(sum)
 }
 
-/** The verdict of a spec on an item, with that of each condition. */
 export function judgeItem(
   spec: FilterSpec,
   item: Item,
@@ -200,7 +198,6 @@ export function judgeItem(
  * without being sent.
  */
 export type ItemVerdict = 'matches' | 'does_not_match' | 'not_yet' | 'withheld'
-/** The verdict of one filter on one item, with that of each criterion. */
 export type Judged = { verdict: ItemVerdict; criteria: Explained[] }
 
 const VERDICTS: Record<Explained['verdict'], ItemVerdict> = {

@@ -100,7 +100,6 @@ export function parseQuery(q: string, view: View = 0): Query {
   return query
 }
 
-/** A word or a phrase of a query. */
 export type Term = Query & { kind: 'term' }
 
 /** The terms of a query without those under NOT. */

@@ -133,7 +133,6 @@ function endOfValue(text: string, from: number): number {
   return text.length
 }
 
-/** Sort keys for the rows of a page. */
 export const SORT_TYPES = ['score', 'num_comments', 'created'] as const
 type SortType = (typeof SORT_TYPES)[number]
 
@@ -169,7 +168,6 @@ const RANK: Record<SortType, (post: Post) => number> = {
   created: (post) => post.created_utc,
 }
 
-/** True when the filter has any condition. */
 export const isFiltering = (filter: PageFilter): boolean =>
   Object.values(filter).some((value) => value !== undefined)
 

@@ -49,7 +49,6 @@ export type FilterSpec = {
   group_window_s: number | null
 }
 
-/** The internal name of a field of a spec. */
 export type FilterField = keyof FilterSpec
 
 /** Default of every field. parseFilterSpec distinguishes an absent `kind` or `search_in` from its default. */
@@ -114,7 +113,6 @@ export const furtherSources = (
 ): readonly string[] =>
   source.includes(ALL_SOURCES) ? configured : source.filter((it) => it !== MAIN)
 
-/** The name of a field in the API. */
 export function wireName(field: string, words: Naming): string {
   if (field === 'subforum') return words.community
   return field === 'exclude_subforums' ? words.exclude_communities : field
@@ -133,13 +131,11 @@ export type Thresholds = { min_score: number | null; min_comments: number | null
 /** Counts of an item at a recheck. A hidden score is null, meaning unknown, not zero. */
 export type Counts = { score: number | null; comments: number | null }
 
-/** The counts of an item now. */
 export const countsOf = (item: Item): Counts => ({
   score: item.score_hidden ? null : item.upvotes,
   comments: item.kind === 'post' ? item.comments : null,
 })
 
-/** True when the counts reach all thresholds. */
 export const meetsThresholds = (
   { min_score, min_comments }: Thresholds,
   { score, comments }: Counts,

@@ -15,7 +15,6 @@ export const grownLength = (needed: number): number =>
 
 /** A node with more children than this finds them through a table. */
 const CHAIN_MAX = 4
-/** Number of ASCII characters. */
 const ASCII = 128
 /** Position of each common letter in a table, from 1; all other letters are in a chain that begins at 0. */
 const PLACES = new Uint8Array(ASCII)
@@ -40,7 +39,6 @@ const NODE = 4
 const TABLED = 1
 /** Mask of the lowest bits, which hold the kind. */
 const KIND = 3
-/** Number of these bits. */
 const BITS = 2
 /** Mask of the half of a number that holds the letter. */
 const LOW = 0xffff

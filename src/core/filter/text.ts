@@ -31,13 +31,11 @@ const STROKED = new RegExp(`[${[...STROKES.keys()].join('')}]`, 'g')
 /** Views in which texts are compared, as bits: 1 without accents, 2 case-sensitive; 0 neither. */
 export type View = 0 | 1 | 2 | 3
 
-/** The view that a spec selects. */
 export const viewOf = (spec: { fold_accents: boolean; case_sensitive: boolean }): View =>
   spec.case_sensitive ? (spec.fold_accents ? 3 : 2) : spec.fold_accents ? 1 : 0
 
 /** True for views without accents. */
 export const foldsAccents = (view: View): boolean => view === 1 || view === 3
-/** True for case-sensitive views. */
 export const keepsCase = (view: View): boolean => view >= 2
 
 /**

@@ -21,13 +21,11 @@ import {
   VALUE_FORM,
 } from './session.ts'
 
-/** Kinds of proxies that a call accepts. */
 export type Schemes = readonly (typeof PROXY_SCHEMES)[number][]
 
 /** Properties of a call whose body may contain a session. */
 export type Sending = {
   words: Naming
-  /** The platform's name for its session cookie. */
   session_cookie: string
   /** The call's own fields, beside those of a session. */
   reserved_fields: readonly string[]

@@ -10,7 +10,6 @@ export const DRAFT_ACTIONS = [
   'profile/avatar',
   'profile/banner',
 ] as const
-/** Kind of write of a draft. */
 export type DraftAction = (typeof DRAFT_ACTIONS)[number]
 
 /** Path of the write that an approved draft performs, below the platform's prefix. */
@@ -22,7 +21,6 @@ export const pathOfDraft = (action: DraftAction): string =>
 export const DRAFT_HOURS = 24
 /** {@link DRAFT_HOURS} in milliseconds. */
 export const DRAFT_MS = DRAFT_HOURS * 3_600_000
-/** Error text of an expired draft. */
 export const EXPIRED = `not approved within ${DRAFT_HOURS} hours`
 
 /**
@@ -34,7 +32,6 @@ export type DraftState = (typeof DRAFT_STATES)[number]
 
 /** Public statuses of a draft; the stored states are finer. */
 export const DRAFT_STATUSES = ['waiting', 'approved', 'declined', 'expired', 'failed'] as const
-/** Public status of a draft. */
 export type DraftStatus = (typeof DRAFT_STATUSES)[number]
 
 /** Status of a draft at an instant: an unstarted draft expires without an event. */

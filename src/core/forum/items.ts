@@ -8,7 +8,6 @@
  */
 export const MORE_PLACES = Symbol('places')
 
-/** Fields of a row about its author. */
 export type AuthorInfo = { fullname: string | null; flair: string | null; premium: boolean | null }
 
 /** Post as the API returns it; null: not known. */
@@ -22,7 +21,6 @@ export type Post = {
   subforum: string
   /** Path on the platform. */
   permalink: string
-  /** Absolute address of the post on the platform. */
   url: string
   upvotes: number
   comments: number
@@ -45,7 +43,6 @@ export type Post = {
   contest_mode?: boolean
   /** The platform hides the score for now, and `upvotes` does not reflect it. Omitted otherwise. */
   score_hidden?: true
-  /** Subforum, id and permalink of the original of a crosspost. */
   crosspost_origin: { id: string; subforum: string; permalink: string } | null
   flair: string | null
   domain: string | null
@@ -56,7 +53,6 @@ export type Post = {
   author_info: AuthorInfo
 }
 
-/** Comment as the API returns it. */
 export type Comment = {
   /** Without prefix. */
   id: string
@@ -86,7 +82,6 @@ export type Comment = {
   score_hidden?: true
 }
 
-/** Kinds of media of a post. */
 export const MEDIA_KINDS = ['image', 'video', 'gallery', 'gif'] as const
 export type MediaKind = (typeof MEDIA_KINDS)[number]
 
@@ -102,10 +97,8 @@ export type Media = {
   thumbnail_url: string | null
 }
 
-/** Post with media. */
 export type MediaPost = Post & { media: Media }
 
-/** User as the API returns it. */
 export type User = {
   id: string | null
   name: string
@@ -126,7 +119,6 @@ export type User = {
   banner_url: string | null
 }
 
-/** Community as the API returns it. */
 export type Community = {
   id: string | null
   name: string
@@ -146,7 +138,6 @@ export type Community = {
   language: string | null
 }
 
-/** Moderator of a community. */
 export type Moderator = {
   id: string
   name: string
@@ -155,7 +146,6 @@ export type Moderator = {
   added: string | null
 }
 
-/** Account of a session. */
 export type Me = {
   /** Without prefix. */
   id: string
@@ -165,7 +155,6 @@ export type Me = {
   is_locked?: boolean
 }
 
-/** Rules of a community, and the platform's own rules. */
 export type Rules = {
   rules: {
     name: string
@@ -178,7 +167,6 @@ export type Rules = {
   site_rules: string[]
 }
 
-/** Wiki page: its source and its rendered form. */
 export type WikiPage = {
   content_md: string
   content_html: string | null
@@ -188,7 +176,6 @@ export type WikiPage = {
   reason: string | null
 }
 
-/** Achievement on a profile. */
 export type Achievement = {
   id: string | null
   name: string
@@ -212,7 +199,6 @@ export type Visibility = {
 /** Native node of a tree, `{kind: "t1" | "more", data}`, exactly as the platform returned it. */
 export type Node = { kind: string; data: Record<string, unknown> }
 
-/** State of a comment. */
 export type ItemLiveness = 'live' | 'deleted' | 'removed' | 'not_found'
 
 /**
@@ -238,7 +224,6 @@ export const MAIN = 'main'
 export const itemKey = ({ name, source }: { name: string; source?: string | undefined }): string =>
   source === undefined ? name : `${source}/${name}`
 
-/** Source and fullname of an item's key. */
 export function ofItemKey(key: string): { source: string; name: string } {
   const at = key.indexOf('/')
   return at === -1

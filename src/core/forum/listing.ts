@@ -5,7 +5,6 @@
  */
 export type Cursor = { native: string; depth: number | null; in_pinned?: boolean }
 
-/** Completeness of a listing that has no further page. */
 export const LISTING_STATUSES = ['complete', 'truncated', 'unknown'] as const
 type ListingStatus = (typeof LISTING_STATUSES)[number]
 
@@ -30,7 +29,6 @@ export const LISTING_LIMIT = 900
 /** A search may end at 250. A tenth is allowed for filtered rows. */
 export const SEARCH_LIMIT = 225
 
-/** True for a fullname, which the platform accepts as a cursor. */
 export const isFullname = (text: string): boolean => BARE.test(text)
 
 /** Parses a cursor that forumd issued, or a bare fullname; null for any other text. */

@@ -31,7 +31,6 @@ export type Naming = {
 
 const DEFAULT_PLATFORM = 'forum'
 
-/** Derives all words from the configured names of the platform and of a community. */
 export function createNaming(
   { platform, community }: { platform: string; community: string },
   default_source: string = MAIN,

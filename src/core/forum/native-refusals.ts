@@ -42,15 +42,12 @@ export type NativeRefusal = {
  */
 export type WriteFault = Fault | NativeRefusal | { kind: 'unknown' }
 
-/** Result of a write. */
 export type Acted<T> = { ok: true; value: T } | { ok: false; fault: WriteFault }
 
 /** Meaning of a refusal, and whether a retry may end differently. */
 export type Meaning = { meaning: RefusalMeaning; terminal: boolean }
 
-/** Permanent refusal. */
 export const final = (meaning: RefusalMeaning): Meaning => ({ meaning, terminal: true })
-/** Temporary refusal. */
 export const passing = (meaning: RefusalMeaning): Meaning => ({ meaning, terminal: false })
 
 /** A code without an entry: passed on as the platform's own, not worth a retry. */

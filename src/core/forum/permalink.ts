@@ -1,6 +1,5 @@
 /** Form of an id, without its prefix. */
 const ID = /^[a-z0-9]{1,13}$/
-/** Form of a user name. */
 const USER_NAME = /^[A-Za-z0-9_-]{1,21}$/
 /** Form of a subforum name; a user's own page is `u_` and the user name. */
 const SUBFORUM_NAME = /^(?:[A-Za-z0-9_-]{1,21}|u_[A-Za-z0-9_-]{1,21})$/

@@ -1,6 +1,5 @@
 import { isIPv4 } from 'node:net'
 
-/** Kinds of proxies. */
 export const PROXY_SCHEMES = ['http', 'https', 'socks4', 'socks5', 'socks5h'] as const
 type ProxyScheme = (typeof PROXY_SCHEMES)[number]
 

@@ -164,7 +164,6 @@ function isMeant(item: Row, purged: Purged): boolean {
     : isItemRow(item, purged)
 }
 
-/** True for a row of the item. */
 function isItemRow(item: Row, purged: Purged & { by: 'item' }): boolean {
   if (item['id'] !== purged.id) return false
   if (purged.source !== null && purged.source !== (sourceOf(item) ?? MAIN)) return false

@@ -18,21 +18,15 @@ const BYTES_MAX = 8192
 /** `=` and `; ` per cookie. */
 const OVERHEAD_BYTES = 3
 
-/** Error text for an invalid cookie value. */
 export const VALUE_FORM =
   'must be a cookie value: letters, digits and punctuation, without spaces, quotes, commas, semicolons or backslashes'
-/** Error text for an invalid cookie name. */
 export const NAME_FORM = 'cannot be the name of a cookie'
-/** Error text for too many cookies. */
 export const MANY_COOKIES = `must be at most ${COOKIES_MAX}, ${BYTES_MAX} bytes together`
 
-/** True for a valid cookie value. */
 export const isCookieValue = (text: string): boolean => VALUE.test(text)
 
-/** True for a cookie name that a caller may send. */
 export const isCookieName = (text: string): boolean => NAME.test(text) && !RESERVED.test(text)
 
-/** True if the cookies exceed the limits of one request. */
 export function tooManyCookies(cookies: readonly Cookie[]): boolean {
   const bytes = cookies.reduce(
     (sum, { name, value }) => sum + name.length + value.length + OVERHEAD_BYTES,
@@ -82,7 +76,6 @@ type SessionForm = (typeof SESSION_FORMS)[keyof typeof SESSION_FORMS]
 export const neededNames = ({ nameOf }: SessionForm, words: Naming): string =>
   NEEDED_PARTS.map((part) => nameOf(words, part)).join(' and ')
 
-/** Header that names the proxy. */
 export const proxyHeader = (words: Naming): string => `${words.header}proxy`
 
 /**
@@ -100,11 +93,9 @@ export type Session = { cookies: readonly [Cookie, ...Cookie[]]; proxy: Proxy | 
 /** Headers and query of a call. Header names in lower case. */
 export type RequestFields = { header(name: string): string | null; query: URLSearchParams }
 
-/** Properties of a read that accepts a session. */
 export type SessionSpec = {
   use: SessionUse
   words: Naming
-  /** The platform's name for its session cookie. */
   session_cookie: string
   /** Query fields with a meaning of their own. With `own`, all other fields become cookies. */
   reserved_fields: readonly string[]
@@ -179,7 +170,6 @@ export function toCookies(
   return [first, ...rest, ...others()]
 }
 
-/** Cookie header of a session. */
 export const cookieHeader = ({ cookies }: Session): string =>
   cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
 

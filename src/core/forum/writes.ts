@@ -5,7 +5,6 @@ import type { Comment } from './items.ts'
  * objects to them.
  */
 
-/** Comment accepted by the platform. */
 export type Posted = {
   /** Fullname, t1_…. */
   name: string
@@ -24,11 +23,9 @@ type Pending = { pending?: true; pending_id?: string | null }
 /** {@link Posted}, or a comment without a name that waits for a moderator. */
 export type PostedOrPending = Omit<Posted, 'name'> & { name: string | null } & Pending
 
-/** Directions of a vote. */
 export const DIRECTIONS = ['up', 'down', 'none'] as const
 export type Direction = (typeof DIRECTIONS)[number]
 
-/** Channel of a message: mail or chat. */
 export const CHANNELS = ['mail', 'chat'] as const
 type Channel = (typeof CHANNELS)[number]
 
@@ -39,7 +36,6 @@ export type SentMessage = {
   channel: Channel
 } & Pending
 
-/** Message folders. */
 export const FOLDERS = ['all', 'inbox', 'sent', 'unread'] as const
 export type Folder = (typeof FOLDERS)[number]
 
@@ -62,7 +58,6 @@ export type Thread = {
 /** `after` is opaque; null ends the list. `missing` names the channels that could not be read. */
 export type Threads = { threads: Thread[]; after: string | null; missing: Channel[] }
 
-/** Message of mail or chat. */
 export type DirectMessage = {
   id: string
   thread_id: string
@@ -129,7 +124,6 @@ export const IMAGE_MIB_MAX = 5
 /** {@link IMAGE_MIB_MAX} in bytes. */
 export const IMAGE_BYTES_MAX = IMAGE_MIB_MAX * 1024 * 1024
 
-/** Media type and file suffix of each format. */
 export const IMAGE_TYPES: Readonly<Record<ImageKind, { type: string; suffix: string }>> = {
   png: { type: 'image/png', suffix: 'png' },
   jpeg: { type: 'image/jpeg', suffix: 'jpg' },

@@ -125,7 +125,6 @@ export function excerptAround(text: string, terms: readonly string[]): string {
   return `${start > 0 ? ELLIPSIS : ''}${body.toWellFormed().trim()}${end < line.length ? ELLIPSIS : ''}`
 }
 
-/** Start of the next word from here, if there is one near. */
 function wordStart(line: string, from: number): number {
   const space = line.indexOf(' ', from)
   return space !== -1 && space - from < LEAD / 2 ? space + 1 : from

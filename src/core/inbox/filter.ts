@@ -1,4 +1,3 @@
-/** States of an item in the inbox. */
 export const INBOX_STATES = ['unread', 'read', 'answered', 'dismissed'] as const
 export type InboxState = (typeof INBOX_STATES)[number]
 
@@ -59,13 +58,11 @@ export function spanOf({ from, to }: InboxFilter, cursor: InboxPosition | null):
   return { below, least: from === null ? START : { matched_at: from, row: 0 } }
 }
 
-/** The later of two positions. */
 export const laterOf = (a: InboxPosition, b: InboxPosition): InboxPosition =>
   compare(a, b) < 0 ? b : a
 
 const CURSOR = /^(\d{1,15})\.(\d{1,15})$/
 
-/** A position as a cursor of the API. */
 export const writeInboxCursor = ({ matched_at, row }: InboxPosition): string =>
   `${matched_at}.${row}`
 

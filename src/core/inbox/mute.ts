@@ -7,11 +7,9 @@ import type { Item } from '../forum/items.ts'
 import { isErasedRow } from '../forum/purge.ts'
 import type { StoredRow } from './row.ts'
 
-/** Kinds of mutes. */
 export const MUTES = ['author', 'place', 'phrase'] as const
 export type Mute = (typeof MUTES)[number]
 
-/** Lists of a filter that a mute changes. */
 type MuteField = 'exclude_authors' | 'exclude_subforums' | 'exclude_terms' | 'author' | 'subforum'
 
 /** One entry that is added to a list of a filter, or removed from it. */
@@ -36,7 +34,6 @@ const FIELDS = {
 const has = (list: readonly string[], value: string): boolean =>
   list.some((it) => it.toLowerCase() === value.toLowerCase())
 
-/** The edit of a filter that mutes an author, a place or a phrase. */
 export function proposeMute(spec: FilterSpec, mute: Mute, value: string): MuteEdit | MuteRefusal {
   const { watched, excluded } = FIELDS[mute]
   if (watched !== null && spec[watched].length > 0) {

@@ -58,7 +58,6 @@ const rowShape = once(() => {
 
 const bodyShape = once(() => z.looseObject({ items: z.array(z.looseObject({})).catch([]) }))
 
-/** A row of a stored match. */
 export type StoredRow = Record<string, unknown>
 
 /** The rows of a stored match, by the keys of their items. */
@@ -72,7 +71,6 @@ export function rowsOfBody(body: Uint8Array): Map<string, StoredRow> {
   )
 }
 
-/** The text of a row that a search reads: title and text as displayed. */
 export function searchableText(row: StoredRow): string {
   const { title, link_title, text, body } = rowShape().parse(row)
   return `${title ?? link_title ?? ''}\n${visibleText(text === '' ? body : text)}`

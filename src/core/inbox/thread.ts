@@ -4,7 +4,6 @@ import { once } from '../base/lazy.ts'
 import { visibleText } from '../enrichment/markdown.ts'
 import type { Node } from '../forum/items.ts'
 
-/** Longest text of a comment or post in a context. */
 const TEXT_MAX = 2000
 /** Comments above an item, and below it. */
 const ANCESTORS_MAX = 30

@@ -10,7 +10,6 @@ export const IDEMPOTENCY_HOURS = 24
 /** {@link IDEMPOTENCY_HOURS} in milliseconds. */
 export const IDEMPOTENCY_MS = IDEMPOTENCY_HOURS * 3_600_000
 
-/** Maximum characters of a key. */
 export const IDEMPOTENCY_NAME_MAX = 128
 // Printable ASCII, which headers transport unchanged.
 const NAME = /^[\x20-\x7e]+$/
@@ -42,7 +41,6 @@ function canonical(value: unknown): string {
   return `{${fields.join(',')}}`
 }
 
-/** Claim of an earlier call on the same key. */
 export type IdempotencyClaim = {
   body_hash: Uint8Array
   answered: boolean

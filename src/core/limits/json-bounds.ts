@@ -65,7 +65,6 @@ export function isSurelyWithin(text: string, { depth, values }: JsonBounds): boo
   return true
 }
 
-/** True if a JSON text exceeds the bounds. */
 export const isBeyond = (text: string, bounds: JsonBounds): boolean =>
   measureJson(text, bounds) === null
 

@@ -6,7 +6,6 @@ export type Pace = { burst: number; per_s: number; max_wait_ms: number }
 /** Tokens left at the instant `at` (ms, monotonic clock); below zero, calls wait. */
 export type Bucket = { tokens: number; at: number }
 
-/** Decision on one call, and the bucket after it. */
 export type Step = {
   bucket: Bucket
   /** Wait of this call in ms; null: refused. */

@@ -4,7 +4,6 @@
  */
 import type { Suppressed } from '../delivery/envelope.ts'
 
-/** Guarantees and limits of a customer's plan. */
 export type Plan = {
   slots: number
   sitewide_slots: number
@@ -24,7 +23,6 @@ export const utcDay = (at: number): number => Math.floor(at / DAY_MS)
 export const effectiveCadence = (plan: Plan, requested_s: number | null): number =>
   Math.max(plan.cadence_s, requested_s ?? plan.cadence_s)
 
-/** Used slots of a plan. */
 export type Slots = { used: number; sitewide_used: number }
 
 /**

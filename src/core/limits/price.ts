@@ -23,9 +23,7 @@ export function parseUsd(text: string): number | null {
 
 type Counts = { calls: number; billed_calls: number; cost_usd: number; errors: number }
 
-/** Usage of one tier within one hour. */
 export type UsageHour = {
-  /** Start of the hour. */
   hour_at: number
   tier: Tier
   calls: number

@@ -8,7 +8,6 @@ const DEGRADED_FROM = 20
 const DEGRADED_SHARE = 0.25
 const OK_SHARE = 0.1
 
-/** State of the reads, and the input that the next judgement needs. */
 export type Judgement = {
   state: ReadsState
   /** Start (ms) of the present period with a low share of faults; null: none. */

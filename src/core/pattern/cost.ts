@@ -8,7 +8,6 @@ import { compilePattern } from './evaluate.ts'
  * characters.
  */
 export const PATTERN_COST_MAX_MS = 20
-/** Characters of each measured text. */
 const MEASURED_LENGTH = 4000
 /** Number of measurements of a slow pattern: the first runs are slow, and other work interferes. */
 const RUNS = 3

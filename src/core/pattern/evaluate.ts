@@ -34,7 +34,6 @@ export function patternSetOf(
   return { key, patterns: regex, case_sensitive, search_in, view }
 }
 
-/** Texts of an item that a set reads. */
 export const patternTextsOf = ({ search_in, view }: PatternSet, item: Item): string[] =>
   search_in.map((field) => readable(composed(writtenOf(item, field), view)))
 
@@ -78,7 +77,6 @@ export type EvaluatePatterns = (set: PatternSet, item: Item) => number | null
 
 type PatternTest = (text: string) => boolean
 
-/** Compiles a pattern that passed the syntax check. */
 export function compilePattern(pattern: string, case_sensitive: boolean): PatternTest {
   const { RE2JS } = patternEngine()
   const compiled = RE2JS.compile(pattern, case_sensitive ? 0 : RE2JS.CASE_INSENSITIVE)

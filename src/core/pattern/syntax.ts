@@ -7,9 +7,7 @@ import { type FieldInput, NONE, wrong } from '../filter/fields.ts'
  * a text that is read are limited here, and patterns run in a thread of their own under a time
  * budget (src/patterns).
  */
-/** Maximum patterns of a filter. */
 export const PATTERNS_MAX = 10
-/** Maximum characters of a pattern. */
 export const PATTERN_LENGTH_MAX = 200
 /** Maximum program size of a pattern; `x{100}` has a hundred steps. */
 export const PATTERN_STEPS_MAX = 500
@@ -25,7 +23,6 @@ export const patternEngine = once((): typeof import('re2js') => require('re2js')
 export type PatternCheck =
   { ok: true; steps: number } | { ok: false; position: number; why: string }
 
-/** Checks the syntax of a pattern and measures its size. */
 export function checkPattern(pattern: string): PatternCheck {
   const { RE2JS, RE2JSSyntaxException } = patternEngine()
   try {

@@ -16,9 +16,7 @@ export type Verdicts = {
   evaluate: EvaluatePatterns
   /** Runs `work` and attributes its needs to `subject`. */
   attribute(subject: string, work: () => void): void
-  /** True if there are needs. */
   lacking(): boolean
-  /** Returns the needs and clears them. */
   takeNeeds(): PatternNeed[]
   know(set: PatternSet, item: Item, index: number): void
 }

@@ -44,7 +44,6 @@ export const latenessMargin = (lateness_ms: number): number =>
 
 /** The state of a feed that audits depend on. Instants are epoch ms by the platform's clock. */
 export type Audited = {
-  /** Complete audits so far. */
   audits: number
   /** Start and end of the unbroken range of creation times that audits have verified; null: none yet. */
   audited_from: number | null

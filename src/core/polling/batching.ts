@@ -16,7 +16,6 @@ const ROWS_FILL = 45
 const ROWS_JOINED = 30
 const NAMES_MAX = 100
 const NAMES_LENGTH_MAX = 1800
-/** Longest search expression of the platform, characters. */
 const EXPRESSION_MAX = 512
 /** New rows on a first page from which the plan counts as wrong. */
 export const FULL_PAGE = 80

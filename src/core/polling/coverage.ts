@@ -20,7 +20,6 @@ export type FeedFacts = {
   created_at: number
   /** Start of this monitor on the feed. */
   attached_at: number
-  /** The end of its last finished check. */
   last_check_at: number | null
   audit_interval_s: number
   /** Start of the last complete audit. */
@@ -62,7 +61,6 @@ export type ChangesWaiting = { waiting: number; oldest_at: number | null; droppe
 const CHANGE_INTERVALS = 2
 const CHANGE_MIN_MS = 120_000
 
-/** Columns of a feed, with those of its stream where it is one. */
 export type StreamColumns = {
   kind: string
   last_fault: string | null
@@ -183,7 +181,6 @@ export type Gap = {
 /** Reason of a gap of ids that were requested, and had no item: nothing was left unread. */
 const UNANSWERED = 'unanswered'
 
-/** True for a gap of something that no check has read. */
 export const isCut = ({ reason }: Pick<Gap, 'reason'>): boolean => reason !== UNANSWERED
 
 /**
@@ -202,7 +199,6 @@ export type EventKind =
   | 'process_down'
   | 'not_verified'
 
-/** A polling event from its row. Epoch ms. */
 export type PollEvent = {
   kind: EventKind
   at: number
@@ -253,7 +249,6 @@ export type Coverage = {
 /** Stored gaps and events of a window, newest first, and the number of items seen in it. */
 export type PollLog = { gaps: readonly Gap[]; events: readonly PollEvent[]; seen: number }
 
-/** Start of a monitor's window. */
 export const windowSince = (now: number, active_since: number): number =>
   Math.max(now - WINDOW_MS, active_since)
 
@@ -422,7 +417,6 @@ function sumMissed(
   return sum
 }
 
-/** True for an event that may have hidden items. */
 export const mayHideItems = ({ kind, at, until_at }: Omit<PollEvent, 'stream'>): boolean =>
   kind !== 'process_down' &&
   kind !== 'not_verified' &&

@@ -5,7 +5,6 @@
 import { LISTING_LIMIT, SEARCH_LIMIT } from '../forum/listing.ts'
 import type { FeedKind } from './feed.ts'
 
-/** The position of an item in its feed. */
 export type FeedRow = { id: string; created_at: number; sticky: boolean }
 
 /** True if one of these ids is among the rows. A pinned row does not count. */
@@ -63,7 +62,6 @@ export const smooth = (before: number | null, latest: number): number =>
  * them pinned.
  */
 
-/** Reasons of a truncated check. */
 export type TruncationReason =
   | 'poll_overflow'
   | 'listing_exhausted'
@@ -85,11 +83,9 @@ export const accessRefusal = (reason: string | null): AccessRefusal | null =>
 export const readsNothing = (reason: TruncationReason): boolean =>
   reason === 'error' || accessRefusal(reason) !== null
 
-/** Ids in a checkpoint. */
 export const ANCHOR_IDS_MAX = 50
 /** Pages of one check, after which it is truncated. */
 export const PAGES_MAX = 12
-/** Requests for one page. */
 export const TRIES_MAX = 3
 const PAGE_LIMIT = 100
 // Newest anchors: if all of them are missing and nothing newer appears, the page is stale.

@@ -148,7 +148,6 @@ function spread({ at, until_at }: { at: number; until_at: number | null }): Rang
   return [{ from: Math.min(...ends) - SECOND_MS, until: Math.max(...ends) + SECOND_MS }]
 }
 
-/** The common part of two ranges, if any. */
 export function within(a: Range, b: Range): Range[] {
   const from = Math.max(a.from, b.from)
   const until = Math.min(a.until, b.until)

@@ -59,7 +59,6 @@ export function countersOf(counts: DeliveryCounts, capped: boolean) {
   }
 }
 
-/** Actual beside promised cadence of a monitor. */
 export type Cadence = {
   promised_cadence_s: number
   requested_cadence_s: number | null
@@ -125,7 +124,6 @@ type MissingIds = { found: number; healed: number; open: number }
 /** An open gap of ids. Epoch ms; `retry_at` null: its patience is over. */
 export type OpenIds = Ids & { reason: string; recorded_at: number; retry_at: number | null }
 
-/** Open gaps of ids in an answer. */
 const OPEN_MAX = 50
 
 /** Coverage of one source of a monitor: its proof, how far it reaches, and what is missing. */
@@ -149,7 +147,6 @@ export type SourceCoverage = Pick<Coverage, 'status' | 'reason'> & {
   left_out: { rows: number; field: string; at: number } | null
 }
 
-/** Judges one source. */
 export function judgeSource(
   source: string,
   stream: StreamFacts,

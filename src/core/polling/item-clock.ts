@@ -5,7 +5,6 @@
 
 /** Offset of the item clock from ours, in milliseconds; positive: it is ahead. */
 export type ItemClock = {
-  /** Notes items of an answer that has just arrived. */
   observe(items: readonly Dated[]): void
   /** Best estimate; 0 unless it is more than a minute. */
   ms(): number

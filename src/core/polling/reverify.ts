@@ -5,7 +5,6 @@ import type { Item, ItemState } from '../forum/items.ts'
 const HOUR_MS = 3_600_000
 /** Times after the first copy of an item at which it is read again; then every {@link CHECK_EVERY_MS}. */
 const CHECK_AFTER_MS = [HOUR_MS, 24 * HOUR_MS]
-/** Interval of later checks, ms. */
 export const CHECK_EVERY_MS = 7 * 24 * HOUR_MS
 /** Wait after an answer that says nothing of an item, ms. */
 export const UNCLEAR_RETRY_MS = 6 * HOUR_MS

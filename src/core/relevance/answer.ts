@@ -6,7 +6,6 @@ import { visible } from './request.ts'
 /** A model's verdict on an item. `score` is from 0 to 1, two decimals. */
 export type ModelVerdict = { score: number; reason: string }
 
-/** Most characters of a reason. */
 export const REASON_MAX = 300
 /** Bytes of an answer; the longest that is valid has a few thousand. */
 const ANSWER_BYTES_MAX = 64 * 1024

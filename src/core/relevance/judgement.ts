@@ -19,7 +19,6 @@ export const MODEL_FAULTS = [
 ] as const
 export type ModelFault = (typeof MODEL_FAULTS)[number]
 
-/** Result for a match of a monitor with relevance rules. */
 export type RelevanceResult =
   ({ kind: 'verdict'; model: string } & ModelVerdict) | { kind: 'fault'; fault: ModelFault }
 
@@ -33,7 +32,6 @@ export type ItemJudgement = {
   fault: ModelFault | null
 }
 
-/** The field of a delivered item for a result. */
 export const toJudgement = (
   judged: RelevanceResult,
   { min_score }: RelevanceRules,
@@ -69,7 +67,6 @@ const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 /** Longest time until a held match is judged again. */
 const RETRY_MAX_MS = 6 * 3_600_000
-/** Age from which held matches are reported as overdue. */
 export const OVERDUE_MS = DAY_MS
 
 /** Milliseconds until a held match is judged again after as many failed calls for it. `fraction` is in [0, 1). */

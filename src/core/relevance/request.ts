@@ -5,7 +5,6 @@
 /** Characters of the texts of an item that the model reads. */
 const TITLE_MAX = 300
 const TEXT_MAX = 4000
-/** Tokens that the answer may have. */
 const ANSWER_TOKENS_MAX = 300
 
 /** Parts of an item that the model reads: no author, no address, no id. */
@@ -101,7 +100,6 @@ const RESPONSE_FORMAT = {
   },
 }
 
-/** Body of a chat completion. */
 export function requestBody(
   model: string,
   messages: readonly Message[],

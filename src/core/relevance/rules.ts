@@ -7,7 +7,6 @@ import { once } from '../base/lazy.ts'
 /** Consequence for a match that cannot be judged: it is delivered without a verdict, or held and judged later. */
 const WHEN_DOWN = ['deliver', 'hold'] as const
 
-/** Most characters of a prompt. */
 const PROMPT_MAX = 2000
 const MIN_SCORE = 0.5
 
@@ -44,7 +43,6 @@ export const relevanceSchema = once(() =>
   }),
 )
 
-/** Relevance rules of a monitor, with all defaults. */
 export type RelevanceRules = z.output<ReturnType<typeof relevanceSchema>>
 
 /** Parses stored rules, which were validated before they were stored. */

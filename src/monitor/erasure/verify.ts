@@ -71,23 +71,17 @@ export type VerifyDeps = {
   on_erased?: ((reasons: readonly ErasureReason[]) => void) | undefined
 }
 
-/** Checks of stored items. */
 export type Verifier = {
   /** Time of the next round, epoch ms; Infinity: nothing is stored. */
   nextAt(): number
-  /** Runs one round. */
   verify(): Promise<void>
-  /** Limits waits by the present clock. */
   clamp(): void
 }
 
-/** Numbers of what a round has erased. */
 type Round = Omit<Erased, 'places'>
 
-/** A source as the checks see it. */
 type Reader = {
   per_minute: () => number
-  /** Requests for so many items. */
   costOf: (items: number) => number
   items_max: number
   states: NonNullable<Watch['states']>
@@ -121,7 +115,6 @@ export function createVerifier(deps: VerifyDeps): Verifier {
     }
   }
 
-  /** Requests that checks of a source have saved up. */
   function saved(source: string, { per_minute }: Reader): number {
     const mono = clock.mono()
     const before = tokens.get(source) ?? { tokens: 1, mono }

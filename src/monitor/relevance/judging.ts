@@ -40,11 +40,9 @@ import { type AskModel, createModel, type Reading } from './model.ts'
 // Matches of monitors with relevance rules wait in rows, and are judged one item a call, several calls at once. One call for
 // several items would be cheaper, but then the text of one item could change the verdict of another.
 
-/** Settings of the operator's model. */
 export type ModelSettings = {
   model: string
   limits: CallLimits
-  /** Calls at once. */
   concurrency: number
   /** Longest wait of a match that is delivered without a verdict, ms. */
   max_wait_ms: number
@@ -64,17 +62,14 @@ export type JudgingDeps = RouteDeps & {
   /** False: the lease of this node is too short to act. */
   mayAct?: () => boolean
   on_pending: () => void
-  /** Wakes the loop. */
   wake: () => void
   on_call?: (outcome: 'judged' | ModelFault) => void
   on_result?: (outcome: JudgementOutcome) => void
 }
 
-/** Judges waiting matches, driven by a loop. */
 export type Judging = {
   /** Starts what is due as far as there are slots, without waiting for it; returns the next due time. */
   turn(): Promise<number>
-  /** Resolves when no call is under way. */
   idle(): Promise<void>
   /** State and use of the model; null: none is configured. */
   report(): ModelReport | null
@@ -92,7 +87,6 @@ const nameOf = ({ watcher, item_id }: WaitingMatch) => `${watcher.id} ${item_id}
 
 const rowIn = (body: string): Record<string, unknown> => JSON.parse(body)
 
-/** The item as it is delivered. */
 const readyOf = ({ item_id, created_at, body }: WaitingMatch, judgement: object | null) => ({
   name: item_id,
   created_at,

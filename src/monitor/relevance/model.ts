@@ -16,7 +16,6 @@ export type ModelReply =
 /** Sends one request to the service, exactly once and within its time limit. Never throws. */
 export type AskModel = (body: string) => Promise<ModelReply>
 
-/** Meaning of a reply for its match and for the model. */
 export type Reading = {
   judged: RelevanceResult
   /** False: no part of the request reached the service. */
@@ -32,7 +31,6 @@ type ModelDeps = {
   clock: Clock
   random: Pick<Random, 'fraction'>
   log: Log
-  /** Name of the model. */
   model: string
   ask: AskModel
 }

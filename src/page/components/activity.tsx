@@ -20,11 +20,9 @@ const PERIODS = [
 ] as const
 type Period = (typeof PERIODS)[number][0]
 
-/** The period of the charts in the URL. */
 const periodOf = (query: URLSearchParams): Period =>
   PERIODS.find(([it]) => it === query.get('period'))?.[0] ?? '24h'
 
-/** Changes the period in the URL. */
 function choose(next: Period) {
   const url = new URL(location.href)
   if (next === '24h') url.searchParams.delete('period')

@@ -7,7 +7,6 @@ import { count, many } from '../lib/format.ts'
 import type { FilterSpec, Preview } from '../lib/types.ts'
 import { Skeleton } from './base/notice.tsx'
 
-/** Days of the archive that a filter is tried on. */
 const WINDOW_DAYS = 30
 /** A trial reads much, so it waits for a longer pause than the preview. */
 const PAUSE_MS = 700

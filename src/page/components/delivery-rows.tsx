@@ -10,7 +10,6 @@ import { titleOf } from './item.tsx'
 
 const TITLE_MAX = 120
 
-/** A one-line summary of a delivery's payload. */
 export function headlineOf({ payload, delivery_id }: Delivery): string {
   const [first] = payload.items
   if (first === undefined) return payload.alarm?.title ?? delivery_id

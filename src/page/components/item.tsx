@@ -31,7 +31,6 @@ const plainText = (markdown: string): string =>
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-/** The title of a post or comment in a list. */
 export const titleOf = (item: Item): string =>
   textOf(item.title) || textOf(item.link_title) || ellipsize(textOf(item.body), 80) || item.id
 
@@ -55,7 +54,6 @@ export const termsOf = (terms: readonly string[]): RegExp | null =>
         'iu',
       )
 
-/** A text with its terms marked. */
 export function Marked({ text, terms }: { text: string; terms: RegExp | null }) {
   if (terms === null) return <>{text}</>
   // Split by a group: the odd parts are the terms.

@@ -241,7 +241,6 @@ const unreadText = (unread: number): string =>
 
 type PageLayoutProps = {
   title: string
-  /** Content beside the title, mostly buttons. */
   beside?: ComponentChildren
   lead?: ComponentChildren
   children: ComponentChildren

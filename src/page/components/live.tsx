@@ -9,7 +9,6 @@ import { Time } from './base/time.tsx'
 /** A figure, the list that it counts, and its tone. */
 export type Tile = { title: string; figure: string; to?: string; tone?: 'warn' | 'bad' | null }
 
-/** Figures with links to their lists. */
 export const Tiles = ({ tiles, busy = false }: { tiles: readonly Tile[]; busy?: boolean }) => (
   <dl class="tiles" aria-busy={busy}>
     {tiles.map(({ title, figure, to, tone }) => (

@@ -1,7 +1,6 @@
 import { dashboardPath, Link } from '../lib/route.tsx'
 import { PageLayout } from './layout.tsx'
 
-/** The page for an unknown path. */
 export const NotFound = () => (
   <PageLayout title="Page not found">
     <p>

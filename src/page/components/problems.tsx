@@ -21,7 +21,6 @@ const TONES: { [severity: string]: readonly [Tone, string] } = {
 const opened = (page: string, dialog: string, of: string) =>
   `${dashboardPath(page)}?${dialog}=${encodeURIComponent(of)}`
 
-/** Pages of a customer where a problem is shown and solved. */
 const OF_CUSTOMER: { [kind: string]: (subject: string) => string } = {
   source_unreachable: () => dashboardPath('monitors'),
   feed_behind: () => dashboardPath('monitors'),
@@ -50,11 +49,9 @@ const OF_OPERATOR: { [kind: string]: string } = {
   drafts_waiting: 'drafts',
 }
 
-/** The page of a customer where a problem is shown and solved. */
 const customerPath = ({ kind, subject }: Problem): string =>
   OF_CUSTOMER[kind]?.(subject?.id ?? '') ?? dashboardPath()
 
-/** The page of the operator where a problem is shown. */
 export function operatorPath({ kind, customer, subject }: Problem): string {
   if (customer)
     return (
@@ -79,7 +76,6 @@ export function ProblemBanner({ path, operator = false }: { path: string; operat
 
 type ProblemListProps = { report: ProblemReport; pathOf: (problem: Problem) => string }
 
-/** The problems of an answer. */
 export function ProblemList({ report, pathOf }: ProblemListProps) {
   const { status, problems, truncated } = report
   const [tone] = TONES[status] ?? ['good']

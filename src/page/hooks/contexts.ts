@@ -10,9 +10,7 @@ const LiveContext = createContext<Live>({ snapshot: null, broken: false })
 /** The latest snapshot of the daemon; `broken` while the event stream is disconnected. */
 export type Live = { snapshot: Snapshot | null; broken: boolean }
 
-/** Provides the signed-in user to the components below. */
 export const CurrentUser = CurrentUserContext.Provider
-/** Provides the latest snapshot to the components below. */
 export const LiveNow = LiveContext.Provider
 
 /**
@@ -26,7 +24,6 @@ export function useCurrentUser(): UserSession {
   return user
 }
 
-/** The latest snapshot of the daemon. */
 export const useLive = (): Live => useContext(LiveContext)
 
 /** Keeps the event stream open while the component is mounted. */

@@ -2,7 +2,6 @@ import { useState } from 'preact/hooks'
 
 import type { ApiResult, Failure } from '../lib/api.ts'
 
-/** State and runner of an action. */
 export type Action = {
   busy: boolean
   failure: Failure | null

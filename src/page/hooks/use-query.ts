@@ -3,12 +3,10 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { autoRetryDelay, cachedResponse, callApi, type Failure } from '../lib/api.ts'
 import { now, runAfter, runEvery } from '../lib/runtime.ts'
 
-/** A query result: loaded, loading or failed. */
 export type QueryState<T> = {
   /** The latest response; a failure keeps the previous one. */
   value: T | undefined
   failure: Failure | null
-  /** Repeats the query now. */
   again: () => void
 }
 

@@ -7,13 +7,11 @@ export type Failure = {
   message: string
   /** API name of the invalid field; null: none. */
   field: string | null
-  /** Every invalid field. */
   errors: readonly { field: string; message: string }[]
   retry_after_s: number | null
   hint: string | null
 }
 
-/** The result of a call: its body or its failure. */
 export type ApiResult<T> = { ok: true; value: T } | { ok: false; failure: Failure }
 
 type CallOptions = {
@@ -30,12 +28,10 @@ const CACHE_MAX = 200
 const cache = new Map<string, { json: string; fetched_at: number }>()
 let endSession = () => {}
 
-/** Registers the callback for an ended session. */
 export function onSessionEnd(then: () => void): void {
   endSession = then
 }
 
-/** The cached response of a path and its time. */
 export const cachedResponse = (path: string) => cache.get(path)
 
 /** Clears the cache, so that no data of one session appears in the next. */
@@ -70,7 +66,6 @@ const OUTAGES = [
   'HTTP_429',
 ]
 
-/** Posts a JSON body. */
 export const postJson = <T>(path: string, body: object): Promise<ApiResult<T>> =>
   callApi<T>(path, { method: 'POST', body })
 

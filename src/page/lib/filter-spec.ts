@@ -5,7 +5,6 @@ import type { FilterSpec, UserSession } from './types.ts'
 /** Form values: texts as typed, or lists of selected options. */
 export type Typed = { [field: string]: string | readonly string[] }
 
-/** Converts a spec to form values. */
 export function toTyped(spec: FilterSpec, fields: readonly FormField[]): Typed {
   return Object.fromEntries(fields.map((field) => [field.name, typedOf(field, spec[field.name])]))
 }
@@ -69,14 +68,12 @@ export function fieldOf(named: string | null): string | null {
   return named?.replace(/^filter_spec\./, '').replace(/[.[].*$/, '') ?? null
 }
 
-/** Replaces the field name in an API message with the label of the form. */
 export const inFormWords = (message: string, { name, label }: FormField): string =>
   message.replace(/^filter_spec\.([a-z_]+)(?:\[(\d+)\])?/, (whole, field: string, at?: string) => {
     if (field !== name) return whole
     return at === undefined ? label : `${label}, entry ${Number(at) + 1},`
   })
 
-/** A one-line summary of a spec, for lists. */
 export function inShort(spec: FilterSpec, { community }: UserSession['words']): string {
   const words = [
     ...asTexts(spec['q']),
@@ -104,7 +101,6 @@ export function inShort(spec: FilterSpec, { community }: UserSession['words']): 
   return `${about} ${where.length > 0 ? where.join(' ') : 'on the whole platform'}`
 }
 
-/** Converts a value or a list to a list of texts. */
 const asTexts = (value: unknown): string[] =>
   (Array.isArray(value) ? value : [value]).flatMap((it: unknown) =>
     typeof it === 'string'

@@ -4,7 +4,6 @@ import type { UserSession } from './types.ts'
 
 type Options = readonly (readonly [string, string])[]
 
-/** One field of the form. */
 export type FormField = {
   name: string
   label: string
@@ -16,7 +15,6 @@ export type FormField = {
   options?: Options
 }
 
-/** Fields under one heading. */
 export type FormPart = { title: string; fields: FormField[] }
 
 const asOptions = (...all: string[]): Options => all.map((it) => [it, it.replaceAll('_', ' ')])
@@ -85,7 +83,6 @@ export function formParts({ communities, community }: UserSession['words']): For
   ]
 }
 
-/** Less common fields, initially collapsed. */
 export function moreParts({ community, communities }: UserSession['words']): FormPart[] {
   return [
     {

@@ -4,13 +4,11 @@ import type { Coverage, Gap, Health } from './types.ts'
 
 const DAY_MS = 86_400_000
 
-/** The colour of a status. */
 export type Tone = 'good' | 'warn' | 'bad' | 'quiet' | 'plain'
 
 /** The status of a monitor: tone, one or two words, and a sentence. */
 export type MonitorStatus = { tone: Tone; word: string; detail: string }
 
-/** Summarises the health of a monitor. */
 export function monitorStatus({
   active,
   pause_reason,

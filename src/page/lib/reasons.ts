@@ -91,21 +91,15 @@ const SUPPRESSIONS: { [code: string]: string } = {
   unjudged: 'no verdict of the model before its monitor was removed or its content expired',
 }
 
-/** Text for a reason of coverage or liveness. */
 export const coverageReason = (code: string): string => COVERAGE[code] ?? words(code)
-/** Text for the reason of a gap in the coverage of a day. */
 export const dayGapReason = ({ status, reason }: { status: string; reason: string }): string =>
   status === 'degraded' || reason === 'process_down' ? gapReason(reason) : coverageReason(reason)
-/** Text for the reason of a gap. */
 export const gapReason = (code: string): string => GAPS[code] ?? words(code)
-/** Text for the reason why a webhook is paused. */
 export const pauseReason = (code: string): string => PAUSES[code] ?? words(code)
 /** Text for the reason why a delivery cannot be sent again. */
 export const redeliverRefusal = (code: string): string => REFUSALS[code] ?? words(code)
-/** Text for the reason why a match was suppressed. */
 export const suppression = (code: string): string => SUPPRESSIONS[code] ?? words(code)
 
-/** Text for the error of an attempt. */
 export function errorReason(code: string): string {
   const status = /^http_(\d+)$/.exec(code)?.[1]
   if (status?.startsWith('3'))

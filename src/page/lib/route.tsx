@@ -24,7 +24,6 @@ function decoded(part: string): string {
   }
 }
 
-/** Builds a path within the dashboard. */
 export function dashboardPath(...parts: string[]): string {
   return [ROOT, ...parts.map(encodeURIComponent)].join('/')
 }
@@ -44,7 +43,6 @@ export function takeSignInLink(): string | null {
   return token
 }
 
-/** The current route, updated on navigation. */
 export function useRoute(): PageRoute {
   const [place, setPlace] = useState(currentRoute)
   useEffect(() => {

@@ -65,9 +65,7 @@ const FAULTS: { [code: string]: string } = {
   proxy: 'The proxy to it failed.',
 }
 
-/** Text for a capability. */
 export const capabilityText = (code: string): string => CAPABILITIES[code] ?? words(code)
-/** Text for the proof of completeness. */
 export const proofText = (code: string): string => PROOFS[code] ?? words(code)
 /** Text for the reason why nothing is proved now. */
 export const partialText = (code: string): string => PARTIALS[code] ?? words(code)
@@ -87,7 +85,6 @@ export function selectedSources(value: string, sources: readonly Source[]): Sour
   return sources.filter((it) => names.includes(it.name))
 }
 
-/** The capability that a filter field needs of every further source. */
 const NEEDS: { [field: string]: readonly string[] } = {
   thread: ['tree'],
   min_score: ['postsById', 'nodesById'],
@@ -104,7 +101,6 @@ export function lackOf(field: string, sources: readonly Source[]): string | null
   return null
 }
 
-/** A hint with names of places as the selected sources write them. */
 export function placeHint(sources: readonly Source[]): string {
   const examples = sources.map((it) => `${it.name}: ${it.place_examples.join(', ')}`)
   return `Separated by commas or spaces. Empty: all of each source. Examples of ${examples.join('; ')}.`

@@ -33,7 +33,6 @@ type Enrichment = {
   intent: { tag: string }
 }
 
-/** A post or a comment as a delivery carries it. */
 export type Item = {
   id: string
   title?: string | null
@@ -56,7 +55,6 @@ type Payload = {
   alarm?: { title: string; message: string }
 }
 
-/** A delivery with its typed payload. */
 export type Delivery = Omit<
   ResponseBody<'/forum/monitor/deliveries'>['deliveries'][number],
   'payload'
@@ -118,7 +116,6 @@ export type UserSession = {
   monitor_path: string
 }
 
-/** A browser that is signed in with the same key. */
 export type BrowserSession = {
   id: string
   current: boolean
@@ -129,7 +126,6 @@ export type BrowserSession = {
   last_used_at: string
 }
 
-/** The periodic snapshot of the event stream. */
 export type Snapshot = {
   at: string
   last_minute: {
@@ -151,7 +147,6 @@ export type Snapshot = {
   accounts?: { usable: number; cooling: number; needs_login: number }
 }
 
-/** A recent event. */
 export type Recent = {
   at: string
   what: string
@@ -162,7 +157,6 @@ export type Recent = {
   status: string | null
 }
 
-/** An account of the pool. */
 export type Account = {
   id: string
   name: string
@@ -179,7 +173,6 @@ export type Account = {
   blocked_24h: number | null
 }
 
-/** An account after its credentials were checked. */
 export type AccountChecked = { id: string; name: string; status: string; reason: string | null }
 
 /** The accounts and proxies of the pool, and whether anonymous reads are allowed. */
@@ -197,7 +190,6 @@ export type Pool = {
   anonymous: { allowed: boolean }
 }
 
-/** A source as its operator sees it. */
 export type OperatedSource = Source & {
   requests_per_minute: number | null
   origin: 'file' | 'added' | 'removed'
@@ -217,7 +209,6 @@ export type OperatedSources = {
   waiting: { name: string; kind: string; base_url: string; created_at: string }[]
 }
 
-/** The answer of a source about itself. */
 export type SourceTested = {
   ok: boolean
   fault: string | null
@@ -228,7 +219,6 @@ export type SourceTested = {
 
 type Named = { id: string; name: string | null }
 
-/** Monitors of all customers. */
 export type InstanceMonitors = {
   monitors: {
     id: string
@@ -262,7 +252,6 @@ export type InstanceDeliveries = {
   next_cursor: string | null
 }
 
-/** A customer in the operator's list. */
 export type Customer = {
   id: string
   name: string
@@ -280,7 +269,6 @@ export type Customer = {
   requests_24h: number
 }
 
-/** A customer with everything that is its own, for operators. */
 export type CustomerInFull = Pick<
   Customer,
   'id' | 'name' | 'plan' | 'created_at' | 'unlimited' | 'credits_remaining'
@@ -323,10 +311,8 @@ export type CustomerInFull = Pick<
 /** A new key; `key` is shown once. */
 export type KeyIssued = { key: string; key_id: string }
 
-/** The plans of the configuration. */
 export type Plans = { plans: string[]; default_plan: string }
 
-/** Actions of operators. */
 export type AuditList = {
   actions: {
     id: number
@@ -340,7 +326,6 @@ export type AuditList = {
   next_cursor: string | null
 }
 
-/** The state of the daemon, for operators. */
 export type SystemInfo = {
   version: string
   started_at: string

@@ -39,5 +39,4 @@ export const targetsOf = (
     ? webhook_ids.flatMap((id) => webhooks.find((it) => it.id === id) ?? [])
     : webhooks.filter(({ active, health }) => active || health.state === 'paused')
 
-/** The page of a webhook. */
 export const webhookPath = (id: string): string => dashboardPath('webhooks', id)

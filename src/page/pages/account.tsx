@@ -16,7 +16,6 @@ import type { BrowserSession } from '../lib/types.ts'
 
 const REFRESH_MS = 30_000
 
-/** The signed-in key, and the browsers that are signed in with it. */
 export function AccountPage() {
   const { customer, key } = useCurrentUser()
   return (

@@ -18,7 +18,6 @@ import { CustomerActions, NewCustomer, RevokeKey } from './operator/customer-act
 
 const REFRESH_MS = 60_000
 
-/** Filters of the list: customers that have any of these. */
 const HAVING = [
   ['', 'all customers'],
   ['monitors_paused', 'with paused monitors'],
@@ -27,7 +26,6 @@ const HAVING = [
   ['retrying', 'with retrying deliveries'],
 ] as const
 
-/** All customers of this daemon. */
 export function Customers() {
   const { query } = useRoute()
   const having = HAVING.find(([it]) => it === query.get('having'))?.[0] ?? ''
@@ -294,7 +292,6 @@ function webhookState(
   return <Badge tone={tone}>{word}</Badge>
 }
 
-/** The part of a customer's page, or the page of the operator, that shows a problem. */
 function partOf(problem: Problem): string {
   if (problem.kind.startsWith('webhook')) return '#webhooks'
   return problem.kind.startsWith('monitor') ? '#monitors' : operatorPath(problem)

@@ -187,7 +187,6 @@ const PAUSE_MS = 350
 const FILTERS = ['q', 'status', 'webhook', 'monitor', 'within'] as const
 type Filters = Record<(typeof FILTERS)[number], string>
 
-/** The filters of the URL, and a function that changes them there. */
 function useFilters() {
   const { query } = useRoute()
   const filters: Filters = {
@@ -322,7 +321,6 @@ function NoDeliveries({ filtered, more }: { filtered: boolean; more: boolean }) 
   )
 }
 
-/** The search field. The server searches when typing pauses. */
 function SearchText({ text, search }: { text: string; search: (text: string) => void }) {
   const [typed, setTyped] = useState(text)
   useEffect(() => setTyped(text), [text])

@@ -23,7 +23,6 @@ import { webhookName, webhookPath } from '../lib/webhook-health.ts'
 
 const REFRESH_MS = 10_000
 
-/** One delivery: its payload, attempts and explanation. */
 export function DeliveryPage({ id }: { id: string }) {
   const { monitor_path } = useCurrentUser()
   const why = useQuery<Why>(`${monitor_path}/why?delivery_id=${encodeURIComponent(id)}`, {
@@ -138,7 +137,6 @@ function useNames(why: Why | undefined) {
   }
 }
 
-/** The row of a delivery in the list, with its payload and next attempt. */
 function usePayload(id: string) {
   const { monitor_path } = useCurrentUser()
   const list = useQuery<{ deliveries: Delivery[] }>(

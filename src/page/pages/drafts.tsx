@@ -228,7 +228,6 @@ function DraftCard({ draft, at, again }: DraftCardProps) {
   )
 }
 
-/** The platform's answer: the permalink or the error. */
 function DraftAnswer({ answer }: { answer: NonNullable<DraftView['answer']> }) {
   const { permalink, message, error } = answer
   const why = [message, error].find((it) => typeof it === 'string')

@@ -195,7 +195,6 @@ function AccountCard({ account, again }: { account: Account; again: () => void }
   )
 }
 
-/** Requests left in an account's rate budget. */
 function Budget({ budget, name }: { budget: Account['budget']; name: string }) {
   if (budget === null) return <p class="quiet">Rate budget unknown: no requests yet.</p>
   const { limit_per_minute, remaining, resets_at } = budget

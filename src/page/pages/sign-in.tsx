@@ -147,7 +147,6 @@ export function SignInLinkPage({ token, onSignIn: signedIn, onDrop: drop }: Link
   )
 }
 
-/** The logo. */
 export const Logo = () => (
   <svg class="mark" viewBox="0 0 32 32" aria-hidden="true" focusable="false">
     <rect width="32" height="32" rx="8" />

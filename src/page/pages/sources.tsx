@@ -158,7 +158,6 @@ function SourceCard({ source, known, again }: SourceCardProps) {
 const requestsText = (limit: number | null): string =>
   limit === null ? 'by the budgets of the accounts in the pool' : `at most ${count(limit)} a minute`
 
-/** The day on which access ends, as a warning when it is near. */
 function EndNotice({ at }: { at: string | null }) {
   const now = useNow()
   if (at === null) return null

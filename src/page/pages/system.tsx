@@ -15,7 +15,6 @@ import type { SystemInfo as System } from '../lib/types.ts'
 
 const REFRESH_MS = 30_000
 
-/** The system overview for operators. */
 export function SystemPage() {
   const { snapshot } = useLive()
   const overview = useQuery<System>('/operator/overview', { every_ms: REFRESH_MS })
@@ -73,7 +72,6 @@ const LISTS: { [count: string]: string } = {
 /** Counts among the live figures above. */
 const LIVE: readonly string[] = ['waiting', 'retrying']
 
-/** Counts and storage. */
 function SystemFacts({ system }: { system: System }) {
   const { version, started_at, reads, counts, storage } = system
   return (

@@ -113,7 +113,6 @@ const SPANS = [
   ['2160', '90 days, by day'],
 ] as const
 
-/** Usage, cost and payments. */
 export function UsagePage() {
   const [hours, setHours] = useState<string>('720')
   // Rounded to the hour, so that the query does not change while the page is open.

@@ -44,7 +44,6 @@ export function createDiscourseActs(
 ) {
   const { http, site } = client
 
-  /** Topic and number of a post. */
   async function addressOf(
     fullname: string,
     call: HttpCall,

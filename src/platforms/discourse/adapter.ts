@@ -366,14 +366,12 @@ const TABS: Readonly<Record<string, string>> = {
   overview: `${NEW_TOPICS},${REPLIES}`,
 }
 
-/** Words of the search's language. */
 const SEARCH_ORDERS: Readonly<Record<string, string>> = {
   new: 'order:latest_topic',
   top: 'order:likes',
   hot: 'order:views',
 }
 
-/** Names of the ranking's spans. */
 const PERIODS: Readonly<Record<string, string>> = {
   hour: 'daily',
   day: 'daily',

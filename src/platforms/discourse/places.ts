@@ -12,11 +12,9 @@ export type Place =
 const PLACE_MAX = 200
 const PLACE = /^(?:tag:[^\s/]+|[\p{L}\p{N}_%-]+(?:\/[\p{L}\p{N}_%-]+){0,2})$/u
 
-/** True for a name that a place of a site could have. */
 export const isPlaceName = (place: string): boolean =>
   place.length <= PLACE_MAX && PLACE.test(place)
 
-/** Finds the places of a site by name. */
 export function createPlaces({ readCategories }: Pick<SiteClient, 'readCategories'>) {
   async function placeOf(name: string | undefined, call: HttpCall): Promise<Outcome<Place>> {
     if (name === undefined || name.toLowerCase() === 'all') return ok({ kind: 'all' })
@@ -50,7 +48,6 @@ export function createPlaces({ readCategories }: Pick<SiteClient, 'readCategorie
   return { placeOf, categoryIds }
 }
 
-/** Path of the lists of a place. */
 export function listPath(place: Place): string {
   if (place.kind === 'all') return ''
   if (place.kind === 'tag') return `/tag/${encodeURIComponent(place.tag)}/l`

@@ -15,7 +15,6 @@ import { placesIn } from './tags.ts'
 
 type Row = Record<string, unknown>
 
-/** A category of the site, with its slugs from the top down. */
 export type Category = { id: number; path: string; parent: number | null; row: Row }
 
 /** Categories by id, and the ids of each category with those below it. */
@@ -227,13 +226,11 @@ export function toComment({ id, topic_id, number, row }: NativePost, site: SiteF
   })
 }
 
-/** A post or comment, as monitors match it. */
 export const itemOf = (native: NativePost, site: SiteFacts): Item =>
   native.number === 1
     ? { kind: 'post', ...toPost(native, site) }
     : { kind: 'comment', ...toComment(native, site) }
 
-/** Names of the users of a list of topics, by id. */
 const namesOf = (users: unknown): ReadonlyMap<number, string> =>
   new Map(
     rowsOf(users).flatMap((row): [number, string][] => {

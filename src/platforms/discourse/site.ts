@@ -136,7 +136,6 @@ export function createSiteClient(options: SourceOptions) {
     return ok(found)
   }
 
-  /** The object that a path answers with. */
   async function get(path: string, call: HttpCall, shape: Shape = '$'): Promise<Outcome<Row>> {
     const answer = await http.get(path, call, shape)
     return answer.ok ? ok(fieldsOf(answer.value)) : answer
@@ -218,9 +217,7 @@ const isOwnLimit = ({ value }: HttpAnswer): boolean => fieldsOf(value)['failed']
 
 /** Pages of one call, so that a filter that keeps little ends. */
 export const LIST_PAGES_MAX = 5
-/** Number of rows, and where they begin. */
 export type Paging = { limit: number; after: string | null }
-/** A numbered page of a list. */
 export type NumberedPage<T> = { rows: T[]; more: boolean }
 
 /**

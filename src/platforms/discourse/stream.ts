@@ -5,7 +5,6 @@ import type { IdRange, ItemStream, PartialReason, StreamCall, StreamStep } from 
 import { climb, isAfter, type Summit } from '../summit.ts'
 import { isTag, type TopicTags } from './tags.ts'
 
-/** A row of the site's list of posts. */
 export type StreamRow = {
   id: number
   name: string

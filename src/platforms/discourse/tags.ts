@@ -21,7 +21,6 @@ const LIST_SHARE = 0.1
 const DAY_MS = 86_400_000
 const PREFIX = 'tag:'
 
-/** True for a place that is a tag. */
 export const isTag = (place: string): boolean => place.startsWith(PREFIX)
 
 /** Places of the tags of a topic's row: texts, or objects on newer sites. */

@@ -26,12 +26,10 @@ const AT_ONCE = 4
 /** A post; null for one that `fault` keeps from this reader, or of another kind. */
 type Found = { id: string; native: NativePost | null; fault: Fault | null }
 
-/** Topics that one call has read or is reading, by id. */
 type TopicsRead = Map<number, Promise<Outcome<TopicPage>>>
 
 type TopicReads = 'tree' | 'more' | 'postsById' | 'nodesById' | 'liveness' | 'visibility'
 
-/** Reads of topics and of single posts, by id. */
 export function createTopicReads(
   client: SiteClient,
 ): Pick<ReadPort, TopicReads> & { states: ItemStates } {

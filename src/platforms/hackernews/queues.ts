@@ -63,7 +63,6 @@ const isWithdrawn = (item: NativeItem | null, now: number): boolean =>
   livenessOf(item) !== 'live' &&
   now - (numberAt(item.row, 'time') ?? 0) * 1000 > LATE_MS
 
-/** A step's use of the queues. */
 export type Queues = ReturnType<typeof createQueues>
 
 /** The facts of a step that decide where its answers belong. */
@@ -92,7 +91,6 @@ const retryAt = (since: number, requests: number): number =>
 const reviveAt = (since: number, requests: number): number =>
   since + DEAD_FIRST_MS * 3 ** (requests - 1)
 
-/** The queues during one step. */
 export function createQueues(state: QueueState, now: number, touches: Touches) {
   const pending = new Map(state.pending.map((it) => [it[0], it]))
   const dead = new Map(state.dead.map((it) => [it[0], it]))
@@ -109,7 +107,6 @@ export function createQueues(state: QueueState, now: number, touches: Touches) {
       .map(([id]) => id)
 
   return {
-    /** Takes ids of the list of changes. */
     listed(ids: readonly number[]): void {
       for (const id of ids) {
         const settled_at = touches.settledAt(id)

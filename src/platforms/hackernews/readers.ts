@@ -6,7 +6,6 @@ import { fieldsOf, idAt, isoOf, numberAt, rowsOf, textAt } from '../values.ts'
 /** Address of the site; the API has another. */
 export const SITE = 'https://news.ycombinator.com'
 
-/** The four places of the site. */
 export const PLACES = ['story', 'ask', 'show', 'job'] as const
 export type Place = (typeof PLACES)[number]
 
@@ -28,13 +27,11 @@ export function toItem(value: unknown): NativeItem | null {
 /** True for a text that its author has delayed: it is not out yet. */
 export const isDelayed = ({ row }: NativeItem): boolean => row['text'] === '[delayed]'
 
-/** True for a comment. */
 export const isComment = ({ type }: NativeItem): boolean => type === 'comment'
 /** True for an item that has a title of its own. */
 export const isPost = ({ type }: NativeItem): boolean =>
   type === 'story' || type === 'job' || type === 'poll'
 
-/** State of an item for its readers. */
 export const livenessOf = (item: NativeItem | null): ItemLiveness => {
   if (item === null) return 'not_found'
   if (item.row['deleted'] === true) return 'deleted'
@@ -50,7 +47,6 @@ function placeOf(type: string, title: string): Place {
   return /^show hn\b/i.test(title) ? 'show' : 'story'
 }
 
-/** A story, job or poll. */
 export function toPost({ id, type, row }: NativeItem): Post {
   const title = plainText(textAt(row, 'title') ?? '')
   return makePost({
@@ -70,7 +66,6 @@ export function toPost({ id, type, row }: NativeItem): Post {
 /** The story that a comment belongs to, as far as it is known. */
 export type Story = { id: string; title: string; url: string | null; author: string; place: Place }
 
-/** A post as the story of its comments. */
 export const storyOf = ({ id, title, link_url, author, subforum }: Post): Story => ({
   id,
   title,
@@ -232,7 +227,6 @@ const PATHS: Readonly<Record<Place, string>> = {
   job: 'jobs',
 }
 
-/** A place as a community. */
 export const toCommunity = (place: Place) => ({
   id: place,
   name: place,

@@ -7,7 +7,6 @@ import { isComment, type NativeItem, type Story, storyOf, toPost, unknownStory }
 /** Story of a comment; not known: one of the items above it could not be read. */
 export type FoundStory = { story: Story; is_known: boolean }
 
-/** Requests an item above a comment. */
 export type ReadAncestor = (id: number) => Promise<Outcome<NativeItem | null>>
 
 /**
@@ -91,7 +90,6 @@ export function createStories() {
       return { roots: [...stored] }
     },
 
-    /** Takes those that an earlier process stored. */
     restore(stored: Partial<StoredStories>): void {
       roots = new Map(stored.roots)
     },

@@ -23,7 +23,6 @@ import {
 } from './readers.ts'
 import type { StoredStories, Stories } from './stories.ts'
 
-/** Requests of the stream to the API. */
 export type ItemReader = {
   clock: { now(): number }
   maxItem(call: HttpCall): Promise<Outcome<number>>
@@ -76,7 +75,6 @@ const MAX_SCARCE_MS = 18_000
 const MAX_LATEST_MS = 30_000
 /** A step waits so long for requests: those of the step a minute before still count at its start. */
 const WAIT_MS = 5000
-/** Wait when no request may be sent. */
 const FULL_WAIT_S = 2
 /** A comment whose story could not be read is read again for so long after its creation. */
 const ORPHAN_MS = 10 * 60_000
@@ -271,7 +269,6 @@ const startAt = (max: number, now: number): State => ({
 const isShown = (item: NativeItem | null): boolean =>
   !isMissing(item) && livenessOf(item) === 'live'
 
-/** Reads items within a number of requests. */
 function createStep(reader: ItemReader, call: HttpCall, requests_max: number) {
   const answers = new Map<number, NativeItem | null>()
   const items = new Map<number, Item>()

@@ -10,7 +10,6 @@ type Row = Record<string, unknown>
 /** Query of a request; null and undefined are left out. */
 export type Params = Record<string, string | number | boolean | null | undefined>
 
-/** A server as it was found: its API and its description. */
 export type Server = { dialect: Dialect; site: SiteInfo }
 
 /** Rows of one page; `age_ms` is the age of the answer in a cache of the site. */
@@ -144,7 +143,6 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     return ok(view)
   }
 
-  /** Views of the comments under a post, or under one of its comments. */
   async function commentsUnder(
     { post_id, parent_id, sort }: { post_id: string; parent_id?: string | undefined; sort: string },
     call: HttpCall,

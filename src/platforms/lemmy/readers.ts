@@ -25,7 +25,6 @@ export type Dialect = {
   cursors: ReadonlySet<string>
   /** Parameter that takes the name of the next page. */
   cursor: string
-  /** Parameters of every list. */
   list: Readonly<Record<string, string | boolean>>
   /** Pages of comments that one tree may take: an API without pages answers all of them at once. */
   tree_pages: number
@@ -158,7 +157,6 @@ function kindOf(row: Row): ObjectKind | null {
   return order.find((kind) => isObject(row[VIEWS[kind].object])) ?? null
 }
 
-/** State of a post or comment for its readers. */
 export function livenessOf(object: Row): ItemLiveness {
   if (object['removed'] === true) return 'removed'
   return object['deleted'] === true ? 'deleted' : 'live'
@@ -242,7 +240,6 @@ export function toComment(view: Row, site: string): Comment | null {
   })
 }
 
-/** A post or comment from the row of a mixed list. */
 export function toItem(view: Row, site: string): Item | null {
   const kind = kindOf(view)
   const object = kind === null ? {} : fieldsOf(view[kind])
@@ -313,7 +310,6 @@ export function toCommunity(view: Row, site: string): Community | null {
   }
 }
 
-/** Moderators of a community's answer. */
 export const toModerators = (value: unknown): Moderator[] =>
   rowsOf(fieldsOf(value)['moderators']).flatMap((row): Moderator[] => {
     const person = fieldsOf(row['moderator'])

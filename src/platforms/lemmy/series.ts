@@ -4,7 +4,6 @@ import { fieldsOf, idAt } from '../values.ts'
 import { createdOf, livenessOf, versionOf } from './readers.ts'
 
 type Row = Record<string, unknown>
-/** The two series of ids. */
 export type SeriesName = 'post' | 'comment'
 
 /**
@@ -15,7 +14,6 @@ export type Hole = [id: number, since_s: number, tries: number, lag_s: number]
 /** A row of the newest pages: its edit (epoch s, 0: none, -1: hidden) and its creation (epoch s). */
 export type Known = [id: number, version: number, created_s: number]
 
-/** Position in one of the two series of ids. */
 export type Series = {
   first: number
   /** Every id up to this one was read, or is a hole. */
@@ -40,7 +38,6 @@ export type Series = {
   vanished: number[]
   summit: Summit | null
 }
-/** Position in both series, as the state of the stream. */
 export type State = {
   post: Series
   comment: Series
@@ -130,7 +127,6 @@ export function climbed(
   return is_back
 }
 
-/** A row as it is kept for the next step. */
 export const toKnown = (view: Row, kind: SeriesName): Known => {
   const object = fieldsOf(view[kind])
   const version = livenessOf(object) === 'live' ? versionOf(object) : -1

@@ -8,7 +8,6 @@ import { baseOf, type SeriesName } from './series.ts'
 
 type Row = Record<string, unknown>
 
-/** Reads of one step, and what they have found. */
 export type StepReads = ReturnType<typeof createStep>
 /** State of an id: `absent` is one that no reader can see, for a reason that the API does not state. */
 export type Asked = 'live' | 'hidden' | 'absent'

@@ -270,7 +270,6 @@ async function readPages(
 const isWhole = (series: Series, kind: SeriesName, step: StepReads): boolean =>
   missingIds(series, step.seen[kind].size + 1).every((id) => step.seen[kind].has(id))
 
-/** Requests the ids that no page had. */
 async function walk(series: Series, kind: SeriesName, step: StepReads, now: number): Promise<void> {
   for (;;) {
     const ids = missingIds(series, Math.min(AT_ONCE, step.left()))

@@ -28,11 +28,9 @@ export type ForumOptions = ClientOptions & {
    * sent.
    */
   store?: Transport | undefined
-  /** Further hosts of the platform's links. */
   link_hosts?: readonly string[] | undefined
 }
 
-/** The platform with its actions and its rate budgets. */
 export type Forum = Platform & {
   acts: Acts
   states: ItemStates
@@ -43,7 +41,6 @@ export type Forum = Platform & {
   headroom(identity_id: string, use?: Use): Headroom
   /** Rate budget of an identity for display; null before its first request. */
   budget(identity_id: string): IdentityBudget | null
-  /** True while the platform is unreachable. */
   isDown(): boolean
   /** True after three answers with a date: the clock's offset is known. */
   isClockKnown(): boolean
@@ -89,7 +86,6 @@ export function createForum(options: ForumOptions): Forum {
   }
 }
 
-/** Creates the calls that return a page at a time. */
 export function createListings(client: SessionCheck, read: RowReaders): Listings {
   async function list<T>(
     request: NativeRequest,

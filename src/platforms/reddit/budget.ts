@@ -24,7 +24,6 @@ const SHARE = 0.2
 const INTEREST_MS = 600_000
 
 const FRESH: Share = { requested_at: null, spent: 0, claim: 0 }
-/** Unused shares. */
 const newShares = (): Shares => ({ read: FRESH, poll: FRESH })
 
 /** The use that the rest of a budget is reserved for. */
@@ -45,7 +44,6 @@ const refill = (shares: Shares, dripped: number, capacity: number): Shares =>
     claim: Math.min(shareOf(capacity), share.claim + SHARE * dripped),
   }))
 
-/** Starts a new window of the platform with nothing spent. */
 const resetWindow = (shares: Shares): Shares => mapped(shares, (share) => ({ ...share, spent: 0 }))
 
 /** Records that a use wants to send: its share is reserved from now on. */
@@ -57,7 +55,6 @@ function requestShare(shares: Shares, use: Use, now: number, tokens: number): Sh
   return { ...shares, [use]: { requested_at: now, spent, claim: mine } }
 }
 
-/** Counts one sent request of a use. */
 function spentBy(shares: Shares, use: Use): Shares {
   const { claim, spent, ...rest } = shares[use]
   return { ...shares, [use]: { ...rest, claim: Math.max(0, claim - 1), spent: spent + 1 } }
@@ -72,7 +69,6 @@ function unspentBy(shares: Shares, use: Use): Shares {
 const isInterested = ({ requested_at }: Share, now: number): boolean =>
   requested_at !== null && now - requested_at < INTEREST_MS
 
-/** Empties the local bucket and its reservations. */
 const drain = (shares: Shares): Shares => mapped(shares, (share) => ({ ...share, claim: 0 }))
 
 /**
@@ -130,7 +126,6 @@ export type Budget = Readonly<{
   backoffs: number
   backed_off_at: number
   in_flight: number
-  /** Reservations for reads and for polls. */
   shares: Shares
 }>
 
@@ -142,7 +137,6 @@ type Window = Readonly<{
   guessed: boolean
 }>
 
-/** The platform's rate headers as numbers. */
 export type RateHeaders = { remaining: number; used: number; reset_s: number }
 
 const WINDOW_MS = 600_000
@@ -247,7 +241,6 @@ export type BudgetView = {
   resets_in_ms: number | null
 }
 
-/** View of a settled budget, for both uses together. */
 export function viewBudget(budget: Budget, now: number): BudgetView {
   const { window, tokens, in_flight, blocked_until } = budget
   const stopped = now < blocked_until
@@ -276,7 +269,6 @@ export const refund = (budget: Budget, use: Use = 'read'): Budget => ({
   shares: unspentBy(budget.shares, use),
 })
 
-/** Counts one request that is being sent. */
 export const take = (budget: Budget, use: Use = 'read'): Budget => ({
   ...budget,
   tokens: Math.max(0, budget.tokens - 1),

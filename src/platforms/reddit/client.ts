@@ -24,7 +24,6 @@ import {
 import { classify, type NativeResponse, redirectTarget, type RequestInfo } from './response.ts'
 import { createUnretriedRequest } from './unretried-request.ts'
 
-/** One read request to the platform. */
 export type NativeRequest = {
   path_kind: string
   /** With the suffix that www requires; bearer requests omit it. */

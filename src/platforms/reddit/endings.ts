@@ -311,6 +311,5 @@ export function watchLoginWall(
   }
 }
 
-/** True for a fault by which the platform asks for a login. */
 const asksForLogin = (fault: Fault): boolean =>
   fault.kind === 'login_required' || (fault.kind === 'blocked' && fault.login_hint === true)

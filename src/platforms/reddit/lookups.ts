@@ -32,9 +32,7 @@ import { clearViewer } from './readers/viewer.ts'
 
 type About = Pick<Platform, 'user' | 'community' | 'moderators' | 'rules' | 'wiki' | 'achievements'>
 
-/** Creates the calls that read people and subforums. */
 export function createAbout(client: SessionCheck, read: RowReaders): About {
-  /** Sends one request and reads its answer. */
   async function lookUp<T>(
     what: NativeRequest,
     call: Call,
@@ -125,7 +123,6 @@ type ById = Pick<
   'tree' | 'more' | 'postsById' | 'nodesById' | 'liveness' | 'visibility'
 > & { states: ItemStates }
 
-/** Creates the calls that look items up by id. */
 export function createById(client: SessionCheck, read: RowReaders, clock: Clock): ById {
   const enqueue = createKeyedQueue(clock)
 

@@ -5,9 +5,7 @@ import type { Clock, Fetch, Log, Random } from '../../runtime/runtime.ts'
 import type { Identity } from '../port.ts'
 import type { NativeResponse } from './response.ts'
 
-/** One finished request, for health and metrics. */
 export type RequestEvent = {
-  /** Id of the identity that made it. */
   identity: string
   path_kind: string
   /** Null if there was no answer. */
@@ -65,7 +63,6 @@ export function captureCookies(
   if (lines.length > 0) on_cookies(lines)
 }
 
-/** One request of an identity, whose proxy decides the route. */
 export type PlatformRequest = Omit<EgressRequest, 'route'> & {
   identity: Pick<Identity, 'proxy' | 'whose' | 'pool_proxy'>
 }

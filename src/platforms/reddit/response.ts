@@ -33,7 +33,6 @@ function faultOf(code: string): Fault | null {
 
 // Pages in place of JSON. They are detected in order to be reported, never bypassed.
 
-/** True for an HTML page, even with another content type. */
 export const isHtml = (content_type: string | null, body: string): boolean =>
   /\bhtml\b/i.test(content_type ?? '') || /^\s*</.test(body)
 
@@ -53,7 +52,6 @@ const LOGIN_TITLE = /<title>[^<]{0,200}(?:welcome to reddit|log ?in)[^<]{0,200}<
 const LOGIN_FORM = /<form\b[^<>]{0,500}\baction="?[^<">]{0,300}\/login\b/i
 const PASSWORD_FIELD = /<input\b[^<>]{0,500}\btype="?password\b/i
 
-/** Detects the login page that a dead session receives. */
 export function isLoginPage(body: string): boolean {
   if (isHumanCheck(body)) return false
   const page = beginning(body)
@@ -131,7 +129,6 @@ function segmentsOf(location: string | null): string[] {
   )
 }
 
-/** A complete answer. */
 export type NativeResponse = {
   status: number
   headers: { get(name: string): string | null; getSetCookie(): string[] }

@@ -29,7 +29,6 @@ export type UnretriedRequestInit = {
   body?: string | Uint8Array<ArrayBuffer>
 }
 
-/** Sends a request once. */
 export type UnretriedRequest = (what: UnretriedRequestInit, call: Call) => Promise<Done>
 /** The raw answer, or a fault; `left`: part of the request may have reached the platform. */
 export type Done = { ok: true; value: NativeResponse } | { ok: false; fault: Fault; left: boolean }

@@ -14,7 +14,6 @@ import { once } from '../../core/base/lazy.ts'
 import type { Ring } from '../../core/base/secrets.ts'
 import { type Db, transact } from '../db/connection.ts'
 
-/** Credentials of an account, besides its cookies. */
 export type AccountSecrets =
   | { kind: 'session'; password: string | null; totp_secret: string | null }
   | { kind: 'oauth'; client_id: string; client_secret: string; refresh_token: string | null }
@@ -133,7 +132,6 @@ export function findAccountByName(db: Db, name: string): Account | null {
     .get({ name })
 }
 
-/** Every account, by name. */
 export function listAccounts(db: Db): Account[] {
   return db.query<Account, []>(`SELECT ${COLUMNS} FROM accounts ORDER BY name`).all()
 }
@@ -276,7 +274,6 @@ const lastUseOf = (db: Db, id: string) =>
     )
     .get({ id }) ?? { last_used_at: null, last_ok_at: null }
 
-/** Removes an account and its secrets. */
 export function removeAccount(db: Db, id: string): void {
   db.query('DELETE FROM accounts WHERE id = $id').run({ id })
 }

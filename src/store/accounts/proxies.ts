@@ -50,7 +50,6 @@ export function findProxyByName(db: Db, name: string): ProxyRow | null {
     .get({ name })
 }
 
-/** Every proxy, by name. */
 export function listProxies(db: Db): ProxyRow[] {
   return db.query<ProxyRow, []>(`SELECT ${COLUMNS} FROM proxies ORDER BY name`).all()
 }

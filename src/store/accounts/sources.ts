@@ -18,7 +18,6 @@ export function putSourceAccount(
   ).run({ ...row, credential: ring.seal(placeOf(row.source), credential) })
 }
 
-/** The accounts at further sources, by source. */
 export const listSourceAccounts = (db: Db): SourceAccount[] =>
   db
     .query<SourceAccount, []>('SELECT source, created_at FROM source_accounts ORDER BY source')
@@ -74,7 +73,6 @@ export const findHostPace = (db: Db, host: string): string | null =>
     .query<{ state: string }, [{ host: string }]>('SELECT state FROM host_paces WHERE host = $host')
     .get({ host })?.state ?? null
 
-/** Stores the last requests to a host. */
 export function putHostPace(db: Db, host: string, state: string): void {
   db.query(
     `INSERT INTO host_paces (host, state) VALUES ($host, $state)

@@ -12,11 +12,9 @@ import type { Db } from '../db/connection.ts'
 import { type ArchivePart, createCandidates } from './find.ts'
 import { CHECK_EVERY, createJudge, isIn, rest, type WorkBudget } from './search.ts'
 
-/** A run of one filter, or two, over a part of the archive. */
 export type Backtest = ArchivePart & {
   spec: FilterSpec
   compare: FilterSpec | null
-  /** Number of sample rows. */
   limit: number
 }
 
@@ -40,7 +38,6 @@ export type BacktestResult = {
   /** Creation of the oldest archived item of the part, epoch ms; null: there is none. */
   oldest_at: number | null
   compare: Comparison | null
-  /** Time of work, ms. */
   work_ms: number
 }
 

@@ -27,7 +27,6 @@ import {
 } from './file.ts'
 import { type ArchivedItem, findArchived, replaceItem, unindexItem } from './ingest.ts'
 
-/** Expired items that are deleted in one transaction. */
 const PRUNED_AT_ONCE = 20
 /** The archive's own tombstones stay as long as those of the database, ms. */
 const TOMBSTONE_MS = 400 * 86_400_000
@@ -48,7 +47,6 @@ export function positionOf(db: Db): ErasurePosition {
 const BEGUN = 'begun'
 /** True if something was deleted since the last complete scrub. */
 export const isScrubDue = (db: Db): boolean => ['true', BEGUN].includes(readMeta(db, SCRUB) ?? '')
-/** Notes that a scrub begins. */
 export const beginScrub = (db: Db): void => writeMeta(db, SCRUB, BEGUN)
 /** Notes the end of a whole scrub; false if something was deleted in the meantime, so that another one is due. */
 export function endScrub(db: Db): boolean {
@@ -56,7 +54,6 @@ export function endScrub(db: Db): boolean {
   if (is_whole) noteScrub(db, false)
   return is_whole
 }
-/** Notes a complete scrub, or that one is due. */
 export const noteScrub = (db: Db, is_due: boolean): void => {
   const value = String(is_due)
   if (readMeta(db, SCRUB) !== value) writeMeta(db, SCRUB, value)
@@ -188,7 +185,6 @@ export type ArchiveStats = {
 
 const atOf = (row: number | null): number | null => (row === null ? null : createdAtOf(row))
 
-/** Counts the archive. */
 export function statsOf(db: Db): ArchiveStats {
   const { oldest, newest } = db
     .query<{ oldest: number | null; newest: number | null }, []>(
@@ -203,7 +199,6 @@ export function statsOf(db: Db): ArchiveStats {
   }
 }
 
-/** Tombstones that are followed in one step. */
 const FOLLOWED_AT_ONCE = 100
 
 type Step = { tombstones: Tombstone[]; known_to: number }

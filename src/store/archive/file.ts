@@ -6,7 +6,6 @@ import { type Db, transact } from '../db/connection.ts'
 // The archive is a file of its own, so that the database with the queue stays small. SQLite does not commit two files in
 // WAL mode together: rows are copied from `archive_queue`, and a copy may be repeated.
 
-/** Name of the archive in the data folder. */
 export const ARCHIVE_FILE = 'archive.sqlite'
 
 /**
@@ -91,7 +90,6 @@ export function openArchive(path: string): Db {
 /** True when the index was written with other rules for words. */
 export const hasOldIndex = (db: Db): boolean => readMeta(db, 'version') !== VERSION
 
-/** Notes that the index is of the present version. */
 export const noteIndexVersion = (db: Db): void => writeMeta(db, 'version', VERSION)
 
 const tableExists = (db: Db, name: string): boolean =>
@@ -107,7 +105,6 @@ export const readMeta = (db: Db, name: string): string | null =>
     .query<{ value: string }, [{ name: string }]>('SELECT value FROM meta WHERE name = $name')
     .get({ name })?.value ?? null
 
-/** Notes a value. */
 export const writeMeta = (db: Db, name: string, value: string): void =>
   void db
     .query(
@@ -128,7 +125,6 @@ export function addToCount(db: Db, items: number): void {
 // The index has a table per span of creation time. Each stays small, which bounds what one query of FTS5 does at once, and
 // expired items leave with their whole table.
 
-/** Name of the index of a span. */
 export const indexOf = (span: number): string => `words_${span}`
 
 /** Spans that have an index, newest first. */
@@ -150,7 +146,6 @@ export function createIndexOf(db: Db, span: number): void {
   db.run(`INSERT INTO ${indexOf(span)} (${indexOf(span)}, rank) VALUES ('secure-delete', 1)`)
 }
 
-/** Deletes the index of a span. */
 export function dropIndexOf(db: Db, span: number): void {
   db.run(`DROP TABLE IF EXISTS ${indexOf(span)}`)
   db.query('DELETE FROM spans WHERE span = $span').run({ span })

@@ -16,7 +16,6 @@ export type ArchivePart = {
   scopes: readonly string[] | null
 }
 
-/** An item that may match. */
 export type Candidate = {
   row: number
   key: string

@@ -22,7 +22,6 @@ import {
 } from './file.ts'
 import type { QueuedItem } from './queue.ts'
 
-/** Items of one transaction. */
 export const INGESTED_AT_ONCE = 200
 
 /** A row of `items`. */
@@ -46,7 +45,6 @@ export const findArchived = (db: Db, key: string): ArchivedItem | null =>
 /** Changes with author, texts and places: what the index depends on. */
 const digestOf = (item: Item): string => `${contentDigest(item)} ${placesOfItem(item).join(' ')}`
 
-/** Adds the words of an item to the index. */
 function indexItem(db: Db, row: number, item: Item): void {
   const span = indexSpanOf(row)
   createIndexOf(db, span)
@@ -171,7 +169,6 @@ const wasErased = (db: Db, key: string, seen_at: number): boolean =>
     )
     .get({ key, seen_at })?.n === 1
 
-/** Items indexed again in one step. */
 const REINDEXED_AT_ONCE = 200
 
 /** Builds the index again, in steps, because an older version split words otherwise. Repeated after a kill. */

@@ -6,7 +6,6 @@ import { eraseRow, type Erasure } from '../../core/forum/purge.ts'
 import { afterCommit, type Db } from '../db/connection.ts'
 import { keepItem } from '../erasure/kept-items.ts'
 
-/** An item that waits to be copied into the archive. */
 export type QueuedItem = {
   seq: number
   item_id: string
@@ -19,7 +18,6 @@ export type QueuedItem = {
 /** Items to archive; absent: none. `on_queued` is called after each commit that has left items. */
 export type Archiving = { keep: 'matches' | 'feeds'; on_queued: () => void }
 
-/** Scope of items that a monitor matched. */
 export const monitorScope = (id: string): string => `m:${id}`
 /** Scope of items that a feed showed. The key of a feed may hold terms of a filter, which do not belong into the archive. */
 export const feedScope = (key: string): string => `f:${hash('sha256', key, 'hex').slice(0, 16)}`
@@ -49,13 +47,11 @@ export const listQueued = (db: Db, limit: number): QueuedItem[] =>
     )
     .all({ limit })
 
-/** Deletes items of the queue that the archive holds. */
 export const deleteQueued = (db: Db, seqs: readonly number[]): void =>
   void db
     .query('DELETE FROM archive_queue WHERE seq IN (SELECT value FROM json_each($seqs))')
     .run({ seqs: JSON.stringify(seqs) })
 
-/** Number of queued items. */
 export const countQueued = (db: Db): number =>
   db.query<{ n: number }, []>('SELECT count(*) AS n FROM archive_queue').get()?.n ?? 0
 

@@ -26,7 +26,6 @@ export type ArchiveFound = {
   rows: object[]
   /** Cursor of the next page; null at the end. */
   after: number | null
-  /** Items that were tested. */
   scanned: number
   /** Time ran out here: everything created after it was tested, epoch ms. Null: the page is full, or the end. */
   scanned_until: number | null
@@ -36,9 +35,7 @@ export type ArchiveFound = {
 export type WorkBudget = {
   /** True when the slice is used up: the work yields, between `pause` and `resume`. */
   isOver(): boolean
-  /** True when all time is used up. */
   isSpent(): boolean
-  /** Used time, ms. */
   spent(): number
   pause(): void
   resume(): void
@@ -129,7 +126,6 @@ export function* searchArchive(
   }
 }
 
-/** Lets other work run. */
 export function* rest(budget: WorkBudget): Chunks<void> {
   budget.pause()
   yield

@@ -29,9 +29,7 @@ export type Draft = {
   decided_at: number | null
 }
 
-/** Most undecided drafts of one customer. */
 export const DRAFTS_OPEN_MAX = 100
-/** Retention of ended drafts, ms. */
 const RETENTION_MS = 30 * 86_400_000
 
 const rowShape = once(() => {
@@ -98,7 +96,6 @@ export function findDraft(db: Db, id: string, customer_id: string | null): Draft
   return row === null ? null : rowShape().parse(row)
 }
 
-/** A selection of drafts. */
 export type DraftQuery = {
   /** Null: all customers. */
   customer_id: string | null

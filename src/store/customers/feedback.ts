@@ -1,6 +1,5 @@
 import type { Db } from '../db/connection.ts'
 
-/** Types of feedback. */
 export const FEEDBACK_TYPES = ['bug', 'idea', 'missing_capability'] as const
 type FeedbackType = (typeof FEEDBACK_TYPES)[number]
 /** States of feedback, from its arrival to its end. */
@@ -27,7 +26,6 @@ export type Feedback = {
 
 const COLUMNS = 'id, type, title, details, area, evidence, status, response, created_at, updated_at'
 
-/** Inserts feedback from a customer. */
 export function insertFeedback(
   db: Db,
   row: Pick<Feedback, 'id' | 'type' | 'title' | 'details' | 'area' | 'evidence' | 'created_at'> & {

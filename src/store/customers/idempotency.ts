@@ -4,7 +4,6 @@ import type { Db } from '../db/connection.ts'
 /** The idempotency name of a write. Names are scoped by key and route. */
 export type WriteName = { key_id: string; route: string; name: string }
 
-/** A write with an Idempotency-Key, by which a repeat is recognised. */
 export type NamedWrite = {
   body_hash: Uint8Array
   /** Sealed; null until the write has ended. */

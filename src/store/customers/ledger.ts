@@ -42,7 +42,6 @@ export function listUsage(db: Db, customer_id: string, from: number, to: number)
     .all({ customer_id, from, to })
 }
 
-/** Totals of all calls and costs of a customer. */
 export function sumUsage(db: Db, customer_id: string): { calls: number; cost_micros: number } {
   return (
     db
@@ -54,12 +53,10 @@ export function sumUsage(db: Db, customer_id: string): { calls: number; cost_mic
   )
 }
 
-/** A price put on hold, in micro-dollars. */
 export type Hold = {
   id: string
   customer_id: string
   tier: Tier
-  /** The price, in micro-dollars. */
   amount_micros: number
 }
 
@@ -162,7 +159,6 @@ export function releaseAll(db: Db, now: number): number {
   })
 }
 
-/** Reasons for which a balance may change. */
 export const PAYMENT_KINDS = ['signup_credit', 'top_up', 'adjustment'] as const
 type PaymentKind = (typeof PAYMENT_KINDS)[number]
 

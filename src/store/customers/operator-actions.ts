@@ -3,7 +3,6 @@ import { type Db, transact } from '../db/connection.ts'
 /** Time for which actions are kept, ms. The triggers of the table have the same. */
 export const ACTIONS_KEEP_MS = 400 * 86_400_000
 
-/** Kinds of actions of an operator through the API or the dashboard. */
 type ActionKind =
   | 'customer.created'
   | 'plan.changed'

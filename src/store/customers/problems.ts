@@ -150,7 +150,6 @@ export type Waiting = {
   drafts_since: number | null
 }
 
-/** Counts the objects that wait for a person. */
 export function countWaiting(db: Db, customer_id: CustomerScope, now: number): Waiting {
   const mine = customer_id === null ? '' : 'AND customer_id = $whose'
   const row = db

@@ -3,17 +3,14 @@ import { timingSafeEqual } from 'node:crypto'
 import { type Db, transact } from '../db/connection.ts'
 import { findKeyById, type KeyHolder, touchKey } from './keys.ts'
 
-/** Idle time after which a session ends, ms. */
 export const SESSION_IDLE_MS = 7 * 86_400_000
 /** Most sessions of one key; the one unused for longest is removed first. */
 const SESSIONS_MAX = 20
 
-/** Time for which a sign-in link is valid, ms. */
 export const LINK_VALID_MS = 15 * 60_000
 /** Most unused sign-in links of one key; the oldest is removed first. */
 const LINKS_MAX = 5
 
-/** A dashboard session: the key that signed in, and the last use. */
 export type WebSession = KeyHolder & { hash: Uint8Array; last_used_at: number }
 
 /** Browser and system in a few words, null if not known, and the address of a sign-in. */
@@ -25,7 +22,6 @@ export type ListedSession = SignInOrigin & { id: string; created_at: number; las
 /** SHA-256 of a session's token, the only stored form. */
 const hashOf = (token: string): Uint8Array => new Bun.CryptoHasher('sha256').update(token).digest()
 
-/** Inserts a session of this key, and deletes expired ones. */
 export function insertWebSession(
   db: Db,
   { token, ...session }: { token: string; key_id: string } & SignInOrigin,

@@ -4,7 +4,6 @@ import { openSync, statSync } from 'node:fs'
 import { Fenced } from '../../core/standby/fence.ts'
 import { migrations } from './migrations.ts'
 
-/** An open database. */
 export type Db = Database
 
 // The default is 20. A busy daemon uses about two hundred statements, most of which would be parsed again each time.
@@ -173,7 +172,6 @@ export function migrate(db: Db, steps: readonly string[] = migrations): void {
   }
 }
 
-/** Number of migrations that a database has completed. */
 export function schemaVersion(db: Db): number {
   return db.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version ?? 0
 }

@@ -5,11 +5,9 @@ import { noteCopies } from '../erasure/kept-items.ts'
 import { unpackBody } from './bodies.ts'
 import { pendingDeliveries } from './pending.ts'
 
-/** Statuses of a delivery. */
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed', 'dead', 'suppressed'] as const
 type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
 
-/** Events that deliveries carry beside matches. */
 export const ALARM_EVENTS = ['monitor.alarm', 'monitor.alarm_ended'] as const
 export type AlarmEvent = (typeof ALARM_EVENTS)[number]
 /** Events about an item that a target had received. */
@@ -30,7 +28,6 @@ export type NewDelivery = {
   due_at?: number
   /** Event of an alarm or of an item; absent: matches. */
   event?: AlarmEvent | ItemEvent
-  /** Keys of the items in the body. */
   item_ids?: readonly string[]
 } & (
   | { status: 'pending'; webhook_id: string }
@@ -134,7 +131,6 @@ export const REDELIVER_REFUSAL = `CASE
   WHEN d.reason = 'item_deleted' THEN 'content_erased'
   WHEN d.row <= coalesce((SELECT blanked_to FROM instance), 0) THEN 'content_erased' END`
 
-/** A delivery of a customer's list. */
 export type ListedDelivery = DeliveryRow & {
   /** Null unless it waits. */
   next_attempt_at: number | null

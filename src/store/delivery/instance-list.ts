@@ -164,7 +164,6 @@ function linesOf(db: Db, rows: readonly number[]): InstanceDelivery[] {
 export const MONITOR_STATES = ['active', 'paused', 'stopped'] as const
 type MonitorState = (typeof MONITOR_STATES)[number]
 
-/** A monitor with its customer. Epoch ms. */
 export type InstanceMonitor = {
   id: string
   name: string | null

@@ -1,14 +1,11 @@
 import { type Db, transact } from '../db/connection.ts'
 
-/** An operator event, written when it happened. */
 export type OperatorEvent = { id: string; kind: string; subject: string; body: Uint8Array }
 
-/** A due event and its number of attempts. */
 export type DueEvent = OperatorEvent & { attempts: number }
 
 /** Time in which the same event for the same subject is sent once, ms. */
 export const QUIET_MS = 6 * 3_600_000
-/** Time for which events are kept, ms. */
 export const KEEP_MS = 30 * 86_400_000
 
 /** Inserts an event to be sent, unless the same kind and subject occurred within `quiet_ms`; true when inserted. */

@@ -10,10 +10,8 @@ import { isShut, recordFailure, retireWebhook } from './webhooks.ts'
 // Selects the waiting rows to send next. The cost does not depend on how many rows wait for one target: a target costs
 // one step in the index. Only targets with due rows cost more, at most as many as one iteration can serve.
 
-/** Limits of a target for its senders. */
 type TargetLimits = { id: string; max_per_second: number | null; ordered: number }
 
-/** Free capacity for sending. */
 export type SendCapacity = {
   /** Attempts that may start, over all targets. */
   slots: number
@@ -247,7 +245,6 @@ export function releaseHeld(db: Db, monitor_id: string, now: number): void {
   ).run({ monitor_id, now })
 }
 
-/** An ended attempt of any outcome. */
 export type EndedAttempt = {
   delivery: Pick<
     ClaimedDelivery,
@@ -262,7 +259,6 @@ export type EndedAttempt = {
   excerpt: ResponseExcerpt | null
 }
 
-/** Some headers of a response, and the beginning of its body. */
 export type ResponseExcerpt = { headers: Readonly<Record<string, string>>; body_start: string }
 
 /**

@@ -47,7 +47,6 @@ export function confirmTarget(db: Db, webhook_id: string): string | null {
   })
 }
 
-/** Limits for confirmation mails within a window. */
 export type ConfirmationLimits = {
   window_ms: number
   per_address: number
@@ -97,7 +96,6 @@ export function claimConfirmationMail(
   })
 }
 
-/** A subscription of a mail reader: one monitor's deliveries to one target. */
 export type Subscription = { url: string; monitor_name: string | null; stopped: boolean }
 
 type SubscriptionKey = { webhook_id: string; monitor_id: string }
@@ -144,13 +142,11 @@ function listUnsubscribed(db: Db, monitor_id: string): Set<string> {
   return new Set(rows.map(({ webhook_id }) => webhook_id))
 }
 
-/** Address and credentials of a target. Secrets are sealed. */
 export type Addressee = {
   webhook_id: string
   kind: WebhookKind
   url: string
   secret: Uint8Array
-  /** Credentials at a push service or broker. */
   credentials?: Uint8Array | null
   /** The secret before the last rotation, which signs too until `old_secret_until`. */
   old_secret?: Uint8Array | null

@@ -32,7 +32,6 @@ function orderWaiting(db: Db, id: string, ordered: boolean): void {
   ).run({ id, in_order: ordered ? 1 : 0 })
 }
 
-/** Resumes a target and clears its failures. */
 export function resumeWebhook(db: Db, id: string): void {
   db.query(
     `UPDATE webhooks SET paused_at = NULL, pause_reason = NULL,
@@ -50,7 +49,6 @@ function forgetAttempts(db: Db, id: string): void {
   ).run({ id })
 }
 
-/** Records that a delivery to a target has failed for good. */
 export function recordFailure(db: Db, id: string, now: number): void {
   db.query(
     `UPDATE webhooks SET failing_since = coalesce(failing_since, $now),
@@ -90,12 +88,10 @@ export function pauseFailing(db: Db, after_ms: number, now: number): string[] {
     .map(({ id }) => id)
 }
 
-/** Reasons for which a target is paused. */
 export const PAUSE_REASONS = ['failing', 'gone'] as const
 /** failing: a week of failed deliveries. gone: the receiver answered 410. */
 type PauseReason = (typeof PAUSE_REASONS)[number]
 
-/** A stored list of events. */
 const readEvents = (text: string): WebhookEvent[] => JSON.parse(text) as WebhookEvent[]
 
 /** A target as the API shows it; the secret is separate. */
@@ -107,7 +103,6 @@ export type Webhook = {
   active: boolean
   paused_at: number | null
   pause_reason: PauseReason | null
-  /** The customer's name for it. */
   name: string | null
   /** Most attempts started in a second; null: no limit. */
   max_per_second: number | null
@@ -180,7 +175,6 @@ export function findWebhook(db: Db, customer_id: string, id: string): Webhook | 
 
 /** Editable fields of a target; absent ones stay unchanged. */
 export type WebhookChange = {
-  /** An address of the same kind, validated. */
   url?: string | undefined
   name?: string | null | undefined
   active?: boolean | undefined
@@ -193,7 +187,6 @@ export type WebhookChange = {
   signing?: { reseal: (sealed: Uint8Array) => Resealed } | undefined
 }
 
-/** A sealed secret, and the public key of its private key. */
 export type Resealed = { secret: Uint8Array; public_key: Uint8Array | null }
 
 /**

@@ -108,7 +108,6 @@ export function eraseItems(deps: EraseDeps, items: readonly ErasedItem[], now: n
   })
 }
 
-/** Comments under erased posts, which contain their titles. */
 const listUnder = (db: Db, threads: readonly string[]): string[] =>
   db
     .query<{ item_id: string }, [{ ids: string }]>(

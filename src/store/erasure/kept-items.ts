@@ -69,7 +69,6 @@ export function noteCopies(
   for (const item_id of item_ids) note.run({ item_id, kind, row })
 }
 
-/** A kept item that is due. */
 export type KeptItem = {
   item_id: string
   author: string | null
@@ -79,7 +78,6 @@ export type KeptItem = {
   absent_at: number | null
 }
 
-/** Sources with kept items, each with its next check. */
 export const listKeptSources = (db: Db): { source: string; next_check_at: number }[] =>
   db
     .query<{ source: string; next_check_at: number }, []>(

@@ -9,7 +9,6 @@ import { type Db, openBeside, reportStorageError, transact } from '../db/connect
 // for it, longer than `busy_timeout`, and for 95 ms at most here. Its result cannot be swapped in either: what is written while
 // VACUUM INTO runs is missing there.
 
-/** Bytes read in one step, in which nothing else runs. */
 const STEP_BYTES = 4 * 1024 * 1024
 /** From this page on, the first byte of a page that is no tree can look like the type of one. */
 const PAGES_MAX = 0x02_00_00_00

@@ -11,20 +11,15 @@ import { findInboxStates, type InboxStateRow, listChangeable } from './list.ts'
 
 /** Most items that one change of a filter alters, which takes milliseconds. */
 const CHANGED_MAX = 3000
-/** Rows that it examines. */
 const EXAMINED_MAX = 30_000
-/** Time for which a change can be undone, ms. */
 export const UNDO_MS = 86_400_000
-/** Most actions of a customer that are kept. */
 const ACTIONS_KEPT = 10_000
-/** Ids of an action that its history shows. */
 const SAMPLE = 10
 
 /** Kinds of actions: of a person, its undoing, a state that followed from a comment, and the edit of a filter. */
 export const INBOX_ACTIONS = ['update', 'undo', 'answered', 'mute'] as const
 type ActionKind = (typeof INBOX_ACTIONS)[number]
 
-/** Items with the same state before an action. */
 type Group = [state: InboxState, starred: 0 | 1, label: string | null, item_ids: string[]]
 
 /** The customer and the key of an action, its new id, and the time, epoch ms. */
@@ -116,7 +111,6 @@ function select(
   }
 }
 
-/** The edit of a monitor's filter that an action made. */
 export type InboxMute = FilterEdit & { monitor_id: string }
 
 /** Inserts an action with the states before it, and deletes the oldest beyond the bound. Returns its seq. */
@@ -235,7 +229,6 @@ export function recordMute(db: Db, actor: InboxActor, mute: InboxMute, undoes: s
   if (undoes !== null) markUndone(db, actor, undoes)
 }
 
-/** An action in the history. Epoch ms. */
 export type InboxAction = {
   seq: number
   id: string

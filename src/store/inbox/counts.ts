@@ -10,7 +10,6 @@ const COUNTED_MAX = 200_000
 /** Rows of a filter that are counted, each of which may be looked up. */
 const FILTERED_MAX = 30_000
 
-/** Counts all items of a customer, from the indexes alone. */
 export function countInbox(db: Db, customer_id: string): InboxCounts {
   const ofState = db.query<{ n: number }, [{ customer_id: string; state: InboxState }]>(
     `SELECT count(*) AS n FROM (SELECT 1 FROM inbox_items INDEXED BY inbox_items_state
@@ -63,10 +62,8 @@ export function countFiltered(db: Db, customer_id: string, filter: InboxFilter):
   return { ...counts, complete: floor === null }
 }
 
-/** Most labels of a customer that are listed. */
 const LABELS_MAX = 100
 
-/** Labels that are in use, by name, with the number of their items. */
 export const listLabels = (db: Db, customer_id: string): { label: string; items: number }[] =>
   db
     .query<{ label: string; items: number }, [{ customer_id: string }]>(

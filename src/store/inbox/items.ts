@@ -70,7 +70,6 @@ export function pruneInbox(
   return rows.length
 }
 
-/** Customers with an inbox. */
 export const listInboxCustomers = (db: Db): string[] =>
   db
     .query<{ id: string }, []>(

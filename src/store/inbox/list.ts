@@ -79,7 +79,6 @@ export const listInboxIds = (
 ): InboxPage<Pick<InboxEntry, 'item_id' | 'matched_at' | 'row'>> =>
   selectRows(db, 'i.item_id, i.matched_at, i.row', query)
 
-/** A match of a monitor: its item, the position of that item, and the row of its body. */
 export type MonitorMatch = InboxPosition & { item_id: string; match_row: number }
 
 /** Matches of a monitor, which the filter names, newest first. */
@@ -89,7 +88,6 @@ export const listMonitorMatches = (
 ): InboxPage<MonitorMatch> =>
   selectRows(db, 'i.item_id, m.matched_at, m.item AS row, m.match_row', query)
 
-/** An item as an update sees it. */
 export type InboxStateRow = Pick<InboxEntry, 'row' | 'item_id' | 'state' | 'starred' | 'label'> &
   Pick<InboxPosition, 'matched_at'>
 
@@ -154,7 +152,6 @@ export type InboxMatch = {
   match_row: number
 }
 
-/** Most monitors that are listed of one item. */
 const MONITORS_MAX = 20
 
 /** Monitors that matched these items, the first of each item first. */

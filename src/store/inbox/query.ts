@@ -2,7 +2,6 @@ import type { InboxFilter, InboxPosition, InboxSpan } from '../../core/inbox/fil
 import type { Db } from '../db/connection.ts'
 
 type Param = string | number | null
-/** Named parameters of a query. */
 export type SqlParams = Record<string, Param>
 
 /**

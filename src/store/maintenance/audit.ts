@@ -68,7 +68,6 @@ function lastRecordedConfig(db: Db): Record<string, string> {
   return found.success ? found.data.settings : {}
 }
 
-/** A configuration as single settings, by dotted name. */
 function settingsOf(value: object, ring: Ring, above = ''): Setting[] {
   return Object.entries(value).flatMap(([name, it]: [string, unknown]) => {
     const path = above === '' ? name : `${above}.${name}`

@@ -158,7 +158,6 @@ function recentMatches(db: Db, customer_id: CustomerScope): ActivityEvent[] {
   )
 }
 
-/** Targets that are paused. */
 function pausedWebhooks(db: Db, customer_id: CustomerScope): ActivityEvent[] {
   const mine = customer_id === null ? '' : 'AND customer_id = $whose'
   return queryActivity(
@@ -270,7 +269,6 @@ export function customerOfDelivery(db: Db, id: string): string | null {
 
 const PENDING_TOTAL_MAX = 100_000
 
-/** Totals for the operator. */
 export type SystemCounts = {
   customers: number
   keys: number

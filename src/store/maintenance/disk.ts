@@ -85,7 +85,6 @@ function freeBytes(path: string): number {
 /** True while the space of a data folder is reserved. */
 export const hasReserveFile = (dir: string): boolean => existsSync(join(dir, RESERVE_FILE_NAME))
 
-/** File name of the reserve file. */
 export const RESERVE_FILE_NAME = 'ballast'
 
 /** A file of 32 MiB of allocated blocks. When half of that is free in addition, the disk no longer counts as full. */

@@ -23,7 +23,6 @@ const OWNER_ONLY = 0o600
  */
 export type NewFile = Disposable & {
   write(bytes: Uint8Array): void
-  /** Copies everything that another handle reads. */
   copyFrom(handle: number): void
   sync(): void
   isAt(name: string): boolean

@@ -23,15 +23,12 @@ import {
   takeLock,
 } from './paths.ts'
 
-/** An open data folder. */
 export type Instance = {
   db: Db
-  /** Path of the database. */
   path: string
   instance_id: string
   /** Id of this run, new in both modes; leases and holds of other runs are dead. */
   run_id: string
-  /** Seals and opens the secrets of this instance. */
   ring: Ring
   /** Epoch of the lease that the database has entered; null without one. */
   epoch: number | null

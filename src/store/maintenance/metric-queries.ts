@@ -43,7 +43,6 @@ export function nextAttemptAt(db: Db): number | null {
   return row?.at ?? null
 }
 
-/** Lag of the feeds of a kind behind their promised cadence. */
 export type Lag = { kind: string; streams: number; late: number; worst_ms: number }
 
 /** Every kind of polled feed, with the lag of its most overdue feed. */
@@ -58,7 +57,6 @@ export function measureLag(db: Db, now: number): Lag[] {
     .all({ now })
 }
 
-/** State of a further source that is watched. */
 export type SourceState = {
   source: string
   /** Epoch ms by the source's clock; null: nothing was read yet. */
@@ -71,7 +69,6 @@ export type SourceState = {
 
 const REQUESTS_WINDOW_MS = 5 * 60_000
 
-/** The watched sources, with the requests a minute of their checks. */
 export function measureSources(db: Db, now: number): SourceState[] {
   const rows = db
     .query<SourceState, [{ since_at: number }]>(
@@ -95,7 +92,6 @@ type TargetCount = {
   n: number
 }
 
-/** Number of targets by kind and state. */
 export function measureTargets(db: Db): TargetCount[] {
   return db
     .query<TargetCount, []>(
@@ -106,7 +102,6 @@ export function measureTargets(db: Db): TargetCount[] {
     .all()
 }
 
-/** Current holds, in micro-dollars. */
 export function measureHolds(db: Db): { holds: number; micros: number } {
   return (
     db
@@ -227,19 +222,16 @@ export const lastBackupAt = (db: Db): number | null =>
   db.query<{ backup_at: number | null }, []>('SELECT backup_at FROM instance').get()?.backup_at ??
   null
 
-/** Records that a backup was written. */
 export function recordBackup(db: Db, now: number): void {
   db.query('UPDATE instance SET backup_at = $now').run({ now })
 }
 
-/** A webhook that is paused, or whose deliveries fail. */
 type FailingWebhook = {
   id: string
   customer: string
   pause_reason: 'failing' | 'gone' | null
   /** Error of the newest failed delivery. */
   last_error: string | null
-  /** Deliveries waiting for another attempt. */
   waiting: number
 }
 

@@ -14,7 +14,6 @@ export class KeyMissing extends Error {
   override name = 'KeyMissing'
 }
 
-/** Configured paths of an instance. */
 export type InstancePaths = {
   dir: string
   /** Empty: the credential `secrets.key`, else `secrets.key` in the folder. */
@@ -41,7 +40,6 @@ export type InstanceFiles = {
   record: string
 }
 
-/** The paths of an instance's files. */
 export function pathsOf({
   dir,
   key_file,
@@ -59,7 +57,6 @@ export function pathsOf({
   return { dir, db, marker, key, key_bytes, record: instance_file }
 }
 
-/** The error for an unusable database, with the reason. */
 export const databaseDamaged = ({ db }: InstanceFiles, what: string) =>
   new DatabaseDamaged(
     `${db} cannot be used: ${what}. Put the newest backup in its place, or recover the readable data with: sqlite3 ${db} .recover; to start with an empty database, move it away and run forumd serve --new`,
@@ -115,7 +112,6 @@ export class InstanceLocked extends Error {
   override name = 'InstanceLocked'
 }
 
-/** A held lock on a folder. */
 export type Lock = { release(): void }
 
 /**

@@ -60,7 +60,6 @@ function* untilNone(prune: () => number): Chunks<void> {
   yield
 }
 
-/** Numbers of blanked rows by kind. */
 export type PurgeCounts = {
   deliveries: number
   matches: number
@@ -259,7 +258,6 @@ function blankBody(stored: Uint8Array, purged: Purged, community: string): Uint8
   return new TextEncoder().encode(JSON.stringify({ ...body, items }))
 }
 
-/** Items that wait for the archive. */
 function purgeQueued(db: Db, purged: Purged): number {
   const rows = db
     .query<{ seq: number; item: string }, []>('SELECT seq, item FROM archive_queue')
@@ -278,7 +276,6 @@ function purgeQueued(db: Db, purged: Purged): number {
   return changed
 }
 
-/** Matches that wait for a verdict. */
 const purgeUnjudged = (db: Db, purged: Purged, community: string): number =>
   changeWaiting(db, null, (_, row) => {
     const left = purgeItem(row, purged, community)

@@ -13,7 +13,6 @@ export class CopyFailed extends Error {
   override name = 'CopyFailed'
 }
 
-/** The source of the copy is damaged. */
 export class SourceDamaged extends CopyFailed {}
 
 // A separate worker, because both the copy and its check block a thread for as long as the disk takes.
@@ -138,7 +137,6 @@ export function listSnapshots(folder: string): string[] {
     .toSorted((a, b) => (a < b ? 1 : -1))
 }
 
-/** Limits of the stored snapshots, in number and in age. */
 export type Keep = {
   keep_hourly: number
   keep_daily: number
@@ -212,7 +210,6 @@ export function removeMovedAside(
   }
 }
 
-/** Removes the snapshots that are older than the retention of content. */
 export function removeExpired(
   folder: string,
   now: number,

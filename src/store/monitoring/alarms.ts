@@ -43,7 +43,6 @@ export function openAlarm(
   return { ...alarm, id: Number(lastInsertRowid), repeats: 0, acknowledged_at: null }
 }
 
-/** Records a repeat of an alarm, and the time of the next one. */
 export function setRepeat(
   db: Db,
   alarm: Pick<OpenAlarm, 'id' | 'repeats' | 'next_repeat_at'>,
@@ -53,7 +52,6 @@ export function setRepeat(
   ).run(alarm)
 }
 
-/** Ends an alarm. */
 export function endAlarm(db: Db, id: number, now: number): void {
   db.query('UPDATE alarms SET ended_at = $now, next_repeat_at = NULL WHERE id = $id').run({
     id,
@@ -71,7 +69,6 @@ export function acknowledgeAlarms(db: Db, monitor_id: string, now: number): numb
     .run({ monitor_id, now }).changes
 }
 
-/** Shifts the times of repeats by a clock jump. */
 export function rebaseAlarms(db: Db, jump_ms: number): void {
   db.query(
     'UPDATE alarms SET next_repeat_at = next_repeat_at + $jump_ms WHERE next_repeat_at IS NOT NULL',

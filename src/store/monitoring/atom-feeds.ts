@@ -22,7 +22,6 @@ export function rotateAtomFeed(db: Db, monitor_id: string): void {
 /** Fields of a monitor that its Atom feed shows; null once the monitor is removed. */
 export type AtomFeedMonitor = { id: string; name: string | null; created_at: number }
 
-/** A monitor of any customer, for a caller with its Atom URL. */
 export function findAtomFeedMonitor(db: Db, id: string): AtomFeedMonitor | null {
   return db
     .query<AtomFeedMonitor, [{ id: string }]>(

@@ -11,7 +11,6 @@ export type Bundle = {
   /** The customer's plan; null when the customer was removed. */
   plan: string | null
   monitor_name: string | null
-  /** Attention rules of the monitor as stored. */
   attention: string | null
   /** Times of its first match and of its end, epoch ms. */
   opened_at: number

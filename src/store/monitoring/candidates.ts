@@ -60,7 +60,6 @@ type Row = WatcherRow & {
   until_at: number
 }
 
-/** The candidates of these items, of monitors that are still active. */
 export function listCandidates(db: Db, item_ids: readonly string[]): MatchCandidate[] {
   return db
     .query<Row, [{ ids: string }]>(
@@ -86,14 +85,12 @@ export function listCandidates(db: Db, item_ids: readonly string[]): MatchCandid
     })
 }
 
-/** Records a recheck of these items. */
 export function touchCandidates(db: Db, item_ids: readonly string[], now: number): void {
   db.query(
     'UPDATE candidates SET rechecked_at = $now WHERE item_id IN (SELECT value FROM json_each($ids))',
   ).run({ ids: JSON.stringify(item_ids), now })
 }
 
-/** Deletes a candidate that reached its thresholds. */
 export function deleteCandidate(db: Db, monitor_id: string, item_id: string): void {
   db.query('DELETE FROM candidates WHERE monitor_id = $monitor_id AND item_id = $item_id').run({
     monitor_id,

@@ -17,12 +17,10 @@ import { type Db, transact } from '../db/connection.ts'
 // its feeds, gaps and events as they are now. A row is written when a day is over and verified, and before the feeds of the
 // monitor change: not at each poll.
 
-/** Days for which coverage is kept. */
 export const COVERAGE_DAYS_KEPT = 400
 /** A day that is not verified is written after so long all the same: gaps and events are deleted after fourteen days. */
 const DECIDED_AFTER_MS = 8 * DAY_MS
 
-/** What coverage needs beside the rows. */
 export type CoverageContext = {
   /** Milliseconds by which the item clock is ahead of ours. */
   offset_ms: number

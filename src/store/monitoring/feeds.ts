@@ -4,7 +4,6 @@ import type { Checkpoint } from '../../core/polling/cursor.ts'
 import { feedKey, type FeedKind } from '../../core/polling/feed.ts'
 import type { Db } from '../db/connection.ts'
 
-/** Names of the places that a customer's monitors watch. */
 export const watchedPlaces = (db: Db, customer_id: string): string[] =>
   db
     .query<{ place: string }, [{ customer_id: string }]>(
@@ -21,7 +20,6 @@ export type Feed = {
   key: string
   kind: FeedKind
   place: string
-  /** Present poll interval, seconds. */
   interval_s: number
   /** The fastest cadence of its monitors, seconds. */
   requested_interval_s: number
@@ -56,7 +54,6 @@ export type Feed = {
   audited_at: number | null
 } & Audited
 
-/** A feed as it is stored. */
 export type StoredFeed = Omit<Feed, 'checkpoint' | 'asleep'> & {
   anchor_ids: string
   checkpoint_at: number | null
@@ -69,7 +66,6 @@ export const FEED_COLUMNS = `id, key, kind, place, interval_s, requested_interva
   next_check_at, last_check_at, last_seen_at, last_fault, rate_per_s, peak_rate_per_s, created_at, last_item_seen_at, newest_item_at, individual_poll_at, poll_batch_id, synced_epoch, covered_epoch,
   audit_due_at, audit_interval_s, audits, audited_at, audited_from, audited_until, lateness_ms`
 
-/** A feed from its stored row. */
 export const toFeed = ({ anchor_ids, checkpoint_at, next_check_at, ...row }: StoredFeed): Feed => ({
   ...row,
   asleep: next_check_at === null,
@@ -117,7 +113,6 @@ export function pollUnreached(db: Db, now: number): void {
   ).run({ now })
 }
 
-/** Sets the slow-down of a feed by throttling. */
 export function slowFeed(
   db: Db,
   id: number,
@@ -247,7 +242,6 @@ export function restartFeeds(db: Db, monitor_id: string, active_since: number): 
   ).run({ monitor_id, active_since })
 }
 
-/** Keys of the feeds that a monitor watches. */
 export function listFeedKeys(db: Db, monitor_id: string): string[] {
   return db
     .query<{ key: string }, [{ monitor_id: string }]>(

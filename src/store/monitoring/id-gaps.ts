@@ -36,7 +36,6 @@ function nextRetryAt(recorded_at: number, now: number): number | null {
 const COLUMNS =
   'id, check_id, reason, from_id, to_id, missed_estimate, until_at, recorded_at, close_attempts, retry_at'
 
-/** The open gaps of ids of a feed, by their ids. */
 export const listIdGaps = (db: Db, feed_id: number): IdGap[] =>
   db
     .query<IdGap, [{ feed_id: number }]>(
@@ -83,7 +82,6 @@ export function insertIdGaps(
 
 const sizeOf = ({ from_id, to_id }: Ids): number => to_id - from_id + 1
 
-/** Ranges of consecutive ids. */
 export function rangesOf(ids: readonly number[]): Ids[] {
   const ranges: Ids[] = []
   for (const id of [...new Set(ids)].toSorted((a, b) => a - b)) {
@@ -94,7 +92,6 @@ export function rangesOf(ids: readonly number[]): Ids[] {
   return ranges
 }
 
-/** The parts of a range that no other range covers. */
 function without(range: Ids, others: readonly Ids[]): Ids[] {
   let left = [range]
   for (const { from_id, to_id } of others)

@@ -137,7 +137,6 @@ export function insertMatchBody(
     monitor_id: string
     body: Uint8Array
     matched_at: number
-    /** Keys of the items in the body. */
     item_ids?: readonly string[]
   },
 ): number {
@@ -258,7 +257,6 @@ export type SeenItem = {
   digest: string | null
 }
 
-/** The items that a feed has shown before. */
 export function listSeen(db: Db, feed_id: number, item_ids: readonly string[]): SeenItem[] {
   return db
     .query<SeenItem, [{ feed_id: number; ids: string }]>(

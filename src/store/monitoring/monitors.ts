@@ -50,7 +50,6 @@ const WRITTEN_COLUMNS =
   'id, customer_id, name, filter_spec, cadence_s, requested_cadence_s, baseline_item_id, webhook_ids, active, active_since, created_at, updated_at, last_match_at, attention, relevance'
 const COLUMNS = `${WRITTEN_COLUMNS}, pause_reason`
 
-/** A stored list of ids. */
 export const readIds = (text: string | null): string[] | null =>
   text === null ? null : (JSON.parse(text) as string[])
 
@@ -74,7 +73,6 @@ const toRow = ({
   active: active ? 1 : 0,
 })
 
-/** Inserts a monitor. */
 function insertMonitor(db: Db, monitor: WrittenMonitor): void {
   db.query(
     `INSERT INTO monitors (${WRITTEN_COLUMNS})
@@ -159,7 +157,6 @@ export function countSlots(db: Db, customer_id: string): Slots {
   return row ?? { used: 0, sitewide_used: 0 }
 }
 
-/** One feed from the view of one of its monitors. */
 export type MonitorFeed = StreamColumns & {
   feed_id: number
   key: string
@@ -178,7 +175,6 @@ export type MonitorFeed = StreamColumns & {
   audited_until: number | null
 }
 
-/** The feeds that a monitor watches. */
 export function listMonitorFeeds(db: Db, monitor_id: string): MonitorFeed[] {
   return db
     .query<MonitorFeed, [{ monitor_id: string }]>(
@@ -207,10 +203,8 @@ export type Watcher = {
   relevance: string | null
 }
 
-/** The stored row of a watcher. */
 export type WatcherRow = Omit<Watcher, 'webhook_ids'> & { webhook_ids: string | null }
 
-/** The active monitors of a feed. */
 export function listWatchers(db: Db, feed_id: number): Watcher[] {
   return db
     .query<WatcherRow, [{ feed_id: number }]>(
@@ -236,7 +230,6 @@ export function findFilterSpec(db: Db, monitor_id: string): string | null {
   )
 }
 
-/** Records a monitor's last match. */
 export function recordMatchAt(db: Db, monitor_id: string, now: number): void {
   db.query('UPDATE monitors SET last_match_at = $now WHERE id = $id').run({ id: monitor_id, now })
 }
@@ -257,7 +250,6 @@ export function endFirstPolls(
 // A monitor and its feeds change together. Each function here belongs into one transaction with the checks that
 // allowed the change.
 
-/** A place that a monitor watches. */
 export type WatchedFeed = { kind: FeedKind; place: string }
 
 /** Inserts a monitor and assigns its feeds from `active_since` on. Its coverage begins at `begins_at`, by the item clock. */

@@ -48,7 +48,6 @@ export function nextEpoch(db: Db): number {
   return row.n
 }
 
-/** Stores a batch's state after a poll. */
 export function advanceBatch(
   db: Db,
   id: number,
@@ -169,14 +168,12 @@ export function refreshExtra(db: Db, feed_id: number, batch: BatchState): Extra 
   return { stream, in_sync: isInSync(stream, batch) }
 }
 
-/** A feed to poll, with the goals of this poll. */
 export type PollTarget = {
   stream: Feed
   /** Earliest creation time that monitors starting here want, epoch ms; null when none starts. */
   backfill_since: number | null
   /** The gap of an earlier check that this poll tries to close; null when there is none. */
   open_gap: OpenGap | null
-  /** True when this poll is an audit too. */
   audit: boolean
 }
 
@@ -199,7 +196,6 @@ const DUE_FEEDS_MAX = 2000
 /** A monitor that starts further back than this many intervals has its feed polled individually. */
 const BACKFILL_INTERVALS_MAX = 3
 
-/** Polls in progress: feeds and batches. */
 export type PollsInProgress = { feeds: ReadonlySet<number>; batches: ReadonlySet<number> }
 
 /**
@@ -278,7 +274,6 @@ export function claimDuePolls(
   return jobs
 }
 
-/** Audits that start at once. */
 const AUDITS_MAX = 2
 /** An audit that fails is tried again after this share of its interval. */
 const AUDIT_RETRY_SHARE = 0.25

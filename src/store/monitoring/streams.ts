@@ -107,7 +107,6 @@ export function markHead(db: Db, feed_id: number, now: number, depth_ms: number)
   })
 }
 
-/** Stores the state of the present pass. */
 export function writePass(
   db: Db,
   feed_id: number,

@@ -65,7 +65,6 @@ export function bundleClosesAt(
   )
 }
 
-/** A delivery with the reason for which it was suppressed. */
 export type DeliveryWithReason = DeliveryRow & { reason: string | null }
 
 const COLUMNS =
@@ -114,7 +113,6 @@ export function findAnyMonitor(
     .get(query)
 }
 
-/** The fields of a monitor on which the processing of an item depends. */
 export type AnyMonitor = {
   id: string
   filter_spec: string

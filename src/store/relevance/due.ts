@@ -1,7 +1,6 @@
 import type { Db } from '../db/connection.ts'
 import { readIds, type Watcher, type WatcherRow } from '../monitoring/monitors.ts'
 
-/** A match that waits for a verdict. */
 export type WaitingMatch = {
   item_id: string
   /** Creation of the item, epoch ms. */
@@ -55,7 +54,6 @@ const WAITING_CUSTOMERS = `WITH RECURSIVE waiting (id) AS (
 const FIRST_DUE =
   '(SELECT min(next_attempt_at) FROM judgements WHERE outcome IS NULL AND customer_id = waiting.id)'
 
-/** Customers with a due match, by id. */
 export const listDueCustomers = (db: Db, now: number): string[] =>
   db
     .query<{ id: string }, [{ now: number }]>(

@@ -45,7 +45,6 @@ export function holdWaiting(
   ).run({ ...keyOf(key), next_attempt_at, fault, failed: failed ? 1 : 0 })
 }
 
-/** Makes all waiting matches due. */
 export const wakeWaiting = (db: Db, now: number): void =>
   void db
     .query(
@@ -144,7 +143,6 @@ export const findJudgement = (db: Db, key: Key): StoredJudgement | null =>
     )
     .get(keyOf(key))
 
-/** Counts the results of a monitor since an instant. */
 export function countJudgements(
   db: Db,
   query: { monitor_id: string; since_at: number },
@@ -233,7 +231,6 @@ export const callsOf = (db: Db, day: number): Map<string, number> =>
       .map(({ customer_id, calls }) => [customer_id, calls]),
   )
 
-/** Customers with an active monitor that has relevance rules. */
 export const listJudgedCustomers = (db: Db): string[] =>
   db
     .query<{ id: string }, []>(

@@ -6,7 +6,6 @@ import { errorCode } from '../../core/base/errors.ts'
 /** Trouble of a disk that ends without a change to forumd or to what it has stored. */
 export type DiskTrouble = {
   reason: 'disk_full' | 'no_inodes' | 'quota_exceeded' | 'read_only' | 'io_error'
-  /** Names the trouble and its remedy. */
   sentence: string
 }
 

@@ -41,7 +41,6 @@ export type PrimaryNode = {
   run(signal: AbortSignal): Promise<void>
 }
 
-/** Creates the primary's part. */
 export function createPrimaryNode({
   db,
   clock,

@@ -4,7 +4,6 @@ import { type NodeState, readNodes } from '../../core/standby/nodes.ts'
 import type { Runtime } from '../../runtime/runtime.ts'
 import { addressOfNodes, openRegister } from '../../standby/open.ts'
 
-/** Limit of one call to the system of the lease. */
 const TIMEOUT_MS = 5000
 
 /** The lease and what the nodes last said of themselves, as the system of the lease has them. */

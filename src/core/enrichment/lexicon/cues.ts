@@ -2,7 +2,6 @@ import { once } from '../../base/lazy.ts'
 import text from './cues.txt' with { type: 'text' }
 import { itemsOf, listsIn, wordsOf } from './phrases.ts'
 
-/** Intents of an item. */
 export const INTENTS = [
   'question',
   'recommendation_request',

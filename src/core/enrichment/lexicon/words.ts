@@ -7,7 +7,6 @@ import sayings from './phrases.txt' with { type: 'text' }
 /** Weights of lists of words: 2 or 1 for praise, 0.5 for a welcome fact, negative for their opposites. */
 const LIST_WEIGHTS = { delight: 2, liking: 1, favour: 0.5, disgust: -2, dislike: -1, trouble: -0.5 }
 
-/** Weights of words. */
 export const weights = once(
   (): ReadonlyMap<string, number> =>
     new Map(

@@ -7,7 +7,6 @@ export const Badge = ({ tone, children }: { tone: Tone; children: ComponentChild
   <span class={`badge ${tone}`}>{children}</span>
 )
 
-/** The tone of each delivery state and event. */
 const DELIVERY_TONES: { [status: string]: Tone } = {
   delivered: 'good',
   waiting: 'plain',

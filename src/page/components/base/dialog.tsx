@@ -88,7 +88,6 @@ type FormDialogProps = {
   does: string
   doing?: string
   busy: boolean
-  /** The form can be submitted. */
   ready?: boolean
   /** An error that belongs to no field. null: none. */
   failure: Failure | null

@@ -1,6 +1,5 @@
 import UPlot from 'uplot'
 
-/** A colour variable of the theme. */
 export type ChartTone = 'accent' | 'bad'
 
 type Drawing = {

@@ -12,7 +12,6 @@ type FieldProps = {
   children: (attributes: FieldAttributes) => ComponentChildren
 }
 
-/** A form field: label, input, hint and error. */
 export function Field({ label, hint, error, children }: FieldProps) {
   const id = useId()
   const about = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ')
@@ -82,7 +81,6 @@ type LinesFieldProps = Omit<FieldProps, 'children'> & {
   maxLength: number
 }
 
-/** A multi-line text field. */
 export const LinesField = ({ label, hint, error = null, change, ...rest }: LinesFieldProps) => (
   <Field label={label} hint={hint} error={error}>
     {(attributes) => (
@@ -98,7 +96,6 @@ type CheckboxProps = {
   disabled?: boolean
 }
 
-/** A checkbox with its label. */
 export const Checkbox = ({ label, checked, change, disabled = false }: CheckboxProps) => (
   <label class="check">
     <input
@@ -119,7 +116,6 @@ type ChoiceProps<T extends string> = Partial<FieldAttributes> & {
   'aria-label'?: string
 }
 
-/** A select element. */
 export function Choice<T extends string>({
   value,
   options,
@@ -147,7 +143,6 @@ export function Choice<T extends string>({
 type ChoiceFieldProps<T extends string> = Omit<FieldProps, 'children'> &
   Omit<ChoiceProps<T>, keyof FieldAttributes | 'aria-label'>
 
-/** A select element as a form field. */
 export const ChoiceField = <T extends string>({
   label,
   hint,
@@ -159,7 +154,6 @@ export const ChoiceField = <T extends string>({
   </Field>
 )
 
-/** Values of a filter with their texts. */
 export type Options = readonly (readonly [string, string])[]
 
 /** Options of a filter: `all` for none, and the chosen value as `gone` if it is not among the known ones. */

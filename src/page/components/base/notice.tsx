@@ -69,7 +69,6 @@ export const EmptyState = ({
   </div>
 )
 
-/** A placeholder for loading rows, which prevents layout shifts. */
 export const Skeleton = ({ rows = 3, label = 'Loading' }: { rows?: number; label?: string }) => (
   <div class="waiting" role="status" aria-label={label}>
     {Array.from({ length: rows }, (_, at) => (

@@ -11,7 +11,6 @@ type Message = { text: string; action: ToastAction | null }
 
 let display: (message: Message) => void = () => {}
 
-/** Registers the renderer of notifications. */
 function onNotify(then: (message: Message) => void): void {
   display = then
 }
@@ -24,7 +23,6 @@ const NOTHING: Message = { text: '', action: null }
 const TOAST_MS = 6000
 const WITH_ACTION_MS = 12_000
 
-/** The container of confirmations. */
 export function Toast() {
   const [message, setMessage] = useState(NOTHING)
   const { text, action } = message

@@ -21,7 +21,6 @@ type LabelProps = {
   close: () => void
 }
 
-/** Sets or removes the label of matches. */
 export function LabelDialog({ label, known, size, set, close }: LabelProps) {
   const [typed, setTyped] = useState(label)
   const list = useId()
@@ -103,7 +102,6 @@ type HelpProps = { letters: boolean; setLetters: (letters: boolean) => void; clo
 
 const GROUPS = ['Move', 'Read', 'Decide', 'Select', 'Everywhere'] as const
 
-/** The keys of the inbox. */
 export const HelpDialog = ({ letters, setLetters, close }: HelpProps) => (
   <Dialog title="Keys" close={close}>
     <div class="keys">
@@ -186,7 +184,6 @@ export function HistoryDialog({ base, own_key, undone, close }: HistoryProps) {
   )
 }
 
-/** An action as the predicate of a sentence. */
 function actionText({ kind, set, mute, items }: HistoryAction): string {
   if (mute !== null)
     return `${kind === 'undo' ? 'took back the mute of' : 'muted'} ${mute.added ?? mute.removed}`

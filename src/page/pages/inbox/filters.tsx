@@ -52,7 +52,6 @@ export function Tabs({ filter, counts }: TabsProps) {
   )
 }
 
-/** The search field. The server searches when typing pauses. */
 export function InboxSearch({ text, search }: { text: string; search: (text: string) => void }) {
   const [typed, setTyped] = useState(text)
   const settled = useDebounced(typed, PAUSE_MS)
@@ -146,7 +145,6 @@ function Typed({ label, value, change }: Pick<SelectProps, 'label' | 'value' | '
   )
 }
 
-/** The active filters, each with a button that removes it. */
 export function Chips({ store: { filter, show, monitors } }: { store: InboxStore }) {
   const monitorName = (id: string) => monitors.find(([it]) => it === id)?.[1] ?? 'a removed monitor'
   const chips = NARROWING.filter((name) => filter[name] !== '').map((name) => ({

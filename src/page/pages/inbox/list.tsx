@@ -289,7 +289,6 @@ class MatchRow extends Component<RowProps> {
   }
 }
 
-/** The title of a match in lists. */
 export const titleText = ({ title, kind, author }: Match): string =>
   title ?? `${kind === 'post' ? 'Post' : 'Comment'}${author === null ? '' : ` by ${author}`}`
 

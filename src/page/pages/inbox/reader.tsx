@@ -120,7 +120,6 @@ type ToolProps = ToolLook & {
   perform: (act: KeyAct) => void
 }
 
-/** A button of the toolbar, with its key in the tooltip. */
 function Tool({ icon, label, act, perform, pressed, shown = false, phone = false }: ToolProps) {
   const { keys = [], shown: names = [] } = KEYS.find((it) => it.act === act) ?? {}
   return (
@@ -175,7 +174,6 @@ const Filtered = ({ to, children }: { to: string; children: ComponentChildren })
   </Link>
 )
 
-/** Monitors and their terms, and the tags of the text. */
 function Reasons({ match: { monitors, sentiment, intent } }: { match: Match }) {
   return (
     <dl class="facts-list">
@@ -221,7 +219,6 @@ function Reasons({ match: { monitors, sentiment, intent } }: { match: Match }) {
   )
 }
 
-/** The name of the key that acted. */
 export const actorName = (by: ActingKey, own_key: string): string =>
   by === null ? 'forumd' : by.key_id === own_key ? 'you' : (by.name ?? 'an unnamed key')
 

@@ -14,7 +14,6 @@ type SelectionProps = {
   clear: () => void
 }
 
-/** Actions on the selected matches, in the place of the tabs. */
 export const SelectionBar = ({
   size,
   all,

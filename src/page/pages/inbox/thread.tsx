@@ -15,7 +15,6 @@ export type ThreadState = {
 
 type ThreadProps = { thread: ThreadState; load: () => void; terms: RegExp | null }
 
-/** The thread of a match, read from the platform on request. */
 export function ThreadView({ thread, load, terms }: ThreadProps) {
   if (thread === null)
     return (

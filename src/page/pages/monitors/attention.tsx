@@ -69,7 +69,6 @@ const toTypedSending = (rules: Rules | undefined, zone: string): TypedSending =>
   day: rules?.digest?.day ?? 'mon',
 })
 
-/** Rules of a monitor as typed into the form. */
 export function toTypedAttention(rules: Monitor['attention'] | undefined): TypedAttention {
   const zone = new Intl.DateTimeFormat('en').resolvedOptions().timeZone
   return {
@@ -192,7 +191,6 @@ type SendingFieldsProps = {
   zone_hint: string
 }
 
-/** Quiet hours, time zone and digest. */
 function SendingFields({ of, typed, set, zone_hint }: SendingFieldsProps) {
   const { windows, every } = typed
   const setWindow = (at: number, change: Partial<Window>) =>
@@ -310,7 +308,6 @@ type TargetRulesProps = {
   webhooks: readonly Webhook[]
 }
 
-/** Rules of single webhooks, in place of those of the monitor. */
 function TargetRules({ typed: { targets }, set, webhooks }: TargetRulesProps) {
   const nameOf = (id: string) => {
     const webhook = webhooks.find((it) => it.id === id)

@@ -187,7 +187,6 @@ export function DeliveryStats({ id, health }: { id: string; health: Health }) {
   )
 }
 
-/** The monitor's feeds and their poll intervals. */
 export function Streams({ monitor, health }: { monitor: Monitor; health: Health | undefined }) {
   const { words } = useCurrentUser()
   const failing = new Map(health?.stream_liveness.streams.map((it) => [it.id, it.reason]))

@@ -24,10 +24,8 @@ import { toRelevance, toTypedRelevance } from './typed-relevance.ts'
 
 const DEBOUNCE_MS = 600
 
-/** The form for a new monitor. */
 export const MonitorNew = () => <MonitorForm monitor={null} />
 
-/** The form for an existing monitor. */
 export function MonitorEdit({ id }: { id: string }) {
   const { monitor_path } = useCurrentUser()
   const { value, failure, again } = useQuery<MonitorList>(`${monitor_path}/list`)

@@ -37,7 +37,6 @@ import { Alarms } from './attention.tsx'
 import { CoverageDetails, CoverageHistory, DeliveryStats, Streams } from './coverage.tsx'
 import { RelevanceStats } from './relevance.tsx'
 
-/** The actions of a monitor: pause, resume, edit, remove. */
 function MonitorActions({ monitor, again }: { monitor: Monitor; again: () => void }) {
   const { monitor_path } = useCurrentUser()
   const { id, active, name } = monitor
@@ -88,7 +87,6 @@ function MonitorActions({ monitor, again }: { monitor: Monitor; again: () => voi
   )
 }
 
-/** The targets of a monitor. */
 function MonitorTargets({ monitor: { webhook_ids } }: { monitor: Monitor }) {
   const { monitor_path } = useCurrentUser()
   const { value } = useQuery<{ webhooks: Webhook[] }>(`${monitor_path}/webhook/list`, {
@@ -218,7 +216,6 @@ function MonitorWhy({ id }: { id: string }) {
 const REFRESH_MS = 20_000
 const DELIVERIES = 20
 
-/** One monitor: filter, health, deliveries and actions. */
 export function MonitorPage({ id }: { id: string }) {
   const now = useNow()
   const { monitor_path, words } = useCurrentUser()

@@ -9,7 +9,6 @@ type SourceFieldProps = {
   error: string | null
 }
 
-/** The sources of a monitor, each with its proof and what it lacks. */
 export function SourceField({ sources, value, change, error }: SourceFieldProps) {
   const chosen = new Set(selectedSources(value, sources).map(({ name }) => name))
   const all = value.trim() === 'all'

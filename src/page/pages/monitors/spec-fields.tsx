@@ -13,11 +13,9 @@ type SpecPartsProps = {
   typed: Typed
   setTyped: (typed: Typed) => void
   errorOf: (field: string) => string | null
-  /** The sources of the daemon. */
   sources: readonly Source[]
 }
 
-/** The fields of a filter, grouped. */
 export const SpecParts = ({ parts, typed, setTyped, errorOf, sources }: SpecPartsProps) => (
   <>
     {parts.map(({ title, fields }) => (
@@ -65,7 +63,6 @@ type ChoiceFieldProps = {
 }
 type SpecFieldProps = ChoiceFieldProps & {
   sources: readonly Source[]
-  /** The sources that the filter selects. */
   chosen: readonly Source[]
 }
 

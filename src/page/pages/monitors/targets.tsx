@@ -16,7 +16,6 @@ type TargetFieldsProps = {
   error: string | null
 }
 
-/** The targets of a monitor. */
 export function TargetFields({
   webhooks: loaded,
   create,

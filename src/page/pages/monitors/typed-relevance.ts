@@ -13,7 +13,6 @@ export type TypedRelevance = {
   when_down: (typeof WHEN_DOWN)[number][0]
 }
 
-/** Relevance rules of a monitor as typed into the form. */
 export const toTypedRelevance = (rules: Monitor['relevance'] | undefined): TypedRelevance => ({
   prompt: rules?.prompt ?? '',
   min_score: String(rules?.min_score ?? 0.5),

@@ -35,7 +35,6 @@ const NOTHING: Typed = {
   refresh_token: '',
 }
 
-/** The fields of each way to sign in. */
 const WAYS = {
   jar: ['jar'],
   password: ['username', 'password', 'totp_secret'],
@@ -47,7 +46,6 @@ type Way = keyof typeof WAYS
 const typedOf = (way: Way, typed: Typed): Partial<Typed> =>
   Object.fromEntries(WAYS[way].flatMap((it) => (typed[it] === '' ? [] : [[it, typed[it]]])))
 
-/** The button that adds an account, with its dialog. */
 export function AddAccount(props: Props) {
   const [open, setOpen] = useState(false)
   return (
@@ -227,7 +225,6 @@ const REASONS: { [reason: string]: string } = {
     'The platform requires a human check: sign in with your own browser and add its cookies.',
 }
 
-/** The result of a check, as a sentence. */
 function resultOf({ name, status, reason }: AccountChecked, what: string): string {
   const more = REASONS[reason ?? '']
   return `${name} ${what}: ${inWords(status).toLowerCase()}.${more === undefined ? '' : ` ${more}`}`
@@ -282,7 +279,6 @@ export function LoginDialog({ account, close, again }: OfAccount) {
   )
 }
 
-/** Removes an account, after a confirmation that names it. */
 export const RemoveAccountDialog = ({ account, close, again }: OfAccount) => (
   <Confirm
     title={`Remove ${account.name}?`}

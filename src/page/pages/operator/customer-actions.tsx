@@ -19,7 +19,6 @@ type OfCustomer = Props & { customer: CustomerInFull }
 const pathOf = ({ id }: CustomerInFull, rest: string) =>
   `/operator/customers/${encodeURIComponent(id)}/${rest}`
 
-/** The button that creates a customer, with its dialog. */
 export function NewCustomer() {
   const [open, setOpen] = useState(false)
   return (
@@ -299,7 +298,6 @@ type RevokeKeyProps = {
   again: () => void
 }
 
-/** The button that revokes a key, with its confirmation. */
 export function RevokeKey({ customer, of_key: { id, name, prefix }, again }: RevokeKeyProps) {
   const [open, setOpen] = useState(false)
   return (

@@ -8,7 +8,6 @@ import { SystemPage } from '../system.tsx'
 import { AuditPage } from './audit.tsx'
 import { InstanceDeliveriesPage, InstanceMonitorsPage } from './lists.tsx'
 
-/** The operator's page of the current route. */
 export function OperatorPages() {
   const [first = '', second] = useRoute().parts
   if (first === '') return <SystemPage />

@@ -17,7 +17,6 @@ const ANSWER_MAX = 16_384
 const pathOf = (name: string, rest: string) =>
   `/operator/sources/${encodeURIComponent(name)}/${rest}`
 
-/** The button that adds a source, with its dialog. */
 export function AddSource({ again }: { again: () => void }) {
   const [open, setOpen] = useState(false)
   return (
@@ -92,7 +91,6 @@ function AddSourceDialog({ again, close }: { again: () => void; close: () => voi
 
 type RemoveSourceProps = { name: string; feeds: number; again: () => void }
 
-/** The button that removes an added source, with its confirmation. */
 export function RemoveSource({ name, feeds, again }: RemoveSourceProps) {
   const [open, setOpen] = useState(false)
   return (
@@ -129,7 +127,6 @@ export function RemoveSource({ name, feeds, again }: RemoveSourceProps) {
 type SourceActionsProps = { source: OperatedSource; again: () => void }
 type Opened = 'connect' | 'disconnect' | null
 
-/** The actions of one further source, and the result of its test. */
 export function SourceActions({ source, again }: SourceActionsProps) {
   const { name, origin, account_by, account_at, feeds } = source
   const [opened, setOpened] = useState<Opened>(null)

@@ -14,7 +14,6 @@ import { guessKind, KIND_NAMES, ServiceFields, typedCredentials, urlHint } from 
 
 const KINDS = [['', 'detect from the URL'] as const, ...Object.entries(KIND_NAMES)]
 
-/** Creates a webhook and shows its secret once. */
 export function WebhookNewDialog({ close, again }: { close: () => void; again: () => void }) {
   const { monitor_path } = useCurrentUser()
   const [url, setUrl] = useState('')

@@ -20,13 +20,10 @@ type WebhookDialog = 'edit' | 'rotate' | 'delete' | null
 type WebhookFactsProps = {
   webhook: Webhook
   again: () => void
-  /** Runs after the webhook was deleted. */
   gone: () => void
-  /** More buttons. */
   children?: ComponentChildren
 }
 
-/** Address, health and actions of one webhook. */
 export function WebhookFacts({ webhook, again, gone, children }: WebhookFactsProps) {
   const { monitor_path } = useCurrentUser()
   const { id, name, url, kind, active, paused_at } = webhook

@@ -114,13 +114,11 @@ const LastFailure = ({ at, delivery_id }: NonNullable<Health['last_failure']>) =
   )
 }
 
-/** The state of a webhook. */
 export function WebhookBadge({ webhook }: { webhook: Webhook }) {
   const { tone, word } = webhookStatus(webhook)
   return <Badge tone={tone}>{word}</Badge>
 }
 
-/** The beginning of a receiver's response. */
 export const ResponseBody = ({ text }: { text: string | null | undefined }) =>
   text ? (
     <div>

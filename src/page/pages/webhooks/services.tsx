@@ -3,7 +3,6 @@ import type { Webhook } from '../../lib/types.ts'
 
 type Kind = Webhook['kind']
 
-/** Names of the kinds of webhooks. */
 export const KIND_NAMES: Record<Kind, string> = {
   webhook: 'webhook',
   slack: 'Slack',
@@ -23,7 +22,6 @@ type Service = {
   username?: true
 }
 
-/** Fields of a kind that has credentials beside its URL. */
 const SERVICES: Partial<Record<Kind, Service>> = {
   ntfy: {
     url: 'https://ntfy.sh/your-topic',
@@ -53,7 +51,6 @@ const SERVICES: Partial<Record<Kind, Service>> = {
   },
 }
 
-/** Credentials as typed. */
 export type CredentialInput = { token: string; username: string }
 
 /** Example of the URL of a kind; undefined for kinds that the general hint covers. */

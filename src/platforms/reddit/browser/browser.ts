@@ -16,10 +16,8 @@ import { createProxyTls } from './tls.ts'
 /** Proxy schemes that a browser supports; the others serve plain HTTP requests only. */
 export const BROWSER_SCHEMES: readonly Proxy['scheme'][] = ['http', 'https', 'socks5']
 
-/** One call that needs a browser: its route, deadline and identity. */
 type TabRequest = Pick<Identity, 'proxy' | 'whose' | 'pool_proxy'> &
   BrowserProfile & {
-    /** Epoch ms. */
     deadline_at: number
     signal?: AbortSignal | undefined
   }
@@ -48,7 +46,6 @@ type Options = {
    * daemon.
    */
   folder: string
-  /** The platform's address. */
   base_url: string
   /** Appended to the browser's own. */
   user_agent: string
@@ -134,7 +131,6 @@ export function createBrowser(options: Options): Browser {
     }
   }
 
-  /** True if a context closed in time. */
   async function closed(context: BrowserContext | null): Promise<boolean> {
     const timer = new AbortController()
     const going = (context?.close() ?? Promise.resolve()).then(

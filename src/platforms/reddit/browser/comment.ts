@@ -129,7 +129,6 @@ const UNSENT =
 /** True if a request that failed with this error cannot have reached the platform. */
 const isUnsent = (error: string): boolean => UNSENT.test(error)
 
-/** Finds the reason why a page has no composer. */
 type WhyShut = (page: Page, place: PermalinkTarget) => Promise<WriteFault>
 
 const BARE: WriteFault = { kind: 'forbidden', reason: null }

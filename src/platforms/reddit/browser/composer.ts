@@ -14,7 +14,6 @@ const TEXT = '[contenteditable]:not([contenteditable="false"]), textarea'
 /** Scripts may still be drawing the composer. */
 const BOX_MS = 5_000
 
-/** State of a page before anything is written. */
 export type PageState = {
   /** Null if the page does not state it. */
   logged_in: boolean | null
@@ -33,7 +32,6 @@ type Element = {
   value?: string
 }
 
-/** Reads a post's page. */
 export async function readState(page: Page): Promise<PageState> {
   const flag = await attribute(page, 'shreddit-app', 'user-logged-in')
   const logged_in = flag === null ? null : flag !== 'false'

@@ -131,7 +131,6 @@ function overPipe(write: Writable, read: Readable): ConnectionTransport {
   return transport
 }
 
-/** A running Chromium. */
 export type LaunchedBrowser = {
   chromium: Chromium
   /** Leader of the process group of all its processes. */
@@ -142,7 +141,6 @@ export type LaunchedBrowser = {
   kill(): Promise<void>
 }
 
-/** A running browser, or the reason why none runs. */
 export type Launched = { ok: true; running: LaunchedBrowser } | { ok: false; why: string }
 
 export type LaunchOptions = {
@@ -150,7 +148,6 @@ export type LaunchOptions = {
   executable: string
   /** Chromium's own sandbox; `auto`: without it if the system does not permit it. */
   sandbox: 'auto' | boolean
-  /** Parent folder of the profiles. */
   folder: string
   /** Appended to Chromium's own. */
   user_agent: string
@@ -316,7 +313,6 @@ function endOf(child: ChildProcess, profile: string, clock: Clock): LaunchedBrow
   return () => (ending ??= end())
 }
 
-/** Kills the whole process group. */
 function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL')

@@ -179,7 +179,6 @@ async function whoIs({ jars, base_url }: Deps, { page, context }: Tab): Promise<
   return jar === null ? failed('UNKNOWN') : signedInAs(jar, answer)
 }
 
-/** The browser's cookies for the platform, with their expiry. */
 function jarOf(jars: CookieJars, cookies: readonly object[]): CookieJar | null {
   const imported = jars.import(JSON.stringify(cookies))
   return imported.ok ? imported.jar : null

@@ -18,10 +18,8 @@ export type BrowserProfile = {
 /** A cookie to set in the browser. `hidden`: not readable by the page's scripts. */
 export type BrowserCookie = { name: string; value: string; hidden: boolean }
 
-/** A request that a page is about to make. */
 type OutgoingRequest = { method: string; url: string }
 
-/** The page of one call. */
 export type Tab = {
   page: Page
   context: BrowserContext
@@ -187,7 +185,6 @@ export async function loadPage(page: Page, url: string): Promise<Outcome<NativeR
   }
 }
 
-/** A visible element of the page. */
 export type InputField = ElementHandle
 
 /** Members of an input element in use; runs in the page. The DOM types are not loaded. */

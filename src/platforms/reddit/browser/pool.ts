@@ -1,7 +1,6 @@
 import type { Clock, Log } from '../../../runtime/runtime.ts'
 import type { Launch, LaunchedBrowser } from './launch.ts'
 
-/** A running Chromium, for the duration of one call. */
 export type BrowserLease = {
   running: LaunchedBrowser
   /**
@@ -13,7 +12,6 @@ export type BrowserLease = {
 
 type Borrowing = { ok: true; borrowed: BrowserLease } | { ok: false; why: string }
 
-/** Lends one browser to several calls. */
 export type BrowserPool = {
   borrow(): Promise<Borrowing>
   /** Ends the browser and the calls that use it. Nothing is lent afterwards. */
@@ -68,7 +66,6 @@ export function createBrowserPool({ launch, clock, log, uses_max, idle_ms }: Dep
     return browser
   }
 
-  /** Ends an idle browser after a while. */
   function rest(browser: PooledBrowser) {
     napping.abort()
     napping = new AbortController()

@@ -82,7 +82,6 @@ type Dialled =
  */
 export type Dial = (far: Destination, plain: boolean, signal: AbortSignal) => Promise<Dialled>
 
-/** Egress of one browser call. */
 export type ProxyRoute = {
   proxy: Proxy | null
   /** A caller named the proxy, so the guard must accept its address. */

@@ -1,7 +1,6 @@
 import { isObject } from '../../../core/base/object.ts'
 import type { NativeRow } from '../readers/fields.ts'
 
-/** One cookie of a browser's export. */
 export type Exported = {
   name: string
   value: string

@@ -5,7 +5,6 @@ import type { CookieJar, Origin } from '../../port.ts'
 import { createRequest } from '../request.ts'
 import type { NativeResponse } from '../response.ts'
 
-/** Headers and body of a request. */
 type Sent = { accept: string; form?: Record<string, string>; json?: object }
 
 /** A sequence of requests that starts with an empty jar and stores the cookies of the answers. */

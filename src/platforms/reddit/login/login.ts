@@ -13,7 +13,6 @@ import { type CookieSession, openCookieSession } from './cookie-session.ts'
 /** Meaning of one answer to a name and password, or to a code. */
 export type LoginStep = 'signed_in' | 'second_factor' | LoginCode
 
-/** The step that was answered. */
 export type LoginFactor = 'password' | 'code'
 
 // Only an explicit statement about the credentials is a verdict: a missing human check returns the

@@ -12,12 +12,10 @@ import { classify, isHtml } from '../response.ts'
  */
 type Grant = { client_id: string; client_secret: string; refresh_token: string | null }
 
-/** An access token for the bearer host. */
 type AccessToken = {
   value: string
   /** Epoch ms of its renewal: two minutes before it expires. */
   renew_at: number
-  /** Epoch ms. */
   expires_at: number
   /** The grant's refresh token from now on: the platform may have replaced it. */
   refresh_token: string | null

@@ -2,7 +2,6 @@ import { isObject } from '../../../core/base/object.ts'
 import { fail, ok, type Outcome } from '../../../core/base/result.ts'
 import { numberAt, textAt } from '../../values.ts'
 
-/** A JSON object with unchecked fields. */
 export type NativeRow = Record<string, unknown>
 
 /** The object under a field, or null. */

@@ -25,7 +25,6 @@ import {
 } from './fields.ts'
 import { crosspostParentOf, mediaKindOf, targetOf, thumbnailOf } from './media.ts'
 
-/** Required fields of a post's row. */
 export const POST_NEEDS = {
   id: 'string',
   title: 'string',
@@ -33,7 +32,6 @@ export const POST_NEEDS = {
   created_utc: 'seconds',
 } as const
 
-/** Required fields of a comment's row. */
 export const COMMENT_NEEDS = {
   id: 'string',
   body: 'string',

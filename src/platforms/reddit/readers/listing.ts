@@ -89,7 +89,6 @@ export function readOne<T>(value: unknown, kind: string, { needs, map }: Reader<
   return missing === null ? ok(map(row)) : unreadable(`data.${missing}`)
 }
 
-/** Conversions of all native kinds. */
 export type RowReaders = {
   post: Reader<Post>
   postWithMedia: Reader<Post & { media: Media | null }>

@@ -20,7 +20,6 @@ import { dataOf } from './items.ts'
 export const USER_NEEDS = { name: 'string' } as const
 /** Required fields of a community's row. A private one has few details. */
 export const COMMUNITY_NEEDS = { display_name: 'string' } as const
-/** Required fields of a moderator's row. */
 export const MODERATOR_NEEDS = { id: 'string', name: 'string' } as const
 
 /**
@@ -59,7 +58,6 @@ export function toUser(base: string, row: NativeRow): User {
   }
 }
 
-/** Converts a community's row to the port's shape. */
 export function toCommunity(base: string, row: NativeRow): Community {
   const name = textAt(row, 'display_name') ?? ''
   const created_utc = secondsAt(row, 'created_utc')

@@ -69,7 +69,6 @@ const FIELDS = { text: 'text', parent: 'post_url', thing_id: 'post_url' }
 
 type Deps = { client: Client; forms: Forms; platform: Pick<Platform, 'nodesById' | 'commentOf'> }
 
-/** Creates the calls that write a comment and read it back. */
 export function createComments({ client, forms, platform }: Deps) {
   const whyNot = createWhyNot(client)
 

@@ -15,7 +15,6 @@ import { judgeWrite } from './verdict.ts'
 /** The acting account and the token of its writes; null for bearers, which need none. */
 export type Actor = Me & { token: string | null }
 
-/** One call that changes something. */
 type Write = {
   path_kind: string
   path: string

@@ -34,7 +34,6 @@ const FIELDS = { to: 'to', subject: 'subject', text: 'text' }
 /** Newest messages to search for the one just sent. */
 const RECENT = 10
 
-/** A message to send. */
 export type OutgoingMail = { to: string; subject: string; text: string }
 
 /** One row of a folder: the first message of a conversation and the others in it, oldest first. */

@@ -25,7 +25,6 @@ type Deps = {
    * request is available.
    */
   store?: Transport | undefined
-  /** Further hosts of the platform's links. */
   link_hosts: readonly string[]
 }
 

@@ -17,7 +17,6 @@ const NAMES = [
   'to',
 ] as const
 
-/** Path of the page. */
 const INBOX = '/dashboard/inbox'
 
 /** All states but dismissed: what is still in the inbox. */
@@ -25,7 +24,6 @@ const KEPT = 'unread,read,answered'
 /** The value of `state` in the URL that stands for every state. */
 const ANY = 'any'
 
-/** The tabs above the list, and the number of each. */
 export const TABS = [
   { name: 'Unread', state: 'unread', starred: '', of: (it: TabCounts) => it.unread },
   { name: 'All', state: KEPT, starred: '', of: (it: TabCounts) => it.total - it.dismissed },
@@ -34,7 +32,6 @@ export const TABS = [
   { name: 'Dismissed', state: 'dismissed', starred: '', of: (it: TabCounts) => it.dismissed },
 ] as const
 
-/** A tab of the list. */
 export type InboxTab = (typeof TABS)[number]
 
 /** The tab that a filter belongs to; undefined: it has states of its own. */
@@ -73,10 +70,8 @@ export function inboxPath(filter: Partial<ListFilter> = {}, item: string | null 
   return INBOX + (text === '' ? '' : `?${text}`)
 }
 
-/** Names of the filters that narrow a tab. */
 export const NARROWING = NAMES.filter((name) => name !== 'state' && name !== 'starred')
 
-/** True if a filter narrows its tab. */
 export const isNarrowed = (filter: ListFilter): boolean =>
   NARROWING.some((name) => filter[name] !== '')
 
@@ -104,7 +99,6 @@ export function toBody(filter: ListFilter, now: number): FilterBody {
   }
 }
 
-/** A body as the query of a list. */
 export const toQuery = ({ state, ...rest }: FilterBody): string =>
   new URLSearchParams(
     Object.entries({ ...rest, ...(state && { state: state.join(',') }) }).map(([name, value]) => [
@@ -141,6 +135,5 @@ export function expectedOf(filter: ListFilter, counts: TabCounts | undefined): n
   return tabOf(filter)?.of(counts) ?? null
 }
 
-/** The place of a match as people read it. */
 export const placeOf = ({ place, source }: Pick<Match, 'place' | 'source'>): string =>
   place === '' ? source : place

@@ -1,4 +1,3 @@
-/** An act of a key on the inbox page. */
 export type KeyAct = (typeof ROWS)[number][0]
 
 /** Acts with their keys, which are values of `KeyboardEvent.key`, in the order of the help. */

@@ -30,7 +30,6 @@ export function createRows(kept_max = KEPT_MAX) {
   }
 
   return {
-    /** Adds the next older page. */
     append({ items, next_cursor }: MatchPage) {
       insert(ids.length, items)
       cursor = next_cursor
@@ -46,7 +45,6 @@ export function createRows(kept_max = KEPT_MAX) {
     },
     /** Adds matches before the first; those that are in the list already are replaced in place. */
     prepend: (items: readonly Match[]) => insert(0, items),
-    /** Replaces matches that are in the list. */
     replace(items: readonly Match[]) {
       for (const it of items) if (known.has(it.id)) matches.set(it.id, it)
     },
@@ -90,12 +88,10 @@ export function createRows(kept_max = KEPT_MAX) {
     wasRemoved: (id: string): boolean => removed_ids.has(id),
     /** `matched_at` of the newest match that was ever in the list; empty: none was. */
     newest: (): string => newest,
-    /** Ids of all loaded rows, in order. */
     ids: (): readonly string[] => ids,
     size: (): number => ids.length,
     /** Cursor of the next page; `ended`: there is none. */
     next: () => ({ cursor, ended }),
-    /** Matches in memory. */
     kept: (): number => matches.size,
   }
 }

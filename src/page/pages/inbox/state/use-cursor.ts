@@ -12,7 +12,6 @@ import type { Triage } from './use-triage.ts'
 const READ_MS = 1200
 /** Time on a match after which the URL names it. */
 const SETTLE_MS = 400
-/** Rows of a page up or down. */
 const PAGE_ROWS = 8
 /** The list and the text are beside each other. Has the width of the style sheet. */
 const BESIDE = '(min-width: 64rem)'
@@ -31,7 +30,6 @@ const NONE: Selection = { ids: new Set(), anchor: null, whole: false }
 
 type State = { current: string | null; opened: boolean; selection: Selection }
 
-/** The current match, which one is open, and the selected ones. */
 export function useCursor({ list, filter, item, triage }: Options) {
   // A key may follow another one before the page is rendered, so functions read the state and not a render's copy of it.
   const state = useRef<State>({ current: item, opened: item !== null, selection: NONE }).current
@@ -145,12 +143,10 @@ export function useCursor({ list, filter, item, triage }: Options) {
     clear,
     select,
     chooseWhole: () => set({ selection: { ...state.selection, whole: true } }),
-    /** A click on a row. */
     choose(id: string, { shift, toggle }: { shift: boolean; toggle: boolean }) {
       if (shift || toggle) return select(id, shift)
       open(id)
     },
-    /** Makes a match of the list the current one. */
     moveToId(id: string) {
       const at = rows.positionOf(id)
       if (at !== -1) moveTo(at)

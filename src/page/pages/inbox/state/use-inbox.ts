@@ -27,7 +27,6 @@ export type OpenDialog = 'label' | 'mute' | 'reply' | 'help' | 'history' | null
 
 const LETTERS = 'forumd.inbox.letters'
 
-/** The state of the page, and all that can be done on it. */
 export type InboxStore = ReturnType<typeof useInbox>
 
 /** The page's state; the filter and the open match are those of the URL. */

@@ -91,7 +91,6 @@ export function useLiveInbox({ base, query, count_query, list, pending }: Option
     counts,
     /** Matches that arrived since the list was loaded, newest first. */
     fresh,
-    /** Puts them above the list. */
     showFresh() {
       if (fresh.length >= FRESH_MAX) return list.reload()
       list.rows.prepend(fresh)

@@ -5,11 +5,8 @@ import { runAfter } from '../../../lib/runtime.ts'
 import { createRows, type Rows } from './rows.ts'
 import type { Match, MatchPage } from './types.ts'
 
-/** Matches of a page, and the most that one call returns by id. */
 const PAGE = 100
-/** Ids of a page. */
 const IDS_PAGE = 5000
-/** Rows around the view that are loaded with it. */
 const AHEAD = 40
 const BEHIND = 20
 /** Scrolling pauses for this time before matches are loaded: those that fly by are not. */
@@ -18,19 +15,16 @@ const RETRY_MS = 2000
 /** Pages without a row after which the page waits for its reader; a rare text examines much and finds little. */
 const EMPTY_PAGES_MAX = 20
 
-/** The loaded matches of a list, and its loading. */
 export type MatchList = {
   rows: Rows
   /** Changes with every change of the rows. */
   version: number
-  /** Renders the rows after a change. */
   changed: () => void
   loading: boolean
   /** A search found nothing in many pages and waits; `more` goes on. */
   paused: string | null
   more: () => void
   failure: Failure | null
-  /** Loads the list again from its start. */
   reload: () => void
   /** Says which positions are in view, so that they and those around are loaded. */
   view: (from: number, to: number) => void
@@ -60,7 +54,6 @@ export function useMatches(base: string, query: string, is_search: boolean): Mat
   const changed = useCallback(() => setVersion((it) => it + 1), [])
   const { byId, fill } = useFilling(base, rows, wanted, changed)
 
-  /** Loads the next page into the rows: matches, or ids alone. */
   const loadPage = useCallback(async () => {
     const { cursor } = rows.next()
     const after = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`

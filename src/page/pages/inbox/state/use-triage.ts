@@ -18,15 +18,11 @@ const UNDO_MAX = 50
 /** An action on matches of the list, of a whole filter (no ids), or on the filter of a monitor. */
 type Done = { action_ids: string[]; ids: string[]; removed: Removed[]; is_mute?: boolean }
 
-/** Actions on matches, each of which can be undone. */
 export type Triage = {
   /** Changes matches, at once on the page. `quiet`: without a confirmation and an undo. */
   act: (ids: readonly string[], set: TriageChange, quiet?: boolean) => Promise<void>
-  /** Changes every match of the filter. */
   actOnAll: (set: TriageChange) => Promise<void>
-  /** Confirms a mute, which can be undone like an action. */
   muted: (action_id: string, text: string) => void
-  /** Takes the last action back. */
   undo: () => Promise<void>
 }
 
@@ -55,7 +51,6 @@ function confirmation(set: TriageChange, n: number): string {
 
 const refusal = ({ message }: Failure): string => `Not changed: ${message}`
 
-/** Provides the actions of the page. */
 export function useTriage({ base, filter, list, pending, recount, onRestored }: Options): Triage {
   const done = useRef<Done[]>([])
   const { rows } = list

@@ -1,7 +1,6 @@
 /** A part of a paragraph; `url`: the target of a link, null for text. */
 export type Part = { text: string; url: string | null }
 
-/** A paragraph, a quotation or code. */
 export type Block = { kind: 'text' | 'quote' | 'code'; parts: Part[] }
 
 /** Blocks of one text; the remainder follows as one paragraph. */

@@ -109,7 +109,6 @@ export function createOpenChat(deps: {
     return outcome.ok && isObject(outcome.value) ? wordAt(outcome.value, 'access_token') : null
   }
 
-  /** A token that the chat accepts, with its chat user. */
   async function authenticate(
     token: string,
     call: Call,
@@ -167,7 +166,6 @@ const identityWith = ({ identity }: Call, bearer: string): Identity => ({
   ...(identity.pool_proxy && { pool_proxy: identity.pool_proxy }),
 })
 
-/** Result of a write to the chat. */
 function read(done: Done, now: number): ChatDone {
   const payload = done.ok ? parsed(done.value) : {}
   const refusal = done.ok && done.value.status >= 400 ? refusalIn(payload, done.value.status) : null

@@ -191,7 +191,6 @@ function toRoom(
   return { thread, at, peer, mine }
 }
 
-/** True if a room belongs in a folder. */
 function belongs({ mine, thread }: FoundRoom, folder: Folder): boolean {
   switch (folder) {
     case 'all':
