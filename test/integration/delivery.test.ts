@@ -96,8 +96,9 @@ test('Retry-After delays an attempt, by at most 780 seconds', async () => {
 test('Retry-After may be an HTTP date, in true time', async () => {
   const ahead = 2 * HOUR
   await using it = await startDelivering({ clock_offset_ms: ahead })
+  const date = new Date(it.clock.now() + ahead).toUTCString()
   const at = new Date(it.clock.now() + ahead + 90 * SECOND).toUTCString()
-  it.receiver.answers.push({ status: 503, headers: { 'retry-after': at } })
+  it.receiver.answers.push({ status: 503, headers: { date, 'retry-after': at } })
   await it.deliver('dlv_1')
 
   await it.clock.advance(89 * SECOND)
