@@ -13,8 +13,8 @@ export function putSourceAccount(
   { credential, ...row }: SourceAccount & { credential: string },
 ): void {
   db.query(
-    `INSERT INTO source_accounts (source, credential, created_at) VALUES ($source, $credential, $created_at)
-         ON CONFLICT (source) DO UPDATE SET credential = excluded.credential, created_at = excluded.created_at`,
+    // Not an upsert: replacing a row runs the triggers of a deletion and an insertion, which the audit log has both.
+    `INSERT OR REPLACE INTO source_accounts (source, credential, created_at) VALUES ($source, $credential, $created_at)`,
   ).run({ ...row, credential: ring.seal(placeOf(row.source), credential) })
 }
 

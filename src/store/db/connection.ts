@@ -27,6 +27,8 @@ export function connect(path: string, { create = false } = {}): Db {
     db.run('PRAGMA synchronous = FULL')
     db.run('PRAGMA foreign_keys = ON')
     db.run('PRAGMA journal_size_limit = 67108864')
+    // Replacing a row must not evade the triggers that refuse its deletion.
+    db.run('PRAGMA recursive_triggers = ON')
     // Deleted content must not stay in free pages, where nothing finds it again.
     db.run('PRAGMA secure_delete = ON')
     return db

@@ -825,9 +825,6 @@ CREATE TRIGGER audit_stays BEFORE DELETE ON audit BEGIN SELECT RAISE(ABORT, 'aud
 CREATE TRIGGER audit_is_not_edited BEFORE UPDATE ON audit
 BEGIN SELECT RAISE(ABORT, 'audit is append-only'); END;
 
-CREATE TRIGGER audit_is_not_replaced BEFORE INSERT ON audit WHEN EXISTS (SELECT 1 FROM audit WHERE seq = NEW.seq)
-BEGIN SELECT RAISE(ABORT, 'audit is append-only'); END;
-
 CREATE TRIGGER audit_key_created AFTER INSERT ON api_keys BEGIN
   INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'key.created', NEW.id,
     json_object('customer_id', NEW.customer_id, 'prefix', NEW.prefix, 'scopes', NEW.scopes, 'expires_at', NEW.expires_at));
@@ -897,9 +894,6 @@ END;
 CREATE TRIGGER audit_source_account_set AFTER INSERT ON source_accounts BEGIN
   INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'source_account.set', NEW.source, '{}');
 END;
-CREATE TRIGGER audit_source_account_replaced AFTER UPDATE ON source_accounts BEGIN
-  INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'source_account.set', NEW.source, '{}');
-END;
 CREATE TRIGGER audit_source_account_removed AFTER DELETE ON source_accounts BEGIN
   INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'source_account.removed', OLD.source, '{}');
 END;
@@ -931,9 +925,6 @@ CREATE TRIGGER operator_actions_stay BEFORE DELETE ON operator_actions
 WHEN OLD.at >= CAST(unixepoch('subsec') * 1000 AS INTEGER) - 400 * 86400000
 BEGIN SELECT RAISE(ABORT, 'operator_actions is append-only'); END;
 CREATE TRIGGER operator_actions_are_not_edited BEFORE UPDATE ON operator_actions
-BEGIN SELECT RAISE(ABORT, 'operator_actions is append-only'); END;
-CREATE TRIGGER operator_actions_are_not_replaced BEFORE INSERT ON operator_actions
-WHEN EXISTS (SELECT 1 FROM operator_actions WHERE seq = NEW.seq)
 BEGIN SELECT RAISE(ABORT, 'operator_actions is append-only'); END;
 
 -- Missed deliveries are queried by status, and may be a handful among a million delivered ones.
