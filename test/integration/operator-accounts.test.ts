@@ -124,7 +124,11 @@ test('an OAuth application is added with its refresh token, and its tokens are r
 test('a source is read from the next start on, until the start after it was removed', async () => {
   const { daemon, send, post, actions } = await start()
   await using _ = daemon
-  await using site = await startSource(LEMMY, { ...SIMULATED, world: 'seeded' })
+  await using site = await startSource(LEMMY, {
+    ...SIMULATED,
+    world: 'seeded',
+    now: () => daemon.clock.now(),
+  })
   const member = site.world.persons.find((it) => it.password !== null && it.totp_secret === null)
   const list = async () => (await send('/sources')).body
   const added = await post('/sources', { name: 'lem', kind: 'lemmy', base_url: site.url })
