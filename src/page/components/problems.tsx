@@ -80,7 +80,7 @@ export function ProblemList({ report, pathOf }: ProblemListProps) {
   const { status, problems, truncated } = report
   const [tone] = TONES[status] ?? ['good']
   return (
-    <section class={`status-banner ${tone}`} aria-labelledby="state">
+    <section class={`notice status-banner ${tone}`} aria-labelledby="state">
       <div role="status">
         <h2 id="state">{summaryOf(report)}</h2>
       </div>
