@@ -5,8 +5,6 @@ import { withSources } from './config/added-sources.ts'
 import { type Change, changesBetween, takeLive } from './config/reload.ts'
 import type { Config } from './config/schema.ts'
 import { createRing } from './core/base/secrets.ts'
-import { Fenced } from './core/standby/fence.ts'
-import { releaseOf } from './core/standby/lease.ts'
 import { type Iteration, type Loop, LOOPS, startLoop } from './runtime/loop.ts'
 import { createRuntime, type Runtime } from './runtime/runtime.ts'
 import { createProgress, type Stuck } from './runtime/systemd.ts'
@@ -29,20 +27,16 @@ import {
 } from './store/maintenance/disk.ts'
 import { openInstance } from './store/maintenance/instance.ts'
 import { diskTroubleOf } from './store/startup/disk-trouble.ts'
-import type { StartTerm } from './store/startup/epoch.ts'
 import { assemble } from './wiring/build.ts'
-import type { HeldLease } from './wiring/lease.ts'
-import { createPrimaryNode } from './wiring/nodes/primary.ts'
 import { listeningUrl, serveOutage, waitForDisk } from './wiring/outage.ts'
 import { removeBrowserFiles } from './wiring/platform.ts'
+import type { HeldLease } from './wiring/standby.ts'
 
 /** A daemon that serves; disposing of it stops it in order. */
 export type Daemon = AsyncDisposable & {
   readonly url: string
   /** Settles with the reason when the daemon cannot go on and wants to be started again. */
   readonly failed: Promise<string>
-  /** There on a primary: settles with the name of the node to which it is to hand over at its stop. */
-  readonly moving?: Promise<string>
   /** There while health alone is served: settles when a start is worth another try. */
   readonly recovered?: Promise<void>
   /** There on a standby: ends it and starts what it waited for. Called after `recovered`. */
@@ -66,9 +60,9 @@ export type Daemon = AsyncDisposable & {
  * that, the returned daemon serves health alone and waits for the disk.
  */
 export async function startDaemon(config: Config, runtime: Runtime): Promise<Daemon> {
-  if (config.standby.lease === '') return startOnDisk(config, runtime, null)
-  const { startUnderLease } = await import('./wiring/lease.ts')
-  return startUnderLease(config, runtime, (fenced, lease) => startOnDisk(config, fenced, lease))
+  if (config.standby.replica === '') return startOnDisk(config, runtime, null)
+  const { startStandby } = await import('./wiring/standby.ts')
+  return startStandby(config, runtime, (fenced, lease) => startOnDisk(config, fenced, lease))
 }
 
 async function startOnDisk(
@@ -98,22 +92,11 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
   const { clock, fence } = runtime
   await using stack = new AsyncDisposableStack()
   // Given up last: until then no other node may act.
-  const last: { move_to: string; data_mark: number | null } = { move_to: '', data_mark: null }
-  if (lease !== null)
-    stack.defer(async () => {
-      const is_replicated = await lease.replicator.stop()
-      await lease.release(releaseOf({ ...last, own: lease.node, is_replicated }))
-    })
+  if (lease !== null) stack.defer(lease.release)
 
-  const { instance, full } = open(of_file, runtime, lease?.term)
-  let lastMark: (() => number | null) | null = null
-  stack.defer(() => {
-    last.data_mark = lastMark?.() ?? null
-    instance.close()
-  })
-  if (fence !== undefined) guardCommits(instance.db, fence.mayCommit)
-  // Before the first act: from here on, a database of an older epoch lacks something.
-  if (lease !== null && !(await lease.enter())) throw new Fenced()
+  const { instance, full } = open(of_file, runtime)
+  stack.defer(() => instance.close())
+  if (fence !== undefined) guardCommits(instance.db, fence.check)
   const stored = listStoredSources(instance.db)
   const { config, left_out } = withSources(of_file, stored)
   for (const source of left_out) runtime.log('warn', 'source.left_out', { source })
@@ -128,24 +111,6 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
   const { signal } = stopping
   const loops = new Map<string, Loop>()
   const progress = createProgress(clock)
-  void lease?.ended.then((why) => {
-    failure.resolve(`lease_${why}`)
-    // Another node may be the primary: nothing of this one may reach the replicas.
-    void lease.replicator.stop()
-  })
-  const primary_node =
-    lease?.nodes && fence !== undefined
-      ? createPrimaryNode({
-          db: instance.db,
-          clock,
-          // The one that operators and metrics observe is there later.
-          log: (...line) => log(...line),
-          fence,
-          nodes: lease.nodes,
-          replicator: lease.replicator,
-        })
-      : null
-  if (primary_node !== null) lastMark = primary_node.lastMark
   const failingLoops = () => [...loops.values()].flatMap((loop) => loop.failure() ?? [])
   let url = ''
   const {
@@ -174,20 +139,13 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
     url: () => url,
     lost: failure.resolve,
     failing_loops: failingLoops,
-    standby: () => primary_node?.report() ?? null,
   })
 
-  lease?.replicator.start(log)
-  if (lease?.took_over !== undefined) {
-    const { complete, ...fields } = lease.took_over
-    log('warn', 'standby.took_over', { ...fields, state: complete ? 'complete' : 'behind' })
-  }
   stack.defer(close)
   if (full !== null) reportStorageError(instance.db, full)
   const released = releaseAll(instance.db, clock.now())
   if (released > 0) log('warn', 'ledger.released', { count: released })
 
-  const marking = primary_node?.run(signal)
   // Stops run in reverse: HTTP first, then the loops finish their iteration and the work it started, then the database
   // closes.
   stack.defer(async () => {
@@ -197,7 +155,6 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
     await Promise.all([monitoring.idle(), sender.idle(), pool.idle(), storage.idle()])
     await archive.stop()
     await judging.idle()
-    await marking
   })
 
   const { host, port } = config.server
@@ -230,20 +187,18 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
     storage: storage.turn,
     archive: archive.turn,
   }
-  /** The same iteration, put off while this node may not act. */
-  const permitted =
+  const fenced =
     (iterate: Iteration): Iteration =>
-    () =>
-      fence?.mayAct() === false ? Promise.resolve(clock.now() + NOT_PERMITTED_MS) : iterate()
+    () => {
+      fence?.check()
+      return iterate()
+    }
   for (const name of LOOPS) {
     const options = {
       failed: onFailedIteration,
       ...(name === 'monitor' && { progressing: monitoring.progressing }),
     }
-    loops.set(
-      name,
-      startLoop({ ...runtime, log }, name, signal, permitted(iterations[name]), options),
-    )
+    loops.set(name, startLoop({ ...runtime, log }, name, signal, fenced(iterations[name]), options))
     // Waiting requests need not wait for the whole backlog.
     await answerWaiting(() => app.server?.pendingRequests ?? 0)
   }
@@ -252,12 +207,6 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
   return {
     url,
     failed: failure.promise,
-    ...(primary_node !== null && {
-      moving: primary_node.move.then((to) => {
-        last.move_to = to
-        return to
-      }),
-    }),
     stuck: (slack_ms) => progress.stuck(slack_ms) ?? failingFor(slack_ms),
     noticeExternalWrites,
     statusLine() {
@@ -283,8 +232,8 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
 }
 
 /** Opens the instance. `full` is the error of a start that had to release the reserve file on a full disk. */
-function open({ storage }: Config, { clock, random }: Runtime, term?: StartTerm) {
-  const attempt = () => openInstance({ ...storage, clock, random }, { mode: 'serve', term })
+function open({ storage }: Config, { clock, random }: Runtime) {
+  const attempt = () => openInstance({ ...storage, clock, random }, { mode: 'serve' })
   try {
     return { instance: attempt(), full: null }
   } catch (error) {
@@ -308,8 +257,6 @@ async function answerWaiting(pending: () => number): Promise<void> {
     await new Promise(setImmediate)
 }
 
-/** Delay before a loop looks again whether this node may act. */
-const NOT_PERMITTED_MS = 250
 /** Loops whose progress the service manager's watchdog checks. */
 const WATCHED_LOOPS: ReadonlySet<string> = new Set(['monitor', 'sender'])
 /** Errors that pass when there is space, or when another process releases the database. */
@@ -334,7 +281,6 @@ export async function createOpenApiDocument(config: Config): Promise<unknown> {
       run_id: '',
       instance_id: '',
       ring: createRing(random.bytes(32), random.bytes),
-      epoch: null,
     },
     signal: AbortSignal.abort(),
     wake: () => {},
@@ -342,7 +288,6 @@ export async function createOpenApiDocument(config: Config): Promise<unknown> {
     url: () => `http://${config.server.host}:${config.server.port}`,
     lost: () => {},
     failing_loops: () => [],
-    standby: () => null,
   })
   const answer = await app.handle(new Request('http://localhost/openapi.json'))
   return await answer.json()

@@ -72,8 +72,6 @@ const context: ProcessContext = {
         ...options,
         fetch: createRuntime(() => {}).fetch,
       }),
-    openNodes: async (config, runtime) =>
-      (await import('./wiring/nodes/view.ts')).openNodesView(config, runtime),
     openPlatformTools: async (config, runtime) =>
       (await import('./wiring/platform.ts')).openPlatformTools(config, runtime),
     startSandbox: async ({ runtime: { clock }, ...options }) =>

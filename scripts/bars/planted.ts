@@ -55,11 +55,3 @@ setInterval(() => openSync('/dev/null', 'r'), 4000).unref()
   if (row.id[4] === 'A') return true`,
   },
 ]
-
-/** The check before the attempt stays: the runtime connects and writes in a thread of its own. */
-export const FAILOVER_MUTANT: Mutant = {
-  name: 'no check before the write',
-  file: 'src/wiring/lease.ts',
-  from: 'fetch: createFencedFetch(fence)',
-  to: 'fetch: runtime.fetch',
-}

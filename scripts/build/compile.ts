@@ -20,9 +20,12 @@ export async function compile(outfile: string, runtime?: Runtime): Promise<strin
   const page = await embedPage((files) => inputs.push(...files))
   const { success, logs, outputs, metafile } = await Bun.build({
     // The threads are started by their paths within the executable (src/runtime/thread-path.ts).
-    entrypoints: ['main.ts', 'patterns/worker.ts', 'archive/worker.ts'].map((it) =>
-      join(SOURCES, it),
-    ),
+    entrypoints: [
+      'main.ts',
+      'patterns/worker.ts',
+      'archive/worker.ts',
+      'standby/deadline-worker.ts',
+    ].map((it) => join(SOURCES, it)),
     root: SOURCES,
     compile: {
       outfile,

@@ -26,7 +26,7 @@ import {
   createOperators,
 } from './http/auth.ts'
 import { bodyMax, createReadJson, takesNoBody } from './http/body.ts'
-import { errors, notPrimary } from './http/errors.ts'
+import { errors } from './http/errors.ts'
 import { createInternalClient } from './http/internal.ts'
 import { createPacers, type Limits } from './http/pacers.ts'
 import { createPeerOf, createSite } from './http/request-origin.ts'
@@ -94,12 +94,8 @@ export type AppDeps = {
   retention_days?: number
   /** Sources whose way in ends soon or has ended. */
   ends?: () => SourceEnd[]
-  /** Epoch of this primary; null or absent: there is no standby. */
-  epoch?: number | null
-  /** End of the time in which records may be missing after a failover, epoch ms; null: none are. */
-  unsettled_until?: () => number | null
-  /** False while this node may not act; absent: always true. */
-  mayAct?: () => boolean
+  /** True: this node has the lease of a pair. */
+  is_primary?: boolean
   /** Monitors of a customer, including paused ones, and the limit of its plan. */
   monitors: (customer: { id: string; plan: string }) => {
     used: number
@@ -208,7 +204,6 @@ export function createApp(deps: AppDeps) {
       // Admitted as the request that named the source.
       if (holders.find(request)) return undefined
       started.set(request, clock.mono())
-      if (deps.mayAct?.() === false && !isAlwaysServed(requestPath(request.url))) throw notPrimary()
       const answer = await admit({ request, headers: set.headers, server })
       return answer ?? answerForSource(request)
     })

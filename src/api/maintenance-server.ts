@@ -10,8 +10,6 @@ export type StorageOutage = {
   retry_after_s: number
   /** Name of the node that is the primary, empty: not known yet; absent: this node waits for its disk. */
   primary?: string
-  /** Seconds since the newest check in the copy of the primary's database; null: no copy; absent: none is made. */
-  replica_age_s?: number | null
 }
 
 /** Serves the maintenance server: health only, 503 otherwise; a standby names the primary to a browser. It reads and writes no storage. */
@@ -25,10 +23,10 @@ export function serveMaintenance(
     port,
     fetch(request) {
       const { pathname } = new URL(request.url)
-      const { reason, retry_after_s, primary, ...replica } = outage()
+      const { reason, retry_after_s, primary } = outage()
       const retry = { 'retry-after': String(retry_after_s) }
       if (pathname === '/health' && primary !== undefined)
-        return answer({ ok: false, reads: 'unknown', role: 'standby', primary, ...replica }, 200)
+        return answer({ ok: false, reads: 'unknown', role: 'standby', primary }, 200)
       if (pathname === '/health')
         return answer({ ok: false, reads: 'unknown', storage: reason }, 200)
       if (pathname === '/health/ready') return answer({ ready: false, reason }, 503, retry)

@@ -31,10 +31,8 @@ type HealthDeps = {
   storage_failing?: (() => string | null) | undefined
   /** Sources whose way in ends soon or has ended. */
   ends?: (() => SourceEnd[]) | undefined
-  /** Epoch of this primary; null or absent: there is no standby. */
-  epoch?: number | null
-  /** End of the time in which records may be missing after a failover, epoch ms; null: none are. */
-  unsettled_until?: (() => number | null) | undefined
+  /** True: this node has the lease of a pair. */
+  is_primary?: boolean | undefined
 }
 
 type Health = {
@@ -43,8 +41,6 @@ type Health = {
   storage?: string
   ends?: SourceEnd[]
   role?: 'primary'
-  epoch?: number
-  unsettled_until?: string
 }
 
 const health_shape = () =>
@@ -66,13 +62,6 @@ const health_shape = () =>
     role: z.enum(['primary', 'standby']).optional().meta({
       description: 'Role of this node; absent without a standby.',
     }),
-    epoch: z.int().optional().meta({
-      description: 'Grows each time another node becomes the primary; absent without a standby.',
-    }),
-    unsettled_until: z.string().optional().meta({
-      description:
-        'Until then, comments and messages that may have been sent before a failover are refused with FAILOVER_UNSETTLED; absent if none are.',
-    }),
   })
 
 const ready_shape = () => z.object({ ready: z.boolean() })
@@ -87,8 +76,7 @@ export function health({
   failing_loops = () => [],
   storage_failing,
   ends = () => [],
-  epoch = null,
-  unsettled_until = () => null,
+  is_primary = false,
 }: HealthDeps) {
   let cached: { at: number; health: Health } | null = null
 
@@ -102,14 +90,12 @@ export function health({
   function readHealth(): Health {
     const storage = storage_failing?.() ?? null
     const ending = ends()
-    const until = unsettled_until()
     return {
       ok: trouble() === null && failing_loops().length === 0,
       reads: reads_health.state(),
       ...(storage !== null && { storage }),
       ...(ending.length > 0 && { ends: ending }),
-      ...(epoch !== null && { role: 'primary', epoch }),
-      ...(until !== null && { unsettled_until: iso(until) }),
+      ...(is_primary && { role: 'primary' }),
     }
   }
 

@@ -1,7 +1,5 @@
 import type { Change } from '../config/reload.ts'
 import type { Config } from '../config/schema.ts'
-import type { LeaseRecord } from '../core/standby/lease.ts'
-import type { NodeState } from '../core/standby/nodes.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import type { Stuck } from '../runtime/systemd.ts'
 import type { InstancePaths } from '../store/maintenance/paths.ts'
@@ -12,8 +10,6 @@ export type RunningDaemon = AsyncDisposable & {
   readonly url: string
   /** Resolves with the reason when the daemon cannot go on and wants to be started again. */
   readonly failed?: Promise<string>
-  /** Set on a primary: resolves with the name of the node to which it is to hand over. A stop does so. */
-  readonly moving?: Promise<string>
   /** Set while it only answers health and waits, for its disk or for the lease; resolves when another start is worth a try. */
   readonly recovered?: Promise<void>
   /** Set on a standby: ends it and starts what it waited for. Called after `recovered`. */
@@ -62,13 +58,6 @@ export type Factories = {
     warn: (line: string) => void
     stopped: Promise<unknown>
   }) => Promise<void>
-  /** The lease and its nodes, without a daemon. Reading them changes nothing. */
-  openNodes: (
-    config: Config,
-    runtime: Runtime,
-  ) => Promise<
-    AsyncDisposable & { read(): Promise<{ record: LeaseRecord | null; nodes: NodeState[] }> }
-  >
   /** Requests to the platform for the operator's accounts, without a daemon. */
   openPlatformTools: (config: Config, runtime: Runtime) => Promise<PlatformTools>
   startSandbox: (options: {

@@ -12,10 +12,7 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
   NewerDatabase: EXIT.broken,
   WrongInstance: EXIT.broken,
   OtherSchema: EXIT.broken,
-  WrongEpoch: EXIT.broken,
-  ForeignRecord: EXIT.broken,
   DatabaseExists: EXIT.usage,
-  Fenced: EXIT.restart,
   ReplicaUnusable: EXIT.restart,
 }
 

@@ -46,8 +46,6 @@ export const COMMANDS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['feedback answer', async () => (await import('./admin/feedback.ts')).feedbackAnswer],
   ['approve', async () => (await import('./admin/drafts.ts')).approve],
   ['archive export', async () => (await import('./admin/archive.ts')).archiveExport],
-  ['replica status', async () => (await import('./standby/replica.ts')).replicaStatus],
-  ['failover', async () => (await import('./standby/failover.ts')).failover],
   ['purge', async () => (await import('./admin/purge.ts')).purgeContent],
   ['backup', async () => (await import('./admin/backup.ts')).backup],
   ['restore', async () => (await import('./admin/backup.ts')).restore],

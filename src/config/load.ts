@@ -96,7 +96,7 @@ const SECRETS = new Set([
   'operator.secret',
   'metrics.token',
   'source.api_key',
-  'standby.lease',
+  'standby.replica',
   'relevance.key',
 ])
 
@@ -378,49 +378,5 @@ export function contradictionsOf(value: Readonly<Record<string, unknown>>): Refu
       found: 'missing',
       allowed: 'the webhook URL is needed when operator.secret is set',
     })
-  return [...refused, ...leaseRefused(section)]
-}
-
-/** A third of the lease is left for acts, so that a renewal may fail without a pause. */
-const SHARE = 1.5
-/** Time for an event loop that is late to end a request whose time-out has passed, seconds. */
-const LATE_S = 0.5
-
-/** Checks that a lease has a name, and is long enough for the longest act. */
-function leaseRefused(
-  section: (name: string) => Readonly<Record<string, unknown>>,
-): RefusedValue[] {
-  const { lease = '', name = '', ttl_s = 30, skew_s = 2 } = section('standby')
-  if (lease === '') return []
-  const refused: RefusedValue[] = []
-  if (name === '')
-    refused.push({
-      path: ['standby', 'name'],
-      found: MISSING,
-      allowed: 'a name of this node, unlike that of the other, is needed when standby.lease is set',
-    })
-  const [sending = 10, reading = 10] = [
-    section('delivery')['timeout_s'],
-    section('platform')['timeout_s'],
-  ]
-  if (
-    lease === 'manual' ||
-    typeof ttl_s !== 'number' ||
-    typeof skew_s !== 'number' ||
-    typeof sending !== 'number' ||
-    typeof reading !== 'number'
-  )
-    return refused
-  const least = (longestActS(sending, reading) + skew_s) * SHARE
-  if (ttl_s < least)
-    refused.push({
-      path: ['standby', 'ttl_s'],
-      found: `found ${ttl_s}`,
-      allowed: `at least ${least}: ${SHARE} times the sum of skew_s, ${LATE_S} and the longer of delivery.timeout_s and platform.timeout_s`,
-    })
   return refused
 }
-
-/** Longest time from a write to a socket until its request is over, seconds. */
-export const longestActS = (delivery_s: number, platform_s: number): number =>
-  Math.max(delivery_s, platform_s) + LATE_S

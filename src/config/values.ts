@@ -168,42 +168,24 @@ export const modelName = () =>
     '',
   )
 
-/** Parts that an address of each scheme must have. */
-const LEASES: Readonly<Record<string, (url: URL) => boolean>> = {
-  'postgres:': (url) => url.hostname !== '' && url.pathname.length > 1,
-  'postgresql:': (url) => url.hostname !== '' && url.pathname.length > 1,
-  'etcd:': (url) => url.hostname !== '',
-  'etcds:': (url) => url.hostname !== '',
-  's3:': (url) => url.hostname !== '' && url.pathname.length > 1,
-}
+/** The path of a program, or its name on PATH. */
+export const programName = (initial: string) =>
+  text('a path, or a name on PATH', (value) => /^[^\0]{1,4096}$/.test(value), initial)
 
-/** The address of a lease, `manual`, or "" for none. */
-export const leaseAddress = () =>
+/** The place of a replica in an object store, or "" for none. */
+export const replicaAddress = () =>
   text(
-    'postgres://user:password@host/database, etcd://host:2379/key, etcds:// over TLS, s3://bucket/key?endpoint=https://host, "manual", or "" for none',
+    's3://bucket/folder, with ?endpoint=https://host and &region=NAME as needed, or "" for none',
     (value) => {
-      if (value === '' || value === 'manual') return true
+      if (value === '') return true
       const url = value.length <= 1024 && !/\s/.test(value) ? URL.parse(value) : null
-      return url !== null && LEASES[url.protocol]?.(url) === true
+      const endpoint = url?.searchParams.get('endpoint') ?? null
+      return (
+        url?.protocol === 's3:' &&
+        url.hostname !== '' &&
+        (endpoint === null || WEB.test(URL.parse(endpoint)?.protocol ?? ''))
+      )
     },
-    '',
-  )
-
-/** A command as a list of words; empty: none. `placed`: a text that one of them must have; `example`: one, in errors. */
-export const commandLine = (example: readonly string[], placed = '') =>
-  kind((value = [], refuse) => {
-    const allowed = `a command as a list of words, such as ${JSON.stringify(example)}, or [] for none`
-    if (!Array.isArray(value) || value.length > 100) return refuse(allowed)
-    const words = value.filter((it) => typeof it === 'string' && it !== '' && it.length <= 4096)
-    const has_target = words.length === 0 || words.some((it) => it.includes(placed))
-    return words.length === value.length && has_target ? words : refuse(allowed)
-  })
-
-/** The name of a node, or "" for none. */
-export const nodeName = () =>
-  text(
-    'a name of letters, digits, ., _ and -, at most 63 characters, or "" for none',
-    (value) => value === '' || /^[A-Za-z0-9][\w.-]{0,62}$/.test(value),
     '',
   )
 

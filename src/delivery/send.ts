@@ -110,8 +110,6 @@ export type SendDeps = {
   publish: PublishMqtt
   display: DisplayOptions
   user_agent: string
-  /** Epoch of the lease, for receivers that want to refuse an older one; null or absent: there is no lease. */
-  epoch?: number | null
   /** Absent when no mail server is named. */
   email?: EmailSender | undefined
 }
@@ -126,11 +124,7 @@ export function createSend(deps: SendDeps): Send {
     { id, body }: OutgoingDelivery,
     started_at: number,
   ) {
-    const headers = {
-      ...JSON_HEADERS,
-      'user-agent': deps.user_agent,
-      ...(deps.epoch != null && { 'x-service-epoch': String(deps.epoch) }),
-    }
+    const headers = { ...JSON_HEADERS, 'user-agent': deps.user_agent }
     switch (kind) {
       case 'slack':
         return { headers, body: encode(slackBody(readMessage(body, display))) }

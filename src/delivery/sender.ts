@@ -64,7 +64,7 @@ export type SenderDeps = {
   on_attempt?: (event: AttemptEvent) => void
   /** Shared with the requests to the platform; default: a record of its own. */
   files?: FileShortage
-  /** Permission to act; absent: always. */
+  /** Absent without a standby. */
   fence?: Fence | undefined
 }
 
@@ -243,13 +243,8 @@ export function createSender(deps: SenderDeps): Sender {
       log('error', 'delivery.body_damaged', { delivery_id: id })
       return () => abandon(db, run_id, delivery, 'body_damaged')
     }
-    const { fence } = deps
-    const later: Write = (at) => postpone(db, run_id, id, at + FENCED_MS)
-    if (fence?.mayAct() === false) return later
+    deps.fence?.check()
     const { attempt: outcome, ...times } = await deps.send(delivery, delivery)
-    // Refused at the socket, where the receiver is not to blame. One that was sent may have failed at this moment too: it is
-    // repeated under the same id.
-    if (outcome.kind === 'failed' && fence?.mayAct() === false) return later
     if (outcome.kind === 'failed' && outcome.error === 'out_of_files') {
       files.lacking()
       // Nothing was sent, and nothing was learned about the receiver: the retry schedule must not advance.
@@ -334,10 +329,6 @@ export function createSender(deps: SenderDeps): Sender {
     async turn() {
       // The disk is not full but failing: the loop has to see the error.
       if (broken !== null) throw broken
-      if (deps.fence?.mayAct() === false) {
-        settleRest()
-        return clock.now() + FENCED_MS
-      }
       const at = now()
       retryWrites()
       pauseFailingTargets(at)

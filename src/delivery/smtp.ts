@@ -4,7 +4,6 @@ import type { PluginFunction } from 'nodemailer/lib/mailer'
 
 import { errorCode } from '../core/base/errors.ts'
 import type { Attempt, AttemptError, DeliveryError } from '../core/delivery/retry.ts'
-import { Fenced } from '../core/standby/fence.ts'
 import { tls } from '../net/transport.ts'
 import type { Clock, Fence } from '../runtime/runtime.ts'
 
@@ -37,8 +36,6 @@ type MailServer = {
   /** Trusted in addition to the public authorities. */
   ca?: string | undefined
   clock: Clock
-  /** Permission to act; absent: always. */
-  fence?: Fence | undefined
 }
 
 function optionsOf({ url, timeout_ms, ca }: MailServer) {
@@ -58,23 +55,6 @@ function optionsOf({ url, timeout_ms, ca }: MailServer) {
 }
 
 /**
- * A mail is sent with the line that ends its data: the check comes before that line, and without it the server discards
- * what it has.
- */
-const fencedMail =
-  (fence: Fence): PluginFunction =>
-  ({ message }, done) => {
-    message.transform(
-      () =>
-        new Transform({
-          transform: (chunk, _encoding, next) => next(null, chunk),
-          flush: (next) => next(fence.mayAct() ? null : new Fenced()),
-        }),
-    )
-    done()
-  }
-
-/**
  * Speaks SMTP to the server of `[smtp]`, with STARTTLS where it is offered, and always before a password.
  *
  * @see https://www.rfc-editor.org/rfc/rfc5321
@@ -88,7 +68,6 @@ export function createMailer(server: MailServer): Mailer {
     // Few daemons send mail, and the library is large.
     const { createTransport } = await import('nodemailer')
     const transport = createTransport(options)
-    if (server.fence !== undefined) transport.use('stream', fencedMail(server.fence))
     try {
       const { response } = await transport.sendMail({
         ...mail,

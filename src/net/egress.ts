@@ -27,7 +27,7 @@ type EgressDeps = {
   guard: Guard
   /** The platform's certificate authorities in PEM, instead of the system's. */
   ca?: string | undefined
-  /** Permission to act, of `fetch` too; absent: always. */
+  /** Absent without a standby; `fetch` asks by itself. */
   fence?: Fence | undefined
 }
 
@@ -43,7 +43,7 @@ export function createEgress({ fetch, clock, resolve, guard, ca, fence }: Egress
   // large.
   async function loadAgents() {
     const { createAgents, overAgent } = await import('./proxy-agents.ts')
-    return { ...createAgents({ clock, resolve, ca, fence }), overAgent }
+    return { ...createAgents({ clock, resolve, ca }), overAgent }
   }
 
   /** The checked addresses of a proxy; empty if the guard refuses it. */
@@ -125,6 +125,7 @@ export function createEgress({ fetch, clock, resolve, guard, ca, fence }: Egress
 
   return {
     async send(request) {
+      fence?.check()
       const [over, done] = [new AbortController(), new AbortController()]
       // An expired deadline is reported before anything is sent.
       if (request.signal?.aborted || request.timeout_ms <= 0) return failed('timeout', false)

@@ -7,7 +7,6 @@ import type { AddressTarget } from '../core/base/address.ts'
 import { errorCode } from '../core/base/errors.ts'
 import type { AttemptError } from '../core/delivery/retry.ts'
 import type { Clock, Fence } from '../runtime/runtime.ts'
-import { fenceSocket } from './fenced-fetch.ts'
 import type { Guard } from './guard.ts'
 import { isOutOfFiles } from './out-of-files.ts'
 import { errorOf, fromNext, tls, UNREACHED } from './transport.ts'
@@ -102,23 +101,17 @@ function connackCode({ reasonCode, returnCode = 0 }: IConnackPacket): number {
   return FROM_3_1_1[returnCode] ?? returnCode
 }
 
-const fenced = (socket: Socket, fence: Fence | undefined) =>
-  fence === undefined ? socket : fenceSocket(socket, fence)
-
 /** Creates the publisher. Addresses are resolved, checked and dialled as for any other target. */
 export function createMqttPublisher({
   clock,
   guard,
   timeout_ms,
   ca,
-  fence,
 }: {
   clock: Clock
   guard: Guard
   timeout_ms: number
   ca?: string
-  /** Permission to act; absent: always. */
-  fence?: Fence | undefined
 }): PublishMqtt {
   // In Bun, a custom CA replaces all others.
   const trust = ca === undefined ? {} : { ca: [...tls().getCACertificates('bundled'), ca] }
@@ -127,12 +120,11 @@ export function createMqttPublisher({
     const secure = url.protocol === 'https:'
     // The port is absent from a URL if it is the scheme's own.
     const port = Number(url.port) || (secure ? 443 : 80)
-    if (!secure)
-      return { socket: fenced(connect({ host: address, port }), fence), ready: 'connect' }
+    if (!secure) return { socket: connect({ host: address, port }), ready: 'connect' }
     // A certificate lists an IP address itself; SNI is for names only.
     const name = literal === null ? { servername: host } : {}
     const socket = tls().connect({ host: address, port, ...name, ...trust })
-    return { socket: fenced(socket, fence), ready: 'secureConnect' }
+    return { socket, ready: 'secureConnect' }
   }
 
   async function attempt(message: MqttMessage, over: AbortSignal): Promise<MqttOutcome> {

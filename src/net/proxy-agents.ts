@@ -10,7 +10,6 @@ import { errorCode } from '../core/base/errors.ts'
 import type { ProxyTrouble } from '../core/base/result.ts'
 import type { Proxy } from '../core/forum/proxy.ts'
 import type { Clock, Fence, Resolve } from '../runtime/runtime.ts'
-import { fenceAgent } from './fenced-fetch.ts'
 import { hasNoFiles } from './out-of-files.ts'
 import { ENCODINGS, readBody, Unpackable } from './read-body.ts'
 import { mayHaveBeenSent } from './sent.ts'
@@ -70,13 +69,8 @@ const SOCKETS = { keepAlive: true, maxSockets: 16, maxFreeSockets: 2 }
  * Creates agents by proxy, dialled address and credentials. Connections are shared only between
  * requests with the same route.
  */
-export function createAgents(deps: {
-  clock: Clock
-  resolve: Resolve
-  ca?: string | undefined
-  fence?: Fence | undefined
-}) {
-  const { clock, resolve, ca, fence } = deps
+export function createAgents(deps: { clock: Clock; resolve: Resolve; ca?: string | undefined }) {
+  const { clock, resolve, ca } = deps
   // A proxy's certificate may be signed by a public authority or by one of the operator's own.
   const proxy_ca = ca === undefined ? [...rootCertificates] : [...rootCertificates, ca]
   const agents = new Map<string, CachedAgent>()
@@ -84,7 +78,6 @@ export function createAgents(deps: {
   function make(proxy: Proxy, address: string): ProxyAgent {
     const agent =
       proxy.scheme === 'https' ? overTls(proxy, address, proxy_ca) : overSocks(proxy, address)
-    if (fence !== undefined) fenceAgent(agent, fence)
     return { agent, lookup: lookupFor(resolve, proxy.scheme === 'socks4') }
   }
 

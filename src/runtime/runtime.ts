@@ -9,28 +9,16 @@ export type Runtime = {
   log: Log
   /** Measures the event loop's lateness; absent: not measured. */
   lateness?: Lateness
-  /** Absent without a standby: every act is permitted. */
+  /** Absent without a standby. */
   fence?: Fence
 }
 
-/** Permission of this process to act toward the outside: it has it alone while it holds the lease. */
+/** The lease of this process: it may act while it lasts. */
 export type Fence = {
-  /** Grows with every holder of the lease. */
-  readonly epoch: number
-  /**
-   * True if an act of the usual longest duration would end in time. Asked after every wait, and
-   * before every write to a socket.
-   */
-  mayAct(): boolean
-  /**
-   * True until the lease must be taken for lost: a transaction, which is short, may still record
-   * what an act has led to.
-   */
-  mayCommit(): boolean
-  /** Remaining ms; Infinity without an end. */
+  /** Ends the process if its lease is over. Called before each request, attempt and transaction. */
+  check(): void
+  /** Time until then, ms. */
   remainingMs(): number
-  /** Aborts once the lease is lost. */
-  readonly lost: AbortSignal
 }
 
 /** Reports repeatedly how late the event loop reached a timer, in ms, until `signal` aborts. */

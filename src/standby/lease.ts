@@ -1,147 +1,140 @@
 import {
-  claimed,
-  claimWait,
-  type Instant,
+  claimLease,
+  type Found,
+  judgeLease,
   type LeaseRecord,
-  type LeaseTerm,
-  readRecord,
-  type Release,
-  type Sighting,
+  readLease,
+  usableMs,
 } from '../core/standby/lease.ts'
-import type { Register } from './register.ts'
+import { createOutages } from '../runtime/outages.ts'
+import type { Clock, Log } from '../runtime/runtime.ts'
+import type { Bucket } from './bucket.ts'
+import type { Deadline } from './deadline.ts'
 
-/**
- * The term of a lease that was taken: `data_holder` is the node that acted in `data_epoch`, empty if none has; `data_mark`
- * its last mark, null if it did not stop in order. `is_move`: it has handed the lease to this node.
- */
-export type TakenTerm = {
-  epoch: number
-  data_epoch: number
-  data_holder: string
-  data_mark: number | null
-  is_move: boolean
-}
-
-/** Outcome of one attempt to take the lease. */
-type Acquired =
-  | ({ held: true } & TakenTerm)
-  /** `wait_ms`: until another attempt may succeed, if the holder does not renew meanwhile. */
-  | { held: false; holder: string; data_holder: string; wait_ms: number }
-
-/** Exclusive permission to be the primary, with an end and an epoch that grows with every holder. */
-export type Lease = {
-  /**
-   * Makes one attempt. A holder that is gone without a release is noticed by attempts that go on for its whole term.
-   * @throws {LeaseUnreachable | ForeignRecord}
-   */
-  acquire(): Promise<Acquired>
-  /**
-   * Extends the lease, and with `acting` records that the database has entered its epoch. False: another process has it.
-   * @throws {LeaseUnreachable} it is not known; the old term goes on
-   */
-  renew(acting?: boolean): Promise<boolean>
-  /** Gives it up, so that the next process need not wait. Does nothing if it is not held. */
-  release(how?: Release): Promise<void>
-  /** The term in hand; null: none. */
-  term(): LeaseTerm | null
-  close(): Promise<void>
-}
+/** Renewals in one term, and attempts after one that failed. */
+const [RENEWALS, RETRIES] = [6, 24]
+/** Looks of a waiting node in one term. */
+const LOOKS = 15
+const SYSTEM = 'lease'
 
 type LeaseDeps = {
-  register: Register
-  /** Name of this node, for people. */
-  node: string
+  bucket: Bucket
+  deadline: Pick<Deadline, 'set'>
+  boot: () => number
+  clock: Clock
+  log: Log
+  ttl_ms: number
+  /** Host name of this node. */
+  holder: string
   /** Random id of this process. */
   token: string
-  ttl_ms: number
-  skew_ms: number
-  instant: () => Instant
 }
 
-/** The own record as the register has it. */
-type Own = { version: string; record: LeaseRecord; term: LeaseTerm }
+/** Creates the lease of one object, held by one process at most. */
+export function createLease(deps: LeaseDeps) {
+  const { bucket, deadline, boot, clock, log, ttl_ms, holder, token } = deps
+  const outages = createOutages(clock)
+  let own: { etag: string; record: LeaseRecord } | null = null
+  let last: Promise<unknown> = Promise.resolve()
 
-const nameOf = ({ epoch, beat }: LeaseRecord) => `${epoch}.${beat}`
+  /** Runs a call to the store; null if it gave no answer. */
+  async function attempt<T>(work: () => Promise<T>): Promise<T | null> {
+    try {
+      const result = await work()
+      const over = outages.recovered(SYSTEM)
+      if (over !== null) log('info', 'lease.reachable', over)
+      return result
+    } catch (error) {
+      const count = outages.failed(SYSTEM)
+      // Errors of a store name neither its address nor its credentials.
+      const why = error instanceof Error ? error.message : 'unknown'
+      if (count !== null) log('error', 'lease.unreachable', { why, ...(count > 0 && { count }) })
+      return null
+    }
+  }
 
-/** Creates the lease of one register. */
-export function createLease({ register, node, token, ttl_ms, skew_ms, instant }: LeaseDeps): Lease {
-  let sighting: Sighting | null = null
-  let own: Own | null = null
-  /** The record before the own claim was kept for this node. */
-  let is_move = false
-  /** Instants of own requests by epoch and beat: the answer to one may have been lost. */
-  const asked = new Map<string, Instant>()
+  async function read(): Promise<{ found: Found; etag: string | null }> {
+    const object = await bucket.read()
+    return { found: readLease(object?.text ?? null), etag: object?.etag ?? null }
+  }
 
-  function adopt(version: string, record: LeaseRecord): boolean {
-    const at = asked.get(nameOf(record))
-    if (record.token !== token || record.released || at === undefined) return false
-    own = { version, record, term: { epoch: record.epoch, asked: at, ttl_ms: record.ttl_ms } }
-    asked.clear()
-    asked.set(nameOf(record), at)
+  /** Writes an own record over a version. The term counts from before the request. */
+  async function write(record: LeaseRecord, etag: string | null): Promise<boolean> {
+    const asked = boot()
+    const made = await bucket.write(JSON.stringify(record), etag)
+    if (made === null) return false
+    own = { etag: made, record }
+    if (!record.released) deadline.set(asked + usableMs(ttl_ms))
     return true
   }
 
-  /** Stores an own record; false if another change came first. */
-  async function store(expected: string | null, record: LeaseRecord): Promise<boolean> {
-    asked.set(nameOf(record), instant())
-    const version = await register.swap(expected, JSON.stringify(record))
-    return version !== null && adopt(version, record)
+  async function renew(change: Partial<LeaseRecord>): Promise<boolean> {
+    if (own === null) return false
+    // A beat is used once, also where the answer was lost: no two versions are the same.
+    own.record.beat += 1
+    const next = { ...own.record, ...change }
+    if (await write(next, own.etag)) return true
+    const { found, etag } = await read()
+    if (found === 'absent') return write(next, null)
+    if (found === 'foreign' || found.token !== token) return false
+    // The answer to an earlier renewal was lost.
+    own.record.beat = next.beat += 1
+    return write(next, etag)
   }
 
-  const acquired = ({ record: { epoch, data_epoch, data_holder, data_mark } }: Own): Acquired => ({
-    held: true,
-    epoch,
-    data_epoch,
-    data_holder,
-    data_mark,
-    is_move,
-  })
+  /**
+   * Renews once, with a change; false: another process has the lease, null: it is not known. One after the other: each names
+   * the version that the one before has made.
+   */
+  function renewing(change: Partial<LeaseRecord> = {}): Promise<boolean | null> {
+    const next = last.then(() => attempt(() => renew(change)))
+    last = next
+    return next
+  }
 
   return {
-    async acquire() {
-      const found = await register.read()
-      const { mono } = instant()
-      const record = found === null ? null : readRecord(found.text)
-      if (found !== null && record !== null) {
-        // An earlier attempt succeeded, and its answer was lost.
-        if (adopt(found.version, record) && own !== null) return acquired(own)
-        if (sighting?.version !== found.version) sighting = { version: found.version, since: mono }
-        const wait_ms = claimWait(record, sighting, { node, mono, skew_ms })
-        if (wait_ms > 0) {
-          const { holder, data_holder } = record
-          return { held: false, holder, data_holder, wait_ms }
-        }
+    /** Waits until this process has it; null once `signal` aborts. `waiting` learns of each look. */
+    async take(
+      signal: AbortSignal,
+      waiting: (holder: string, reason: ReturnType<typeof judgeLease>['reason']) => void,
+    ): Promise<LeaseRecord | null> {
+      const seen: { etag: string | null; at: number } = { etag: '', at: 0 }
+      let is_proven = false
+      for (; !signal.aborted; await clock.sleep(ttl_ms / LOOKS, signal)) {
+        const is_taken = await attempt(async () => {
+          if (!is_proven) await bucket.prove()
+          is_proven = true
+          const { found, etag } = await read()
+          const now = boot()
+          if (seen.etag !== etag) Object.assign(seen, { etag, at: now })
+          const judged = judgeLease(found, { unchanged_ms: now - seen.at, ttl_ms, token })
+          waiting(typeof found === 'string' ? '' : found.holder, judged.reason)
+          if (judged.wait_ms > 0 || signal.aborted) return false
+          const newest = found === 'absent' ? Math.max(0, ...(await bucket.replicas())) : 0
+          return write(claimLease(found, { holder, token, ttl_ms, newest, now: clock.now() }), etag)
+        })
+        if (is_taken === true && own !== null) return { ...own.record }
       }
-      is_move = record?.released === true && record.to === node
-      const next = claimed(record, { holder: node, token, ttl_ms })
-      if ((await store(found?.version ?? null, next)) && own !== null) return acquired(own)
-      return { held: false, holder: '', data_holder: '', wait_ms: 0 }
+      return null
     },
-
-    async renew(acting = false) {
-      if (own === null) return false
-      const { version, record } = own
-      // Never a beat that was used: the answer to an earlier request may still be on its way.
-      const beat = record.beat + asked.size
-      const entered = acting
-        ? { data_epoch: record.epoch, data_holder: record.holder, data_mark: null }
-        : {}
-      if (await store(version, { ...record, ...entered, beat })) return true
-      const found = await register.read()
-      if (found !== null && adopt(found.version, readRecord(found.text))) return true
-      own = null
-      return false
+    /** Renews it until `signal` aborts; true: another process has it. */
+    async keep(signal: AbortSignal): Promise<boolean> {
+      for (let wait_ms = ttl_ms / RENEWALS; ;) {
+        await clock.sleep(wait_ms, signal)
+        if (signal.aborted) return false
+        const is_held = await renewing()
+        if (is_held === false) return true
+        wait_ms = ttl_ms / (is_held === null ? RETRIES : RENEWALS)
+      }
     },
-
-    async release({ to, data_mark }: Release = { to: '', data_mark: null }) {
-      if (own === null) return
-      const { version, record } = own
-      own = null
-      const acted = record.data_epoch === record.epoch ? { data_mark } : {}
-      await register.swap(version, JSON.stringify({ ...record, ...acted, to, released: true }))
+    /** Records the replica that holds the newest data; false: another process has the lease. */
+    async setReplica(replica: number): Promise<boolean> {
+      for (; ; await clock.sleep(ttl_ms / RETRIES)) {
+        const is_set = await renewing({ replica })
+        if (is_set !== null) return is_set
+      }
     },
-
-    term: () => own?.term ?? null,
-    close: () => register.close(),
+    /** Gives it up. The caller has ended every act. */
+    release: () => renewing({ released: true }),
   }
 }

@@ -16,7 +16,6 @@ import { createNaming } from '../core/forum/naming.ts'
 import { createByteBudget } from '../core/limits/byte-budget.ts'
 import { effectiveCadence, type Plan } from '../core/limits/plan.ts'
 import { createItemClock } from '../core/polling/item-clock.ts'
-import type { NodesReport } from '../core/standby/nodes.ts'
 import { createSender } from '../delivery/sender.ts'
 import { createTester } from '../delivery/test-delivery.ts'
 import { createReads } from '../gateway/reads.ts'
@@ -39,7 +38,6 @@ import { hasReserveFile, readDisk } from '../store/maintenance/disk.ts'
 import type { Instance } from '../store/maintenance/instance.ts'
 import { lastSnapshotAt } from '../store/maintenance/snapshots.ts'
 import { countSlots } from '../store/monitoring/monitors.ts'
-import { readUnsettled } from '../store/startup/unsettled.ts'
 import { createDelivery, receiversOf } from './delivery.ts'
 import { createLoops } from './loops.ts'
 import { accountCounts, connectGauges, createObservers, onPlatformRequest } from './observers.ts'
@@ -63,7 +61,7 @@ const MIB = 1024 * 1024
 type AssemblyInput = {
   config: Config
   runtime: Runtime
-  instance: Pick<Instance, 'db' | 'path' | 'run_id' | 'instance_id' | 'ring' | 'epoch'>
+  instance: Pick<Instance, 'db' | 'path' | 'run_id' | 'instance_id' | 'ring'>
   /** Aborts when the daemon stops. */
   signal: AbortSignal
   wake: (loop: 'sender' | 'monitor' | 'pool' | 'operator' | 'archive' | 'relevance') => void
@@ -74,7 +72,6 @@ type AssemblyInput = {
   /** Called when the daemon cannot go on and must be restarted. */
   lost: (reason: 'storage' | 'database_replaced') => void
   failing_loops: () => LoopFailure[]
-  standby: () => NodesReport | null
 }
 
 /** Creates every part of the daemon from its dependencies. Nothing runs or listens yet. */
@@ -88,10 +85,9 @@ export function assemble({
   url,
   lost,
   failing_loops,
-  standby,
 }: AssemblyInput) {
   const { clock, random, fence } = runtime
-  const { db, run_id, instance_id, ring, epoch } = instance
+  const { db, run_id, instance_id, ring } = instance
   const receivers = receiversOf(config)
   const { timeout_ms } = receivers
   const shared = { config, runtime, db, receivers }
@@ -169,7 +165,7 @@ export function assemble({
   const links = createLinks({ ring, words, public_url })
   const { email, send, sealSecret, openSecret, sealCredentials } = createDelivery(
     { ...shared, ring, words },
-    { guard, links, public_url, clock_offset_ms: platform.clock_offset_ms, epoch },
+    { guard, links, public_url, clock_offset_ms: platform.clock_offset_ms },
   )
   const nudgeSender = () => wake('sender')
   const item_clock = createItemClock(clock, platform.clock_measured_ms)
@@ -302,7 +298,6 @@ export function assemble({
     storage: storageReport,
     bytes_in_flight: budget.used,
     failing_loops,
-    standby,
     reloads: () => last_reload,
     signal,
   })
@@ -345,7 +340,6 @@ export function assemble({
       nudgeSender,
       nudgeRelevance: () => wake('relevance'),
       model: judging.report,
-      standby,
       ended: readers.signal,
     },
   )
@@ -372,16 +366,13 @@ export function assemble({
     access_log: () => config.log.access,
     trouble() {
       if (signal.aborted) return 'stopping'
-      if (fence?.mayAct() === false) return 'not_primary'
       return files.isLacking() ? 'out_of_files' : null
     },
     failing_loops: failing,
     storage_failing: storage.trouble,
     retention_days: config.retention.days,
     ends: () => endingSoon(source_ends, clock.now()),
-    epoch,
-    unsettled_until: () => readUnsettled(db, clock.now())?.until ?? null,
-    ...(fence !== undefined && { mayAct: fence.mayAct }),
+    is_primary: fence !== undefined,
     monitors: ({ id, plan }) => ({
       used: countSlots(db, id).used,
       total: plan_of(plan).slots,

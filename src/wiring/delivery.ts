@@ -56,23 +56,21 @@ type Needs = {
   public_url: () => string
   /** Milliseconds by which true time is ahead of the local clock. */
   clock_offset_ms: () => number
-  /** Epoch of the lease; null without one. */
-  epoch: number | null
 }
 
 /** Creates the senders of deliveries: mail where a server is named, all else over a guarded transport. */
 export function createDelivery(
   { config, runtime, ring, words, receivers }: DeliveryContext,
-  { guard, links, public_url, clock_offset_ms, epoch }: Needs,
+  { guard, links, public_url, clock_offset_ms }: Needs,
 ) {
-  const { clock, fence } = runtime
+  const { clock } = runtime
   const { timeout_ms, ca } = receivers
   const display = { community: words.community, media_hosts: config.platform.media_hosts }
   const email =
     config.smtp.url === ''
       ? undefined
       : createEmailSender({
-          mailer: createMailer({ ...config.smtp, timeout_ms, ca, clock, fence }),
+          mailer: createMailer({ ...config.smtp, timeout_ms, ca, clock }),
           links,
           display,
           public_url,
@@ -88,7 +86,6 @@ export function createDelivery(
       openSecret,
       openCredentials: (id, sealed) => openCredentials(ring, id, sealed),
       publish: createLazyPublisher({ ...runtime, guard, ...receivers }),
-      epoch,
       display,
       email,
       user_agent: config.platform.user_agent,

@@ -99,7 +99,7 @@ export const onPlatformRequest =
 
 type GaugeDeps = Pick<
   GaugeSources,
-  'storage' | 'bytes_in_flight' | 'failing_loops' | 'standby' | 'reloads' | 'platform_ahead_ms'
+  'storage' | 'bytes_in_flight' | 'failing_loops' | 'reloads' | 'platform_ahead_ms'
 > & {
   metrics: Metrics
   pool: Pool

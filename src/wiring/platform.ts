@@ -7,7 +7,6 @@ import { createProbe } from '../accounts/probe.ts'
 import type { Config } from '../config/schema.ts'
 import { type LinkHosts, linkHosts } from '../core/forum/permalink.ts'
 import { IMAGE_BYTES_MAX } from '../core/forum/writes.ts'
-import { Fenced } from '../core/standby/fence.ts'
 import { tryMailServer } from '../delivery/smtp.ts'
 import type { Identities } from '../gateway/identity.ts'
 import { createSignIn } from '../gateway/login.ts'
@@ -104,7 +103,7 @@ export function createPlatform(
   const jars = createJars({ base_url, session_cookie, clock })
   const login = createLogin({ ...login_deps, jars, base_url })
   const account_client = createAccountClient({ ...account_deps, forum: platform, jars, login })
-  const browser = lazyBrowser(runtime, () =>
+  const browser = lazyBrowser(() =>
     createBrowser({
       ...runtime,
       ...at_hand,
@@ -137,14 +136,10 @@ export const hostsOf = (at: Config['platform']): LinkHosts =>
   at.base_url === '' ? { link: [], short: [] } : linkHosts(at)
 
 /** A browser created at its first call: it clears its folder, which until then may belong to a running daemon. */
-function lazyBrowser({ fence }: Pick<Runtime, 'fence'>, make: () => Browser): Browser {
+function lazyBrowser(make: () => Browser): Browser {
   let browser: Browser | null = null
   return {
-    async withTab(request, work) {
-      // The sockets of a browser are its own: only the start of its work can be refused.
-      if (fence?.mayAct() === false) throw new Fenced()
-      return (browser ??= make()).withTab(request, work)
-    },
+    withTab: (request, work) => (browser ??= make()).withTab(request, work),
     close: async () => browser?.close(),
   }
 }

@@ -41,7 +41,6 @@ type Needs = Omit<
   | 'model'
   | 'ask'
   | 'retention_ms'
-  | 'mayAct'
   | 'on_call'
   | 'on_result'
   | 'on_written'
@@ -52,7 +51,7 @@ export function createRelevance(
   { config, runtime, words, guard, metrics }: RelevanceContext,
   needs: Needs,
 ) {
-  const { clock, random, fence } = runtime
+  const { clock, random } = runtime
   const { base_url, key, timeout_s } = config.relevance
   const ask = createModelClient(
     { egress: createEgress({ ...runtime, guard }), clock, signal: needs.signal },
@@ -65,7 +64,6 @@ export function createRelevance(
     words,
     model: modelOf(config),
     ask,
-    ...(fence !== undefined && { mayAct: fence.mayAct }),
     retention_ms: config.retention.days > 0 ? config.retention.days * DAY_MS : Infinity,
     on_written: (status, kind) => metrics.count('deliveries_written_total', { status, kind }),
     on_call: (outcome) => metrics.count('relevance_calls_total', { outcome }),

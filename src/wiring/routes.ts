@@ -46,7 +46,6 @@ import type { ByteBudget } from '../core/limits/byte-budget.ts'
 import type { Plan } from '../core/limits/plan.ts'
 import type { ItemClock } from '../core/polling/item-clock.ts'
 import type { ModelReport } from '../core/relevance/judgement.ts'
-import type { NodesReport } from '../core/standby/nodes.ts'
 import type { LoginSuccess, SignInRequest } from '../gateway/login.ts'
 import type { Reads } from '../gateway/reads.ts'
 import { createPreviewSource } from '../gateway/sampling.ts'
@@ -193,7 +192,6 @@ type Parts = Pick<WebhookDeps, 'sealSecret' | 'openSecret' | 'sealCredentials' |
     nudgeMonitors: () => void
     nudgeRelevance: () => void
     model: () => ModelReport | null
-    standby: () => NodesReport | null
     nudgeSender: () => void
     /** Aborts when event streams have to end. */
     ended: AbortSignal
@@ -363,7 +361,6 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       failing_loops: parts.failing_loops,
       read_price_micros: config.billing.enabled ? config.billing.price_micros.read : null,
       retention_days: config.retention.days,
-      standby: parts.standby,
       sources: () => operatedSources(config, parts.platform, parts.sources),
       source_desk: createSourceDesk(config, {
         clock,

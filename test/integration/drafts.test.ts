@@ -5,7 +5,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test
 import { apiKey } from '../../src/core/base/ids.ts'
 import { moveDraft } from '../../src/store/customers/drafts.ts'
 import { insertKey } from '../../src/store/customers/keys.ts'
-import { beginUnsettled, settleWrites } from '../../src/store/startup/unsettled.ts'
 import { addAccounts } from '../support/accounts.ts'
 import { startWriting, type Writing } from '../support/writes-fixture.ts'
 import { beside, operatorKey, pageOf } from './operator-fixture.ts'
@@ -399,57 +398,5 @@ describe('time', () => {
     await it.house.clock.advance(2000)
 
     expect(await read(id)).toMatchObject({ status: 'waiting', answer: { field: 'account' } })
-  })
-})
-
-function unsettle(): void {
-  const now = it.house.clock.now()
-  beside(it.house, ({ db }) => beginUnsettled(db, { since: now, until: now + HOUR_MS }))
-}
-
-describe('after a failover that may have lost approvals', () => {
-  afterEach(() => {
-    beside(it.house, ({ db }) => settleWrites(db, it.house.clock.now()))
-  })
-
-  test('a draft from before is not written, and waits', async () => {
-    const { id } = await draft('Perhaps already there')
-    unsettle()
-
-    const refused = await post(`/drafts/${id}/approve`, it.ann)
-    const by_operator = await post(`/operator/drafts/${id}/approve`, { account: 'main' }, operator)
-
-    expect([refused.status, refused.body.code]).toEqual([409, 'FAILOVER_UNSETTLED'])
-    expect(by_operator.body.code).toBe('FAILOVER_UNSETTLED')
-    expect((await read(id)).status).toBe('waiting')
-    expect(count('Perhaps already there')).toBe(0)
-    beside(it.house, ({ db }) => settleWrites(db, it.house.clock.now()))
-    expect((await post(`/drafts/${id}/approve`, it.ann)).status).toBe(200)
-  })
-
-  test('a draft that was approved before waits for a person again', async () => {
-    const { id } = await draft('Approved, perhaps written')
-    const now = it.house.clock.now()
-    beside(it.house, ({ db }) => {
-      moveDraft(db, id, { from: 'waiting', to: 'queued', account: 'main', now })
-      beginUnsettled(db, { since: now, until: now + HOUR_MS })
-    })
-    await it.house.restart()
-    await it.house.clock.advance(2000)
-
-    expect(await read(id)).toMatchObject({
-      status: 'waiting',
-      answer: { code: 'FAILOVER_UNSETTLED' },
-    })
-    expect(count('Approved, perhaps written')).toBe(0)
-  })
-
-  test('a draft that is made later is written', async () => {
-    unsettle()
-    await it.house.clock.advance(1000)
-    const { id } = await draft('Made later')
-
-    expect((await post(`/drafts/${id}/approve`, it.ann)).status).toBe(200)
-    expect(count('Made later')).toBe(1)
   })
 })

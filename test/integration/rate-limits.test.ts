@@ -51,7 +51,6 @@ function assembled() {
       run_id: '',
       instance_id: '',
       ring: createRing(random.bytes(32), random.bytes),
-      epoch: null,
     },
     signal: AbortSignal.abort(),
     wake: () => {},
@@ -59,7 +58,6 @@ function assembled() {
     url: () => 'http://localhost',
     lost: () => {},
     failing_loops: () => [],
-    standby: () => null,
   })
   const customer = insertCustomer(db, {
     id: 'cus_1',

@@ -1,223 +1,291 @@
-import { Database } from 'bun:sqlite'
-import { afterAll, expect, test } from 'bun:test'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { startSandbox } from '../../sandbox/server/sandbox.ts'
-import { parseConfig } from '../../src/config/load.ts'
-import { apiKey } from '../../src/core/base/ids.ts'
-import { type Daemon, startDaemon } from '../../src/daemon.ts'
-import { createRuntime } from '../../src/runtime/runtime.ts'
-import { insertKey } from '../../src/store/customers/keys.ts'
-import { startObjectStore } from '../support/lease-servers.ts'
-import { litestreamCommands, litestreamProgram } from '../support/litestream.ts'
+import type { LeaseRecord } from '../../src/core/standby/lease.ts'
+import { type Fetch, realClock } from '../../src/runtime/runtime.ts'
+import { openBucket, readAddress, StoreUnreachable } from '../../src/standby/bucket.ts'
+import { createLease } from '../../src/standby/lease.ts'
+import { hasObjectStore, type ObjectStore, startObjectStore } from '../support/object-store.ts'
+import { canPair, overlapsOf, startPair, until } from '../support/standby-pair.ts'
 
-// Two nodes of one instance in this process, in real time, at an object store.
+const TTL_MS = 600
 
-const dir = mkdtempSync(join(tmpdir(), 'forumd-nodes-'))
-const store = startObjectStore()
-const sandbox = await startSandbox({ port: 0, seed: 1, speed: 0, world: 'empty', now: Date.now })
-afterAll(async () => {
-  await store[Symbol.asyncDispose]()
-  await sandbox[Symbol.asyncDispose]()
-  rmSync(dir, { recursive: true, force: true })
-})
+describe.skipIf(!hasObjectStore())('a lease in an object store', () => {
+  let store: ObjectStore
+  let dir = ''
+  const ending: (() => void)[] = []
 
-const folderOf = (name: string) => join(dir, name)
-
-function start(name: string, lease = store.url, more = ''): Promise<Daemon> {
-  const config = parseConfig(`
-[server]
-port = 0
-[storage]
-dir = "${folderOf(name)}"
-[platform]
-base_url = "${sandbox.url}"
-session_cookie = "${sandbox.session_cookie}"
-timeout_s = 0.2
-[delivery]
-timeout_s = 0.2
-[standby]
-lease = "${lease}"
-name = "${name}"
-ttl_s = 5
-skew_s = 0.2
-${more}`)
-  return startDaemon(
-    config,
-    createRuntime(() => {}),
-  )
-}
-
-async function get(daemon: Daemon, path: string) {
-  const response = await fetch(daemon.url + path)
-  return { status: response.status, body: await response.json() }
-}
-
-test('one node is the primary, the other serves health and refuses calls until the first one ends', async () => {
-  const a = await start('a')
-  expect(await get(a, '/health')).toMatchObject({ body: { ok: true, role: 'primary', epoch: 1 } })
-  expect(await get(a, '/health/ready')).toMatchObject({ status: 200 })
-
-  const b = await start('b')
-  expect(await get(b, '/health')).toEqual({
-    status: 200,
-    body: { ok: false, reads: 'unknown', role: 'standby', primary: 'a' },
-  })
-  expect(await get(b, '/health/ready')).toMatchObject({ status: 503, body: { reason: 'standby' } })
-  expect(await get(b, '/forum/posts?subforum=cats')).toMatchObject({
-    status: 503,
-    body: { code: 'not_primary', retry_after: 5 },
+  beforeAll(async () => {
+    store = await startObjectStore()
+    dir = mkdtempSync(join(tmpdir(), 'forumd-standby-'))
+  }, 60_000)
+  afterEach(() => ending.splice(0).forEach((end) => end()))
+  afterAll(async () => {
+    await store[Symbol.asyncDispose]()
+    rmSync(dir, { recursive: true, force: true })
   })
 
-  const page = await fetch(`${b.url}/dashboard/overview`, { headers: { accept: 'text/html' } })
-  expect([page.status, page.headers.get('content-type')]).toEqual([503, 'text/html; charset=utf-8'])
-  expect(await page.text()).toContain('The primary is <strong>a</strong>')
-
-  await a[Symbol.asyncDispose]()
-  cpSync(folderOf('a'), folderOf('b'), { recursive: true })
-  await b.recovered
-  const second = await b.proceed?.()
-  if (second === undefined) throw new Error('b did not wait')
-  expect(await get(second, '/health')).toMatchObject({ body: { role: 'primary', epoch: 2 } })
-  await second[Symbol.asyncDispose]()
-
-  // The folder of a lacks the acts of b.
-  expect(start('a')).rejects.toThrow('another node has been primary in epoch 2 since')
-  expect(start('new')).rejects.toThrow('another node has been primary')
-}, 20_000)
-
-test('a database of a later epoch than the lease is refused', async () => {
-  await using other = startObjectStore()
-
-  expect(start('b', other.url)).rejects.toThrow('the lease is only at epoch 1')
-  // The refusal gives the lease back, so the next node need not wait.
-  const began = performance.now()
-  expect(start('b', other.url)).rejects.toThrow('epoch')
-  expect(performance.now() - began).toBeLessThan(1000)
-}, 20_000)
-
-test('manual: the node acts at once, in the epoch of its database', async () => {
-  await using daemon = await start('b', 'manual')
-
-  expect(await get(daemon, '/health')).toMatchObject({ body: { role: 'primary', epoch: 2 } })
-})
-
-test('a primary that loses its lease asks for a restart and answers no call', async () => {
-  const other = startObjectStore()
-  const daemon = await start('fresh', other.url)
-  await other[Symbol.asyncDispose]()
-
-  expect(await daemon.failed).toBe('lease_not_renewed')
-  expect(await get(daemon, '/forum/posts?subforum=cats')).toMatchObject({
-    status: 503,
-    body: { code: 'not_primary' },
-  })
-  expect(await get(daemon, '/health/ready')).toMatchObject({
-    status: 503,
-    body: { reason: 'not_primary' },
-  })
-  await daemon[Symbol.asyncDispose]()
-}, 20_000)
-
-const program = litestreamProgram()
-
-test.skipIf(program === null)(
-  'a standby restores the replica of the primary, and goes on with it as the same instance',
-  async () => {
-    await using other = startObjectStore()
-    const replicas = join(dir, 'replicas')
-    const more = (name: string) => {
-      const database = join(folderOf(name), 'forumd.sqlite')
-      const commands = litestreamCommands(program ?? '', { dir, database, name, replicas })
-      return `replicate = ${JSON.stringify(commands.replicate)}
-restore = ${JSON.stringify(commands.restore)}
-restore_every_s = 1`
+  /** A folder of the store, with what a node does in it. `fetch` stands between. */
+  function place(name = crypto.randomUUID()) {
+    const bucketBy = (fetch: Fetch = (url, init) => globalThis.fetch(url, init)) =>
+      openBucket(readAddress(store.addressAt(name), {}), { timeout_ms: 2000, fetch })
+    const object = () => store.client.file(`${name}/lease.json`)
+    function node(
+      token: string,
+      { fetch, ttl_ms = TTL_MS }: { fetch?: Fetch; ttl_ms?: number } = {},
+    ) {
+      const events: string[] = []
+      const ends: number[] = []
+      const stop = new AbortController()
+      ending.push(() => stop.abort())
+      const lease = createLease({
+        bucket: bucketBy(fetch),
+        deadline: { set: (end_ms) => void ends.push(end_ms) },
+        boot: () => performance.now(),
+        clock: realClock,
+        log: (_, event) => void events.push(event),
+        ttl_ms,
+        holder: token,
+        token,
+      })
+      const reasons = new Set<string>()
+      const take = (signal = stop.signal) =>
+        lease.take(signal, (_, reason) => void reasons.add(reason))
+      return { ...lease, take, keep: () => lease.keep(stop.signal), events, ends, reasons }
     }
-    const first = await start('one', other.url, more('one'))
-    mkdirSync(folderOf('two'))
-    cpSync(join(folderOf('one'), 'secrets.key'), join(folderOf('two'), 'secrets.key'))
-    const second = await start('two', other.url, more('two'))
-    const copied = async () =>
-      existsSync(join(folderOf('two'), 'standby/warm.sqlite')) &&
-      (await get(second, '/health')).body
-    for (const began = performance.now(); !(await copied());) {
-      if (performance.now() - began > 15_000) throw new Error('there is no copy')
-      await Bun.sleep(50)
+    return {
+      bucketBy,
+      node,
+      read: async (): Promise<LeaseRecord> => object().json(),
+      write: (it: unknown) => object().write(typeof it === 'string' ? it : JSON.stringify(it)),
+      remove: () => object().delete(),
     }
-    expect(await copied()).toEqual({
-      ok: false,
-      reads: 'unknown',
-      role: 'standby',
-      primary: 'one',
-      replica_age_s: expect.any(Number),
-    })
-    // The operator sees the pair.
-    const token = apiKey('operator', crypto.getRandomValues(new Uint8Array(32)))
-    const key = { id: 'key_operator', customer_id: null, token, name: null, scopes: [] }
-    {
-      using beside = new Database(join(folderOf('one'), 'forumd.sqlite'))
-      insertKey(beside, { ...key, created_at: Date.now(), expires_at: null })
+  }
+
+  test('of writes under one condition at the same time exactly one succeeds', async () => {
+    const bucket = place().bucketBy()
+    await bucket.prove()
+    let etag: string | null = null
+    for (let round = 0; round < 5; round++) {
+      const before = etag
+      const made: (string | null)[] = await Promise.all(
+        Array.from({ length: 4 }, (_, n) => bucket.write(`${round} ${n}`, before)),
+      )
+      const won = made.filter((it) => it !== null)
+      expect(won).toHaveLength(1)
+      etag = won[0] ?? null
+      expect((await bucket.read())?.etag).toBe(etag ?? '')
+      expect(await bucket.write('late', before ?? '"00000000000000000000000000000000"')).toBeNull()
     }
-    const headers = { authorization: `Bearer ${token}` }
-    // Both announce themselves at intervals.
-    await Bun.sleep(4000)
-    const overview = await (await fetch(`${first.url}/operator/overview`, { headers })).json()
-    expect(overview).toMatchObject({
-      standby: {
-        epoch: 1,
-        primary: 'one',
-        replication: 'running',
-        unsettled_until: null,
-        standbys: [{ node: 'two', silent: false, error: null }],
+  }, 60_000)
+
+  test('a store that ignores conditions is refused', async () => {
+    const deaf: Fetch = (url, init) => fetch(url, { ...init, headers: {} })
+
+    expect(place().bucketBy(deaf).prove()).rejects.toThrow('it ignores If-Match')
+  })
+
+  test('of two nodes that start at the same time one takes the lease', async () => {
+    const { node, read } = place()
+    const nodes = [node('a'), node('b')]
+
+    const first = await Promise.race(nodes.map((it) => it.take()))
+
+    expect(await read()).toMatchObject({ token: first?.token, replica: 0, released: false })
+  })
+
+  test('a lease that is renewed is not taken, and a released one is taken at once', async () => {
+    const { node } = place()
+    const [a, b] = [node('a'), node('b')]
+    const first = await a.take()
+    const kept = a.keep()
+    const taking = b.take()
+    await until(() => a.ends.length > 8)
+    expect(b.ends).toEqual([])
+
+    await a.release()
+
+    expect(await taking).toMatchObject({ token: 'b', term: (first?.term ?? 0) + 1 })
+    expect([...b.reasons]).toEqual(['held', 'released'])
+    expect(await kept).toBe(true)
+  })
+
+  test('the holder learns from a renewal that another process has the lease', async () => {
+    const { node, read, write } = place()
+    const a = node('a')
+    await a.take()
+    await write({ ...(await read()), token: 'b', beat: 0 })
+
+    expect(await a.keep()).toBe(true)
+  })
+
+  test('a renewal whose answer is lost goes on', async () => {
+    let is_lost = false
+    const { node } = place()
+    const a = node('a', {
+      async fetch(url, init) {
+        const answer = await fetch(url, init)
+        if (!is_lost || init.method !== 'PUT') return answer
+        is_lost = false
+        throw new Error('the connection broke')
       },
     })
-    // The last change before the stop.
-    const created_at = Date.now()
-    using db = new Database(join(folderOf('one'), 'forumd.sqlite'))
-    db.query(
-      "INSERT INTO customers (id, name, plan, balance_micros, created_at) VALUES ('cus_last', 'last', 'entry', 0, ?)",
-    ).run(created_at)
-    db.close()
+    await a.take()
+    is_lost = true
+    const before = a.ends.length
 
-    await first[Symbol.asyncDispose]()
-    await second.recovered
-    const third = await second.proceed?.()
-    if (third === undefined) throw new Error('two did not wait')
+    expect(await a.setReplica(3)).toBe(true)
+    expect(a.ends.length).toBe(before + 1)
+    expect(a.events).toContain('lease.unreachable')
+  })
 
-    expect(await get(third, '/health')).toMatchObject({ body: { role: 'primary', epoch: 2 } })
-    using copy = new Database(join(folderOf('two'), 'forumd.sqlite'), { readonly: true })
-    expect(copy.query('SELECT name FROM customers').all()).toEqual([{ name: 'last' }])
-    // A primary keeps no copies of what it may delete.
-    expect(existsSync(join(folderOf('two'), 'standby'))).toBe(false)
-    expect(copy.query('SELECT kind FROM observation_events').all()).toEqual([
-      { kind: 'failover_detected' },
-    ])
-    while (!existsSync(join(replicas, 'two/generations'))) await Bun.sleep(50)
-    await third[Symbol.asyncDispose]()
+  test('a term counts from before the request, however slow its answer is', async () => {
+    const { node } = place()
+    let began = 0
+    const a = node('a', {
+      async fetch(url, init) {
+        if (init.method === 'PUT') began = performance.now()
+        const answer = await fetch(url, init)
+        await Bun.sleep(100)
+        return answer
+      },
+    })
 
-    // And back: what one has is moved aside, because two has been primary since.
-    const fourth = await start('one', other.url, more('one'))
-    expect(await get(fourth, '/health')).toMatchObject({ body: { role: 'primary', epoch: 3 } })
-    await fourth[Symbol.asyncDispose]()
-    expect(readdirSync(folderOf('one')).some((it) => it.includes('.before-'))).toBe(true)
-  },
-  60_000,
-)
+    await a.take()
 
-test.skipIf(program === null)(
-  'a replica that cannot be had leaves the lease to others',
+    expect(a.ends.at(-1)).toBeLessThanOrEqual(began + TTL_MS)
+  })
+
+  test('while the store is down no term grows', async () => {
+    let is_down = false
+    const { node } = place()
+    const a = node('a', {
+      fetch: (url, init) =>
+        is_down ? Promise.resolve(new Response('', { status: 503 })) : fetch(url, init),
+    })
+    await a.take()
+    is_down = true
+    const before = a.ends.length
+    const kept = a.keep()
+    await until(() => a.events.includes('lease.unreachable'))
+    expect(a.ends.length).toBe(before)
+    is_down = false
+
+    await until(() => a.events.includes('lease.reachable'))
+    expect(a.ends.length).toBeGreaterThan(before)
+    expect(await Promise.race([kept, 'goes on'])).toBe('goes on')
+  })
+
+  test('a holder writes a deleted object again before another node may take it', async () => {
+    const { node, read, remove } = place()
+    const [a, b] = [node('a'), node('b')]
+    await a.take()
+    void a.keep()
+    void b.take()
+    await until(() => b.reasons.has('held'))
+    await remove()
+
+    await until(() => a.ends.length > 8)
+    expect(await read()).toMatchObject({ token: 'a' })
+    expect(b.ends).toEqual([])
+  })
+
+  test('an object that forumd did not write is left alone', async () => {
+    const { node, write, bucketBy } = place()
+    await write('not ours')
+    const a = node('a')
+    void a.take()
+    await until(() => a.reasons.has('foreign'))
+    await Bun.sleep(2 * TTL_MS)
+
+    expect((await bucketBy().read())?.text).toBe('not ours')
+  })
+
+  test('a term beyond three times the own one is not believed', async () => {
+    const { node } = place()
+    await node('a', { ttl_ms: 3600_000 }).take()
+    const b = node('b')
+
+    expect(await b.take()).toMatchObject({ token: 'b' })
+    expect(b.reasons.has('ttl_too_long')).toBe(true)
+  })
+
+  test('two processes of one name are told apart', async () => {
+    const { node, read } = place()
+    const a = node('same')
+    await a.take()
+    const other = node('other')
+    const taking = other.take()
+    await until(() => other.reasons.has('held'))
+    expect((await read()).token).toBe('same')
+    await a.release()
+    expect(await taking).not.toBeNull()
+  })
+
+  test('replicas are listed by number and removed whole', async () => {
+    const name = crypto.randomUUID()
+    const bucket = place(name).bucketBy()
+    for (const key of ['replica-7/a/b', 'replica-12/c', 'replica-x/d', 'lease.json'])
+      await store.client.write(`${name}/${key}`, 'x')
+    expect((await bucket.replicas()).toSorted((x, y) => x - y)).toEqual([7, 12])
+
+    await bucket.removeReplica(7)
+
+    expect(await bucket.replicas()).toEqual([12])
+  })
+
+  test('a store that is not there is named without its address', async () => {
+    const nowhere = openBucket(readAddress('s3://id:secret@x/y?endpoint=http://127.0.0.1:9', {}), {
+      timeout_ms: 1000,
+      fetch: (url, init) => fetch(url, init),
+    })
+
+    expect(nowhere.read()).rejects.toBeInstanceOf(StoreUnreachable)
+    expect(nowhere.read()).rejects.not.toThrow('secret')
+    expect(nowhere.replicas()).rejects.toBeInstanceOf(StoreUnreachable)
+  })
+
+  test.skipIf(!canPair())(
+    'a node waits while the other one acts, and goes on with its data when it stops',
+    async () => {
+      await using pair = await startPair({ dir, ttl_s: 3, store })
+      const { a, b } = pair
+      a.start()
+      await until(() => a.url !== '')
+      await pair.populate(a)
+      b.start(a)
+      await until(() => b.saw('lease.waiting'))
+      await until(() => pair.delivers(a.life))
+      expect(readdirSync(b.dir)).not.toContain('forumd.sqlite')
+
+      expect(await a.end('SIGTERM')).toBe(0)
+
+      expect(await until(() => pair.delivers(b.life))).toBe(true)
+      const health = await (await fetch(`${b.url}/health`)).json()
+      expect(health).toMatchObject({ ok: true, role: 'primary' })
+      await pair.poster.stop()
+      expect(await until(() => pair.missing().length === 0)).toBe(true)
+      expect(overlapsOf(pair.arrivals)).toEqual([])
+      expect(existsSync(join(b.dir, 'standby/restored.sqlite'))).toBe(false)
+    },
+    60_000,
+  )
+})
+
+test.skipIf(process.env['FORUMD_LONG'] !== '1' || !canPair())(
+  'the short form of bar:failover finds no overlap and no loss',
   async () => {
-    await using other = startObjectStore()
-    const first = await start('three', other.url)
-    await first[Symbol.asyncDispose]()
-    const restore = 'restore = ["false", "{target}"]'
+    const child = Bun.spawn(
+      [process.execPath, 'scripts/bars/failover.ts', '--kills', '2', '--stops', '1'],
+      { stdout: 'pipe', stderr: 'inherit' },
+    )
+    const report = await new Response(child.stdout).text()
 
-    expect(start('four', other.url, restore)).rejects.toThrow('restore ended with 1')
-
-    const again = await start('three', other.url)
-    expect(await get(again, '/health')).toMatchObject({ body: { role: 'primary', epoch: 3 } })
-    await again[Symbol.asyncDispose]()
+    expect(report).toContain('"lost":0')
+    expect(report).toContain('"overlaps":0,"failures":[]')
+    expect(await child.exited).toBe(0)
   },
+  180_000,
 )

@@ -50,7 +50,6 @@ const environment: ProcessContext = {
     startDaemon,
     serveMcp: notHere,
     openApiDocument: notHere,
-    openNodes: notHere,
     openPlatformTools: notHere,
     startSandbox: notHere,
     startSource: notHere,

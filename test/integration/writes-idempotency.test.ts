@@ -4,7 +4,6 @@ import { apiKey } from '../../src/core/base/ids.ts'
 import { insertKey } from '../../src/store/customers/keys.ts'
 import type { Db } from '../../src/store/db/connection.ts'
 import { openInstance } from '../../src/store/maintenance/instance.ts'
-import { beginUnsettled, settleWrites } from '../../src/store/startup/unsettled.ts'
 import { PRICES } from '../support/app-options.ts'
 import { startWriting, type Writing } from '../support/writes-fixture.ts'
 
@@ -284,60 +283,4 @@ test('the database contains neither the session nor the text', async () => {
   expect(file.includes('my-own-name')).toBe(true)
   for (const secret of ['Between us', ...Object.values(it.ann)])
     expect(file.includes(secret)).toBe(false)
-})
-
-function unsettle(it: Writing): void {
-  const now = it.house.clock.now()
-  beside(it, (db) => beginUnsettled(db, { since: now, until: now + DAY_MS }))
-}
-
-describe('after a failover that may have lost records', () => {
-  test('a comment under an unknown key is refused, and neither sent nor billed', async () => {
-    await using it = await startWriting()
-    unsettle(it)
-
-    const { status, body } = await comment(it, 'lost')
-
-    expect([status, body.code]).toEqual([409, 'FAILOVER_UNSETTLED'])
-    expect(body).toMatchObject({ retry_after: DAY_MS / 1000 })
-    expect(it.comments()).toEqual([])
-    expect(await it.spent()).toBe(0)
-    expect(names(it)).toEqual([])
-  })
-
-  test('a known key has its answer, and a comment without a key is sent', async () => {
-    await using it = await startWriting()
-    const first = await comment(it, 'known')
-    unsettle(it)
-
-    expect(await comment(it, 'known')).toMatchObject({ status: 200, body: first.body })
-    expect(await comment(it, '', 'Another')).toMatchObject({ status: 200 })
-
-    expect(it.comments().toSorted()).toEqual(['Another', 'Once'])
-  })
-
-  test('a key that was made later, and any key when it is settled, is accepted', async () => {
-    await using it = await startWriting()
-    unsettle(it)
-    const later = (it.house.clock.now() + 10 * 60_000).toString(16).padStart(12, '0')
-    const made_later = `${later.slice(0, 8)}-${later.slice(8)}-7abc-8abc-0123456789ab`
-
-    expect(await comment(it, made_later)).toMatchObject({ status: 200 })
-    expect(await comment(it, 'lost')).toMatchObject({ status: 409 })
-    beside(it, (db) => settleWrites(db, it.house.clock.now()))
-    expect(await comment(it, 'lost', 'Settled')).toMatchObject({ status: 200 })
-
-    expect(it.comments().toSorted()).toEqual(['Once', 'Settled'])
-  })
-
-  test('it ends by itself', async () => {
-    await using it = await startWriting()
-    const now = it.house.clock.now()
-    beside(it, (db) => beginUnsettled(db, { since: now, until: now + 60_000 }))
-    expect(await comment(it, 'lost')).toMatchObject({ status: 409 })
-
-    await it.house.clock.advance(60_000)
-
-    expect(await comment(it, 'lost')).toMatchObject({ status: 200 })
-  })
 })

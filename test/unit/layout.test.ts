@@ -54,16 +54,13 @@ test('every import stays within the table', () => {
   expect(tree.files.size).toBeGreaterThan(300)
 })
 
-/** Statements on tables. Pragmas read the state of a file, and a standby reads a copy that has no instance. */
+/** Statements on tables. Pragmas read the state of a file. */
 const STATEMENT =
   /\.(?:query|run|prepare)\b[^(]*\(\s*(['"`])\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH)\b/
-const READERS_OF_COPIES = ['src/standby/replica.ts']
 
 test('SQL on tables is in the store alone', () => {
   const outside = [...tree.files].flatMap(([file, text]) =>
-    STATEMENT.test(text.replaceAll('SELECT total_changes()', '')) &&
-    !file.startsWith('src/store/') &&
-    !READERS_OF_COPIES.includes(file)
+    STATEMENT.test(text.replaceAll('SELECT total_changes()', '')) && !file.startsWith('src/store/')
       ? [file]
       : [],
   )

@@ -7,17 +7,12 @@
  *
  *     bun run bar:soak [--minutes 60 | --hours 24] [--kill-every S] [--mutant-minutes 3] [--seed N]
  *         [--under 'chrt -r 1']   command that runs the daemons, for a machine with other load
- *     bun run bar:soak --everything [--hours 12] [--kill-every 300] [--monitors 500] [--seed N] [--out FOLDER]
- *
- * `--everything` is another run (everything/run.ts): three sources, the archive, a model, an inbox, and two nodes that take over
- * from each other. It needs PostgreSQL, writes figures of each minute and a plot to FOLDER (dist/soak), and plants no fault.
  *
  * A kill every minute, or every ten minutes with `--hours`. In less than an hour memory is still warming up:
  * only a large leak is detected, and growth of the database is not judged. `--mutant-minutes 0` plants no
  * fault.
  */
 import { loadavg } from 'node:os'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
 import * as z from 'zod'
@@ -30,20 +25,16 @@ const { values } = parseArgs({
   options: {
     minutes: { type: 'string' },
     hours: { type: 'string' },
-    everything: { type: 'boolean', default: false },
-    monitors: { type: 'string', default: '500' },
-    out: { type: 'string', default: join(root, 'dist/soak') },
     'kill-every': { type: 'string' },
     'mutant-minutes': { type: 'string', default: '3' },
     under: { type: 'string', default: '' },
     seed: SEED,
   },
 })
-const DEFAULT_MINUTES = values.everything ? 12 * 60 : 60
+const DEFAULT_MINUTES = 60
 const minutes =
   values.hours === undefined ? Number(values.minutes ?? DEFAULT_MINUTES) : Number(values.hours) * 60
-const kill_every =
-  values['kill-every'] ?? (values.everything ? '300' : values.hours === undefined ? '60' : '600')
+const kill_every = values['kill-every'] ?? (values.hours === undefined ? '60' : '600')
 
 const SHORTEST_MINUTES = 2
 const mutant_minutes = Number(values['mutant-minutes'])
@@ -72,8 +63,8 @@ const figures = z.looseObject({
 })
 
 /** One soak on the executable of a tree; its figures are null if it was aborted. */
-async function run(tree: string, options: Record<string, string>, script = 'soak/run') {
-  const { passed, report } = await runOn(tree, `scripts/bars/${script}.ts`, {
+async function run(tree: string, options: Record<string, string>) {
+  const { passed, report } = await runOn(tree, 'scripts/bars/soak/run.ts', {
     ...options,
     seed: values.seed,
   })
@@ -93,9 +84,7 @@ const load = () => loadavg()[0]?.toFixed(1)
 console.log(`seed ${values.seed}, ${minutes} minutes, a kill every ${kill_every} s, load ${load()}`)
 const { under } = values
 const size = { minutes: String(minutes), 'kill-every': kill_every, under }
-const { passed, report } = values.everything
-  ? await run(root, { ...size, monitors: values.monitors, out: values.out }, 'everything/run')
-  : await run(root, size)
+const { passed, report } = await run(root, size)
 for (const { name, value, most, least, kept } of report?.judged ?? []) {
   const bounds = [
     least === undefined ? '' : `at least ${least.toFixed(1)}`,
@@ -106,6 +95,5 @@ for (const { name, value, most, least, kept } of report?.judged ?? []) {
 console.log(JSON.stringify({ ...report, judged: undefined }, null, 2))
 console.log(`${passed ? 'passed' : 'FAILED'}, load ${load()}`)
 const noticed: boolean[] = []
-if (mutant_minutes > 0 && !values.everything)
-  for (const mutant of SOAK_MUTANTS) noticed.push(await isNoticed(mutant))
+if (mutant_minutes > 0) for (const mutant of SOAK_MUTANTS) noticed.push(await isNoticed(mutant))
 process.exit(passed && noticed.every(Boolean) ? 0 : 1)

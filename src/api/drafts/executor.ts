@@ -3,7 +3,6 @@ import * as z from 'zod'
 import { ApiError, invalid } from '../../core/base/errors.ts'
 import { afterWrite, EXPIRED, pathOfDraft, statusOf } from '../../core/forum/draft.ts'
 import type { Session } from '../../core/forum/session.ts'
-import { isDoubled, unsettledError } from '../../core/standby/unsettled.ts'
 import {
   type Draft,
   endDraft,
@@ -14,7 +13,6 @@ import {
 } from '../../store/customers/drafts.ts'
 import { findKeyById, type KeyHolder } from '../../store/customers/keys.ts'
 import { type Db, isStorageError, transact } from '../../store/db/connection.ts'
-import { readUnsettled } from '../../store/startup/unsettled.ts'
 import type { RouteContext } from '../context.ts'
 import { render } from '../http/errors.ts'
 import type { RequestOptions } from '../http/internal.ts'
@@ -37,7 +35,7 @@ export type DraftExecutor = {
   dryRun(draft: Pick<Draft, 'action' | 'body' | 'source'>, holder: KeyHolder): Promise<Written>
   /**
    * Executes it as the account of a session, which is not stored.
-   * @throws {ApiError} draft_not_waiting if it is not waiting; FAILOVER_UNSETTLED if it may have been executed
+   * @throws {ApiError} draft_not_waiting if it is not waiting
    */
   approveAs(draft: Draft, session: Record<string, unknown>, by: KeyHolder): Promise<Written>
   /**
@@ -123,17 +121,6 @@ export function createDraftExecutor(
     })
   }
 
-  /**
-   * Refuses a draft from before a failover while its approval may have been lost.
-   * @throws {ApiError} FAILOVER_UNSETTLED
-   */
-  function requireSettled({ action, created_at }: Draft): void {
-    const now = clock.now()
-    const unsettled = isDoubled(action) ? readUnsettled(db, now) : null
-    if (unsettled !== null && created_at <= unsettled.since)
-      throw unsettledError('this draft', unsettled, now)
-  }
-
   /** Starts a draft. Of two concurrent approvals one succeeds. */
   function begin({ id }: Draft, from: 'waiting' | 'queued', account: string | null) {
     if (!moveDraft(db, id, { from, to: 'running', account, now: clock.now() })) throw notWaiting(id)
@@ -203,7 +190,6 @@ export function createDraftExecutor(
       throw error
     }
     try {
-      requireSettled(draft)
       const session = sessionOf(draft.account ?? '', draft)
       await writeFor(draft, session, holderOf(draft))
     } catch (error) {
@@ -218,12 +204,10 @@ export function createDraftExecutor(
       // Before the start: an invalid session is reported, and the draft keeps waiting.
       const outcome = await submit(draft, session, by, { dry_run: true })
       if (outcome.status !== 200) return outcome
-      requireSettled(draft)
       begin(draft, 'waiting', null)
       return finish(draft, () => submit(draft, session, by, {}))
     },
     async approveFor(draft, account, note) {
-      requireSettled(draft)
       const session = sessionOf(account, draft)
       const holder = holderOf(draft)
       transact(db, () => {

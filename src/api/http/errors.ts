@@ -5,7 +5,6 @@ import { ApiError, CODES, type ErrorCode, invalid, withAllFields } from '../../c
 import { once } from '../../core/base/lazy.ts'
 import type { Fault, ProxyTrouble, RefusalReason } from '../../core/base/result.ts'
 import { type Naming, wireCode } from '../../core/forum/naming.ts'
-import { Fenced } from '../../core/standby/fence.ts'
 import type { Log } from '../../runtime/runtime.ts'
 import { isStorageError } from '../../store/db/connection.ts'
 
@@ -76,7 +75,6 @@ function apiErrorOf(code: unknown, error: unknown): ApiError | null {
   if (error instanceof ValidationError) return error.type === 'response' ? null : refusal(error)
   if (code === 'NOT_FOUND') return new ApiError('NOT_FOUND', { message: 'there is no such route' })
   if (code === 'PARSE') return unreadable(error)
-  if (error instanceof Fenced) return notPrimary()
   if (isStorageError(error))
     return new ApiError('storage_unavailable', {
       message: 'the request could not be stored; no action was taken',
@@ -84,13 +82,6 @@ function apiErrorOf(code: unknown, error: unknown): ApiError | null {
     })
   return null
 }
-
-/** The answer of a node that does not hold the lease, or not for long enough. */
-export const notPrimary = (): ApiError =>
-  new ApiError('not_primary', {
-    message: 'this node may not act now: another one may be the primary',
-    retry_after_s: LEASE_RETRY_S,
-  })
 
 const issuesShape = once(() =>
   z.array(

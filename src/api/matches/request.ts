@@ -52,7 +52,7 @@ const SIGNATURES = ['x-service-signature', 'webhook-signature']
 
 /**
  * `GET …/deliveries/request`: the request of a delivery, computed from its body and the secret of its target, since no
- * header is stored. Without `x-service-epoch`, which belongs to the node that sent an attempt.
+ * header is stored.
  */
 export const deliveryRequest = (context: RouteContext, deps: Deps) =>
   group(context.words.monitor, context, deps)

@@ -192,21 +192,8 @@ export const METRICS = {
     "Lead of the platform's clock over the local clock, to about a second; absent until three answers have shown it.",
   ),
   loop_failing: gauge('1 while consecutive iterations of a loop fail.', 'loop'),
-  lease_epoch: gauge('Epoch of the lease of this primary; absent without one.'),
   lease_remaining_seconds: gauge(
-    'Time that remains of the lease, less its skew; absent without one.',
-  ),
-  failover_unsettled_seconds: gauge(
-    'Time until comments and messages from before a failover are settled; 0: they are; absent without a lease.',
-  ),
-  replication_running: gauge(
-    '1 while the process of [standby].replicate runs, 0 while it does not; absent without one.',
-  ),
-  replica_lag_seconds: gauge(
-    'Delay of the replica when a standby last restored it, to five seconds; absent before that.',
-  ),
-  replica_restored_timestamp_seconds: gauge(
-    'Start of the last restore of the replica by a standby, by its clock; absent before that.',
+    'Time until this process ends unless it renews its lease; absent without a standby.',
   ),
   event_loop_stall_max_seconds: gauge('Longest stall of the last minute.'),
   log_events_total: counter(

@@ -6,7 +6,6 @@ import { WEBHOOK_KINDS } from '../../core/delivery/target.ts'
 import { HELD_FOR, type HeldFor } from '../../core/limits/byte-budget.ts'
 import { judgeAudits, judgeLiveness, judgeStatus } from '../../core/polling/coverage.ts'
 import { FEED_KINDS } from '../../core/polling/feed.ts'
-import type { NodesReport } from '../../core/standby/nodes.ts'
 import { LOOPS } from '../../runtime/loop.ts'
 import type { Clock, Fence } from '../../runtime/runtime.ts'
 import type { Db } from '../../store/db/connection.ts'
@@ -122,9 +121,7 @@ export type GaugeSources = {
   reloads: () => { ok: boolean; at: number }
   failing_loops: () => { loop: string }[]
   /** The lease of this primary; absent: there is none. */
-  fence?: Pick<Fence, 'epoch' | 'remainingMs'> | undefined
-  /** The nodes of the lease; null: there is none. */
-  standby: () => NodesReport | null
+  fence?: Pick<Fence, 'remainingMs'> | undefined
   read_price: () => number
   /** Longest event loop stall, in seconds. */
   worst_stall: () => number
@@ -303,7 +300,7 @@ function registerStorageGauges(metrics: Metrics, { db, storage }: GaugeSources) 
 
 function registerProcessGauges(
   metrics: Metrics,
-  { clock, worst_stall, failing_loops, reloads, fence, standby }: GaugeSources,
+  { clock, worst_stall, failing_loops, reloads, fence }: GaugeSources,
 ) {
   const began_s = clock.now() / 1000 - process.uptime()
   metrics.onScrape('event_loop_stall_max_seconds', worst_stall)
@@ -312,28 +309,7 @@ function registerProcessGauges(
     const failing = new Set(failing_loops().map(({ loop }) => loop))
     return LOOPS.map((loop) => [{ loop }, toNumber(failing.has(loop))])
   })
-  metrics.onScrape('lease_epoch', () => fence?.epoch ?? null)
   metrics.onScrape('lease_remaining_seconds', () => (fence ? fence.remainingMs() / 1000 : null))
-  metrics.onScrapeAll(
-    [
-      'failover_unsettled_seconds',
-      'replication_running',
-      'replica_lag_seconds',
-      'replica_restored_timestamp_seconds',
-    ],
-    () => {
-      const report = standby()
-      const { replication, lag } = report ?? { replication: 'none', lag: null }
-      const until = report?.unsettled_until ?? null
-      return {
-        failover_unsettled_seconds:
-          report === null ? null : until === null ? 0 : Math.max(0, until - clock.now()) / 1000,
-        replication_running: replication === 'none' ? null : toNumber(replication === 'running'),
-        replica_lag_seconds: lag === null ? null : lag.ms / 1000,
-        replica_restored_timestamp_seconds: lag === null ? null : lag.measured_at / 1000,
-      }
-    },
-  )
   metrics.onScrapeAll(
     ['config_last_reload_successful', 'config_last_reload_success_timestamp_seconds'],
     () => ({

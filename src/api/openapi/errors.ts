@@ -34,7 +34,6 @@ const SESSION_CODES: readonly ErrorCode[] = [
   'upstream_timeout',
   'IDEMPOTENCY_MISMATCH',
   'IN_PROGRESS',
-  'FAILOVER_UNSETTLED',
   'FORUM_REJECTED',
   'FORUM_RATELIMIT',
   'OUTCOME_UNKNOWN',

@@ -4,7 +4,6 @@ import { version } from '../../../package.json'
 import { ApiError } from '../../core/base/errors.ts'
 import { iso } from '../../core/base/time.ts'
 import { bucketed, toUsd } from '../../core/limits/price.ts'
-import { isSilent, type NodesReport } from '../../core/standby/nodes.ts'
 import { findCustomer } from '../../store/customers/customers.ts'
 import { listKeys } from '../../store/customers/keys.ts'
 import { listUsage, sumUsage } from '../../store/customers/ledger.ts'
@@ -40,7 +39,6 @@ export type OperatorRouteDeps = OperatorPoolDeps &
     /** Days for which matches are kept; 0: for ever. */
     retention_days: number
     /** The nodes of the lease; null: this is a single node. */
-    standby: () => NodesReport | null
   }
 
 /**
@@ -96,27 +94,8 @@ function system(deps: OperatorRouteDeps) {
         counts,
         storage: { trouble, schema, ...disk, ballast },
         relevance: { waiting: measureWaiting(db).waiting, model: toModel(deps.model()) },
-        standby: toStandby(deps.standby(), clock.now()),
       }
     })
-}
-
-function toStandby(report: NodesReport | null, now: number) {
-  if (report === null) return null
-  const { epoch, replication, lag, unsettled_until, nodes } = report
-  return {
-    epoch,
-    primary: nodes.find(({ primary }) => primary?.epoch === epoch)?.node ?? null,
-    replication,
-    lag_s: lag === null ? null : lag.ms / 1000,
-    lag_measured_at: iso(lag?.measured_at ?? null),
-    unsettled_until: iso(unsettled_until),
-    standbys: nodes.flatMap((it) =>
-      it.standby === null
-        ? []
-        : [{ node: it.node, silent: isSilent(it, now), error: it.standby.error || null }],
-    ),
-  }
 }
 
 /** A customer with everything that is its own, without secrets: of an address the host, of a key the prefix. */

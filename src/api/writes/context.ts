@@ -212,7 +212,7 @@ export function createWriteContext(context: RouteContext, options: WritesOptions
         return work(writerFor(call, own, begun))
       }
       if (name === null) return done(() => {})
-      const named: Named = { key_id: call.holder.key.id, route, name, body_hash, act: call.act }
+      const named: Named = { key_id: call.holder.key.id, route, name, body_hash }
       const answer = await runOnce(named, done)
       if (answer.first) return answer.body
       const { status, headers, body } = answer.given

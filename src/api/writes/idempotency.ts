@@ -5,12 +5,6 @@ import { once } from '../../core/base/lazy.ts'
 import { type Ring, SealBroken } from '../../core/base/secrets.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import { judgeRepeat } from '../../core/limits/idempotency.ts'
-import {
-  isDoubled,
-  mayBeRepeat,
-  type Unsettled,
-  unsettledError,
-} from '../../core/standby/unsettled.ts'
 import type { Clock, Log } from '../../runtime/runtime.ts'
 import {
   claimName,
@@ -22,11 +16,10 @@ import {
 } from '../../store/customers/idempotency.ts'
 import { type Db, isStorageError } from '../../store/db/connection.ts'
 import type { GroupCommit } from '../../store/db/group-commit.ts'
-import { readUnsettled } from '../../store/startup/unsettled.ts'
 import { render } from '../http/errors.ts'
 
-/** Write with an Idempotency-Key, and the hash of its body. `act`: its name, such as `comment`. */
-export type Named = WriteName & { body_hash: Uint8Array; act: string }
+/** Write with an Idempotency-Key, and the hash of its body. */
+export type Named = WriteName & { body_hash: Uint8Array }
 
 const given_shape = once(() =>
   z.object({
@@ -46,7 +39,7 @@ type Work = (begun: () => void) => Promise<Body>
 /**
  * Runs a write once per Idempotency-Key. Its answer, including an error, is stored and given to
  * repeats. A write that failed before it began, or that was certainly not made, releases the key.
- * 409 for a different body, while the first call runs, and after a failover that may have lost it.
+ * 409 for a different body, and while the first call runs.
  */
 export type Idempotency = (
   named: Named,
@@ -80,18 +73,16 @@ export function createIdempotency({
    */
   const running = new Map<string, { me: symbol; body_hash: Uint8Array }>()
 
-  /** Claims the key; returns the existing claim, or null. It is not claimed while an earlier one may have been lost. */
-  const claim = (named: Named, me: symbol): Promise<NamedWrite | Unsettled | null> =>
+  /** Claims the key; returns the existing claim, or null. */
+  const claim = (named: Named, me: symbol): Promise<NamedWrite | null> =>
     groupCommit(() => {
-      const { body_hash, act, ...name } = named
+      const { body_hash, ...name } = named
       const found = findNamedWrite(db, name, clock.now())
       if (found !== null) return found
       // A claim that expired by a clock change is still valid while its write runs.
       const other = running.get(placeOf(named))
       if (other !== undefined && other.me !== me)
         return { body_hash: other.body_hash, answer: null }
-      const unsettled = isDoubled(act) ? readUnsettled(db, clock.now()) : null
-      if (unsettled !== null && mayBeRepeat(name.name, unsettled)) return unsettled
       claimName(db, { ...name, body_hash }, clock.now())
       running.set(placeOf(named), { me, body_hash })
       return null
@@ -106,7 +97,7 @@ export function createIdempotency({
    * its claim stays.
    */
   async function end(named: Named, write: (name: WriteName) => void): Promise<void> {
-    const { body_hash: _, act: __, ...name } = named
+    const { body_hash: _, ...name } = named
     try {
       await groupCommit(() => write(name))
     } catch (error) {
@@ -167,8 +158,6 @@ export function createIdempotency({
     let began = false
     try {
       const found = await claim(named, me)
-      if (found !== null && 'since' in found)
-        throw unsettledError('a write with this Idempotency-Key', found, clock.now())
       if (found !== null) return { first: false, given: answerRepeat(named, found) }
       try {
         const body = await work(() => (began = true))

@@ -63,7 +63,6 @@ const NO_SUBSCRIPTION: Disposable = { [Symbol.dispose]: () => {} }
 const STOPPING = 'finishing work in progress'
 /** Time limit for the stop of a failed daemon, in ms. */
 const LAST_MS = 500
-const HAND_OVER_MS = 120_000
 
 export const serveCommand = command({
   name: 'serve',
@@ -132,8 +131,8 @@ export const serveCommand = command({
       return daemon
     }
 
-    /** Serves until the end of a daemon. Returns its exit code; null: it has handed over, and waits as the standby next. */
-    async function serveToEnd(daemon: RunningDaemon): Promise<number | null> {
+    /** Serves until the end of a daemon. Returns its exit code. */
+    async function serveToEnd(daemon: RunningDaemon): Promise<number> {
       using _address = writeAddress(config.storage.dir, daemon.url)
       // On a terminal only: the log of a service is read by others and kept.
       if (stdout.isTerminal) await greet(context, daemon.url)
@@ -153,23 +152,8 @@ export const serveCommand = command({
       const end = await Promise.race([
         stop.then((signal) => ({ code: EXIT.done, signal })),
         (daemon.failed ?? never).then((reason) => ({ code: EXIT.restart, reason })),
-        (daemon.moving ?? never).then((holder) => ({ holder })),
       ])
       ending.abort()
-      onReloadSignal = () => void (reloadPending = true)
-      if ('holder' in end) {
-        log('info', 'serve.handing_over', end)
-        manager.notify(`STATUS=handing over to ${end.holder}`)
-        const late = new AbortController()
-        const is_done = await Promise.race([
-          daemon[Symbol.asyncDispose]().then(() => true),
-          sleep(HAND_OVER_MS, late.signal).then(() => false),
-        ])
-        late.abort()
-        // Its lease ends by itself, and nothing is lost: its own database is the newest.
-        if (!is_done) log('error', 'serve.stopping', { code: EXIT.restart, reason: 'busy' })
-        return is_done ? null : EXIT.restart
-      }
       log(end.code === EXIT.done ? 'info' : 'error', 'serve.stopping', end)
       manager.notify('STOPPING=1', `STATUS=${STOPPING}`)
       const ended = daemon[Symbol.asyncDispose]()
@@ -178,12 +162,8 @@ export const serveCommand = command({
       return end.code
     }
 
-    for (;;) {
-      const daemon = await acting()
-      if (daemon === null) return EXIT.done
-      const code = await serveToEnd(daemon)
-      if (code !== null) return code
-    }
+    const daemon = await acting()
+    return daemon === null ? EXIT.done : await serveToEnd(daemon)
   },
 })
 

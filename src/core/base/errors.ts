@@ -41,7 +41,6 @@ export const CODES = {
   OUTCOME_UNKNOWN: { status: 502, error: 'OUTCOME_UNKNOWN', billed: true },
   IDEMPOTENCY_MISMATCH: { status: 409, error: 'IDEMPOTENCY_MISMATCH', billed: false },
   IN_PROGRESS: { status: 409, error: 'IN_PROGRESS', billed: false },
-  FAILOVER_UNSETTLED: { status: 409, error: 'FAILOVER_UNSETTLED', billed: false },
   AUTH_FAILED: { status: 502, error: 'AUTH_FAILED', billed: true },
   TWO_FACTOR_REQUIRED: { status: 502, error: 'TWO_FACTOR_REQUIRED', billed: true },
   TWO_FACTOR_INVALID: { status: 502, error: 'TWO_FACTOR_INVALID', billed: true },

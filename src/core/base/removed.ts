@@ -12,6 +12,14 @@ const BY_CALLS =
  */
 export const REMOVED: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
   config: {
+    'standby.lease':
+      'the lease lies in the object store that Litestream replicates to: set standby.replica',
+    'standby.name': 'a node is named by its host: remove it',
+    'standby.skew_s': 'a fifth of ttl_s is left as a margin: remove it',
+    'standby.replicate': 'forumd runs Litestream by itself: set standby.replica',
+    'standby.restore': 'forumd runs Litestream by itself: set standby.replica',
+    'standby.restore_every_s': 'a standby restores when it takes over: remove it',
+    'standby.unsettled_s': 'writes are not refused after a failover: remove it',
     'relevance.batch': 'it needs no setting any more: remove it',
     'relevance.cache_days': 'a verdict is not used again: remove it',
     'relevance.max_cost_usd_per_day': BY_CALLS,
@@ -20,6 +28,9 @@ export const REMOVED: Readonly<Record<Kind, Readonly<Record<string, string>>>> =
     'relevance.price_output_per_million': BY_CALLS,
   },
   commands: {
+    failover: 'planned moves were removed: stop the primary, and the other node goes on',
+    'replica status':
+      'it was removed: /health shows the role of a node, its log whether it replicates',
     'feedback list':
       'the list of feedback was removed: a notice to [operator] webhook and the problems of the dashboard have each id and text; forumd feedback answer ID TEXT answers it',
     'customer export':

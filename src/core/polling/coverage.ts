@@ -193,7 +193,6 @@ export type EventKind =
   | 'feed_replaced'
   | 'log_pruned'
   | 'restore_detected'
-  | 'failover_detected'
   /** The end of the verified time was later than the clock: it was set back. */
   | 'proof_lowered'
   | 'process_down'

@@ -59,8 +59,6 @@ export type JudgingDeps = RouteDeps & {
   ask: AskModel
   /** Time after which content is erased, ms; Infinity: never. */
   retention_ms: number
-  /** False: the lease of this node is too short to act. */
-  mayAct?: () => boolean
   on_pending: () => void
   wake: () => void
   on_call?: (outcome: 'judged' | ModelFault) => void
@@ -287,7 +285,7 @@ export function createJudging(deps: JudgingDeps): Judging {
     if (reading === undefined) return
     const { judged } = reading
     // The row still waits, and the call stays counted: it may be billed.
-    if (judged.kind === 'fault' && (signal.aborted || deps.mayAct?.() === false)) return
+    if (judged.kind === 'fault' && signal.aborted) return
     deps.on_call?.(judged.kind === 'verdict' ? 'judged' : judged.fault)
     const pending = transact(db, () => record(call, reading, clock.now()))
     if (pending > 0) deps.on_pending()

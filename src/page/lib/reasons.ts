@@ -48,8 +48,7 @@ const GAPS: { [code: string]: string } = {
   proof_lowered: 'The verified time was later than the clock, and was set back.',
   feed_replaced: 'The platform returned a different listing than before.',
   log_pruned: 'The poll log of that time was pruned.',
-  restore_detected: 'The database was restored from a backup.',
-  failover_detected: 'Another node took over, with a copy of the database.',
+  restore_detected: 'The database was restored from a copy.',
   process_down: 'The daemon was not running.',
   poll_log_failed: 'A poll could not be recorded.',
 }

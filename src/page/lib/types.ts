@@ -339,14 +339,4 @@ export type SystemInfo = {
     wal_bytes: number
     ballast: boolean
   }
-  /** Null: this is a single node. */
-  standby: {
-    epoch: number
-    primary: string | null
-    replication: 'running' | 'ended' | 'none'
-    lag_s: number | null
-    lag_measured_at: string | null
-    unsettled_until: string | null
-    standbys: { node: string; silent: boolean; error: string | null }[]
-  } | null
 }

@@ -52,7 +52,6 @@ export function SystemPage() {
         {overview.value === undefined && overview.failure === null && <Skeleton rows={4} />}
         {overview.value && <SystemFacts system={overview.value} />}
       </section>
-      {overview.value?.standby && <StandbyFacts standby={overview.value.standby} />}
       <section aria-labelledby="recent">
         <h2 id="recent">Recent deliveries</h2>
         {snapshot === null ? <Skeleton /> : <Events recent={deliveries} />}
@@ -101,61 +100,6 @@ function SystemFacts({ system }: { system: System }) {
         ]}
       />
     </>
-  )
-}
-
-/** This node as the primary, its standbys, and how much a failover would lose. */
-function StandbyFacts({ standby }: { standby: NonNullable<System['standby']> }) {
-  const { epoch, primary, replication, lag_s, lag_measured_at, unsettled_until } = standby
-  return (
-    <section aria-labelledby="nodes">
-      <h2 id="nodes">Nodes</h2>
-      <Facts
-        rows={[
-          ['Primary', `${primary ?? 'this node'}, in epoch ${epoch}`],
-          [
-            'Standbys',
-            standby.standbys.length === 0 ? (
-              <Badge tone="bad">none</Badge>
-            ) : (
-              standby.standbys.map(({ node, silent, error }) => (
-                <div key={node}>
-                  {node}{' '}
-                  <Badge tone={silent || error !== null ? 'bad' : 'good'}>
-                    {silent ? 'silent' : (error ?? 'ready')}
-                  </Badge>
-                </div>
-              ))
-            ),
-          ],
-          replication === 'none'
-            ? null
-            : [
-                'Replication',
-                <Badge tone={replication === 'running' ? 'good' : 'bad'}>{replication}</Badge>,
-              ],
-          [
-            'Lag of the replica',
-            lag_s === null ? (
-              'not known: no standby has restored it'
-            ) : (
-              <>
-                {lag_s} s, measured <Time at={lag_measured_at} />
-              </>
-            ),
-          ],
-          unsettled_until === null
-            ? null
-            : [
-                'After the failover',
-                <>
-                  Comments and messages from before it are refused until{' '}
-                  <Time at={unsettled_until} />
-                </>,
-              ],
-        ]}
-      />
-    </section>
   )
 }
 

@@ -1,7 +1,6 @@
 import { Database, SQLiteError } from 'bun:sqlite'
 import { openSync, statSync } from 'node:fs'
 
-import { Fenced } from '../../core/standby/fence.ts'
 import { migrations } from './migrations.ts'
 
 export type Db = Database
@@ -96,11 +95,11 @@ export function onCommit(db: Db, timer: CommitTimer): void {
   commit_timers.set(db, timer)
 }
 
-const commit_guards = new WeakMap<Db, () => boolean>()
+const commit_guards = new WeakMap<Db, () => void>()
 
-/** Refuses every write transaction of this database with `Fenced` while `may` is false; inner ones join their outer one. */
-export function guardCommits(db: Db, may: () => boolean): void {
-  commit_guards.set(db, may)
+/** Sets what is called before each write transaction of this database, and before its commit. */
+export function guardCommits(db: Db, guard: () => void): void {
+  commit_guards.set(db, guard)
 }
 
 const after_commits = new WeakMap<Db, (() => void)[]>()
@@ -116,24 +115,24 @@ export function afterCommit(db: Db, work: () => void): void {
   else waiting.push(work)
 }
 
-/**
- * Runs `work` as one write transaction. `work` cannot await, so nothing interleaves.
- *
- * @throws {Fenced} the lease of this process has ended
- */
+/** Runs `work` as one write transaction. `work` cannot await, so nothing interleaves. */
 export function transact<T>(db: Db, work: () => T extends PromiseLike<unknown> ? never : T): T {
   // A nested call joins the outer transaction and commits with it.
   const is_outer = !db.inTransaction
-  if (is_outer && commit_guards.get(db)?.() === false) throw new Fenced()
+  const guard = is_outer ? commit_guards.get(db) : undefined
+  guard?.()
   const timer = is_outer ? commit_timers.get(db) : undefined
   let done_at = 0
-  const timed = () => {
+  const observed = () => {
     const result = work()
+    guard?.()
     done_at = timer?.mono() ?? 0
     return result
   }
   try {
-    const result = db.transaction(timer === undefined ? work : timed).immediate()
+    const result = db
+      .transaction(timer === undefined && guard === undefined ? work : observed)
+      .immediate()
     timer?.observe(timer.mono() - done_at)
     if (is_outer) for (const after of takeAfter(db)) after()
     return result

@@ -2,9 +2,8 @@ import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
 import { createRing, type Ring } from '../../core/base/secrets.ts'
-import { connect, type Db, migrate, schemaVersion, transact } from '../db/connection.ts'
+import { connect, type Db, migrate, schemaVersion } from '../db/connection.ts'
 import { migrations } from '../db/migrations.ts'
-import { enterEpoch, requireEpoch, requireFirst, type StartTerm } from '../startup/epoch.ts'
 import { keepRecord, requireDatabase, requireRecorded } from '../startup/record.ts'
 import { removePartialSnapshots, removeTempFiles } from './disk.ts'
 import { openFolder } from './folder.ts'
@@ -30,8 +29,6 @@ export type Instance = {
   /** Id of this run, new in both modes; leases and holds of other runs are dead. */
   run_id: string
   ring: Ring
-  /** Epoch of the lease that the database has entered; null without one. */
-  epoch: number | null
   /** Reason for which the record outside of the folder could not be written; null when it exists, or none is kept. */
   unrecorded: string | null
   /** Closes the database and releases the folder. */
@@ -41,15 +38,15 @@ export type Instance = {
 const KEY_BYTES = 32
 /**
  * Opens the instance of a data folder, creating it when the folder is new. `serve` locks the folder; `beside` writes
- * next to a running daemon. `term`: the lease under which it serves. Never replaces a lost file.
+ * next to a running daemon. Never replaces a lost file.
  *
  * @throws {InstanceLocked} in mode `serve`, when another daemon holds the folder
- * @throws {DatabaseMissing | DatabaseDamaged | WrongInstance | KeyMissing | NewerDatabase | OtherSchema | WrongEpoch}
+ * @throws {DatabaseMissing | DatabaseDamaged | WrongInstance | KeyMissing | NewerDatabase | OtherSchema}
  * when the files of the folder cannot be used
  */
 export function openInstance(
   location: InstancePaths,
-  { mode, term }: { mode: 'serve' | 'beside'; term?: StartTerm | undefined },
+  { mode }: { mode: 'serve' | 'beside' },
 ): Instance {
   const { dir, clock, random } = location
   const paths = pathsOf(location)
@@ -62,30 +59,25 @@ export function openInstance(
   const undo: Lock[] = lock ? [lock] : []
   try {
     requireKeyPlace(paths)
-    if (!existsSync(paths.db)) {
-      requireFirst(paths.db, term)
-      create(paths, location)
-    }
+    if (!existsSync(paths.db)) create(paths, location)
     const ring = openRing(paths, random)
     const db = openChecked(paths, { mode, lock_path, now: clock.now() })
     undo.unshift({ release: () => db.close() })
     const own = instanceOf(db, paths)
     requireRecorded(paths, own.id)
     bringUpToDate(db, mode, lock_path)
-    const epoch = term === undefined ? null : requireEpoch(db, paths.db, term)
     identify(db, own, paths, ring, random)
     const instance_id = own.id
     const unrecorded = keepRecord(paths, instance_id)
     const run_id = random.uuid()
     if (mode === 'serve') {
-      if (epoch !== null) transact(db, () => enterEpoch(db, epoch))
       // Safe only now, when all files exist: temporary files beside them were left by a process that died while
       // creating them.
       removeTempFiles([paths.db, paths.key, paths.marker])
       removePartialSnapshots(join(dir, 'snapshots'))
     }
     const close = () => undo.forEach((it) => it.release())
-    return { db, path: paths.db, instance_id, run_id, ring, epoch, unrecorded, close }
+    return { db, path: paths.db, instance_id, run_id, ring, unrecorded, close }
   } catch (error) {
     for (const it of undo) it.release()
     throw error

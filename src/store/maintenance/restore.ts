@@ -26,7 +26,6 @@ import { insertEvent } from '../monitoring/checks.ts'
 import { skipAhead } from '../monitoring/matches.ts'
 import { writeRecord } from '../startup/record.ts'
 import { requireOwnSchema } from '../startup/schema.ts'
-import { beginUnsettled } from '../startup/unsettled.ts'
 import { type NewFile, type OpenFolder, openFolder } from './folder.ts'
 import { isWalBroken, readApplicationId } from './integrity.ts'
 import {
@@ -48,14 +47,7 @@ type World = {
   random: { uuid(): string; bytes(count: number): Uint8Array }
 }
 
-type RestoreOptions = {
-  without_secrets: boolean
-  /**
-   * The copy of another node: health names a failover instead of a restore. `unsettled_ms`: time for which the records that
-   * it may lack are unsettled; 0: it lacks none.
-   */
-  failover?: { unsettled_ms: number } | undefined
-}
+type RestoreOptions = { without_secrets: boolean }
 
 /** The result of a restore. `moved_to`: new path of the previous database; null when there was none. */
 export type Restored = {
@@ -136,7 +128,7 @@ const notABackup = (path: string) => new DatabaseDamaged(`${path} is not a backu
 export function restoreInstance(
   backup: BackupFile,
   paths: InstanceFiles,
-  { clock, random, without_secrets, failover }: World & RestoreOptions,
+  { clock, random, without_secrets }: World & RestoreOptions,
 ): Restored {
   mkdirSync(paths.dir, { recursive: true, mode: 0o700 })
   const lock = takeLock(join(paths.dir, 'lock.db'))
@@ -151,7 +143,7 @@ export function restoreInstance(
     const db = connectTo(`${paths.db}.${id}`, backup.path)
     let restored: Prepared
     try {
-      restored = prepare(db, backup.path, paths, { clock, random, without_secrets, failover })
+      restored = prepare(db, backup.path, paths, { clock, random, without_secrets })
     } finally {
       db.close()
     }
@@ -226,7 +218,7 @@ function prepare(
   paths: InstanceFiles,
   world: World & RestoreOptions,
 ): Prepared {
-  const { clock, random, without_secrets, failover } = world
+  const { clock, random, without_secrets } = world
   const info = readBackupInfo(db, file)
   // The key first: without the right key a check of the pages is no use.
   const ring = without_secrets ? currentOrNewRing(paths, random) : ringOf(info, paths, random)
@@ -256,10 +248,7 @@ function prepare(
     const { at = null } =
       db.query<{ at: number | null }, []>('SELECT max(last_check_at) AS at FROM feeds').get() ?? {}
     const until_at = at === null ? null : Math.min(at, now)
-    const kind = failover === undefined ? 'restore_detected' : 'failover_detected'
-    if (failover !== undefined && failover.unsettled_ms > 0)
-      beginUnsettled(db, { since: now, until: now + failover.unsettled_ms })
-    insertEvent(db, { kind, feed_id: null, at: now, until_at })
+    insertEvent(db, { kind: 'restore_detected', feed_id: null, at: now, until_at })
     skipAhead(db, now)
     // A session that was ended since the backup must not become valid again.
     removeWebSessions(db)

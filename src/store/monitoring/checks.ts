@@ -182,7 +182,7 @@ export function listEvents(db: Db, query: { monitor_id: string; since_at: number
 export function pruneEvents(db: Db, before_at: number): void {
   db.query(
     `DELETE FROM observation_events
-      WHERE max(at, coalesce(until_at, at)) < $before_at AND kind NOT IN ('restore_detected', 'failover_detected')`,
+      WHERE max(at, coalesce(until_at, at)) < $before_at AND kind <> 'restore_detected'`,
   ).run({ before_at })
 }
 

@@ -145,7 +145,7 @@ export function insertMatchBody(
       `INSERT INTO match_bodies (monitor_id, seq, body, matched_at)
      VALUES ($monitor_id,
              coalesce((SELECT max(seq) FROM match_bodies WHERE monitor_id = $monitor_id),
-                      (SELECT max(at) FROM observation_events WHERE kind IN ('restore_detected', 'failover_detected')), 0) + 1,
+                      (SELECT max(at) FROM observation_events WHERE kind = 'restore_detected'), 0) + 1,
              $body, $matched_at)`,
     )
     .run(match)

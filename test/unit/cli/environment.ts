@@ -48,7 +48,6 @@ export function surroundings({
       startDaemon,
       openApiDocument: notHere,
       serveMcp: notHere,
-      openNodes: notHere,
       openPlatformTools: notHere,
       startSandbox: notHere,
       startSource: notHere,

@@ -2,11 +2,9 @@ import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 
 import { root } from '../../../scripts/bars/mutants.ts'
-import { FAILOVER_MUTANT, KILL_MUTANTS, SOAK_MUTANTS } from '../../../scripts/bars/planted.ts'
+import { KILL_MUTANTS, SOAK_MUTANTS } from '../../../scripts/bars/planted.ts'
 
-const planted = [...KILL_MUTANTS, ...SOAK_MUTANTS, FAILOVER_MUTANT].map(
-  (it) => [it.name, it] as const,
-)
+const planted = [...KILL_MUTANTS, ...SOAK_MUTANTS].map((it) => [it.name, it] as const)
 
 test.each(planted)('the fault "%s" can be planted', async (_, { file, from }) => {
   const text = await Bun.file(join(root, file)).text()

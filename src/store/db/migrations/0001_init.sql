@@ -11,18 +11,7 @@ CREATE TABLE instance (
   -- The newest tombstone at the last complete scrub of the file; below 0: content was erased without one since.
   scrubbed_to     INTEGER NOT NULL DEFAULT 0,
   -- Time of the last backup of this database; null before the first.
-  backup_at       INTEGER,
-  -- Epoch of the lease under which this database was last the primary's; 0: never under a lease.
-  epoch           INTEGER NOT NULL DEFAULT 0,
-  -- Grows by one within seconds of each change, at the time marked_at: shows how much of the database a copy holds.
-  mark            INTEGER NOT NULL DEFAULT 0,
-  marked_at       INTEGER,
-  -- Target of a requested planned move from the primary of epoch move_epoch; null: none is requested.
-  move_to         TEXT,
-  move_epoch      INTEGER,
-  -- From a takeover with a copy that may lack the last records of the former primary, until they are settled.
-  unsettled_since INTEGER,
-  unsettled_until INTEGER
+  backup_at       INTEGER
 ) STRICT;
 
 CREATE TABLE customers (
@@ -334,7 +323,7 @@ CREATE INDEX gaps_retry ON gaps (feed_id, retry_at) WHERE retry_at IS NOT NULL;
 CREATE INDEX gaps_ids ON gaps (feed_id, from_id) WHERE closed_at IS NULL AND from_id IS NOT NULL;
 CREATE INDEX gaps_open ON gaps (feed_id) WHERE closed_at IS NULL AND until_at IS NULL;
 
--- Causes on our side for which items may not have been observed: clock_jump, process_down, restore_detected, failover_detected, …
+-- Causes on our side for which items may not have been observed: clock_jump, process_down, restore_detected, …
 -- not_verified: creation times of a feed between two verified ranges, by the clock of these.
 CREATE TABLE observation_events (
   id              INTEGER PRIMARY KEY,

@@ -1,110 +1,104 @@
 import { expect, test } from 'bun:test'
 
 import {
-  claimed,
-  claimWait,
-  elapsedAtMost,
-  ForeignRecord,
-  isComplete,
-  judgeEpoch,
-  mayAct,
-  readRecord,
-  releaseOf,
-  remainingMs,
+  claimLease,
+  judgeLease,
+  type LeaseRecord,
+  planReplica,
+  readLease,
+  usableMs,
 } from '../../../../src/core/standby/lease.ts'
 
-const at = (mono: number, boot = mono, wall = mono) => ({ mono, boot, wall })
-const LIMITS = { longest_ms: 11_000, skew_ms: 2000 }
-const term = (ttl_ms = 30_000) => ({ epoch: 1, asked: at(0), ttl_ms })
+const TTL_MS = 30_000
+const record: LeaseRecord = {
+  holder: 'one',
+  token: 'theirs',
+  term: 7,
+  beat: 3,
+  ttl_ms: TTL_MS,
+  released: false,
+  replica: 5,
+}
 
-test.each([
-  ['the monotonic clock', at(16_999, 0, 0), true],
-  ['the monotonic clock', at(17_000, 0, 0), false],
-  ['the clock that counts suspension', at(0, 17_000, 0), false],
-  ['the wall clock, set forward', at(0, 0, 17_000), false],
-  ['a wall clock that was set back', at(16_999, 16_999, -3_600_000), true],
-])('%s decides whether an act ends in time', (_, now, may) => {
-  expect(mayAct(term(), now, LIMITS)).toBe(may)
+const judge = (found: Parameters<typeof judgeLease>[0], unchanged_ms: number) =>
+  judgeLease(found, { unchanged_ms, ttl_ms: TTL_MS, token: 'mine' })
+
+test.each<[string, Parameters<typeof judgeLease>[0], number, ReturnType<typeof judgeLease>]>([
+  ['a lease that was just seen', record, 0, { wait_ms: TTL_MS, reason: 'held' }],
+  ['a lease that does not change', record, TTL_MS - 1, { wait_ms: 1, reason: 'held' }],
+  ['a lease unchanged for its term', record, TTL_MS, { wait_ms: 0, reason: 'held' }],
+  ['a released lease', { ...record, released: true }, 0, { wait_ms: 0, reason: 'released' }],
+  ['a lease of this process', { ...record, token: 'mine' }, 0, { wait_ms: 0, reason: 'own' }],
+  ['an absent object', 'absent', 0, { wait_ms: TTL_MS, reason: 'absent' }],
+  ['an object absent for a term', 'absent', TTL_MS, { wait_ms: 0, reason: 'absent' }],
+  ['a foreign object', 'foreign', 1e12, { wait_ms: Infinity, reason: 'foreign' }],
+  [
+    'a shorter term of the holder',
+    { ...record, ttl_ms: 1 },
+    10_000,
+    { wait_ms: TTL_MS - 10_000, reason: 'held' },
+  ],
+  [
+    'a term of three times the own one',
+    { ...record, ttl_ms: 3 * TTL_MS },
+    TTL_MS,
+    { wait_ms: 2 * TTL_MS, reason: 'held' },
+  ],
+  [
+    'a longer term',
+    { ...record, ttl_ms: 3 * TTL_MS + 1 },
+    10_000,
+    { wait_ms: TTL_MS - 10_000, reason: 'ttl_too_long' },
+  ],
+])('%s is judged by the time for which it was seen unchanged', (_, found, unchanged_ms, wait) => {
+  expect(judge(found, unchanged_ms)).toEqual(wait)
 })
 
-test('an act that needs longer than the lease is never permitted', () => {
-  expect(mayAct(term(13_000), at(0), LIMITS)).toBe(false)
-})
-
-test('a term without an end never ends', () => {
-  const endless = { epoch: 1, asked: null, ttl_ms: 0 }
-
-  expect(remainingMs(endless, at(1e12), 2000)).toBe(Infinity)
-  expect(mayAct(endless, at(1e12), LIMITS)).toBe(true)
-})
-
-test('elapsed time never runs backward with one clock', () => {
-  expect(elapsedAtMost(at(10, 10, 10), at(20, 10, 5))).toBe(10)
-})
-
-const record = { ...claimed(null, { holder: 'a', token: 't', ttl_ms: 30_000 }) }
-
-test('a waiting process counts from its first sight of a version, whole term and skew', () => {
-  const sighting = { version: '7', since: 1000 }
-
-  expect(claimWait(record, sighting, { node: 'b', mono: 1000, skew_ms: 2000 })).toBe(32_000)
-  expect(claimWait(record, sighting, { node: 'b', mono: 32_999, skew_ms: 2000 })).toBe(1)
-  expect(claimWait(record, sighting, { node: 'b', mono: 33_000, skew_ms: 2000 })).toBe(0)
-  expect(
-    claimWait({ ...record, released: true }, sighting, { node: 'b', mono: 1000, skew_ms: 2000 }),
-  ).toBe(0)
-})
-
-test('each claim has the next epoch and keeps the one in which a database acted', () => {
-  const next = claimed({ ...record, data_epoch: 1 }, { holder: 'b', token: 'u', ttl_ms: 1 })
-
-  expect(next).toMatchObject({ epoch: 2, data_epoch: 1, beat: 0, holder: 'b' })
-})
-
-test.each([
-  [0, { epoch: 1, data_epoch: 0 }, 'current'],
-  [3, { epoch: 4, data_epoch: 3 }, 'current'],
-  // It entered epoch 4, and died before it could say so: no other process has acted since.
-  [4, { epoch: 6, data_epoch: 3 }, 'current'],
-  [3, { epoch: 5, data_epoch: 4 }, 'outdated'],
-  [0, { epoch: 2, data_epoch: 1 }, 'outdated'],
-  [5, { epoch: 5, data_epoch: 4 }, 'foreign'],
-  [9, { epoch: 2, data_epoch: 1 }, 'foreign'],
-] as const)('a database of epoch %i under the lease %j is %s', (epoch, lease, verdict) => {
-  expect(judgeEpoch(epoch, lease)).toBe(verdict)
-})
-
-test('a record survives its text, and anything else is refused', () => {
-  expect(readRecord(JSON.stringify(record))).toEqual(record)
-  for (const text of ['', '{}', 'null', JSON.stringify({ ...record, epoch: 0 })])
-    expect(() => readRecord(text)).toThrow(ForeignRecord)
-})
-
-test('a lease that is kept for a node is free for it at once, and for others after a term', () => {
-  const kept = { ...record, released: true, to: 'b' }
-  const sighting = { version: '7', since: 1000 }
-  const now = { mono: 1000, skew_ms: 2000 }
-
-  expect(claimWait(kept, sighting, { node: 'b', ...now })).toBe(0)
-  expect(claimWait(kept, sighting, { node: 'c', ...now })).toBe(32_000)
-  expect(claimWait(kept, sighting, { node: 'c', ...now, mono: 33_000 })).toBe(0)
+test('a holder ends before a waiting node may begin', () => {
+  expect(usableMs(TTL_MS)).toBeLessThan(judge(record, 0).wait_ms)
 })
 
 test.each([
-  ['a stop without a move', '', 7, true, ''],
-  ['a stop without a move and a replica that lacks something', '', null, false, ''],
-  ['a move', 'b', 7, true, 'b'],
-  ['a move whose replication failed', 'b', 7, false, 'a'],
-  ['a move without a last mark', 'b', null, true, 'a'],
-])('%s: the lease is kept for the right node', (_, move_to, data_mark, is_replicated, to) => {
-  expect(releaseOf({ own: 'a', move_to, data_mark, is_replicated })).toEqual({ to, data_mark })
+  ['no JSON', 'hello'],
+  ['another object', '{"holder":"one"}'],
+  ['a negative term', JSON.stringify({ ...record, term: -1 })],
+  ['a term that is no number', JSON.stringify({ ...record, ttl_ms: '30 s' })],
+  ['a name that is too long', JSON.stringify({ ...record, holder: 'x'.repeat(256) })],
+])('an object with %s is foreign', (_, text) => {
+  expect(readLease(text)).toBe('foreign')
+})
+
+test('an object of forumd is read as it was written', () => {
+  expect(readLease(JSON.stringify(record))).toEqual(record)
+  expect(readLease(null)).toBe('absent')
+})
+
+const own = { holder: 'two', token: 'mine', ttl_ms: 10_000 }
+
+test('a node takes a lease in the next term, with the data of the last one', () => {
+  expect(claimLease(record, { ...own, newest: 0, now: 0 })).toEqual({
+    ...own,
+    term: 8,
+    beat: 0,
+    released: false,
+    replica: 5,
+  })
+})
+
+test('without an object the newest replica counts, and no number comes again', () => {
+  const taken = claimLease('absent', { ...own, newest: 4, now: 1_800_000_000_000 })
+
+  expect(taken).toMatchObject({ term: 1_800_000_001, replica: 4 })
 })
 
 test.each([
-  [{ epoch: 2, mark: 7 }, 7, true],
-  [{ epoch: 2, mark: 6 }, 7, false],
-  [{ epoch: 1, mark: 9 }, 7, false],
-  [{ epoch: 2, mark: 7 }, null, false],
-])('the copy %j of a node with the last mark %j is complete: %j', (copy, data_mark, complete) => {
-  expect(isComplete(copy, { data_epoch: 2, data_mark })).toBe(complete)
+  ['goes on with its database and replica', 5, { restore: null, write: 5 }],
+  ['restores the newest replica, and begins its own', 4, { restore: 5, write: 7 }],
+  ['restores it also without a database of its own', null, { restore: 5, write: 7 }],
+])('a node whose replica is 5, 4 or none %s', (_, local, plan) => {
+  expect(planReplica(record, local)).toEqual(plan)
+})
+
+test('a first node restores nothing', () => {
+  expect(planReplica({ term: 1, replica: 0 }, null)).toEqual({ restore: null, write: 1 })
 })

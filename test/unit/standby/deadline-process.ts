@@ -1,0 +1,12 @@
+import { openBootClock, startDeadline } from '../../../src/standby/deadline.ts'
+
+// A process with a deadline, for deadline.test.ts: `busy` computes without an end, `idle` waits.
+const [mode, ms] = process.argv.slice(2)
+const boot = openBootClock()
+const deadline = await startDeadline(boot)
+const child = Bun.spawn(['sleep', '600'])
+deadline.setChild(child.pid)
+deadline.set(boot() + Number(ms))
+console.log(child.pid)
+while (mode === 'busy');
+await Bun.sleep(600_000)
