@@ -1894,7 +1894,6 @@ export interface components {
         | 'OUTCOME_UNKNOWN'
         | 'IDEMPOTENCY_MISMATCH'
         | 'IN_PROGRESS'
-        | 'FAILOVER_UNSETTLED'
         | 'AUTH_FAILED'
         | 'TWO_FACTOR_REQUIRED'
         | 'TWO_FACTOR_INVALID'
@@ -2019,13 +2018,6 @@ export interface operations {
              * @enum {string}
              */
             role?: 'primary' | 'standby'
-            /**
-             * Format: int64
-             * @description Grows each time another node becomes the primary; absent without a standby.
-             */
-            epoch?: number
-            /** @description Until then, comments and messages that may have been sent before a failover are refused with FAILOVER_UNSETTLED; absent if none are. */
-            unsettled_until?: string
           }
         }
       }
@@ -4985,7 +4977,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS, FAILOVER_UNSETTLED, THREAD_LOCKED, ARCHIVED */
+      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS, THREAD_LOCKED, ARCHIVED */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -5396,7 +5388,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS, FAILOVER_UNSETTLED, THREAD_LOCKED, ARCHIVED */
+      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS, THREAD_LOCKED, ARCHIVED */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -5719,7 +5711,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS, FAILOVER_UNSETTLED, ARCHIVED */
+      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS, ARCHIVED */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -6047,7 +6039,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS, FAILOVER_UNSETTLED */
+      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -6400,7 +6392,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS, FAILOVER_UNSETTLED */
+      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -6743,7 +6735,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS, FAILOVER_UNSETTLED */
+      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -7048,7 +7040,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS, FAILOVER_UNSETTLED */
+      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -7353,7 +7345,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS, FAILOVER_UNSETTLED */
+      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -7660,7 +7652,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS, FAILOVER_UNSETTLED */
+      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']
@@ -7967,7 +7959,7 @@ export interface operations {
           'application/json': components['schemas']['Error']
         }
       }
-      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS, FAILOVER_UNSETTLED */
+      /** @description IDEMPOTENCY_MISMATCH, IN_PROGRESS */
       409: {
         headers: {
           'X-Request-Id': components['headers']['X-Request-Id']

@@ -370,10 +370,6 @@ function serveSecondPaths({ router }: AnyElysia, words: Naming): void {
   })
 }
 
-/** Health and metrics say what is wrong. */
-const isAlwaysServed = (path: string): boolean =>
-  path === '/metrics' || path === '/health' || path === '/health/ready'
-
 /**
  * Listens for the app. Once lazy modules are loaded, Elysia composes the app again, passes Bun its
  * routes a second time and requests a GC.

@@ -5,7 +5,6 @@ import * as z from 'zod'
 
 import { ApiError } from '../core/base/errors.ts'
 import type { Fault } from '../core/base/result.ts'
-import { iso } from '../core/base/time.ts'
 import type { SourceEnd } from '../core/limits/ends-at.ts'
 import {
   type Judgement,

@@ -42,8 +42,6 @@ const IDLE_MS = 60_000
 const BROKEN = /^SQLITE_(IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN)/
 /** Delay after a failure of this process, ms, so that the loop does not spin. */
 const REQUEUE_MS = 5000
-/** Delay while the lease is too short for an attempt, ms. */
-const FENCED_MS = 1000
 /** The subject of outcomes that could not be stored. */
 const OWN_DISK = 'disk'
 

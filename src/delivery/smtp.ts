@@ -1,11 +1,7 @@
-import { Transform } from 'node:stream'
-
-import type { PluginFunction } from 'nodemailer/lib/mailer'
-
 import { errorCode } from '../core/base/errors.ts'
 import type { Attempt, AttemptError, DeliveryError } from '../core/delivery/retry.ts'
 import { tls } from '../net/transport.ts'
-import type { Clock, Fence } from '../runtime/runtime.ts'
+import type { Clock } from '../runtime/runtime.ts'
 
 // One connection per mail. A pool would save a handshake where seconds do not matter, keep the process alive, and
 // leave connections to go stale between two alerts.

@@ -6,7 +6,7 @@ import { generate, type IConnackPacket, type Packet, parser, writeToStream } fro
 import type { AddressTarget } from '../core/base/address.ts'
 import { errorCode } from '../core/base/errors.ts'
 import type { AttemptError } from '../core/delivery/retry.ts'
-import type { Clock, Fence } from '../runtime/runtime.ts'
+import type { Clock } from '../runtime/runtime.ts'
 import type { Guard } from './guard.ts'
 import { isOutOfFiles } from './out-of-files.ts'
 import { errorOf, fromNext, tls, UNREACHED } from './transport.ts'

@@ -81,8 +81,8 @@ export function openBucket(
     const { promise: late, reject } = Promise.withResolvers<never>()
     const fail = () => reject(new StoreUnreachable('timeout'))
     AbortSignal.timeout(timeout_ms).addEventListener('abort', fail, { once: true })
-    const options = { prefix, maxKeys: LISTED_MAX, ...(delimiter !== undefined && { delimiter }) }
-    const listed = client.list(options).catch((error: unknown) => {
+    const which = { prefix, maxKeys: LISTED_MAX, ...(delimiter !== undefined && { delimiter }) }
+    const listed = client.list(which).catch((error: unknown) => {
       throw new StoreUnreachable(errorCode(error) || 'unreachable')
     })
     return Promise.race([listed, late])

@@ -1,4 +1,5 @@
 import { openLibc } from '../runtime/libc.ts'
+import { realClock } from '../runtime/runtime.ts'
 import { threadPath } from '../runtime/thread-path.ts'
 
 /** EX_TEMPFAIL: the service manager starts the process again. */
@@ -13,7 +14,7 @@ const [NEVER, CLOSED] = [2n ** 62n, -1n]
 /** Ms since the boot of the machine, suspension included; the wall clock where there is none. */
 export function openBootClock(): () => number {
   const libc = openLibc()
-  return libc === null ? Date.now : () => Number(libc.bootMicros()) / 1000
+  return libc === null ? realClock.now : () => Number(libc.bootMicros()) / 1000
 }
 
 /** Ends the process from any thread, without a handler or a flush, once its lease is over. */
@@ -44,6 +45,7 @@ export async function startDeadline(boot: () => number) {
   const started = Promise.withResolvers<void>()
   worker.addEventListener('message', () => started.resolve())
   worker.addEventListener('error', ({ message }) => started.reject(new Error(message)))
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker, not a window
   worker.postMessage(cells.buffer)
   await started.promise
   worker.unref()

@@ -97,12 +97,12 @@ export async function startStandby<D>(
   }
 
   async function take(): Promise<boolean> {
-    const record = await lease.take(ending.signal, (holder, reason) => {
-      if (`${holder} ${reason}` === state) return
-      state = `${holder} ${reason}`
-      primary = holder
+    const record = await lease.take(ending.signal, (by, reason) => {
+      if (`${by} ${reason}` === state) return
+      state = `${by} ${reason}`
+      primary = by
       const level = reason === 'foreign' || reason === 'ttl_too_long' ? 'error' : 'info'
-      log(level, 'lease.waiting', { ...(holder !== '' && { holder }), reason })
+      log(level, 'lease.waiting', { ...(by !== '' && { holder: by }), reason })
     })
     if (record === null) return false
     log('info', 'lease.acquired', { count: record.term })

@@ -1,6 +1,6 @@
 // Goal: a proposed write is made once, after a person has approved it, as the account that the
 // person selects.
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 
 import { apiKey } from '../../src/core/base/ids.ts'
 import { moveDraft } from '../../src/store/customers/drafts.ts'

@@ -38,6 +38,10 @@ export async function until(
   return false
 }
 
+/** The process that sent a request, by its user agent. */
+const lifeOf = (request: Request): string =>
+  request.headers.get('user-agent')?.split('-').at(-1) ?? ''
+
 const delivery = z.looseObject({ items: z.array(z.looseObject({ name: z.string() })) })
 
 /** One node: a folder, a configuration, and its process. */
@@ -48,7 +52,7 @@ export class StandbyNode {
   readonly lines: string[] = []
   readonly #text: (life: string) => string
   #lives = 0
-  #child: Bun.Subprocess<'ignore', 'pipe', 'inherit'> | null = null
+  #child: Bun.Subprocess<'ignore', 'pipe', 'ignore'> | null = null
 
   constructor(name: string, { dir, text }: { dir: string; text: (life: string) => string }) {
     this.name = name
@@ -83,7 +87,7 @@ export class StandbyNode {
     const child = Bun.spawn([...PROGRAM, 'serve', '--config', this.config], {
       stdin: 'ignore',
       stdout: 'pipe',
-      stderr: 'inherit',
+      stderr: 'ignore',
       detached: true,
     })
     this.#child = child
@@ -145,7 +149,6 @@ export async function startPair({
   const store = shared ?? stack.use(await startObjectStore())
   const arrivals: Arrival[] = []
   const note = (it: Omit<Arrival, 'at'>) => void arrivals.push({ at: performance.now(), ...it })
-  const lifeOf = (request: Request) => request.headers.get('user-agent')?.split('-').at(-1) ?? ''
 
   const sandbox = stack.use(
     await startSandbox({

@@ -9,7 +9,6 @@ import type { Log } from '../../runtime/runtime.ts'
 import { isStorageError } from '../../store/db/connection.ts'
 
 const STORAGE_RETRY_S = 5
-const LEASE_RETRY_S = 1
 const FRAMES = 6
 
 /**

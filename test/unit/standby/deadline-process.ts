@@ -8,5 +8,5 @@ const child = Bun.spawn(['sleep', '600'])
 deadline.setChild(child.pid)
 deadline.set(boot() + Number(ms))
 console.log(child.pid)
-while (mode === 'busy');
+for (; mode === 'busy';) boot()
 await Bun.sleep(600_000)
