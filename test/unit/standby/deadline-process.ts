@@ -8,5 +8,8 @@ const child = Bun.spawn(['sleep', '600'])
 deadline.setChild(child.pid)
 deadline.set(boot() + Number(ms))
 console.log(child.pid)
-for (; mode === 'busy';) boot()
+const compute = (): never => {
+  for (;;) boot()
+}
+if (mode === 'busy') compute()
 await Bun.sleep(600_000)
