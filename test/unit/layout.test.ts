@@ -5,7 +5,15 @@ import { circlesOf, readTree } from '../../scripts/checks/structure.ts'
 import { MAY_IMPORT, PORTS, ROOTS } from '../support/import-table.ts'
 
 /** Libraries that core takes: schemas are rules too, and so is what a pattern matches or which language a text is in. */
-const CORE_MAY_IMPORT = ['node:crypto', 'node:net', 'zod', 're2js', 'lande', 'lru-cache']
+const CORE_MAY_IMPORT = [
+  'node:crypto',
+  'node:net',
+  'zod',
+  're2js',
+  'lande',
+  'lru-cache',
+  'entities',
+]
 /** Callers of one adapter beside the composition root: the pool's account client. */
 const ADAPTER_CALLERS = ['src/accounts/client.ts']
 

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 
 import { ApiError } from '../../core/base/errors.ts'
+import { normalise } from '../../core/base/form.ts'
 import { parseInstant } from '../../core/base/time.ts'
 import {
   INBOX_STATES,
@@ -135,8 +136,8 @@ export function toFilter(given: GivenFilter): InboxFilter {
     starred: starred ?? null,
     label: label ?? null,
     source: source ?? null,
-    place: place?.toLowerCase() ?? null,
-    author: author?.toLowerCase() ?? null,
+    place: place == null ? null : normalise(place),
+    author: author == null ? null : normalise(author),
     from,
     to,
     text: words ?? null,

@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto'
 
+import { normalise } from '../base/form.ts'
 import { requiredQuery } from '../filter/feeds.ts'
 import { type MatchOptions, matchOptionsOf, wordOf } from '../filter/match.ts'
 import type { Query, Term } from '../filter/query.ts'
 import { ALL_SOURCES, type FilterSpec } from '../filter/spec.ts'
-import { normalise, SEARCH_FIELDS, SPACELESS, textOf } from '../filter/text.ts'
+import { SEARCH_FIELDS, SPACELESS, textOf } from '../filter/text.ts'
 import { type Item, MAIN, placesOfItem } from '../forum/items.ts'
 
 // The archive's index holds, of each item, the words of all fields that a filter can search, in the form without case and
@@ -79,7 +80,7 @@ export function indexText(item: Item): string {
   for (const field of SEARCH_FIELDS) addWords(words, textOf(item, field, VIEW))
   for (const place of placesOfItem(item)) words.add(factWord('place', place))
   words.add(factWord('source', item.source ?? MAIN))
-  if (item.author !== '[deleted]') words.add(factWord('author', item.author.toLowerCase()))
+  if (item.author !== '[deleted]') words.add(factWord('author', normalise(item.author)))
   if (item.kind === 'comment') words.add(factWord('thread', item.post_id))
   return [...words].join(' ')
 }

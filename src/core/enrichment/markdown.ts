@@ -1,21 +1,15 @@
+import { decodeHTMLStrict } from 'entities'
+
 /**
  * Visible text and links of a markdown source. The input is untrusted: every pattern takes time
  * linear in the text, because repetitions are bounded or cannot begin twice.
  */
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-  nbsp: ' ',
-  '#39': "'",
-  '#x200b': '',
-}
-
 const MARKED = /[[\]*_~`\\&<>#^]/
-const ENTITY = /&(amp|lt|gt|quot|apos|nbsp|#39|#x200b);/gi
+// An escaped character, or a reference (CommonMark 2.5).
+const REFERENCE_TO = /\\[!-/:-@[-`{-~]|&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,31});/gi
+/** Decoded, they are what was escaped; others that Markdown would read as its own stay text. */
+const PLAIN = /^(?:&|<|>|"|'|[^!-/:-@[-`{-~])*$/
 
 // [words](target "title"), with an exclamation mark before an image; the target may contain one
 // pair of parentheses.
@@ -71,7 +65,48 @@ export function linksIn(markdown: string): string[] {
   return [...new Set([...behind, ...named, ...written])].filter((it) => it !== '')
 }
 
+/** Where the code spans and blocks of a source lie, as pairs of offsets. Linear: each run of backticks is looked at twice. */
+function codeIn(text: string): [from: number, to: number][] {
+  const runs = [...text.matchAll(/`+/g)].filter(({ index }) => text[index - 1] !== '\\')
+  const by_length = Map.groupBy(runs, ([run]) => run.length)
+  const next = new Map<number, number>()
+  const found: [number, number][] = []
+  let end = 0
+  for (const { 0: run, index } of runs) {
+    if (index < end) continue
+    const alike = by_length.get(run.length) ?? []
+    let at = next.get(run.length) ?? 0
+    while (at < alike.length && (alike[at]?.index ?? 0) <= index) at += 1
+    next.set(run.length, at)
+    const close = alike[at]
+    if (close === undefined) continue
+    end = close.index + run.length
+    found.push([index, end])
+  }
+  return found
+}
+
+/** A source with its text changed, and its code as it is. */
+export function outsideCode(text: string, change: (part: string) => string): string {
+  if (!text.includes('`')) return change(text)
+  let at = 0
+  let changed = ''
+  for (const [from, to] of codeIn(text)) {
+    changed += change(text.slice(at, from)) + text.slice(from, to)
+    at = to
+  }
+  return changed + change(text.slice(at))
+}
+
+/** A source without character references, but in code, where they are literal. */
 const decoded = (text: string): string =>
   text.includes('&')
-    ? text.replace(ENTITY, (whole, name: string) => ENTITIES[name.toLowerCase()] ?? whole)
+    ? outsideCode(text, (part) =>
+        part.replace(REFERENCE_TO, (whole) => {
+          if (whole.startsWith('\\')) return whole
+          if (/^&#x200b;$/i.test(whole)) return ''
+          const character = decodeHTMLStrict(whole).replace('\u00a0', ' ')
+          return character === whole || PLAIN.test(character) ? character : `\\${character}`
+        }),
+      )
     : text

@@ -1,4 +1,5 @@
 import { invalid } from '../base/errors.ts'
+import { normalise } from '../base/form.ts'
 import { meant } from '../base/text.ts'
 import type { Item } from '../forum/items.ts'
 import { hasMainSource, type Naming, sourceNames } from '../forum/naming.ts'
@@ -7,7 +8,6 @@ import type { FeedKind } from '../polling/feed.ts'
 import { compileQuery, type MatchOptions, matchOptionsOf } from './match.ts'
 import { parseQuery, positiveTerms, type Query, type Term } from './query.ts'
 import { type FilterSpec, furtherSources, watchesMain, wireName } from './spec.ts'
-import { normalise } from './text.ts'
 
 export type Keyword = { term: string; test: (item: Item) => boolean }
 

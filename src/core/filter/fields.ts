@@ -1,6 +1,7 @@
 import { type ApiError, invalid } from '../base/errors.ts'
+import { normalise, type View } from '../base/form.ts'
 import { bareId, parseCommunityName, parseUserName } from '../forum/permalink.ts'
-import { normalise, type SearchField, type View } from './text.ts'
+import { type SearchField } from './text.ts'
 
 // Readers of filter_spec fields. Each takes the sent value and returns the stored one, or throws an error that names
 // the field, the value and the allowed values.
@@ -42,7 +43,6 @@ type Entries = {
   key?: (entry: string) => string
 }
 
-const lower = (text: string): string => text.toLowerCase()
 const NAME_SHAPE = '1 to 21 letters, digits, _ or -'
 
 /** Communities, prefix removed. */
@@ -50,7 +50,7 @@ export const COMMUNITIES: Entries = {
   allowed: `names of ${NAME_SHAPE}`,
   least: 1,
   read: parseCommunityName,
-  key: lower,
+  key: (name) => normalise(name),
 }
 
 export const SOURCES: Entries = {
@@ -68,7 +68,7 @@ export const SOURCE_PLACES: Entries = {
   allowed: `names of 1 to ${PLACE_LENGTH_MAX} characters without spaces`,
   least: 1,
   read: (text) => parseCommunityName(text) ?? readPlace(text),
-  key: lower,
+  key: (name) => normalise(name),
 }
 
 export const SOURCE_USERS: Entries = {
@@ -81,7 +81,7 @@ export const AUTHORS: Entries = {
   allowed: `names of ${NAME_SHAPE}`,
   least: 1,
   read: parseUserName,
-  key: lower,
+  key: (name) => normalise(name),
 }
 
 /** Posts, without prefix. */

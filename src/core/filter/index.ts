@@ -1,3 +1,4 @@
+import { foldsAccents, keepsCase, normalise, type View } from '../base/form.ts'
 import { type Item, placesOfItem } from '../forum/items.ts'
 import { DIRECT_VERDICTS, type Verdicts } from '../pattern/verdicts.ts'
 import { compileFilter, type ItemPredicate } from './compile.ts'
@@ -14,16 +15,7 @@ import {
 import { type Query, termsIn } from './query.ts'
 import type { FilterSpec } from './spec.ts'
 import { type Automaton, createAutomaton, grownLength } from './term-trie.ts'
-import {
-  foldsAccents,
-  keepsCase,
-  normalise,
-  SEARCH_FIELDS,
-  type SearchField,
-  textOf,
-  type View,
-  type Word,
-} from './text.ts'
+import { SEARCH_FIELDS, type SearchField, textOf, type Word } from './text.ts'
 
 /**
  * An index from words to waiters, which are small whole numbers. Entries are never removed: a removed waiter is still
@@ -369,12 +361,12 @@ export function createMatcher(specOf: SpecOf, verdicts: Verdicts = DIRECT_VERDIC
 /** Authors, threads or places of which an item must have one, for a spec without words to wait for. */
 function namesIn({ thread, author, subforum }: FilterSpec): string[] {
   if (thread.length > 0) return thread.map((it) => `thread ${it}`)
-  if (author.length > 0) return author.map((it) => `author ${it.toLowerCase()}`)
+  if (author.length > 0) return author.map((it) => `author ${normalise(it)}`)
   return subforum.map((it) => `place ${normalise(it)}`)
 }
 
 const namesOf = (item: Item): string[] => [
-  `author ${item.author.toLowerCase()}`,
+  `author ${normalise(item.author)}`,
   ...placesOfItem(item).map((it) => `place ${it}`),
   ...(item.kind === 'comment' ? [`thread ${item.post_id}`] : []),
 ]

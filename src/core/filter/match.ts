@@ -1,19 +1,9 @@
+import { normalise, type View, viewOf } from '../base/form.ts'
 import { type Item, MAIN, MORE_PLACES, placesOfItem } from '../forum/items.ts'
 import type { PostType } from './fields.ts'
 import type { Query, Term } from './query.ts'
 import { ALL_SOURCES, type FilterSpec } from './spec.ts'
-import {
-  linksOf,
-  normalise,
-  occurs,
-  occursIn,
-  type SearchField,
-  textOf,
-  toWord,
-  type View,
-  viewOf,
-  type Word,
-} from './text.ts'
+import { linksOf, occurs, occursIn, type SearchField, textOf, toWord, type Word } from './text.ts'
 
 /**
  * Words that the index found in an item: the number of that item, and for each word, by number, the last item that
@@ -275,7 +265,7 @@ const sourceOf = (item: Item): string => item.source ?? MAIN
 const kindOf = (item: Item): string => item.kind
 
 const authorOf = (item: Item): string | null =>
-  item.author === '[deleted]' ? null : item.author.toLowerCase()
+  item.author === '[deleted]' ? null : normalise(item.author)
 
 const adultOf = (item: Item): string =>
   item.over_18 === null ? 'unknown' : item.over_18 ? 'adult' : 'not adult'

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 
 import { ApiError, withAllFields } from '../base/errors.ts'
+import { viewOf } from '../base/form.ts'
 import { isObject } from '../base/object.ts'
 import { meant } from '../base/text.ts'
 import { LANGUAGE_CODES } from '../enrichment/language.ts'
@@ -54,7 +55,7 @@ import {
   watchesMain,
   wireName,
 } from './spec.ts'
-import { SEARCH_FIELDS, viewOf } from './text.ts'
+import { SEARCH_FIELDS } from './text.ts'
 
 type RenderSpec = () => Record<string, unknown>
 

@@ -1,5 +1,6 @@
 import { invalid } from '../base/errors.ts'
-import { normalise, SEARCH_FIELDS, type SearchField, type View } from './text.ts'
+import { normalise, type View } from '../base/form.ts'
+import { SEARCH_FIELDS, type SearchField } from './text.ts'
 
 /** A parsed `q`. `field` null: the fields of `search_in`. */
 export type Query =

@@ -1,7 +1,8 @@
+import { normalise } from '../base/form.ts'
 import { visibleText } from '../enrichment/markdown.ts'
 import type { Post } from '../forum/items.ts'
 import { isViewerName } from '../forum/permalink.ts'
-import { normalise, occursIn, toWord } from './text.ts'
+import { occursIn, toWord } from './text.ts'
 
 /** Evaluates a search expression on a text. Every pattern takes time linear in the text, which is untrusted. */
 

@@ -1,3 +1,4 @@
+import { foldsAccents, normalise, type View } from '../base/form.ts'
 import { linksIn, visibleText } from '../enrichment/markdown.ts'
 import type { Item } from '../forum/items.ts'
 
@@ -12,70 +13,8 @@ const WORD = /[\p{L}\p{M}\p{N}]/u
  */
 export const SPACELESS =
   /(?![\u0300-\u036f])[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}\p{scx=Tibt}\p{scx=Java}\p{scx=Bali}\p{scx=Tale}\p{scx=Talu}\p{scx=Lana}]/u
-const ALPHANUMERIC = /[a-z0-9]/i
-const WHITE = /[\s\u0085]+/gu
-// Soft hyphens, joiners and variation selectors are invisible and are used to evade filters.
-const INVISIBLE = /\p{Default_Ignorable_Code_Point}+/gu
 const ASCII = /^[\t\n\r -~]*$/
-const ASCII_WHITE = /[\t\n\r ]+/g
-const UNEVEN = /[\t\n\r]| {2}/
-const MARKS = /[\u0300-\u036f]+/g
-// Letters with a stroke, and ligatures, that no Unicode decomposition takes apart.
-const STROKES = new Map(
-  'øo łl đd ðd ħh ŧt ıi ØO ŁL ĐD ÐD ĦH ŦT æae œoe þth ÆAE ŒOE ÞTH'
-    .split(' ')
-    .map((it) => [it.slice(0, 1), it.slice(1)]),
-)
-const STROKED = new RegExp(`[${[...STROKES.keys()].join('')}]`, 'g')
-
-/** Views in which texts are compared, as bits: 1 without accents, 2 case-sensitive; 0 neither. */
-export type View = 0 | 1 | 2 | 3
-
-export const viewOf = (spec: { fold_accents: boolean; case_sensitive: boolean }): View =>
-  spec.case_sensitive ? (spec.fold_accents ? 3 : 2) : spec.fold_accents ? 1 : 0
-
-/** True for views without accents. */
-export const foldsAccents = (view: View): boolean => view === 1 || view === 3
-export const keepsCase = (view: View): boolean => view >= 2
-
-/**
- * Text in its compared form: NFKC, case folded, plain quotes and hyphens, invisible characters removed, every run of
- * white space one space. Idempotent.
- */
-export function normalise(text: string, view: View = 0): string {
-  if (ASCII.test(text)) {
-    const plain = keepsCase(view) ? text : text.toLowerCase()
-    // Most texts have only single spaces, and stay the same string.
-    return (UNEVEN.test(plain) ? plain.replace(ASCII_WHITE, ' ') : plain).trim()
-  }
-  return (keepsCase(view) ? composed(text, view) : folded(composed(text, view)))
-    .replace(/[‘’‛ʼ]/g, "'")
-    .replace(/[“”„‟]/g, '"')
-    .replaceAll('‐', '-')
-    .replace(WHITE, ' ')
-    .trim()
-}
-
-/** Like {@link normalise}, but line breaks and quotes stay as written, because patterns may contain them. */
-export function composed(text: string, view: View): string {
-  if (ASCII.test(text)) return text
-  const whole = text.normalize('NFKC').replace(INVISIBLE, '').normalize('NFKC')
-  return foldsAccents(view) ? withoutAccents(whole) : whole
-}
-
-// Case folding can add accents: the dotted capital İ becomes an i and a dot.
-function folded(text: string): string {
-  // Down, up and down again is Unicode's case folding: it equates ß, ẞ and SS, and the three sigmas.
-  return text.toLowerCase().toUpperCase().toLowerCase().normalize('NFKC').replaceAll('ς', 'σ')
-}
-
-// Marks of scripts whose vowels are marks stay: without them it is another word.
-const withoutAccents = (text: string): string =>
-  text
-    .normalize('NFD')
-    .replace(MARKS, '')
-    .replace(STROKED, (letter) => STROKES.get(letter) ?? letter)
-    .normalize('NFC')
+const ALPHANUMERIC = /[a-z0-9]/i
 
 /** A normalised term to search for: the sides that must be word boundaries, and the view of the text. */
 export type Word = { text: string; left: boolean; right: boolean; view: View }

@@ -1,3 +1,5 @@
+import { normalise } from '../base/form.ts'
+
 /**
  * The platform's resources in forumd's own terms. Adapters under `src/platforms` map the platform's
  * objects to them; apart from {@link Node}, those objects stay inside the adapters.
@@ -237,6 +239,6 @@ export function ofItemKey(key: string): { source: string; name: string } {
  */
 export type Page<T> = { rows: T[]; after: string | null; left_out?: number }
 
-/** All places of an item in lower case, its subforum first. */
+/** All places of an item in the form in which names are compared, its subforum first. */
 export const placesOfItem = ({ subforum, [MORE_PLACES]: more }: Item): string[] =>
-  [subforum, ...(more ?? [])].map((it) => it.toLowerCase())
+  [subforum, ...(more ?? [])].map((it) => normalise(it))

@@ -1,3 +1,4 @@
+import { normalise } from '../base/form.ts'
 import { ofItemKey } from '../forum/items.ts'
 import { isErasedRow } from '../forum/purge.ts'
 
@@ -25,7 +26,7 @@ export function arrivalOf(item_id: string, row: object, community: string): Inbo
   return {
     item_id,
     source: ofItemKey(item_id).source,
-    place: textOf(fieldOf(row, community))?.toLowerCase() ?? '',
-    author: is_known ? author.toLowerCase() : null,
+    place: normalise(textOf(fieldOf(row, community)) ?? ''),
+    author: is_known ? normalise(author) : null,
   }
 }

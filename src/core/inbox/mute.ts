@@ -1,5 +1,6 @@
 import * as z from 'zod'
 
+import { normalise } from '../base/form.ts'
 import { once } from '../base/lazy.ts'
 import { compileFilter } from '../filter/compile.ts'
 import { FILTER_DEFAULTS, type FilterSpec } from '../filter/spec.ts'
@@ -32,15 +33,15 @@ const FIELDS = {
 } as const
 
 const has = (list: readonly string[], value: string): boolean =>
-  list.some((it) => it.toLowerCase() === value.toLowerCase())
+  list.some((it) => normalise(it) === normalise(value))
 
 export function proposeMute(spec: FilterSpec, mute: Mute, value: string): MuteEdit | MuteRefusal {
   const { watched, excluded } = FIELDS[mute]
   if (watched !== null && spec[watched].length > 0) {
     const before = spec[watched]
-    const removed = before.find((it) => it.toLowerCase() === value.toLowerCase())
+    const removed = before.find((it) => normalise(it) === normalise(value))
     if (removed === undefined) return 'muted'
-    const after = before.filter((it) => it.toLowerCase() !== value.toLowerCase())
+    const after = before.filter((it) => normalise(it) !== normalise(value))
     if (after.length === 0) return 'last'
     const edited = { ...spec, [watched]: after }
     return { field: watched, added: null, removed, before, after, spec: edited }
@@ -65,7 +66,7 @@ export function applyEdit(
 ): FilterSpec | null {
   const list = spec[field]
   if (added !== null) return has(list, added) ? null : { ...spec, [field]: [...list, added] }
-  const rest = list.filter((it) => it.toLowerCase() !== removed?.toLowerCase())
+  const rest = list.filter((it) => normalise(it) !== normalise(removed ?? ''))
   return rest.length === list.length ? null : { ...spec, [field]: rest }
 }
 
@@ -75,9 +76,9 @@ export function applyEdit(
  */
 export function mutedBy({ field, added, removed, spec }: MuteEdit): (item: Item) => boolean {
   if (removed !== null) {
-    const name = removed.toLowerCase()
+    const name = normalise(removed)
     const isMuted = (item: Item) =>
-      (field === 'author' ? item.author : item.subforum).toLowerCase() === name
+      normalise(field === 'author' ? item.author : item.subforum) === name
     return isMuted
   }
   const { search_in, match, fold_accents, case_sensitive } = spec

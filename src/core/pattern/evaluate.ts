@@ -1,8 +1,9 @@
+import { composed, type View } from '../base/form.ts'
 import { createLru } from '../base/lru.ts'
-import { composed, type SearchField, type View, writtenOf } from '../filter/text.ts'
+import { type SearchField, writtenOf } from '../filter/text.ts'
 import type { Item } from '../forum/items.ts'
 import { requiredLiteral } from './literal.ts'
-import { patternEngine } from './syntax.ts'
+import { comparable, patternEngine } from './syntax.ts'
 
 /** Characters of each field that a pattern reads, in UTF-16 units. */
 export const READ_MAX = 10_000
@@ -44,7 +45,7 @@ export type MayMatch = (item: Item) => boolean
 
 /** Creates the check, which takes a fraction of the evaluation of a pattern. */
 export function createMayMatch({ patterns, search_in, view }: PatternSet): MayMatch {
-  const literals = patterns.map(requiredLiteral)
+  const literals = patterns.map((it) => requiredLiteral(comparable(it)))
   const needed = literals.filter((it) => it !== null)
   // A pattern without such a word may match anything.
   if (needed.length < literals.length) return () => true
@@ -79,7 +80,7 @@ type PatternTest = (text: string) => boolean
 
 export function compilePattern(pattern: string, case_sensitive: boolean): PatternTest {
   const { RE2JS } = patternEngine()
-  const compiled = RE2JS.compile(pattern, case_sensitive ? 0 : RE2JS.CASE_INSENSITIVE)
+  const compiled = RE2JS.compile(comparable(pattern), case_sensitive ? 0 : RE2JS.CASE_INSENSITIVE)
   return (text) => compiled.test(readable(text))
 }
 

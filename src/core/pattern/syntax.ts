@@ -1,3 +1,4 @@
+import { composed } from '../base/form.ts'
 import { once } from '../base/lazy.ts'
 import { type FieldInput, NONE, wrong } from '../filter/fields.ts'
 
@@ -14,6 +15,42 @@ export const PATTERN_STEPS_MAX = 500
 /** Maximum program size of all patterns of a filter together. */
 const SPEC_STEPS_MAX = 1000
 
+/** A character of a pattern, an escape, or the bounds of a class. */
+const PIECE = /\\[^]|\[\^?\]?|\]|[^]/gu
+
+/** Pieces of a pattern, each with its form in compared texts. Classes hold single characters. */
+function* piecesOf(pattern: string): Generator<{ form: string; piece: string; within: boolean }> {
+  let within = false
+  for (const [piece] of pattern.normalize('NFC').matchAll(PIECE)) {
+    if (piece.startsWith('\\')) {
+      yield { form: piece, piece, within }
+      continue
+    }
+    const was = within
+    if (piece.startsWith('[') && !within) within = true
+    else if (piece === ']') within = false
+    const form = piece > '\u007f' ? composed(piece, 0) : piece
+    yield { form, piece, within: was && within }
+  }
+}
+
+const META = /[\\^$.|?*+()[\]{}-]/g
+
+/** A pattern as it is compared: texts are in NFKC, without invisible characters. */
+export const comparable = (pattern: string): string =>
+  /^[ -~]*$/.test(pattern)
+    ? pattern
+    : Array.from(piecesOf(pattern), ({ form, piece, within }) => {
+        if (form === piece) return piece
+        const literal = form.replace(META, '\\$&')
+        return within || Array.from(form).length <= 1 ? literal : `(?:${literal})`
+      }).join('')
+
+/** A character of a class that is compared as several ones; null: there is none. */
+const splitInClass = (pattern: string): string | null =>
+  Array.from(piecesOf(pattern)).find((it) => it.within && Array.from(it.form).length > 1)?.piece ??
+  null
+
 /** Loaded with the first pattern: most daemons never need it. */
 export const patternEngine = once((): typeof import('re2js') => require('re2js'))
 
@@ -26,7 +63,7 @@ export type PatternCheck =
 export function checkPattern(pattern: string): PatternCheck {
   const { RE2JS, RE2JSSyntaxException } = patternEngine()
   try {
-    return { ok: true, steps: RE2JS.compile(pattern).programSize() }
+    return { ok: true, steps: RE2JS.compile(comparable(pattern)).programSize() }
   } catch (error) {
     if (!(error instanceof RE2JSSyntaxException))
       return { ok: false, position: 1, why: 'is too complex' }
@@ -99,6 +136,12 @@ function readPattern(sent: FieldInput, allowed: string): string {
   const length = Array.from(value).length
   if (length < 1 || length > PATTERN_LENGTH_MAX)
     throw wrong(sent, `has ${length} characters; allowed are ${allowed}`)
+  const split = splitInClass(value)
+  if (split !== null)
+    throw wrong(
+      sent,
+      `has ${split} in a class, which is compared as several characters; write it as a branch, (?:${split}|…)`,
+    )
   if (!value.isWellFormed())
     throw wrong(sent, `contains half a surrogate pair; allowed are ${allowed}`)
   return value

@@ -1,3 +1,4 @@
+import { outsideCode } from '../../core/enrichment/markdown.ts'
 import {
   type Comment,
   type Community,
@@ -128,8 +129,28 @@ function bodyOf(row: Row, base_url: string): string {
 const markdownOf = (html: string, base_url: string): string =>
   toMarkdown(html, new URL(base_url).origin)
 
+/** BBCode and HTML in Markdown: their names and attributes are no text. What a reader sees stays: a summary, a quoted line. */
+const SUMMARY = /\[details="?([^"\]\n]{0,300})"?[^\]\n]{0,300}\](?!\()/gi
+const BBCODE =
+  /\[\/?(?:quote|details|poll|spoiler|blur|hide|grid|wrap|date|date-range|chat|event|b|i|u|s|size|color|img|url|email|code|center)\b(?:[= ][^\]\n]{0,500})?\](?!\()/gi
+const TAG = /<\/?[a-z][a-z0-9-]{0,30}(?:\s[^<>]{0,1000})?\/?>|<!--[^>]{0,1000}-->/gi
+/** Sizes of a picture, and the kind of an upload, behind its name. */
+const SIZE =
+  /(\[[^[\]|\n]{0,300})\|(?:\d{1,5}x\d{1,5}(?:, ?\d{1,3}%)?|attachment|thumbnail|audio|video)(?=[|\]])/g
+
+const withoutMarkup = (markdown: string): string =>
+  /[[<]/.test(markdown)
+    ? outsideCode(markdown, (part) =>
+        part
+          .replaceAll(SUMMARY, '$1')
+          .replaceAll(BBCODE, '')
+          .replaceAll(SIZE, '$1')
+          .replaceAll(TAG, ''),
+      ).trim()
+    : markdown
+
 const withAbsoluteLinks = (markdown: string, base_url: string): string =>
-  markdown
+  withoutMarkup(markdown)
     .replaceAll(/\]\(upload:\/\//g, `](${base_url}/uploads/short-url/`)
     .replaceAll(/\]\((?=\/(?!\/))/g, `](${new URL(base_url).origin}`)
 

@@ -19,7 +19,8 @@ export type Exported = {
  * The cookies of a text, or its problems: sentences that name the line or the cookie, never its
  * content.
  */
-export type Exports = { ok: true; cookies: Exported[] } | { ok: false; problems: string[] }
+export type Exports =
+  { ok: true; cookies: Exported[]; others: number } | { ok: false; problems: string[] }
 
 const TEXT_MAX = 1024 * 1024
 const COOKIES_MAX = 3_000
@@ -28,33 +29,40 @@ const COOKIE_BYTES_MAX = 4_096
 
 /**
  * Parses exports of browsers and their extensions: a cookies.txt, several JSON formats, or a Cookie
- * header.
+ * header. Cookies of hosts that `isOurs` refuses are counted, and not looked at: a whole browser has any.
  */
-export function readExport(text: string): Exports {
+export function readExport(text: string, isOurs: (host: string) => boolean): Exports {
   if (text.length > TEXT_MAX) return { ok: false, problems: ['is longer than 1 MiB'] }
   const trimmed = text.replace(/^\uFEFF/, '').trim()
   if (trimmed === '') return { ok: false, problems: ['is empty'] }
-  if (/^[[{]/.test(trimmed)) return fromJson(trimmed)
+  if (/^[[{]/.test(trimmed)) return fromJson(trimmed, isOurs)
   return /\t/.test(trimmed) || /^# .*cookie file/i.test(trimmed)
-    ? fromLines(trimmed)
+    ? fromLines(trimmed, isOurs)
     : fromHeader(trimmed)
 }
 
-type Read = Exported | string
+type Read = Exported | string | typeof OTHER
+
+/** A cookie of another host. */
+const OTHER = Symbol('other')
 
 /** All cookies, or all problems. `where` names the entry of a problem. */
 function collect<T>(entries: readonly T[], read: (entry: T, at: number) => Read | null): Exports {
-  if (entries.length > COOKIES_MAX)
-    return { ok: false, problems: [`has more than ${COOKIES_MAX} cookies`] }
   const cookies: Exported[] = []
   const problems: string[] = []
+  let others = 0
   for (const [at, entry] of entries.entries()) {
     const found = read(entry, at)
-    if (typeof found === 'string') problems.push(found)
+    if (found === OTHER) others += 1
+    else if (typeof found === 'string') problems.push(found)
     else if (found) cookies.push(found)
   }
+  if (cookies.length + problems.length > COOKIES_MAX)
+    return { ok: false, problems: [`has more than ${COOKIES_MAX} cookies`] }
   if (problems.length > 0) return { ok: false, problems: problems.slice(0, PROBLEMS_MAX) }
-  return cookies.length > 0 ? { ok: true, cookies } : { ok: false, problems: ['has no cookies'] }
+  return cookies.length + others > 0
+    ? { ok: true, cookies, others }
+    : { ok: false, problems: ['has no cookies'] }
 }
 
 const PLAIN = {
@@ -84,12 +92,13 @@ function fromHeader(text: string): Exports {
  * The Netscape cookie file format: seven fields per line, separated by tabs.
  * @see https://curl.se/docs/http-cookies.html
  */
-function fromLines(text: string): Exports {
+function fromLines(text: string, isOurs: (host: string) => boolean): Exports {
   return collect(text.split(/\r\n|\r|\n/), (line, at) => {
     const http_only = line.startsWith('#HttpOnly_')
     if (line.trim() === '' || (line.startsWith('#') && !http_only)) return null
     const where = `line ${at + 1}`
     const fields = line.slice(http_only ? '#HttpOnly_'.length : 0).split('\t')
+    if (fields.length > 1 && !isOurs(bareHost(fields[0] ?? ''))) return OTHER
     // Some editors remove an empty value at the end of a line; the other cookies are still valid.
     if (fields.length === 6) return null
     const [host = '', under = '', path = '', secure = '', ends = '', name = '', value = ''] = fields
@@ -118,7 +127,7 @@ function fromLines(text: string): Exports {
 const isFlag = (text: string): boolean => /^(?:true|false)$/i.test(text)
 
 /** A list of objects, such a list under `cookies`, or one object of names and values. */
-function fromJson(text: string): Exports {
+function fromJson(text: string, isOurs: (host: string) => boolean): Exports {
   let parsed: unknown
   try {
     parsed = JSON.parse(text)
@@ -126,7 +135,8 @@ function fromJson(text: string): Exports {
     return { ok: false, problems: ['starts like JSON, but is not valid JSON'] }
   }
   const inner = isObject(parsed) && 'cookies' in parsed ? parsed['cookies'] : parsed
-  if (Array.isArray(inner)) return collect(inner, (it, at) => fromObject(it, `cookie ${at + 1}`))
+  if (Array.isArray(inner))
+    return collect(inner, (it, at) => fromObject(it, `cookie ${at + 1}`, isOurs))
   if (!isObject(inner)) return { ok: false, problems: ['must be a list or an object of cookies'] }
   return collect(Object.entries(inner), ([name, value], at) => {
     const where = `cookie ${at + 1}`
@@ -136,12 +146,13 @@ function fromJson(text: string): Exports {
 }
 
 /** Field names of EditThisCookie, Chrome, Playwright and Puppeteer, and of Firefox's extensions. */
-function fromObject(it: unknown, where: string): Read {
+function fromObject(it: unknown, where: string, isOurs: (host: string) => boolean): Read {
   if (!isObject(it)) return `${where}: must be an object`
   const name = it['name'] ?? it['Name raw']
   const value = it['value'] ?? it['Content raw']
   const host = it['domain'] ?? it['host'] ?? it['Host raw'] ?? null
   const path = it['path'] ?? it['Path raw'] ?? '/'
+  if (typeof host === 'string' && !isOurs(bareHost(host))) return OTHER
   if (typeof name !== 'string') return `${where}: name must be text`
   if (typeof value !== 'string') return `${where}: value must be text`
   if (typeof path !== 'string') return `${where}: path must be text`
@@ -194,13 +205,16 @@ function instantOf(seconds: number): number | null {
   return Math.round(value * 1000)
 }
 
-function domainOf(text: string): string | null {
-  const host = text
+const bareHost = (text: string): string =>
+  text
     .trim()
     .replace(/^https?:\/\//i, '')
     .replace(/\/.*$/, '')
     .replace(/^\./, '')
     .toLowerCase()
+
+function domainOf(text: string): string | null {
+  const host = bareHost(text)
   return /^(?:[a-z0-9_-]+\.)*[a-z0-9_-]+$|^\[[0-9a-f:.]+\]$/.test(host) ? host : null
 }
 

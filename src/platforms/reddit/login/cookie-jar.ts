@@ -160,7 +160,7 @@ export function createJars(deps: {
       return jar
     },
     import(text) {
-      const found = readExport(text)
+      const found = readExport(text, (it) => it === '' || it === host || host.endsWith(`.${it}`))
       if (!found.ok) return found
       const jar = create()
       const { domainMatch } = library()
@@ -177,7 +177,8 @@ export function createJars(deps: {
       if (ends !== null && ends <= clock.now())
         return { ok: false, problems: [`the session in its cookie ${session_cookie} has expired`] }
       const cookies = jar.cookies().length
-      return { ok: true, jar, cookies, others: found.cookies.length - ours.length }
+      const others = found.others + found.cookies.length - ours.length
+      return { ok: true, jar, cookies, others }
     },
   }
 }
