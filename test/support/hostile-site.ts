@@ -134,8 +134,8 @@ const KEYS: Readonly<Record<SiteKind, { id: string; time: string; title: string;
     reddit: { id: 'id', time: 'created_utc', title: 'title', text: 'selftext' },
   }
 
-/** A site of a kind over HTTP, on a clock of its own, and its source within the fence. */
-export function startSite(kind: SiteKind) {
+/** A site of a kind over HTTP, on a clock of its own, and its source within the fence. `base_url`: another site is read. */
+export function startSite(kind: SiteKind, base_url?: string) {
   const site = {
     now: T0,
     rows: [] as SiteRow[],
@@ -179,7 +179,7 @@ export function startSite(kind: SiteKind) {
     {
       name: 's',
       kind,
-      base_url: `http://127.0.0.1:${server.port}`,
+      base_url: base_url ?? `http://127.0.0.1:${server.port}`,
       user_agent: 'forumd-test/1.0',
       requests_per_minute: 600,
       api_key: '',

@@ -74,7 +74,6 @@ describe('a cookies.txt', () => {
       1,
       'number',
     ],
-    ['no host', '\tTRUE\t/\tTRUE\t0\tsession\tsecret', 1, 'host name'],
     ['an invalid name', '\n# x\nforum.example\tTRUE\t/\tTRUE\t0\tses sion\tsecret', 2, 'name'],
     ['an invalid value', 'forum.example\tTRUE\t/\tTRUE\t0\tsession\tsec;ret', 1, 'value'],
   ])('with %s is refused with its line number and without its content', (_what, text, at, why) => {
