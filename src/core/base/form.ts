@@ -5,7 +5,7 @@ const ASCII = /^[\t\n\r -~]*$/
 const ASCII_WHITE = /[\t\n\r ]+/g
 const UNEVEN = /[\t\n\r]| {2}/
 // Accents of Latin, Greek and Cyrillic letters; vowel signs and the stretching of Arabic; points of Hebrew.
-const MARKS = /[\u0300-\u036f\u064b-\u0652\u0670\u0640\u05b0-\u05c7]+/g
+const MARKS = /(?:\u0640|[\u0300-\u036f\u064b-\u0652\u0670\u05b0-\u05c7])+/g
 // Letters with a stroke, and ligatures, that no Unicode decomposition takes apart.
 const STROKES = new Map(
   'øo łl đd ðd ħh ŧt ıi ØO ŁL ĐD ÐD ĦH ŦT æae œoe þth ÆAE ŒOE ÞTH'
