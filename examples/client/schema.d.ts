@@ -2149,16 +2149,16 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "status": "warning",
+           *       "status": "ok",
            *       "problems": [
            *         {
-           *           "kind": "webhook_retrying",
-           *           "severity": "warning",
+           *           "kind": "storage",
+           *           "severity": "error",
            *           "subject": {
            *             "id": "wh_0199a000-0000-7000-8000-000000000002",
            *             "name": "crm"
            *           },
-           *           "since": "2026-01-31T12:01:00.000Z",
+           *           "since": "2026-01-31T11:58:00.000Z",
            *           "message": "Webhook crm is failing: 3 deliveries are tried again (http_503)",
            *           "fix": "Repair the receiver and test the webhook"
            *         }
@@ -2341,25 +2341,45 @@ export interface operations {
            *       "bucket": "hour",
            *       "buckets": [
            *         {
-           *           "start": "2026-01-31T09:00:00.000Z",
-           *           "matches": 4,
-           *           "delivered": 3,
-           *           "failed": 0
+           *           "start": "2026-01-31T11:58:00.000Z",
+           *           "matches": 1,
+           *           "delivered": 1,
+           *           "failed": 1
            *         }
            *       ],
            *       "newest": [
            *         {
-           *           "matched_at": "2026-01-31T09:12:00.000Z",
+           *           "matched_at": "2026-01-31T11:58:00.000Z",
            *           "monitors": [
            *             {
            *               "id": "mon_0199a000-0000-7000-8000-000000000001",
-           *               "name": "espresso"
+           *               "name": "grinders"
            *             }
            *           ],
            *           "item": {
            *             "kind": "post",
            *             "id": "1abcde",
-           *             "title": "Which grinder for espresso?"
+           *             "name": "t3_1abcde",
+           *             "title": "Which grinder would you buy?",
+           *             "author": "example_user",
+           *             "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *             "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *             "created": "2026-01-31T11:58:00.000Z",
+           *             "text": "Mine broke after ten years. I am looking for one for espresso.",
+           *             "enrichment": {
+           *               "relevance": {
+           *                 "score": 0.5,
+           *                 "matched_terms": [
+           *                   "grinder"
+           *                 ],
+           *                 "considered_terms": 2,
+           *                 "method": "keyword_match_heuristic"
+           *               },
+           *               "intent": {
+           *                 "tag": "recommendation_request",
+           *                 "method": "rule_based_heuristic"
+           *               }
+           *             }
            *           }
            *         }
            *       ]
@@ -2541,13 +2561,13 @@ export interface operations {
            *       "id": "cus_0199a000-0000-7000-8000-000000000003",
            *       "name": "acme",
            *       "plan": "entry",
-           *       "credits_remaining": 0.422,
-           *       "credits_used": 0.078,
-           *       "total_requests": 21,
-           *       "created_at": "2026-01-31T11:55:00.000Z",
+           *       "credits_remaining": 1,
+           *       "credits_used": 1,
+           *       "total_requests": 1,
+           *       "created_at": "2026-01-31T11:58:00.000Z",
            *       "monitors": {
            *         "used": 1,
-           *         "total": 10,
+           *         "total": 1,
            *         "cadence_s": 60
            *       }
            *     }
@@ -2706,9 +2726,9 @@ export interface operations {
            *         {
            *           "id": "pay_0199a000-0000-7000-8000-000000000004",
            *           "kind": "signup_credit",
-           *           "amount_usd": 0.5,
+           *           "amount_usd": 1,
            *           "note": null,
-           *           "created_at": "2026-01-31T11:55:00.000Z"
+           *           "created_at": "2026-01-31T11:58:00.000Z"
            *         }
            *       ]
            *     }
@@ -2853,18 +2873,12 @@ export interface operations {
            * @example {
            *       "usage": [
            *         {
-           *           "start": "2026-01-31T00:00:00.000Z",
-           *           "calls": 21,
-           *           "billed_calls": 21,
-           *           "cost_usd": 0.078,
-           *           "errors": 0,
+           *           "calls": 1,
+           *           "billed_calls": 1,
+           *           "cost_usd": 1,
+           *           "errors": 1,
+           *           "start": "2026-01-31T11:58:00.000Z",
            *           "by_tier": {
-           *             "deep_search": {
-           *               "calls": 2,
-           *               "billed_calls": 2,
-           *               "cost_usd": 0.04,
-           *               "errors": 0
-           *             },
            *             "read": {
            *               "calls": 19,
            *               "billed_calls": 19,
@@ -2875,10 +2889,10 @@ export interface operations {
            *         }
            *       ],
            *       "total": {
-           *         "calls": 21,
-           *         "billed_calls": 21,
-           *         "cost_usd": 0.078,
-           *         "errors": 0
+           *         "calls": 1,
+           *         "billed_calls": 1,
+           *         "cost_usd": 1,
+           *         "errors": 1
            *       }
            *     }
            */
@@ -3088,25 +3102,29 @@ export interface operations {
            *       "drafts": [
            *         {
            *           "id": "drf_0199a000-0000-7000-8000-000000000005",
-           *           "action": "vote",
+           *           "action": "comment",
            *           "body": {
            *             "id": "t3_1abcde",
            *             "direction": "up"
            *           },
-           *           "source": null,
+           *           "source": "main",
            *           "status": "waiting",
-           *           "created_at": "2026-01-31T12:01:00.000Z",
-           *           "expires_at": "2026-02-01T12:01:00.000Z",
-           *           "decided_at": null,
+           *           "created_at": "2026-01-31T11:58:00.000Z",
+           *           "expires_at": "2026-01-31T11:58:00.000Z",
+           *           "decided_at": "2026-01-31T11:58:00.000Z",
            *           "customer": {
            *             "id": "cus_0199a000-0000-7000-8000-000000000003",
            *             "name": "acme"
            *           },
-           *           "answer": null
+           *           "answer": {
+           *             "success": true,
+           *             "id": "t3_1abcde",
+           *             "direction": "up"
+           *           }
            *         }
            *       ],
            *       "count": 1,
-           *       "limit": 25,
+           *       "limit": 1,
            *       "next_cursor": null
            *     }
            */
@@ -3352,21 +3370,25 @@ export interface operations {
           /**
            * @example {
            *       "id": "drf_0199a000-0000-7000-8000-000000000005",
-           *       "action": "vote",
+           *       "action": "comment",
            *       "body": {
            *         "id": "t3_1abcde",
            *         "direction": "up"
            *       },
-           *       "source": null,
+           *       "source": "main",
            *       "status": "waiting",
-           *       "created_at": "2026-01-31T12:01:00.000Z",
-           *       "expires_at": "2026-02-01T12:01:00.000Z",
-           *       "decided_at": null,
+           *       "created_at": "2026-01-31T11:58:00.000Z",
+           *       "expires_at": "2026-01-31T11:58:00.000Z",
+           *       "decided_at": "2026-01-31T11:58:00.000Z",
            *       "customer": {
            *         "id": "cus_0199a000-0000-7000-8000-000000000003",
            *         "name": "acme"
            *       },
-           *       "answer": null
+           *       "answer": {
+           *         "success": true,
+           *         "id": "t3_1abcde",
+           *         "direction": "up"
+           *       }
            *     }
            */
           'application/json': {
@@ -3618,21 +3640,25 @@ export interface operations {
           /**
            * @example {
            *       "id": "drf_0199a000-0000-7000-8000-000000000005",
-           *       "action": "vote",
+           *       "action": "comment",
            *       "body": {
            *         "id": "t3_1abcde",
            *         "direction": "up"
            *       },
-           *       "source": null,
+           *       "source": "main",
            *       "status": "waiting",
-           *       "created_at": "2026-01-31T12:01:00.000Z",
-           *       "expires_at": "2026-02-01T12:01:00.000Z",
-           *       "decided_at": null,
+           *       "created_at": "2026-01-31T11:58:00.000Z",
+           *       "expires_at": "2026-01-31T11:58:00.000Z",
+           *       "decided_at": "2026-01-31T11:58:00.000Z",
            *       "customer": {
            *         "id": "cus_0199a000-0000-7000-8000-000000000003",
            *         "name": "acme"
            *       },
-           *       "answer": null
+           *       "answer": {
+           *         "success": true,
+           *         "id": "t3_1abcde",
+           *         "direction": "up"
+           *       }
            *     }
            */
           'application/json': {
@@ -3866,16 +3892,16 @@ export interface operations {
           /**
            * @example {
            *       "id": "drf_0199a000-0000-7000-8000-000000000005",
-           *       "action": "vote",
+           *       "action": "comment",
            *       "body": {
            *         "id": "t3_1abcde",
            *         "direction": "up"
            *       },
-           *       "source": null,
-           *       "status": "approved",
-           *       "created_at": "2026-01-31T12:01:00.000Z",
-           *       "expires_at": "2026-02-01T12:01:00.000Z",
-           *       "decided_at": "2026-01-31T12:05:00.000Z",
+           *       "source": "main",
+           *       "status": "waiting",
+           *       "created_at": "2026-01-31T11:58:00.000Z",
+           *       "expires_at": "2026-01-31T11:58:00.000Z",
+           *       "decided_at": "2026-01-31T11:58:00.000Z",
            *       "customer": {
            *         "id": "cus_0199a000-0000-7000-8000-000000000003",
            *         "name": "acme"
@@ -4188,21 +4214,25 @@ export interface operations {
           /**
            * @example {
            *       "id": "drf_0199a000-0000-7000-8000-000000000005",
-           *       "action": "vote",
+           *       "action": "comment",
            *       "body": {
            *         "id": "t3_1abcde",
            *         "direction": "up"
            *       },
-           *       "source": null,
-           *       "status": "declined",
-           *       "created_at": "2026-01-31T12:01:00.000Z",
-           *       "expires_at": "2026-02-01T12:01:00.000Z",
-           *       "decided_at": "2026-01-31T12:05:00.000Z",
+           *       "source": "main",
+           *       "status": "waiting",
+           *       "created_at": "2026-01-31T11:58:00.000Z",
+           *       "expires_at": "2026-01-31T11:58:00.000Z",
+           *       "decided_at": "2026-01-31T11:58:00.000Z",
            *       "customer": {
            *         "id": "cus_0199a000-0000-7000-8000-000000000003",
            *         "name": "acme"
            *       },
-           *       "answer": null
+           *       "answer": {
+           *         "success": true,
+           *         "id": "t3_1abcde",
+           *         "direction": "up"
+           *       }
            *     }
            */
           'application/json': {
@@ -4461,14 +4491,12 @@ export interface operations {
            *       "success": true,
            *       "method": "http",
            *       "username": "example_user",
-           *       "link_karma": 10,
-           *       "comment_karma": 25,
+           *       "link_karma": 1,
+           *       "comment_karma": 1,
            *       "cookies": {
-           *         "forum_session": "eyJhbGciOi…",
-           *         "loid": "000000000000abc12.2.1600000000000"
+           *         "forum_session": "eyJhbGciOi…"
            *       },
            *       "expires": {
-           *         "forum_session": "2027-05-20T07:30:00.000Z",
            *         "loid": null
            *       }
            *     }
@@ -4757,34 +4785,34 @@ export interface operations {
           /**
            * @example {
            *       "success": true,
-           *       "comment_id": "t1_k2xyz",
-           *       "permalink": "https://www.forum.example/r/coffee/comments/1abcde/a_post/k2xyz/",
+           *       "comment_id": "t1_n3k01ab",
+           *       "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
            *       "comment": {
-           *         "id": "k2xyz",
-           *         "name": "t1_k2xyz",
+           *         "id": "n3k01ab",
+           *         "name": "t1_n3k01ab",
            *         "author": "example_user",
-           *         "body": "Thank you, that helped.",
+           *         "body": "Get one with flat burrs, and a spare burr set.",
            *         "subforum": "coffee",
-           *         "upvotes": 1,
-           *         "permalink": "/r/coffee/comments/1abcde/a_post/k2xyz/",
-           *         "url": "https://www.forum.example/r/coffee/comments/1abcde/a_post/k2xyz/",
+           *         "upvotes": 42,
+           *         "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *         "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
            *         "post_id": "1abcde",
-           *         "link_title": "A post",
-           *         "link_url": "https://www.forum.example/r/coffee/comments/1abcde/a_post/",
-           *         "created": "2026-11-20T07:30:00.000Z",
-           *         "created_utc": 1795159800,
+           *         "link_title": "Which grinder would you buy?",
+           *         "link_url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *         "created": "2026-01-31T11:58:00.000Z",
+           *         "created_utc": 1769860680,
            *         "parent_id": "t3_1abcde",
            *         "is_submitter": false,
-           *         "depth": 0,
+           *         "depth": 1,
            *         "edited": false,
-           *         "over_18": null,
+           *         "over_18": false,
            *         "author_info": {
-           *           "fullname": "t2_x1y2z",
-           *           "flair": null,
-           *           "premium": null
+           *           "fullname": "t2_1abcd",
+           *           "flair": "Gear",
+           *           "premium": false
            *         }
            *       },
-           *       "transport": "browser"
+           *       "transport": "http"
            *     }
            */
           'application/json': {
@@ -5168,31 +5196,31 @@ export interface operations {
           /**
            * @example {
            *       "success": true,
-           *       "comment_id": "t1_k2xyz",
-           *       "permalink": "https://www.forum.example/r/coffee/comments/1abcde/a_post/k2xyz/",
+           *       "comment_id": "t1_n3k01ab",
+           *       "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
            *       "comment": {
-           *         "id": "k2xyz",
-           *         "name": "t1_k2xyz",
+           *         "id": "n3k01ab",
+           *         "name": "t1_n3k01ab",
            *         "author": "example_user",
-           *         "body": "Thank you, that helped.",
+           *         "body": "Get one with flat burrs, and a spare burr set.",
            *         "subforum": "coffee",
-           *         "upvotes": 1,
-           *         "permalink": "/r/coffee/comments/1abcde/a_post/k2xyz/",
-           *         "url": "https://www.forum.example/r/coffee/comments/1abcde/a_post/k2xyz/",
+           *         "upvotes": 42,
+           *         "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *         "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
            *         "post_id": "1abcde",
-           *         "link_title": "A post",
-           *         "link_url": "https://www.forum.example/r/coffee/comments/1abcde/a_post/",
-           *         "created": "2026-11-20T07:30:00.000Z",
-           *         "created_utc": 1795159800,
+           *         "link_title": "Which grinder would you buy?",
+           *         "link_url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *         "created": "2026-01-31T11:58:00.000Z",
+           *         "created_utc": 1769860680,
            *         "parent_id": "t3_1abcde",
            *         "is_submitter": false,
-           *         "depth": 0,
+           *         "depth": 1,
            *         "edited": false,
-           *         "over_18": null,
+           *         "over_18": false,
            *         "author_info": {
-           *           "fullname": "t2_x1y2z",
-           *           "flair": null,
-           *           "premium": null
+           *           "fullname": "t2_1abcd",
+           *           "flair": "Gear",
+           *           "premium": false
            *         }
            *       },
            *       "transport": "http"
@@ -6239,16 +6267,16 @@ export interface operations {
            *       "threads": [
            *         {
            *           "id": "t4_2abcde",
-           *           "with": "example_user",
+           *           "with": "another_user",
            *           "subject": "Beans",
-           *           "unread": true,
-           *           "message_count": 2,
-           *           "last_message_at": "2026-11-20T07:30:00.000Z",
+           *           "unread": false,
+           *           "message_count": 1,
+           *           "last_message_at": "2026-01-31T11:58:00.000Z",
            *           "last_message": "They came today.",
            *           "channel": "mail"
            *         }
            *       ],
-           *       "after": null,
+           *       "after": "t3_1abcde",
            *       "missing": []
            *     }
            */
@@ -6587,17 +6615,17 @@ export interface operations {
            * @example {
            *       "messages": [
            *         {
-           *           "id": "t4_2abcdf",
+           *           "id": "t4_2abcde",
            *           "thread_id": "t4_2abcde",
            *           "from": "example_user",
-           *           "to": "you",
-           *           "subject": "re: Beans",
-           *           "body": "They came today.",
-           *           "created": "2026-11-20T07:30:00.000Z",
-           *           "unread": true
+           *           "to": "another_user",
+           *           "subject": "Beans",
+           *           "body": "Get one with flat burrs, and a spare burr set.",
+           *           "created": "2026-01-31T11:58:00.000Z",
+           *           "unread": false
            *         }
            *       ],
-           *       "after": null
+           *       "after": "t3_1abcde"
            *     }
            */
           'application/json': {
@@ -7226,7 +7254,7 @@ export interface operations {
           /**
            * @example {
            *       "success": true,
-           *       "display_name": "Ann"
+           *       "display_name": "Ada"
            *     }
            */
           'application/json': {
@@ -7533,7 +7561,7 @@ export interface operations {
           /**
            * @example {
            *       "success": true,
-           *       "url": "https://styles.forum.example/avatar.png"
+           *       "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/"
            *     }
            */
           'application/json': {
@@ -7840,7 +7868,7 @@ export interface operations {
           /**
            * @example {
            *       "success": true,
-           *       "url": "https://styles.forum.example/banner.png"
+           *       "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/"
            *     }
            */
           'application/json': {
@@ -8153,7 +8181,6 @@ export interface operations {
            *           "upvote_ratio": 0.97,
            *           "over_18": false,
            *           "spoiler": false,
-           *           "contest_mode": false,
            *           "locked": false,
            *           "stickied": false,
            *           "is_self": true,
@@ -8167,12 +8194,13 @@ export interface operations {
            *           "edited": false,
            *           "author_info": {
            *             "fullname": "t2_1abcd",
-           *             "flair": null,
+           *             "flair": "Gear",
            *             "premium": false
            *           }
            *         }
            *       ],
-           *       "after": "t3_1abcde"
+           *       "after": "t3_1abcde",
+           *       "listing_status": "complete"
            *     }
            */
           'application/json': {
@@ -8540,7 +8568,6 @@ export interface operations {
            *           "upvote_ratio": 0.97,
            *           "over_18": false,
            *           "spoiler": false,
-           *           "contest_mode": false,
            *           "locked": false,
            *           "stickied": false,
            *           "is_self": true,
@@ -8554,12 +8581,13 @@ export interface operations {
            *           "edited": false,
            *           "author_info": {
            *             "fullname": "t2_1abcd",
-           *             "flair": null,
+           *             "flair": "Gear",
            *             "premium": false
            *           }
            *         }
            *       ],
-           *       "after": "t3_1abcde"
+           *       "after": "t3_1abcde",
+           *       "listing_status": "complete"
            *     }
            */
           'application/json': {
@@ -8900,7 +8928,6 @@ export interface operations {
            *       "upvote_ratio": 0.97,
            *       "over_18": false,
            *       "spoiler": false,
-           *       "contest_mode": false,
            *       "locked": false,
            *       "stickied": false,
            *       "is_self": true,
@@ -8914,7 +8941,7 @@ export interface operations {
            *       "edited": false,
            *       "author_info": {
            *         "fullname": "t2_1abcd",
-           *         "flair": null,
+           *         "flair": "Gear",
            *         "premium": false
            *       }
            *     }
@@ -9492,7 +9519,6 @@ export interface operations {
            *           "upvote_ratio": 0.97,
            *           "over_18": false,
            *           "spoiler": false,
-           *           "contest_mode": false,
            *           "locked": false,
            *           "stickied": false,
            *           "is_self": true,
@@ -9506,7 +9532,7 @@ export interface operations {
            *           "edited": false,
            *           "author_info": {
            *             "fullname": "t2_1abcd",
-           *             "flair": null,
+           *             "flair": "Gear",
            *             "premium": false
            *           }
            *         }
@@ -9921,7 +9947,6 @@ export interface operations {
            *           "upvote_ratio": 0.97,
            *           "over_18": false,
            *           "spoiler": false,
-           *           "contest_mode": false,
            *           "locked": false,
            *           "stickied": false,
            *           "is_self": true,
@@ -9935,14 +9960,15 @@ export interface operations {
            *           "edited": false,
            *           "author_info": {
            *             "fullname": "t2_1abcd",
-           *             "flair": null,
+           *             "flair": "Gear",
            *             "premium": false
            *           }
            *         }
            *       ],
            *       "after": "t3_1abcde",
+           *       "listing_status": "complete",
            *       "meta": {
-           *         "scanned": 25,
+           *         "scanned": 1,
            *         "kept": 1
            *       }
            *     }
@@ -10294,22 +10320,22 @@ export interface operations {
            *           "id": "2xtnu",
            *           "name": "coffee",
            *           "display_name_prefixed": "r/coffee",
-           *           "title": "Coffee: brew, talk, repeat",
-           *           "description": "From bean to cup, with detours.",
+           *           "title": "Coffee",
+           *           "description": "Mostly beans.",
            *           "subscribers": 1204551,
-           *           "active_users": 6692,
-           *           "created": "2020-02-06T11:55:00.000Z",
-           *           "created_utc": 1580990100,
+           *           "active_users": 1,
+           *           "created": "2026-01-31T11:58:00.000Z",
+           *           "created_utc": 1769860680,
            *           "type": "public",
            *           "over_18": false,
            *           "quarantined": false,
            *           "url": "https://www.forum.example/r/coffee/",
-           *           "icon_url": "https://styles.forum.example/coffee.png",
-           *           "banner_url": null,
+           *           "icon_url": "https://media.forum.example/grinder.jpg",
+           *           "banner_url": "https://media.forum.example/grinder.jpg",
            *           "language": "en"
            *         }
            *       ],
-           *       "after": null,
+           *       "after": "t3_1abcde",
            *       "listing_status": "complete"
            *     }
            */
@@ -10609,7 +10635,6 @@ export interface operations {
            *           "upvote_ratio": 0.97,
            *           "over_18": false,
            *           "spoiler": false,
-           *           "contest_mode": false,
            *           "locked": false,
            *           "stickied": false,
            *           "is_self": true,
@@ -10623,16 +10648,17 @@ export interface operations {
            *           "edited": false,
            *           "author_info": {
            *             "fullname": "t2_1abcd",
-           *             "flair": null,
+           *             "flair": "Gear",
            *             "premium": false
            *           }
            *         }
            *       ],
            *       "after": "t3_1abcde",
+           *       "listing_status": "complete",
            *       "meta": {
-           *         "searched": 8,
-           *         "comments_scanned": 120,
-           *         "truncated": true
+           *         "searched": 1,
+           *         "comments_scanned": 1,
+           *         "truncated": false
            *       }
            *     }
            */
@@ -10994,10 +11020,10 @@ export interface operations {
            *         {
            *           "id": "n3k01ab",
            *           "body": "Get one with flat burrs, and a spare burr set.",
-           *           "score": 7,
-           *           "author": "another_user",
-           *           "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/n3k01ab/",
-           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/n3k01ab/",
+           *           "score": 1,
+           *           "author": "example_user",
+           *           "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
            *           "created": "2026-01-31T11:58:00.000Z",
            *           "subforum": "coffee",
            *           "post": {
@@ -11017,7 +11043,6 @@ export interface operations {
            *             "upvote_ratio": 0.97,
            *             "over_18": false,
            *             "spoiler": false,
-           *             "contest_mode": false,
            *             "locked": false,
            *             "stickied": false,
            *             "is_self": true,
@@ -11031,18 +11056,18 @@ export interface operations {
            *             "edited": false,
            *             "author_info": {
            *               "fullname": "t2_1abcd",
-           *               "flair": null,
+           *               "flair": "Gear",
            *               "premium": false
            *             }
            *           }
            *         }
            *       ],
-           *       "after": "t3_1abcde~5",
+           *       "after": "t3_1abcde",
            *       "meta": {
-           *         "truncated": true,
+           *         "truncated": false,
            *         "capped": false,
-           *         "posts_expanded": 5,
-           *         "comments_scanned": 10
+           *         "posts_expanded": 1,
+           *         "comments_scanned": 1
            *       }
            *     }
            */
@@ -11571,41 +11596,47 @@ export interface operations {
            *           "comments": 1,
            *           "created": "2026-01-31T11:58:00.000Z",
            *           "created_utc": 1769860680,
-           *           "text": "",
-           *           "link_url": "https://media.forum.example/grinder.jpg",
+           *           "text": "Mine broke after ten years. I am looking for one for espresso.",
+           *           "link_url": null,
            *           "upvote_ratio": 0.97,
            *           "over_18": false,
            *           "spoiler": false,
-           *           "contest_mode": false,
            *           "locked": false,
            *           "stickied": false,
-           *           "is_self": false,
+           *           "is_self": true,
            *           "is_video": false,
            *           "is_crosspost": false,
            *           "crosspost_origin": null,
            *           "flair": "Gear",
-           *           "domain": "media.forum.example",
-           *           "media_kind": "image",
+           *           "domain": "self.coffee",
+           *           "media_kind": null,
            *           "thumbnail_url": null,
            *           "edited": false,
            *           "author_info": {
            *             "fullname": "t2_1abcd",
-           *             "flair": null,
+           *             "flair": "Gear",
            *             "premium": false
            *           },
            *           "media": {
            *             "kind": "image",
-           *             "url": "https://media.forum.example/grinder.jpg",
-           *             "width": 1200,
-           *             "height": 800,
-           *             "items": [],
-           *             "duration_s": null,
+           *             "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *             "width": 1,
+           *             "height": 1,
+           *             "items": [
+           *               {
+           *                 "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *                 "width": 1,
+           *                 "height": 1
+           *               }
+           *             ],
+           *             "duration_s": 1,
            *             "thumbnail_url": null
            *           }
            *         }
            *       ],
-           *       "scanned": 25,
-           *       "after": "t3_1abcde~25"
+           *       "scanned": 1,
+           *       "after": "t3_1abcde",
+           *       "listing_status": "complete"
            *     }
            */
           'application/json': {
@@ -11976,23 +12007,23 @@ export interface operations {
            *           "id": "1abcd",
            *           "name": "example_user",
            *           "url": "https://www.forum.example/user/example_user/",
-           *           "created": "2019-02-26T11:55:00.000Z",
-           *           "created_utc": 1551182100,
-           *           "link_karma": 110,
-           *           "comment_karma": 4747,
+           *           "created": "2026-01-31T11:58:00.000Z",
+           *           "created_utc": 1769860680,
+           *           "link_karma": 1,
+           *           "comment_karma": 1,
            *           "total_karma": 4857,
-           *           "verified": true,
+           *           "verified": false,
            *           "is_employee": false,
            *           "is_mod": false,
            *           "is_suspended": false,
            *           "over_18": false,
            *           "display_name": "Ada",
            *           "description": "Mostly beans.",
-           *           "avatar_url": "https://styles.forum.example/avatar.png",
-           *           "banner_url": null
+           *           "avatar_url": "https://media.forum.example/grinder.jpg",
+           *           "banner_url": "https://media.forum.example/grinder.jpg"
            *         }
            *       ],
-           *       "after": null,
+           *       "after": "t3_1abcde",
            *       "listing_status": "complete"
            *     }
            */
@@ -12308,7 +12339,6 @@ export interface operations {
            *         "upvote_ratio": 0.97,
            *         "over_18": false,
            *         "spoiler": false,
-           *         "contest_mode": false,
            *         "locked": false,
            *         "stickied": false,
            *         "is_self": true,
@@ -12322,7 +12352,7 @@ export interface operations {
            *         "edited": false,
            *         "author_info": {
            *           "fullname": "t2_1abcd",
-           *           "flair": null,
+           *           "flair": "Gear",
            *           "premium": false
            *         }
            *       },
@@ -12331,21 +12361,16 @@ export interface operations {
            *           "kind": "t1",
            *           "data": {
            *             "id": "n3k01ab",
-           *             "name": "t1_n3k01ab",
-           *             "author": "another_user",
-           *             "body": "Get one with flat burrs, and a spare burr set.",
-           *             "score": 7,
-           *             "parent_id": "t3_1abcde",
-           *             "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/n3k01ab/",
-           *             "created_utc": 1769860680,
-           *             "replies": ""
+           *             "author": "example_user",
+           *             "body": "Get one with flat burrs.",
+           *             "score": 7
            *           }
            *         }
            *       ],
            *       "after": null,
            *       "meta": {
            *         "truncated": false,
-           *         "more_count": 0
+           *         "more_count": 1
            *       }
            *     }
            */
@@ -12734,7 +12759,6 @@ export interface operations {
            *         "upvote_ratio": 0.97,
            *         "over_18": false,
            *         "spoiler": false,
-           *         "contest_mode": false,
            *         "locked": false,
            *         "stickied": false,
            *         "is_self": true,
@@ -12748,7 +12772,7 @@ export interface operations {
            *         "edited": false,
            *         "author_info": {
            *           "fullname": "t2_1abcd",
-           *           "flair": null,
+           *           "flair": "Gear",
            *           "premium": false
            *         }
            *       },
@@ -12757,21 +12781,16 @@ export interface operations {
            *           "kind": "t1",
            *           "data": {
            *             "id": "n3k01ab",
-           *             "name": "t1_n3k01ab",
-           *             "author": "another_user",
-           *             "body": "Get one with flat burrs, and a spare burr set.",
-           *             "score": 7,
-           *             "parent_id": "t3_1abcde",
-           *             "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/n3k01ab/",
-           *             "created_utc": 1769860680,
-           *             "replies": ""
+           *             "author": "example_user",
+           *             "body": "Get one with flat burrs.",
+           *             "score": 7
            *           }
            *         }
            *       ],
            *       "after": null,
            *       "meta": {
            *         "truncated": false,
-           *         "more_count": 0
+           *         "more_count": 1
            *       }
            *     }
            */
@@ -13160,7 +13179,6 @@ export interface operations {
            *         "upvote_ratio": 0.97,
            *         "over_18": false,
            *         "spoiler": false,
-           *         "contest_mode": false,
            *         "locked": false,
            *         "stickied": false,
            *         "is_self": true,
@@ -13174,7 +13192,7 @@ export interface operations {
            *         "edited": false,
            *         "author_info": {
            *           "fullname": "t2_1abcd",
-           *           "flair": null,
+           *           "flair": "Gear",
            *           "premium": false
            *         }
            *       },
@@ -13183,21 +13201,16 @@ export interface operations {
            *           "kind": "t1",
            *           "data": {
            *             "id": "n3k01ab",
-           *             "name": "t1_n3k01ab",
-           *             "author": "another_user",
-           *             "body": "Get one with flat burrs, and a spare burr set.",
-           *             "score": 7,
-           *             "parent_id": "t3_1abcde",
-           *             "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/n3k01ab/",
-           *             "created_utc": 1769860680,
-           *             "replies": ""
+           *             "author": "example_user",
+           *             "body": "Get one with flat burrs.",
+           *             "score": 7
            *           }
            *         }
            *       ],
            *       "after": null,
            *       "meta": {
            *         "truncated": false,
-           *         "more_count": 0
+           *         "more_count": 1
            *       }
            *     }
            */
@@ -13550,14 +13563,9 @@ export interface operations {
            *         "kind": "t1",
            *         "data": {
            *           "id": "n3k01ab",
-           *           "name": "t1_n3k01ab",
-           *           "author": "another_user",
-           *           "body": "Get one with flat burrs, and a spare burr set.",
-           *           "score": 7,
-           *           "parent_id": "t3_1abcde",
-           *           "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/n3k01ab/",
-           *           "created_utc": 1769860680,
-           *           "replies": ""
+           *           "author": "example_user",
+           *           "body": "Get one with flat burrs.",
+           *           "score": 7
            *         }
            *       }
            *     }
@@ -13818,11 +13826,6 @@ export interface operations {
            *           "id": "n3k01ab",
            *           "name": "t1_n3k01ab",
            *           "status": "live"
-           *         },
-           *         {
-           *           "id": "t1_n3k01ac",
-           *           "name": "t1_n3k01ac",
-           *           "status": "not_found"
            *         }
            *       ]
            *     }
@@ -14051,20 +14054,20 @@ export interface operations {
            *       "id": "1abcd",
            *       "name": "example_user",
            *       "url": "https://www.forum.example/user/example_user/",
-           *       "created": "2019-02-26T11:55:00.000Z",
-           *       "created_utc": 1551182100,
-           *       "link_karma": 110,
-           *       "comment_karma": 4747,
+           *       "created": "2026-01-31T11:58:00.000Z",
+           *       "created_utc": 1769860680,
+           *       "link_karma": 1,
+           *       "comment_karma": 1,
            *       "total_karma": 4857,
-           *       "verified": true,
+           *       "verified": false,
            *       "is_employee": false,
            *       "is_mod": false,
            *       "is_suspended": false,
            *       "over_18": false,
            *       "display_name": "Ada",
            *       "description": "Mostly beans.",
-           *       "avatar_url": "https://styles.forum.example/avatar.png",
-           *       "banner_url": null
+           *       "avatar_url": "https://media.forum.example/grinder.jpg",
+           *       "banner_url": "https://media.forum.example/grinder.jpg"
            *     }
            */
           'application/json': {
@@ -14338,12 +14341,12 @@ export interface operations {
            *         {
            *           "id": "n3k01ab",
            *           "name": "t1_n3k01ab",
-           *           "author": "another_user",
+           *           "author": "example_user",
            *           "body": "Get one with flat burrs, and a spare burr set.",
            *           "subforum": "coffee",
-           *           "upvotes": 7,
-           *           "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/n3k01ab/",
-           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/n3k01ab/",
+           *           "upvotes": 42,
+           *           "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
            *           "post_id": "1abcde",
            *           "link_title": "Which grinder would you buy?",
            *           "link_url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
@@ -14351,17 +14354,17 @@ export interface operations {
            *           "created_utc": 1769860680,
            *           "parent_id": "t3_1abcde",
            *           "is_submitter": false,
-           *           "depth": 0,
+           *           "depth": 1,
            *           "edited": false,
            *           "over_18": false,
            *           "author_info": {
-           *             "fullname": "t2_2abcd",
-           *             "flair": null,
+           *             "fullname": "t2_1abcd",
+           *             "flair": "Gear",
            *             "premium": false
            *           }
            *         }
            *       ],
-           *       "after": null,
+           *       "after": "t3_1abcde",
            *       "listing_status": "complete"
            *     }
            */
@@ -14681,7 +14684,6 @@ export interface operations {
            *           "upvote_ratio": 0.97,
            *           "over_18": false,
            *           "spoiler": false,
-           *           "contest_mode": false,
            *           "locked": false,
            *           "stickied": false,
            *           "is_self": true,
@@ -14695,12 +14697,13 @@ export interface operations {
            *           "edited": false,
            *           "author_info": {
            *             "fullname": "t2_1abcd",
-           *             "flair": null,
+           *             "flair": "Gear",
            *             "premium": false
            *           }
            *         }
            *       ],
-           *       "after": "t3_1abcde"
+           *       "after": "t3_1abcde",
+           *       "listing_status": "complete"
            *     }
            */
           'application/json': {
@@ -15027,12 +15030,12 @@ export interface operations {
            * @example {
            *       "achievements": [
            *         {
-           *           "id": null,
+           *           "id": "1abcde",
            *           "name": "7-Year Club",
-           *           "description": null,
-           *           "icon_url": "https://styles.forum.example/7_year_club.png",
-           *           "url": null,
-           *           "granted": "2026-02-26T11:55:00.000Z"
+           *           "description": "Mostly beans.",
+           *           "icon_url": "https://media.forum.example/grinder.jpg",
+           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "granted": "2026-01-31T11:58:00.000Z"
            *         }
            *       ],
            *       "count": 1
@@ -15288,18 +15291,18 @@ export interface operations {
            *       "id": "2xtnu",
            *       "name": "coffee",
            *       "display_name_prefixed": "r/coffee",
-           *       "title": "Coffee: brew, talk, repeat",
-           *       "description": "From bean to cup, with detours.",
+           *       "title": "Coffee",
+           *       "description": "Mostly beans.",
            *       "subscribers": 1204551,
-           *       "active_users": 6692,
-           *       "created": "2020-02-06T11:55:00.000Z",
-           *       "created_utc": 1580990100,
+           *       "active_users": 1,
+           *       "created": "2026-01-31T11:58:00.000Z",
+           *       "created_utc": 1769860680,
            *       "type": "public",
            *       "over_18": false,
            *       "quarantined": false,
            *       "url": "https://www.forum.example/r/coffee/",
-           *       "icon_url": "https://styles.forum.example/coffee.png",
-           *       "banner_url": null,
+           *       "icon_url": "https://media.forum.example/grinder.jpg",
+           *       "banner_url": "https://media.forum.example/grinder.jpg",
            *       "language": "en"
            *     }
            */
@@ -15587,12 +15590,12 @@ export interface operations {
            *         {
            *           "id": "n3k01ab",
            *           "name": "t1_n3k01ab",
-           *           "author": "another_user",
+           *           "author": "example_user",
            *           "body": "Get one with flat burrs, and a spare burr set.",
            *           "subforum": "coffee",
-           *           "upvotes": 7,
-           *           "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/n3k01ab/",
-           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/n3k01ab/",
+           *           "upvotes": 42,
+           *           "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
            *           "post_id": "1abcde",
            *           "link_title": "Which grinder would you buy?",
            *           "link_url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
@@ -15600,17 +15603,17 @@ export interface operations {
            *           "created_utc": 1769860680,
            *           "parent_id": "t3_1abcde",
            *           "is_submitter": false,
-           *           "depth": 0,
+           *           "depth": 1,
            *           "edited": false,
            *           "over_18": false,
            *           "author_info": {
-           *             "fullname": "t2_2abcd",
-           *             "flair": null,
+           *             "fullname": "t2_1abcd",
+           *             "flair": "Gear",
            *             "premium": false
            *           }
            *         }
            *       ],
-           *       "after": null,
+           *       "after": "t3_1abcde",
            *       "listing_status": "complete"
            *     }
            */
@@ -15907,11 +15910,11 @@ export interface operations {
            *       "rules": [
            *         {
            *           "name": "Search before you ask",
-           *           "description": "Most questions have an answer already.",
+           *           "description": "Mostly beans.",
            *           "applies_to": "post",
            *           "violation_reason": "Asked before",
-           *           "priority": 0,
-           *           "created": "2020-02-06T11:55:00.000Z"
+           *           "priority": 1,
+           *           "created": "2026-01-31T11:58:00.000Z"
            *         }
            *       ],
            *       "site_rules": [
@@ -16171,10 +16174,10 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "content_md": "# Coffee\n\nStart with the questions that everybody asks.",
-           *       "content_html": "<h1>Coffee</h1>\n<p>Start with the questions that everybody asks.</p>",
+           *       "content_md": "# Coffee",
+           *       "content_html": "<h1>Coffee</h1>",
            *       "revision_id": "16154095-18d5-11ee-9e1c-409518d5e7a3",
-           *       "revision_date": "2020-03-07T11:55:00.000Z",
+           *       "revision_date": "2026-01-31T11:58:00.000Z",
            *       "revised_by": "example_user",
            *       "reason": null
            *     }
@@ -16422,22 +16425,23 @@ export interface operations {
            *           "id": "2xtnu",
            *           "name": "coffee",
            *           "display_name_prefixed": "r/coffee",
-           *           "title": "Coffee: brew, talk, repeat",
-           *           "description": "From bean to cup, with detours.",
+           *           "title": "Coffee",
+           *           "description": "Mostly beans.",
            *           "subscribers": 1204551,
-           *           "active_users": 6692,
-           *           "created": "2020-02-06T11:55:00.000Z",
-           *           "created_utc": 1580990100,
+           *           "active_users": 1,
+           *           "created": "2026-01-31T11:58:00.000Z",
+           *           "created_utc": 1769860680,
            *           "type": "public",
            *           "over_18": false,
            *           "quarantined": false,
            *           "url": "https://www.forum.example/r/coffee/",
-           *           "icon_url": "https://styles.forum.example/coffee.png",
-           *           "banner_url": null,
+           *           "icon_url": "https://media.forum.example/grinder.jpg",
+           *           "banner_url": "https://media.forum.example/grinder.jpg",
            *           "language": "en"
            *         }
            *       ],
-           *       "after": "t5_2xtnu"
+           *       "after": "t3_1abcde",
+           *       "listing_status": "complete"
            *     }
            */
           'application/json': {
@@ -16715,22 +16719,23 @@ export interface operations {
            *           "id": "2xtnu",
            *           "name": "coffee",
            *           "display_name_prefixed": "r/coffee",
-           *           "title": "Coffee: brew, talk, repeat",
-           *           "description": "From bean to cup, with detours.",
+           *           "title": "Coffee",
+           *           "description": "Mostly beans.",
            *           "subscribers": 1204551,
-           *           "active_users": 6692,
-           *           "created": "2020-02-06T11:55:00.000Z",
-           *           "created_utc": 1580990100,
+           *           "active_users": 1,
+           *           "created": "2026-01-31T11:58:00.000Z",
+           *           "created_utc": 1769860680,
            *           "type": "public",
            *           "over_18": false,
            *           "quarantined": false,
            *           "url": "https://www.forum.example/r/coffee/",
-           *           "icon_url": "https://styles.forum.example/coffee.png",
-           *           "banner_url": null,
+           *           "icon_url": "https://media.forum.example/grinder.jpg",
+           *           "banner_url": "https://media.forum.example/grinder.jpg",
            *           "language": "en"
            *         }
            *       ],
-           *       "after": "t5_2xtnu"
+           *       "after": "t3_1abcde",
+           *       "listing_status": "complete"
            *     }
            */
           'application/json': {
@@ -17008,22 +17013,23 @@ export interface operations {
            *           "id": "2xtnu",
            *           "name": "coffee",
            *           "display_name_prefixed": "r/coffee",
-           *           "title": "Coffee: brew, talk, repeat",
-           *           "description": "From bean to cup, with detours.",
+           *           "title": "Coffee",
+           *           "description": "Mostly beans.",
            *           "subscribers": 1204551,
-           *           "active_users": 6692,
-           *           "created": "2020-02-06T11:55:00.000Z",
-           *           "created_utc": 1580990100,
+           *           "active_users": 1,
+           *           "created": "2026-01-31T11:58:00.000Z",
+           *           "created_utc": 1769860680,
            *           "type": "public",
            *           "over_18": false,
            *           "quarantined": false,
            *           "url": "https://www.forum.example/r/coffee/",
-           *           "icon_url": "https://styles.forum.example/coffee.png",
-           *           "banner_url": null,
+           *           "icon_url": "https://media.forum.example/grinder.jpg",
+           *           "banner_url": "https://media.forum.example/grinder.jpg",
            *           "language": "en"
            *         }
            *       ],
-           *       "after": "t5_2xtnu"
+           *       "after": "t3_1abcde",
+           *       "listing_status": "complete"
            *     }
            */
           'application/json': {
@@ -17337,7 +17343,6 @@ export interface operations {
            *           "upvote_ratio": 0.97,
            *           "over_18": false,
            *           "spoiler": false,
-           *           "contest_mode": false,
            *           "locked": false,
            *           "stickied": false,
            *           "is_self": true,
@@ -17351,12 +17356,13 @@ export interface operations {
            *           "edited": false,
            *           "author_info": {
            *             "fullname": "t2_1abcd",
-           *             "flair": null,
+           *             "flair": "Gear",
            *             "premium": false
            *           }
            *         }
            *       ],
-           *       "after": "t3_1abcde"
+           *       "after": "t3_1abcde",
+           *       "listing_status": "complete"
            *     }
            */
           'application/json': {
@@ -17708,7 +17714,7 @@ export interface operations {
            *             "all"
            *           ],
            *           "flair_text": null,
-           *           "added": "2020-02-06T11:55:00.000Z"
+           *           "added": "example_user"
            *         }
            *       ]
            *     }
@@ -18003,7 +18009,6 @@ export interface operations {
            *           "upvote_ratio": 0.97,
            *           "over_18": false,
            *           "spoiler": false,
-           *           "contest_mode": false,
            *           "locked": false,
            *           "stickied": false,
            *           "is_self": true,
@@ -18017,12 +18022,12 @@ export interface operations {
            *           "edited": false,
            *           "author_info": {
            *             "fullname": "t2_1abcd",
-           *             "flair": null,
+           *             "flair": "Gear",
            *             "premium": false
            *           }
            *         }
            *       ],
-           *       "after": null,
+           *       "after": "t3_1abcde",
            *       "listing_status": "complete"
            *     }
            */
@@ -18467,7 +18472,6 @@ export interface operations {
            *           "upvote_ratio": 0.97,
            *           "over_18": false,
            *           "spoiler": false,
-           *           "contest_mode": false,
            *           "locked": false,
            *           "stickied": false,
            *           "is_self": true,
@@ -18481,12 +18485,12 @@ export interface operations {
            *           "edited": false,
            *           "author_info": {
            *             "fullname": "t2_1abcd",
-           *             "flair": null,
+           *             "flair": "Gear",
            *             "premium": false
            *           }
            *         }
            *       ],
-           *       "after": null,
+           *       "after": "t3_1abcde",
            *       "listing_status": "complete"
            *     }
            */
@@ -18931,7 +18935,6 @@ export interface operations {
            *           "upvote_ratio": 0.97,
            *           "over_18": false,
            *           "spoiler": false,
-           *           "contest_mode": false,
            *           "locked": false,
            *           "stickied": false,
            *           "is_self": true,
@@ -18945,12 +18948,12 @@ export interface operations {
            *           "edited": false,
            *           "author_info": {
            *             "fullname": "t2_1abcd",
-           *             "flair": null,
+           *             "flair": "Gear",
            *             "premium": false
            *           }
            *         }
            *       ],
-           *       "after": null,
+           *       "after": "t3_1abcde",
            *       "listing_status": "complete"
            *     }
            */
@@ -19395,7 +19398,6 @@ export interface operations {
            *           "upvote_ratio": 0.97,
            *           "over_18": false,
            *           "spoiler": false,
-           *           "contest_mode": false,
            *           "locked": false,
            *           "stickied": false,
            *           "is_self": true,
@@ -19409,12 +19411,12 @@ export interface operations {
            *           "edited": false,
            *           "author_info": {
            *             "fullname": "t2_1abcd",
-           *             "flair": null,
+           *             "flair": "Gear",
            *             "premium": false
            *           }
            *         }
            *       ],
-           *       "after": null,
+           *       "after": "t3_1abcde",
            *       "listing_status": "complete"
            *     }
            */
@@ -19821,7 +19823,7 @@ export interface operations {
            *           ],
            *           "proof": "dense",
            *           "reachable": true,
-           *           "ends_at": null
+           *           "ends_at": "2026-01-31T11:58:00.000Z"
            *         }
            *       ]
            *     }
@@ -20381,15 +20383,23 @@ export interface operations {
            *       "webhook_ids": [
            *         "wh_0199a000-0000-7000-8000-000000000002"
            *       ],
-           *       "targets": "listed",
+           *       "targets": "all",
            *       "active": true,
            *       "pause_reason": null,
-           *       "created_at": "2026-01-31T11:56:00.000Z",
-           *       "updated_at": "2026-01-31T11:56:00.000Z",
-           *       "last_match_at": null,
-           *       "attention": null,
+           *       "created_at": "2026-01-31T11:58:00.000Z",
+           *       "updated_at": "2026-01-31T11:58:00.000Z",
+           *       "last_match_at": "2026-01-31T11:58:00.000Z",
+           *       "attention": {
+           *         "time_zone": "UTC",
+           *         "quiet_hours": [],
+           *         "digest": null,
+           *         "targets": [],
+           *         "silent_after_h": null,
+           *         "alarm_on_degraded": false,
+           *         "escalate": null
+           *       },
            *       "relevance": null,
-           *       "feed_url": "https://api.example.com/forum/monitor/feed/mon_0199a000-0000-7000-8000-000000000001~1~wTcG9f0mSnNhaROSN4gIICXvtvsCIX4OVga5ABPFuHM",
+           *       "feed_url": "https://api.example.com/forum/monitor/feed/mon_0199a000-0000-7000-8000-000000000001~1~wTcG9f0m",
            *       "streams": [
            *         {
            *           "id": "posts:coffee",
@@ -20818,15 +20828,23 @@ export interface operations {
            *           "webhook_ids": [
            *             "wh_0199a000-0000-7000-8000-000000000002"
            *           ],
-           *           "targets": "listed",
+           *           "targets": "all",
            *           "active": true,
            *           "pause_reason": null,
-           *           "created_at": "2026-01-31T11:56:00.000Z",
-           *           "updated_at": "2026-01-31T11:56:00.000Z",
-           *           "last_match_at": "2026-01-31T11:58:38.000Z",
-           *           "attention": null,
+           *           "created_at": "2026-01-31T11:58:00.000Z",
+           *           "updated_at": "2026-01-31T11:58:00.000Z",
+           *           "last_match_at": "2026-01-31T11:58:00.000Z",
+           *           "attention": {
+           *             "time_zone": "UTC",
+           *             "quiet_hours": [],
+           *             "digest": null,
+           *             "targets": [],
+           *             "silent_after_h": null,
+           *             "alarm_on_degraded": false,
+           *             "escalate": null
+           *           },
            *           "relevance": null,
-           *           "feed_url": "https://api.example.com/forum/monitor/feed/mon_0199a000-0000-7000-8000-000000000001~1~wTcG9f0mSnNhaROSN4gIICXvtvsCIX4OVga5ABPFuHM",
+           *           "feed_url": "https://api.example.com/forum/monitor/feed/mon_0199a000-0000-7000-8000-000000000001~1~wTcG9f0m",
            *           "streams": [
            *             {
            *               "id": "posts:coffee",
@@ -20839,10 +20857,10 @@ export interface operations {
            *       ],
            *       "slots": {
            *         "used": 1,
-           *         "total": 10,
+           *         "total": 1,
            *         "tier": "entry",
-           *         "sitewide_used": 0,
-           *         "sitewide_total": 2
+           *         "sitewide_used": 1,
+           *         "sitewide_total": 1
            *       }
            *     }
            */
@@ -21625,15 +21643,23 @@ export interface operations {
            *       "webhook_ids": [
            *         "wh_0199a000-0000-7000-8000-000000000002"
            *       ],
-           *       "targets": "listed",
-           *       "active": false,
+           *       "targets": "all",
+           *       "active": true,
            *       "pause_reason": null,
-           *       "created_at": "2026-01-31T11:56:00.000Z",
-           *       "updated_at": "2026-01-31T11:58:43.000Z",
-           *       "last_match_at": null,
-           *       "attention": null,
+           *       "created_at": "2026-01-31T11:58:00.000Z",
+           *       "updated_at": "2026-01-31T11:58:00.000Z",
+           *       "last_match_at": "2026-01-31T11:58:00.000Z",
+           *       "attention": {
+           *         "time_zone": "UTC",
+           *         "quiet_hours": [],
+           *         "digest": null,
+           *         "targets": [],
+           *         "silent_after_h": null,
+           *         "alarm_on_degraded": false,
+           *         "escalate": null
+           *       },
            *       "relevance": null,
-           *       "feed_url": "https://api.example.com/forum/monitor/feed/mon_0199a000-0000-7000-8000-000000000001~1~wTcG9f0mSnNhaROSN4gIICXvtvsCIX4OVga5ABPFuHM",
+           *       "feed_url": "https://api.example.com/forum/monitor/feed/mon_0199a000-0000-7000-8000-000000000001~1~wTcG9f0m",
            *       "streams": [
            *         {
            *           "id": "posts:coffee",
@@ -22426,59 +22452,82 @@ export interface operations {
            *       "id": "mon_0199a000-0000-7000-8000-000000000001",
            *       "active": true,
            *       "pause_reason": null,
-           *       "alarms": [],
            *       "daily_delivery_ceiling": 10000,
            *       "delivered_24h": 1,
-           *       "failed_24h": 0,
-           *       "rejected_24h": 0,
-           *       "suppressed_24h": 0,
+           *       "failed_24h": 1,
+           *       "rejected_24h": 1,
+           *       "suppressed_24h": 1,
            *       "suppressed_breakdown": {
-           *         "ceiling": 0,
-           *         "stale": 0,
-           *         "low_relevance": 0,
-           *         "unknown": 0,
-           *         "sampled": 0,
+           *         "ceiling": 1,
+           *         "stale": 1,
+           *         "low_relevance": 1,
+           *         "unknown": 1,
+           *         "sampled": 1,
            *         "sample_truncated": false,
            *         "resolved": true,
            *         "unresolved_reason": null
            *       },
            *       "ceiling_reached": false,
-           *       "last_match_at": "2026-01-31T11:58:38.000Z",
+           *       "last_match_at": "2026-01-31T11:58:00.000Z",
            *       "coverage_24h": {
            *         "status": "complete",
            *         "reason": null,
            *         "proof": [
            *           "time_listing"
            *         ],
-           *         "since": "2026-01-31T11:56:00.000Z",
-           *         "audited_until": "2026-01-31T11:56:00.000Z",
+           *         "since": "2026-01-31T11:58:00.000Z",
+           *         "audited_until": "2026-01-31T11:58:00.000Z",
            *         "audit_interval_s": 600,
-           *         "gaps": [],
-           *         "gaps_returned": 0,
+           *         "gaps": [
+           *           {
+           *             "stream": "posts:coffee",
+           *             "reason": "poll_overflow",
+           *             "at": "2026-01-31T11:58:00.000Z",
+           *             "from": "2026-01-31T11:58:00.000Z",
+           *             "until": "2026-01-31T11:58:00.000Z",
+           *             "missed_estimate": 1,
+           *             "from_id": 1,
+           *             "to_id": 1,
+           *             "healed_at": "2026-01-31T11:58:00.000Z"
+           *           }
+           *         ],
+           *         "gaps_returned": 1,
            *         "gaps_truncated": false,
-           *         "gap_events_24h": 0,
-           *         "gaps_open": 0,
-           *         "posts_in_window_at_least": 2,
-           *         "posts_missed_estimate": 0,
-           *         "observed_events": [],
+           *         "gap_events_24h": 1,
+           *         "gaps_open": 1,
+           *         "posts_in_window_at_least": 1,
+           *         "posts_missed_estimate": 1,
+           *         "observed_events": [
+           *           {
+           *             "kind": "poll_overflow",
+           *             "at": "2026-01-31T11:58:00.000Z",
+           *             "until": "2026-01-31T11:58:00.000Z",
+           *             "stream": "posts:coffee"
+           *           }
+           *         ],
            *         "unobserved_events": []
            *       },
            *       "stream_liveness": {
            *         "status": "live",
            *         "reason": null,
-           *         "streams": []
+           *         "streams": [
+           *           {
+           *             "id": "posts:coffee",
+           *             "reason": "poll_overflow"
+           *           }
+           *         ]
            *       },
            *       "cadence": {
            *         "promised_cadence_s": 60,
            *         "requested_cadence_s": null,
            *         "meets_entitlement": true,
-           *         "last_checked_s_ago": 22,
+           *         "last_checked_s_ago": 1,
            *         "freshness_ratio": 0.37,
            *         "within_margin": true,
            *         "slowest_stream": "posts:coffee",
            *         "unknown_reason": null
            *       },
-           *       "clock_skew_s": 0
+           *       "alarms": []
            *     }
            */
           'application/json': {
@@ -22789,8 +22838,12 @@ export interface operations {
                   /** @description Rows of the source that were left out since the start of the daemon, because a value of theirs cannot be; field: the last such value. Null: none. */
                   left_out:
                     | ({
-                        /** Format: int64 */
+                        /**
+                         * Format: int64
+                         * @description Number of rows.
+                         */
                         rows: number
+                        /** @description Name of a field. */
                         field: string
                         /**
                          * Format: date-time
@@ -23123,18 +23176,18 @@ export interface operations {
           /**
            * @example {
            *       "id": "mon_0199a000-0000-7000-8000-000000000001",
-           *       "from": "2026-10-31",
-           *       "to": "2026-10-31",
+           *       "from": "2026-01-31",
+           *       "to": "2026-01-31",
            *       "days": [
            *         {
-           *           "day": "2026-10-31",
-           *           "complete_s": 85500,
-           *           "not_verified_s": 900,
-           *           "unwatched_s": 0,
+           *           "day": "2026-01-31",
+           *           "complete_s": 1,
+           *           "not_verified_s": 1,
+           *           "unwatched_s": 1,
            *           "gaps": [
            *             {
-           *               "from": "2026-10-31T09:15:00.000Z",
-           *               "until": "2026-10-31T09:30:00.000Z",
+           *               "from": "2026-01-31T11:58:00.000Z",
+           *               "until": "2026-01-31T11:58:00.000Z",
            *               "status": "degraded",
            *               "reason": "poll_overflow"
            *             }
@@ -23379,17 +23432,16 @@ export interface operations {
            * @example {
            *       "id": "wh_0199a000-0000-7000-8000-000000000002",
            *       "kind": "webhook",
-           *       "url": "https://receiver.example.com/hook",
-           *       "created_at": "2026-01-31T11:56:00.000Z",
+           *       "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *       "created_at": "2026-01-31T11:58:00.000Z",
            *       "active": true,
            *       "paused_at": null,
            *       "pause_reason": null,
-           *       "name": null,
-           *       "max_per_second": 5,
+           *       "name": "crm",
+           *       "max_per_second": 1,
            *       "ordered": false,
            *       "events": [
-           *         "match",
-           *         "item.deleted"
+           *         "match"
            *       ]
            *     }
            */
@@ -23618,7 +23670,7 @@ export interface operations {
            * @example {
            *       "id": "wh_0199a000-0000-7000-8000-000000000002",
            *       "secret": "whsec_ZXhhbXBsZS1leGFtcGxlLWV4YW1wbGUtZXhhbXBsZSE=",
-           *       "old_secret_until": "2026-01-31T13:01:00.000Z"
+           *       "old_secret_until": "2026-01-31T11:58:00.000Z"
            *     }
            */
           'application/json': {
@@ -23830,17 +23882,16 @@ export interface operations {
            * @example {
            *       "id": "wh_0199a000-0000-7000-8000-000000000002",
            *       "kind": "webhook",
-           *       "url": "https://receiver.example.com/hook",
-           *       "created_at": "2026-01-31T11:56:00.000Z",
+           *       "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *       "created_at": "2026-01-31T11:58:00.000Z",
            *       "active": true,
            *       "paused_at": null,
            *       "pause_reason": null,
-           *       "name": null,
-           *       "max_per_second": null,
+           *       "name": "crm",
+           *       "max_per_second": 1,
            *       "ordered": false,
            *       "events": [
-           *         "match",
-           *         "item.deleted"
+           *         "match"
            *       ],
            *       "secret": "whsec_ZXhhbXBsZS1leGFtcGxlLWV4YW1wbGUtZXhhbXBsZSE=",
            *       "kind_inferred_from": null
@@ -24059,86 +24110,85 @@ export interface operations {
            *         {
            *           "id": "wh_0199a000-0000-7000-8000-000000000002",
            *           "kind": "webhook",
-           *           "url": "https://receiver.example.com/hook",
-           *           "created_at": "2026-01-31T11:56:00.000Z",
+           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "created_at": "2026-01-31T11:58:00.000Z",
            *           "active": true,
            *           "paused_at": null,
            *           "pause_reason": null,
-           *           "name": null,
-           *           "max_per_second": null,
+           *           "name": "crm",
+           *           "max_per_second": 1,
            *           "ordered": false,
            *           "events": [
-           *             "match",
-           *             "item.deleted"
+           *             "match"
            *           ],
            *           "health": {
-           *             "state": "good",
+           *             "state": "unused",
            *             "failing_since": null,
-           *             "success_rate_24h": 0.5,
+           *             "success_rate_24h": 1,
            *             "succeeded_24h": 1,
            *             "failed_24h": 1,
-           *             "last_success_at": "2026-01-31T11:58:43.000Z",
+           *             "last_success_at": "2026-01-31T11:58:00.000Z",
            *             "last_failure": {
-           *               "at": "2026-01-31T11:58:38.000Z",
+           *               "at": "2026-01-31T11:58:00.000Z",
            *               "delivery_id": "dlv_DNIMOUN-WuxB2A7gBKgs1i",
            *               "reason": "http_503",
            *               "status_code": 503,
            *               "body_start": "out of workers"
            *             },
-           *             "waiting": 0,
-           *             "retrying": 0,
+           *             "waiting": 1,
+           *             "retrying": 1,
            *             "next_attempt_at": null,
            *             "hours": {
            *               "succeeded": [
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
            *                 1
            *               ],
            *               "failed": [
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
-           *                 0,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
+           *                 1,
            *                 1
            *               ]
            *             }
@@ -24373,14 +24423,14 @@ export interface operations {
           /**
            * @example {
            *       "ok": true,
-           *       "status_code": 200,
-           *       "status": 200,
-           *       "delivery_id": "dlv_FhYWFhYWFhYWFhYWFhYWFg",
-           *       "duration_ms": 87,
+           *       "status_code": 503,
+           *       "status": 1,
+           *       "delivery_id": "dlv_DNIMOUN-WuxB2A7gBKgs1i",
+           *       "duration_ms": 1,
            *       "reason": null,
            *       "hint": null,
-           *       "detail": "the receiver answered 200",
-           *       "body_start": "ok"
+           *       "detail": "grinder",
+           *       "body_start": "out of workers"
            *     }
            */
           'application/json': {
@@ -24581,7 +24631,7 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "deleted": true,
+           *       "deleted": false,
            *       "id": "wh_0199a000-0000-7000-8000-000000000002"
            *     }
            */
@@ -24761,40 +24811,15 @@ export interface operations {
            * @example {
            *       "items": [
            *         {
+           *           "kind": "post",
            *           "id": "1abcde",
            *           "name": "t3_1abcde",
            *           "title": "Which grinder would you buy?",
            *           "author": "example_user",
-           *           "subforum": "coffee",
            *           "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
            *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
-           *           "upvotes": 42,
-           *           "comments": 1,
            *           "created": "2026-01-31T11:58:00.000Z",
-           *           "created_utc": 1769860680,
            *           "text": "Mine broke after ten years. I am looking for one for espresso.",
-           *           "link_url": null,
-           *           "upvote_ratio": 0.97,
-           *           "over_18": false,
-           *           "spoiler": false,
-           *           "contest_mode": false,
-           *           "locked": false,
-           *           "stickied": false,
-           *           "is_self": true,
-           *           "is_video": false,
-           *           "is_crosspost": false,
-           *           "crosspost_origin": null,
-           *           "flair": "Gear",
-           *           "domain": "self.coffee",
-           *           "media_kind": null,
-           *           "thumbnail_url": null,
-           *           "edited": false,
-           *           "author_info": {
-           *             "fullname": "t2_1abcd",
-           *             "flair": null,
-           *             "premium": false
-           *           },
-           *           "kind": "post",
            *           "enrichment": {
            *             "relevance": {
            *               "score": 0.5,
@@ -24803,15 +24828,6 @@ export interface operations {
            *               ],
            *               "considered_terms": 2,
            *               "method": "keyword_match_heuristic"
-           *             },
-           *             "sentiment": {
-           *               "polarity": -0.47,
-           *               "label": "negative",
-           *               "positive_terms": [],
-           *               "negative_terms": [
-           *                 "broke after"
-           *               ],
-           *               "method": "lexicon_heuristic"
            *             },
            *             "intent": {
            *               "tag": "recommendation_request",
@@ -25015,8 +25031,8 @@ export interface operations {
            *           "highlights": [
            *             {
            *               "in": "title",
-           *               "start": 6,
-           *               "end": 13
+           *               "start": 1,
+           *               "end": 1
            *             }
            *           ],
            *           "matched_terms": [
@@ -25025,20 +25041,20 @@ export interface operations {
            *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
            *           "place": "coffee",
            *           "author": "example_user",
-           *           "score": 42,
+           *           "score": 1,
            *           "comments": 1,
            *           "created": "2026-01-31T11:58:00.000Z",
            *           "sentiment": "neutral",
            *           "intent": "question",
-           *           "relevance": 0.5,
+           *           "relevance": null,
            *           "erased": false,
-           *           "matched_at": "2026-01-31T11:58:38.000Z",
+           *           "matched_at": "2026-01-31T11:58:00.000Z",
            *           "monitors": [
            *             {
            *               "id": "mon_0199a000-0000-7000-8000-000000000001",
            *               "name": "grinders",
            *               "removed": false,
-           *               "matched_at": "2026-01-31T11:58:38.000Z",
+           *               "matched_at": "2026-01-31T11:58:00.000Z",
            *               "matched_terms": [
            *                 "grinder"
            *               ],
@@ -25049,7 +25065,7 @@ export interface operations {
            *           "starred": true,
            *           "label": "ann",
            *           "changed": {
-           *             "at": "2026-01-31T12:04:00.000Z",
+           *             "at": "2026-01-31T11:58:00.000Z",
            *             "by": {
            *               "key_id": "key_0199a000-0000-7000-8000-000000000007",
            *               "name": "laptop"
@@ -25058,13 +25074,16 @@ export interface operations {
            *         }
            *       ],
            *       "next_cursor": null,
-           *       "examined_until": null
+           *       "examined_until": "2026-01-31T11:58:00.000Z"
            *     }
            */
           'application/json': {
             /** @description The items. */
             items: {
-              /** @description Fullname of the item, after the name of its source and a slash unless it is of main. */
+              /**
+               * @description Fullname of the item, after the name of its source and a slash unless it is of main.
+               * @example t3_1abcde
+               */
               id: string
               /** @description Name of the source. */
               source: string
@@ -25477,8 +25496,8 @@ export interface operations {
            *       "highlights": [
            *         {
            *           "in": "title",
-           *           "start": 6,
-           *           "end": 13
+           *           "start": 1,
+           *           "end": 1
            *         }
            *       ],
            *       "matched_terms": [
@@ -25487,20 +25506,20 @@ export interface operations {
            *       "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
            *       "place": "coffee",
            *       "author": "example_user",
-           *       "score": 42,
+           *       "score": 1,
            *       "comments": 1,
            *       "created": "2026-01-31T11:58:00.000Z",
            *       "sentiment": "neutral",
            *       "intent": "question",
-           *       "relevance": 0.5,
+           *       "relevance": null,
            *       "erased": false,
-           *       "matched_at": "2026-01-31T11:58:38.000Z",
+           *       "matched_at": "2026-01-31T11:58:00.000Z",
            *       "monitors": [
            *         {
            *           "id": "mon_0199a000-0000-7000-8000-000000000001",
            *           "name": "grinders",
            *           "removed": false,
-           *           "matched_at": "2026-01-31T11:58:38.000Z",
+           *           "matched_at": "2026-01-31T11:58:00.000Z",
            *           "matched_terms": [
            *             "grinder"
            *           ],
@@ -25511,7 +25530,7 @@ export interface operations {
            *       "starred": true,
            *       "label": "ann",
            *       "changed": {
-           *         "at": "2026-01-31T12:04:00.000Z",
+           *         "at": "2026-01-31T11:58:00.000Z",
            *         "by": {
            *           "key_id": "key_0199a000-0000-7000-8000-000000000007",
            *           "name": "laptop"
@@ -25521,7 +25540,10 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description Fullname of the item, after the name of its source and a slash unless it is of main. */
+            /**
+             * @description Fullname of the item, after the name of its source and a slash unless it is of main.
+             * @example t3_1abcde
+             */
             id: string
             /** @description Name of the source. */
             source: string
@@ -25794,17 +25816,17 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "unread": 40,
-           *       "read": 10,
-           *       "answered": 2,
-           *       "dismissed": 7,
-           *       "starred": 3,
-           *       "total": 59,
+           *       "unread": 1,
+           *       "read": 1,
+           *       "answered": 1,
+           *       "dismissed": 1,
+           *       "starred": 1,
+           *       "total": 1,
            *       "complete": true,
            *       "labels": [
            *         {
            *           "label": "ann",
-           *           "items": 4
+           *           "items": 1
            *         }
            *       ]
            *     }
@@ -25970,6 +25992,16 @@ export interface operations {
     }
     requestBody: {
       content: {
+        /**
+         * @example {
+         *       "ids": [
+         *         "t3_1abcde"
+         *       ],
+         *       "set": {
+         *         "state": "answered"
+         *       }
+         *     }
+         */
         'application/json': {
           /** @description Ids to check, with or without prefix. */
           ids?: string[]
@@ -26030,11 +26062,11 @@ export interface operations {
            * @example {
            *       "action_id": "act_0199a000-0000-7000-8000-000000000008",
            *       "changed": 1,
-           *       "unchanged": 0,
+           *       "unchanged": 1,
            *       "unknown_ids": [],
            *       "has_more": false,
            *       "next_cursor": null,
-           *       "undo_until": "2026-02-01T12:04:00.000Z"
+           *       "undo_until": "2026-01-31T11:58:00.000Z"
            *     }
            */
           'application/json': {
@@ -26193,6 +26225,11 @@ export interface operations {
     }
     requestBody: {
       content: {
+        /**
+         * @example {
+         *       "action_id": "act_0199a000-0000-7000-8000-000000000008"
+         *     }
+         */
         'application/json': {
           /** @description Id of the change, for its undoing. */
           action_id: string
@@ -26210,10 +26247,10 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "action_id": "act_0199a000-0000-7000-8000-000000000009",
-           *       "undone": "act_0199a000-0000-7000-8000-000000000008",
+           *       "action_id": "act_0199a000-0000-7000-8000-000000000008",
+           *       "undone": "act_0199a000-0000-7000-8000-000000000009",
            *       "restored": 1,
-           *       "skipped": 0
+           *       "skipped": 1
            *     }
            */
           'application/json': {
@@ -26403,16 +26440,21 @@ export interface operations {
            *       "actions": [
            *         {
            *           "action_id": "act_0199a000-0000-7000-8000-000000000008",
-           *           "at": "2026-01-31T12:04:00.000Z",
+           *           "at": "2026-01-31T11:58:00.000Z",
            *           "by": {
            *             "key_id": "key_0199a000-0000-7000-8000-000000000007",
            *             "name": "laptop"
            *           },
            *           "kind": "update",
            *           "set": {
-           *             "state": "answered"
+           *             "state": "unread"
            *           },
-           *           "mute": null,
+           *           "mute": {
+           *             "monitor_id": "mon_0199a000-0000-7000-8000-000000000001",
+           *             "field": "exclude_authors",
+           *             "added": "example_user",
+           *             "removed": null
+           *           },
            *           "items": 1,
            *           "ids": [
            *             "t3_1abcde"
@@ -26604,6 +26646,12 @@ export interface operations {
     }
     requestBody: {
       content: {
+        /**
+         * @example {
+         *       "id": "t3_1abcde",
+         *       "mute": "author"
+         *     }
+         */
         'application/json': {
           /** @description Identifier, unique among objects of this kind. */
           id: string
@@ -26638,8 +26686,8 @@ export interface operations {
            *       "monitor_id": "mon_0199a000-0000-7000-8000-000000000001",
            *       "monitor_name": "grinders",
            *       "applied": false,
-           *       "action_id": null,
-           *       "undo_until": null,
+           *       "action_id": "act_0199a000-0000-7000-8000-000000000008",
+           *       "undo_until": "2026-01-31T11:58:00.000Z",
            *       "edit": {
            *         "field": "exclude_authors",
            *         "added": "example_user",
@@ -26650,11 +26698,11 @@ export interface operations {
            *         ]
            *       },
            *       "effect": {
-           *         "days": 30,
-           *         "examined": 1200,
+           *         "days": 1,
+           *         "examined": 1,
            *         "complete": true,
-           *         "removed": 31,
-           *         "kept": 1169,
+           *         "removed": 1,
+           *         "kept": 1,
            *         "samples": [
            *           {
            *             "id": "t3_1abcde",
@@ -26662,7 +26710,7 @@ export interface operations {
            *             "excerpt": "Mine broke after ten years. I am looking for one for espresso.",
            *             "place": "coffee",
            *             "author": "example_user",
-           *             "matched_at": "2026-01-31T11:58:38.000Z"
+           *             "matched_at": "2026-01-31T11:58:00.000Z"
            *           }
            *         ]
            *       }
@@ -26907,20 +26955,31 @@ export interface operations {
            *         "author": "example_user",
            *         "title": "Which grinder would you buy?",
            *         "text": "Mine broke after ten years. I am looking for one for espresso.",
-           *         "score": 42,
+           *         "score": 1,
            *         "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
            *         "created": "2026-01-31T11:58:00.000Z"
            *       },
-           *       "ancestors": [],
+           *       "ancestors": [
+           *         {
+           *           "id": "t3_1abcde",
+           *           "kind": "post",
+           *           "author": "example_user",
+           *           "title": "Which grinder would you buy?",
+           *           "text": "Mine broke after ten years. I am looking for one for espresso.",
+           *           "score": 1,
+           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
+           *           "created": "2026-01-31T11:58:00.000Z"
+           *         }
+           *       ],
            *       "replies": [
            *         {
-           *           "id": "t1_n3k01ab",
-           *           "kind": "comment",
-           *           "author": "another_user",
-           *           "title": null,
-           *           "text": "Get one with flat burrs, and a spare burr set.",
-           *           "score": 7,
-           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/n3k01ab/",
+           *           "id": "t3_1abcde",
+           *           "kind": "post",
+           *           "author": "example_user",
+           *           "title": "Which grinder would you buy?",
+           *           "text": "Mine broke after ten years. I am looking for one for espresso.",
+           *           "score": 1,
+           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
            *           "created": "2026-01-31T11:58:00.000Z"
            *         }
            *       ],
@@ -26932,7 +26991,10 @@ export interface operations {
             id: string
             /** @description The post; null: unreadable. */
             post: {
-              /** @description Identifier, unique among objects of this kind. */
+              /**
+               * @description Identifier, unique among objects of this kind.
+               * @example t3_1abcde
+               */
               id: string
               /**
                * @description Kind of the object.
@@ -26954,7 +27016,10 @@ export interface operations {
             } | null
             /** @description Comments above it, from the top; none: it answers the post. */
             ancestors: {
-              /** @description Identifier, unique among objects of this kind. */
+              /**
+               * @description Identifier, unique among objects of this kind.
+               * @example t3_1abcde
+               */
               id: string
               /**
                * @description Kind of the object.
@@ -26976,7 +27041,10 @@ export interface operations {
             }[]
             /** @description Direct replies, at most 20. */
             replies: {
-              /** @description Identifier, unique among objects of this kind. */
+              /**
+               * @description Identifier, unique among objects of this kind.
+               * @example t3_1abcde
+               */
               id: string
               /**
                * @description Kind of the object.
@@ -27459,7 +27527,7 @@ export interface operations {
           /**
            * @example {
            *       "id": "mon_0199a000-0000-7000-8000-000000000001",
-           *       "feed_url": "https://api.example.com/forum/monitor/feed/mon_0199a000-0000-7000-8000-000000000001~1~wTcG9f0mSnNhaROSN4gIICXvtvsCIX4OVga5ABPFuHM"
+           *       "feed_url": "https://api.example.com/forum/monitor/feed/mon_0199a000-0000-7000-8000-000000000001~1~wTcG9f0m"
            *     }
            */
           'application/json': {
@@ -27649,58 +27717,31 @@ export interface operations {
            *       "deliveries": [
            *         {
            *           "delivery_id": "dlv_DNIMOUN-WuxB2A7gBKgs1i",
+           *           "monitor_id": "mon_0199a000-0000-7000-8000-000000000001",
            *           "webhook_id": "wh_0199a000-0000-7000-8000-000000000002",
            *           "status": "delivered",
+           *           "attempts": 1,
            *           "last_error": "http_503",
-           *           "created_at": "2026-01-31T11:58:38.000Z",
-           *           "delivered_at": "2026-01-31T11:58:43.000Z",
-           *           "held_until": null,
-           *           "monitor_id": "mon_0199a000-0000-7000-8000-000000000001",
-           *           "attempts": 2,
+           *           "created_at": "2026-01-31T11:58:00.000Z",
+           *           "delivered_at": "2026-01-31T11:58:00.000Z",
            *           "retrying": false,
            *           "next_attempt_at": null,
+           *           "held_until": null,
            *           "redeliver_refusal": null,
            *           "payload": {
-           *             "delivery_id": "dlv_DNIMOUN-WuxB2A7gBKgs1i",
-           *             "monitor_id": "mon_0199a000-0000-7000-8000-000000000001",
            *             "count": 1,
            *             "grouped": false,
            *             "items": [
            *               {
+           *                 "kind": "post",
            *                 "id": "1abcde",
            *                 "name": "t3_1abcde",
            *                 "title": "Which grinder would you buy?",
            *                 "author": "example_user",
-           *                 "subforum": "coffee",
            *                 "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
            *                 "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
-           *                 "upvotes": 42,
-           *                 "comments": 1,
            *                 "created": "2026-01-31T11:58:00.000Z",
-           *                 "created_utc": 1769860680,
            *                 "text": "Mine broke after ten years. I am looking for one for espresso.",
-           *                 "link_url": null,
-           *                 "upvote_ratio": 0.97,
-           *                 "over_18": false,
-           *                 "spoiler": false,
-           *                 "contest_mode": false,
-           *                 "locked": false,
-           *                 "stickied": false,
-           *                 "is_self": true,
-           *                 "is_video": false,
-           *                 "is_crosspost": false,
-           *                 "crosspost_origin": null,
-           *                 "flair": "Gear",
-           *                 "domain": "self.coffee",
-           *                 "media_kind": null,
-           *                 "thumbnail_url": null,
-           *                 "edited": false,
-           *                 "author_info": {
-           *                   "fullname": "t2_1abcd",
-           *                   "flair": null,
-           *                   "premium": false
-           *                 },
-           *                 "kind": "post",
            *                 "enrichment": {
            *                   "relevance": {
            *                     "score": 0.5,
@@ -27709,15 +27750,6 @@ export interface operations {
            *                     ],
            *                     "considered_terms": 2,
            *                     "method": "keyword_match_heuristic"
-           *                   },
-           *                   "sentiment": {
-           *                     "polarity": -0.47,
-           *                     "label": "negative",
-           *                     "positive_terms": [],
-           *                     "negative_terms": [
-           *                       "broke after"
-           *                     ],
-           *                     "method": "lexicon_heuristic"
            *                   },
            *                   "intent": {
            *                     "tag": "recommendation_request",
@@ -28044,8 +28076,8 @@ export interface operations {
         content: {
           /**
            * @example {
-           *       "queued": 3,
-           *       "skipped": 0,
+           *       "queued": 1,
+           *       "skipped": 1,
            *       "dry_run": false
            *     }
            */
@@ -28229,18 +28261,17 @@ export interface operations {
            * @example {
            *       "delivery_id": "dlv_DNIMOUN-WuxB2A7gBKgs1i",
            *       "method": "POST",
-           *       "url": "https://example.com/hook",
+           *       "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
            *       "headers": {
-           *         "content-type": "application/json",
-           *         "x-service-signature": "t=1769850720,v1=5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd"
+           *         "content-type": "application/json"
            *       },
-           *       "signed_at": "2026-01-31T09:12:00.000Z",
+           *       "signed_at": "2026-01-31T11:58:00.000Z",
            *       "body": "{\"count\":1}",
            *       "attempts": [
            *         {
            *           "n": 1,
            *           "headers": {
-           *             "x-service-signature": null
+           *             "content-type": "application/json"
            *           }
            *         }
            *       ]
@@ -28458,7 +28489,7 @@ export interface operations {
            * @example {
            *       "id": "fb_0199a000-0000-7000-8000-000000000006",
            *       "status": "new",
-           *       "created_at": "2026-01-31T12:01:00.000Z"
+           *       "created_at": "2026-01-31T11:58:00.000Z"
            *     }
            */
           'application/json': {
@@ -28640,15 +28671,15 @@ export interface operations {
           /**
            * @example {
            *       "id": "fb_0199a000-0000-7000-8000-000000000006",
-           *       "type": "idea",
+           *       "type": "bug",
            *       "title": "Weekly summaries",
            *       "details": "One mail a week with what a monitor matched.",
            *       "area": null,
            *       "evidence": null,
-           *       "status": "triaged",
+           *       "status": "new",
            *       "response": "On our list.",
-           *       "created_at": "2026-01-31T12:01:00.000Z",
-           *       "updated_at": "2026-02-01T09:30:00.000Z"
+           *       "created_at": "2026-01-31T11:58:00.000Z",
+           *       "updated_at": "2026-01-31T11:58:00.000Z"
            *     }
            */
           'application/json': {
@@ -28856,76 +28887,19 @@ export interface operations {
            * @example {
            *       "items": [
            *         {
-           *           "id": "1abcde",
-           *           "name": "t3_1abcde",
-           *           "title": "Which grinder would you buy?",
-           *           "author": "example_user",
-           *           "subforum": "coffee",
-           *           "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
-           *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
-           *           "upvotes": 42,
-           *           "comments": 1,
-           *           "created": "2026-01-31T11:58:00.000Z",
-           *           "created_utc": 1769860680,
-           *           "text": "Mine broke after ten years. I am looking for one for espresso.",
-           *           "link_url": null,
-           *           "upvote_ratio": 0.97,
-           *           "over_18": false,
-           *           "spoiler": false,
-           *           "contest_mode": false,
-           *           "locked": false,
-           *           "stickied": false,
-           *           "is_self": true,
-           *           "is_video": false,
-           *           "is_crosspost": false,
-           *           "crosspost_origin": null,
-           *           "flair": "Gear",
-           *           "domain": "self.coffee",
-           *           "media_kind": null,
-           *           "thumbnail_url": null,
-           *           "edited": false,
-           *           "author_info": {
-           *             "fullname": "t2_1abcd",
-           *             "flair": null,
-           *             "premium": false
-           *           },
-           *           "kind": "post",
-           *           "enrichment": {
-           *             "relevance": {
-           *               "score": 0.5,
-           *               "matched_terms": [
-           *                 "grinder"
-           *               ],
-           *               "considered_terms": 2,
-           *               "method": "keyword_match_heuristic"
-           *             },
-           *             "sentiment": {
-           *               "polarity": -0.47,
-           *               "label": "negative",
-           *               "positive_terms": [],
-           *               "negative_terms": [
-           *                 "broke after"
-           *               ],
-           *               "method": "lexicon_heuristic"
-           *             },
-           *             "intent": {
-           *               "tag": "recommendation_request",
-           *               "method": "rule_based_heuristic"
-           *             }
-           *           },
            *           "archived": {
-           *             "first_seen": "2026-01-31T11:58:38.000Z",
-           *             "last_seen": "2026-01-31T11:58:43.000Z",
-           *             "versions": 0,
+           *             "first_seen": "2026-01-31T11:58:00.000Z",
+           *             "last_seen": "2026-01-31T11:58:00.000Z",
+           *             "versions": 1,
            *             "monitor_ids": [
            *               "mon_0199a000-0000-7000-8000-000000000001"
            *             ]
            *           }
            *         }
            *       ],
-           *       "after": "7258118400",
-           *       "scanned": 3,
-           *       "scanned_until": null
+           *       "after": "t3_1abcde",
+           *       "scanned": 1,
+           *       "scanned_until": "2026-01-31T11:58:00.000Z"
            *     }
            */
           'application/json': {
@@ -29274,13 +29248,13 @@ export interface operations {
           /**
            * @example {
            *       "keep": "matches",
-           *       "days": 90,
-           *       "max_size_mb": 2048,
-           *       "items": 18240,
-           *       "bytes": 36700160,
-           *       "oldest": "2025-11-02T11:56:00.000Z",
-           *       "newest": "2026-01-31T11:56:00.000Z",
-           *       "queued": 0
+           *       "days": 1,
+           *       "max_size_mb": 1,
+           *       "items": 1,
+           *       "bytes": 1,
+           *       "oldest": "2026-01-31T11:58:00.000Z",
+           *       "newest": "2026-01-31T11:58:00.000Z",
+           *       "queued": 1
            *     }
            */
           'application/json': {
@@ -29915,40 +29889,15 @@ export interface operations {
            *       },
            *       "matches": [
            *         {
+           *           "kind": "post",
            *           "id": "1abcde",
            *           "name": "t3_1abcde",
            *           "title": "Which grinder would you buy?",
            *           "author": "example_user",
-           *           "subforum": "coffee",
            *           "permalink": "/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
            *           "url": "https://www.forum.example/r/coffee/comments/1abcde/which_grinder_would_you_buy/",
-           *           "upvotes": 42,
-           *           "comments": 1,
            *           "created": "2026-01-31T11:58:00.000Z",
-           *           "created_utc": 1769860680,
            *           "text": "Mine broke after ten years. I am looking for one for espresso.",
-           *           "link_url": null,
-           *           "upvote_ratio": 0.97,
-           *           "over_18": false,
-           *           "spoiler": false,
-           *           "contest_mode": false,
-           *           "locked": false,
-           *           "stickied": false,
-           *           "is_self": true,
-           *           "is_video": false,
-           *           "is_crosspost": false,
-           *           "crosspost_origin": null,
-           *           "flair": "Gear",
-           *           "domain": "self.coffee",
-           *           "media_kind": null,
-           *           "thumbnail_url": null,
-           *           "edited": false,
-           *           "author_info": {
-           *             "fullname": "t2_1abcd",
-           *             "flair": null,
-           *             "premium": false
-           *           },
-           *           "kind": "post",
            *           "enrichment": {
            *             "relevance": {
            *               "score": 0.5,
@@ -29958,15 +29907,6 @@ export interface operations {
            *               "considered_terms": 2,
            *               "method": "keyword_match_heuristic"
            *             },
-           *             "sentiment": {
-           *               "polarity": -0.47,
-           *               "label": "negative",
-           *               "positive_terms": [],
-           *               "negative_terms": [
-           *                 "broke after"
-           *               ],
-           *               "method": "lexicon_heuristic"
-           *             },
            *             "intent": {
            *               "tag": "recommendation_request",
            *               "method": "rule_based_heuristic"
@@ -29975,52 +29915,39 @@ export interface operations {
            *         }
            *       ],
            *       "matched": 1,
-           *       "low_relevance": 0,
-           *       "not_yet": 0,
-           *       "scanned": 95,
+           *       "low_relevance": 1,
+           *       "not_yet": 1,
+           *       "scanned": 1,
            *       "truncated": false,
            *       "terms": [
            *         {
            *           "term": "grinder",
            *           "role": "wanted",
            *           "items": 1
-           *         },
-           *         {
-           *           "term": "burr set",
-           *           "role": "wanted",
-           *           "items": 0
            *         }
            *       ],
            *       "criteria": [
-           *         {
-           *           "criterion": "kind",
-           *           "left": 95
-           *         },
-           *         {
-           *           "criterion": "subforum",
-           *           "left": 95
-           *         },
            *         {
            *           "criterion": "include_any",
            *           "left": 1
            *         }
            *       ],
-           *       "estimate_per_day": 0.6,
+           *       "estimate_per_day": 1,
            *       "feeds": [
            *         {
            *           "kind": "posts",
            *           "subforums": [
            *             "coffee"
            *           ],
-           *           "query": null,
-           *           "place": null,
-           *           "scanned": 95,
+           *           "query": "grinder",
+           *           "place": "coffee",
+           *           "scanned": 1,
            *           "matched": 1,
-           *           "oldest": "2026-01-29T18:56:40.000Z",
+           *           "oldest": "2026-01-31T11:58:00.000Z",
            *           "error": null
            *         }
            *       ],
-           *       "feeds_left_out": 0,
+           *       "feeds_left_out": 1,
            *       "item": null
            *     }
            */
@@ -30446,12 +30373,12 @@ export interface operations {
            *           "outcome": "matched",
            *           "means": "it matched; see its deliveries",
            *           "created_at": "2026-01-31T11:58:00.000Z",
-           *           "matched_at": "2026-01-31T11:58:38.000Z",
+           *           "matched_at": "2026-01-31T11:58:00.000Z",
            *           "collected_until": null,
            *           "waiting_until": null,
            *           "first_seen": {
-           *             "at": "2026-01-31T11:58:38.000Z",
-           *             "age_s": 38,
+           *             "at": "2026-01-31T11:58:00.000Z",
+           *             "age_s": 1,
            *             "fresh": true,
            *             "freshness_s": 900,
            *             "streams": [
@@ -30459,23 +30386,13 @@ export interface operations {
            *                 "id": "posts:coffee",
            *                 "kind": "posts",
            *                 "subforum": "coffee",
-           *                 "first_seen_at": "2026-01-31T11:58:38.000Z"
+           *                 "first_seen_at": "2026-01-31T11:58:00.000Z"
            *               }
            *             ]
            *           },
            *           "filter_edited_since": false,
-           *           "as_of": "match",
+           *           "as_of": null,
            *           "criteria": [
-           *             {
-           *               "criterion": "kind",
-           *               "verdict": "met",
-           *               "detail": "post"
-           *             },
-           *             {
-           *               "criterion": "subforum",
-           *               "verdict": "met",
-           *               "detail": "coffee"
-           *             },
            *             {
            *               "criterion": "include_any",
            *               "verdict": "met",
@@ -30491,15 +30408,6 @@ export interface operations {
            *               "considered_terms": 2,
            *               "method": "keyword_match_heuristic"
            *             },
-           *             "sentiment": {
-           *               "polarity": -0.47,
-           *               "label": "negative",
-           *               "positive_terms": [],
-           *               "negative_terms": [
-           *                 "broke after"
-           *               ],
-           *               "method": "lexicon_heuristic"
-           *             },
            *             "intent": {
            *               "tag": "recommendation_request",
            *               "method": "rule_based_heuristic"
@@ -30513,38 +30421,26 @@ export interface operations {
            *           "delivery_id": "dlv_DNIMOUN-WuxB2A7gBKgs1i",
            *           "webhook_id": "wh_0199a000-0000-7000-8000-000000000002",
            *           "status": "delivered",
-           *           "last_error": "http_503",
-           *           "created_at": "2026-01-31T11:58:38.000Z",
-           *           "delivered_at": "2026-01-31T11:58:43.000Z",
            *           "gate": {
            *             "verdict": "let_through",
            *             "reason": null,
            *             "figures": null
            *           },
+           *           "last_error": "http_503",
+           *           "created_at": "2026-01-31T11:58:00.000Z",
+           *           "delivered_at": "2026-01-31T11:58:00.000Z",
            *           "attempts": [
            *             {
-           *               "round": 1,
-           *               "duration_ms": 42,
-           *               "headers": {
-           *                 "content-length": "0"
-           *               },
-           *               "body_start": "",
            *               "n": 1,
-           *               "started_at": "2026-01-31T11:58:38.000Z",
-           *               "error": "http_503",
-           *               "status_code": 503
-           *             },
-           *             {
            *               "round": 1,
-           *               "duration_ms": 42,
+           *               "started_at": "2026-01-31T11:58:00.000Z",
+           *               "duration_ms": 1,
+           *               "status_code": 503,
+           *               "error": "http_503",
            *               "headers": {
-           *                 "content-length": "0"
+           *                 "content-type": "application/json"
            *               },
-           *               "body_start": "",
-           *               "n": 2,
-           *               "started_at": "2026-01-31T11:58:43.000Z",
-           *               "error": null,
-           *               "status_code": 200
+           *               "body_start": "out of workers"
            *             }
            *           ]
            *         }

@@ -72,7 +72,7 @@ const routes =
               summary: 'Search',
               tags: ['Reads'],
               operationId: 'search',
-              ...answers(() => z.object({ posts: z.array(z.object({})) }), { posts: [] }),
+              ...answers(() => z.object({ posts: z.array(z.object({})) })),
             },
           },
         )

@@ -14,7 +14,6 @@ import type { Holder } from '../http/auth.ts'
 import { querySchema, required } from '../http/fields.ts'
 import { inboxPaths, sourcePath } from '../http/routes.ts'
 import { answers, refuses } from '../openapi/route-docs.ts'
-import { INBOX_EXAMPLES } from './examples.ts'
 import { createBodies, requireItem } from './rows.ts'
 import { inboxContextShape } from './shapes.ts'
 
@@ -62,7 +61,7 @@ export const inboxContext = (context: RouteContext, db: Db) =>
           description: `Reads the platform, and is billed as one read; the key needs the scope read too. A comment beyond the first ${COMMENTS} of its thread is not found.`,
           tags: ['Inbox'],
           operationId: 'inboxContext',
-          ...answers(inboxContextShape, INBOX_EXAMPLES.context),
+          ...answers(inboxContextShape),
           ...refuses(
             'NOT_FOUND',
             'insufficient_credits',

@@ -34,7 +34,6 @@ import { bodySchema, type SchemaOutput } from '../http/fields.ts'
 import { inboxPaths } from '../http/routes.ts'
 import { editMonitor, type MonitorDeps } from '../monitors/edit.ts'
 import { answers, refuses } from '../openapi/route-docs.ts'
-import { INBOX_BODIES, INBOX_EXAMPLES } from './examples.ts'
 import { itemIdBody } from './fields.ts'
 import { actorOf, createBodies, requireItem } from './rows.ts'
 import { inboxMuteShape } from './shapes.ts'
@@ -50,29 +49,26 @@ const SLICE_BYTES = 500_000
 const SAMPLES = 5
 
 const phraseSentence = `phrase must be text of 1 to ${TERM_LENGTH_MAX} characters`
-const muteBody = bodySchema(
-  () => ({
-    id: itemIdBody(),
-    mute: z.enum(MUTES, { error: `mute must be one of ${MUTES.join(', ')}` }),
-    phrase: z
-      .string({ error: phraseSentence })
-      .trim()
-      .min(1, phraseSentence)
-      .max(TERM_LENGTH_MAX, phraseSentence)
-      .optional()
-      .meta({ description: 'Words to exclude, with mute phrase only.' }),
-    monitor_id: z
-      .string({ error: 'monitor_id must be text' })
-      .max(64, 'monitor_id must be the id of a monitor')
-      .optional()
-      .meta({ description: 'Monitor to edit; required if several matched the item.' }),
-    apply: z
-      .boolean({ error: 'apply must be true or false' })
-      .default(false)
-      .meta({ description: 'true: change the filter; false: only show the edit and its effect.' }),
-  }),
-  INBOX_BODIES.mute,
-)
+const muteBody = bodySchema(() => ({
+  id: itemIdBody(),
+  mute: z.enum(MUTES, { error: `mute must be one of ${MUTES.join(', ')}` }),
+  phrase: z
+    .string({ error: phraseSentence })
+    .trim()
+    .min(1, phraseSentence)
+    .max(TERM_LENGTH_MAX, phraseSentence)
+    .optional()
+    .meta({ description: 'Words to exclude, with mute phrase only.' }),
+  monitor_id: z
+    .string({ error: 'monitor_id must be text' })
+    .max(64, 'monitor_id must be the id of a monitor')
+    .optional()
+    .meta({ description: 'Monitor to edit; required if several matched the item.' }),
+  apply: z
+    .boolean({ error: 'apply must be true or false' })
+    .default(false)
+    .meta({ description: 'true: change the filter; false: only show the edit and its effect.' }),
+}))
 
 /** Mutes of authors, places and phrases: edits of the filter of a monitor. */
 export const inboxMute = (context: RouteContext, deps: MonitorDeps) =>
@@ -89,7 +85,7 @@ export const inboxMute = (context: RouteContext, deps: MonitorDeps) =>
           description: `Without apply nothing changes: the answer shows the edit and its effect. effect counts the matches of the last ${DAYS} days that the edited filter would not have matched, among the newest ${EXAMINED_MAX}.`,
           tags: ['Inbox'],
           operationId: 'inboxMute',
-          ...answers(inboxMuteShape, INBOX_EXAMPLES.mute),
+          ...answers(inboxMuteShape),
           ...refuses('NOT_FOUND'),
         },
       },

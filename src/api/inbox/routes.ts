@@ -32,7 +32,6 @@ import {
 import { inboxPaths } from '../http/routes.ts'
 import type { MonitorDeps } from '../monitors/edit.ts'
 import { answers, refuses } from '../openapi/route-docs.ts'
-import { INBOX_BODIES, INBOX_EXAMPLES } from './examples.ts'
 import {
   CHANGED_IDS_MAX,
   changeFields,
@@ -82,26 +81,20 @@ const listIdsQuery = querySchema(() => ({
   cursor: inboxCursor(),
   limit: limit(LISTED_IDS_MAX, LISTED_IDS),
 }))
-const updateBody = bodySchema(
-  () => ({
-    ids: idsBody(),
-    filter: filterBody().optional(),
-    cursor: inboxCursor(),
-    set: changeFields(),
-  }),
-  INBOX_BODIES.update,
-)
-const undoBody = bodySchema(
-  () => ({
-    action_id: z
-      .string({
-        error: ({ input }) =>
-          input === undefined ? 'action_id is required' : 'action_id must be text',
-      })
-      .max(64, 'action_id must be the id of an action of the history'),
-  }),
-  INBOX_BODIES.undo,
-)
+const updateBody = bodySchema(() => ({
+  ids: idsBody(),
+  filter: filterBody().optional(),
+  cursor: inboxCursor(),
+  set: changeFields(),
+}))
+const undoBody = bodySchema(() => ({
+  action_id: z
+    .string({
+      error: ({ input }) =>
+        input === undefined ? 'action_id is required' : 'action_id must be text',
+    })
+    .max(64, 'action_id must be the id of an action of the history'),
+}))
 const historyQuery = querySchema(() => ({
   key_id: optionalText('key_id', { max: 64 }).meta({ description: 'Only changes by this key.' }),
   cursor: z
@@ -129,7 +122,7 @@ export function inbox(context: RouteContext, deps: MonitorDeps) {
           'Each item once, with the monitors that matched it. Grouped matches appear when their bundle is sent; withheld ones do not.',
         tags,
         operationId: 'inboxList',
-        ...answers(inboxPageShape, INBOX_EXAMPLES.page),
+        ...answers(inboxPageShape),
       },
     })
     .get('/ids', ({ customer, query }) => listIds(db, customer.id, query), {
@@ -139,7 +132,7 @@ export function inbox(context: RouteContext, deps: MonitorDeps) {
           'Ids of the matches of a filter, newest first, for a list that shows a part of them',
         tags,
         operationId: 'inboxIds',
-        ...answers(inboxIdsShape, INBOX_EXAMPLES.ids),
+        ...answers(inboxIdsShape),
       },
     })
     .get(
@@ -152,7 +145,7 @@ export function inbox(context: RouteContext, deps: MonitorDeps) {
           summary: 'An item of the inbox with its whole text, as it was delivered',
           tags,
           operationId: 'inboxItem',
-          ...answers(inboxWholeShape, INBOX_EXAMPLES.item),
+          ...answers(inboxWholeShape),
           ...refuses('NOT_FOUND'),
         },
       },
@@ -163,7 +156,7 @@ export function inbox(context: RouteContext, deps: MonitorDeps) {
         summary: 'Numbers of items in the inbox by state',
         tags,
         operationId: 'inboxCounts',
-        ...answers(inboxCountsShape, INBOX_EXAMPLES.counts),
+        ...answers(inboxCountsShape),
       },
     })
     .post(
@@ -177,7 +170,7 @@ export function inbox(context: RouteContext, deps: MonitorDeps) {
           description: `Up to ${CHANGED_IDS_MAX} items by ids, or those of a filter.`,
           tags,
           operationId: 'inboxUpdate',
-          ...answers(inboxChangedShape, INBOX_EXAMPLES.changed),
+          ...answers(inboxChangedShape),
         },
       },
     )
@@ -191,7 +184,7 @@ export function inbox(context: RouteContext, deps: MonitorDeps) {
           summary: 'Undo a change of the inbox, within a day',
           tags,
           operationId: 'inboxUndo',
-          ...answers(inboxUndoneShape, INBOX_EXAMPLES.undone),
+          ...answers(inboxUndoneShape),
           ...refuses('NOT_FOUND'),
         },
       },
@@ -216,7 +209,7 @@ export function inbox(context: RouteContext, deps: MonitorDeps) {
           summary: 'Changes of the inbox with the key of each, newest first',
           tags,
           operationId: 'inboxHistory',
-          ...answers(inboxHistoryShape, INBOX_EXAMPLES.history),
+          ...answers(inboxHistoryShape),
         },
       },
     )

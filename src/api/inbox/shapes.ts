@@ -43,6 +43,7 @@ const inboxItemShape = () =>
     id: z.string().meta({
       description:
         'Fullname of the item, after the name of its source and a slash unless it is of main.',
+      examples: ['t3_1abcde'],
     }),
     source: z.string(),
     kind: z.enum(['post', 'comment']),
@@ -222,7 +223,7 @@ export const inboxMuteShape = () =>
 
 const threadRowShape = () =>
   z.object({
-    id: z.string(),
+    id: z.string().meta({ examples: ['t3_1abcde'] }),
     kind: z.enum(['post', 'comment']),
     author: z.string().nullable(),
     title: z.string().nullable(),

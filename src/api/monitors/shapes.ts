@@ -207,10 +207,17 @@ const sourceCoverage = once(() => {
         description:
           'Items that the source has named as changed and that were not read since; oldest_at: when the first of them was named. dropped_24h: not to be read any more. Null: the source names no changes.',
       }),
-    left_out: z.looseObject({ rows: count, field: text, at: instant }).nullable().meta({
-      description:
-        'Rows of the source that were left out since the start of the daemon, because a value of theirs cannot be; field: the last such value. Null: none.',
-    }),
+    left_out: z
+      .looseObject({
+        rows: count.describe('Number of rows.'),
+        field: text.describe('Name of a field.'),
+        at: instant,
+      })
+      .nullable()
+      .meta({
+        description:
+          'Rows of the source that were left out since the start of the daemon, because a value of theirs cannot be; field: the last such value. Null: none.',
+      }),
   })
 })
 

@@ -8,7 +8,7 @@ import { schemaOf } from '../http/fields.ts'
 import { type Policy, policyOf, sourcePath } from '../http/routes.ts'
 import { sessionDocs } from '../http/session.ts'
 import { answerHeaders, errorSchema, HEADERS, refusals } from './errors.ts'
-import { exampleAnswers, exampleBodies } from './examples.ts'
+import { canonicalField, exampleAnswer, exampleBodies } from './examples.ts'
 import { FIELD_TEXTS } from './field-texts.ts'
 import { operationTexts } from './operation-texts.ts'
 import { toParameters } from './parameters.ts'
@@ -140,9 +140,6 @@ function describeFields(words: Naming, node: unknown, parent: string): unknown {
 const describeAnswer = (words: Naming, answer: Json, title: string): Json =>
   z.record(z.string(), z.unknown()).parse(describeFields(words, answer, title))
 
-const canonicalField = ({ community, communities }: Naming, field: string): string =>
-  field === community ? 'subforum' : field === communities ? 'subforums' : field
-
 /** Names the schema of a 200, for generated code and for the reference. */
 function nameAnswer({ content, ...rest }: Json, title: string): Json {
   if (!isObject(content)) return { ...rest }
@@ -190,7 +187,7 @@ export function openApiDocument({
 }): Json {
   const paths: Record<string, Json> = {}
   const tags = new Set<string>()
-  const examples = { bodies: exampleBodies(words), answers: exampleAnswers(words) }
+  const examples = exampleBodies(words)
   const texts = operationTexts(words)
   for (const { method, path, hooks } of routes) {
     const { detail = {}, ...schemas } = hooks_shape.parse(hooks ?? {})
@@ -249,7 +246,7 @@ type Operation = {
   schemas: Json
   policy: Policy
   words: Naming
-  examples: { bodies: ReturnType<typeof exampleBodies>; answers: ReturnType<typeof exampleAnswers> }
+  examples: ReturnType<typeof exampleBodies>
   text: ReturnType<ReturnType<typeof operationTexts>['get']>
 }
 
@@ -267,7 +264,7 @@ function toOperation(operation: Operation): Json {
   ]
   const body = schemaOf(schemas['body'])
   const takes_body = body !== null
-  const example = examples.bodies[path]
+  const example = examples[path]
   const takes_fields = takes_body || parameters.length > 0
   return {
     ...documentation,
@@ -313,10 +310,7 @@ function toOperation(operation: Operation): Json {
         words,
       }),
       200: {
-        ...nameAnswer(
-          describeAnswer(words, withExample(answer, examples.answers[`${method} ${path}`]), title),
-          title,
-        ),
+        ...nameAnswer(describeAnswer(words, withExample(words, answer, title), title), title),
         headers: headersOf(policy),
       },
       ...describeAnswer(words, other_answers, title),
@@ -334,13 +328,13 @@ const operationIdOf = (method: string, path: string): string =>
     .join('')
 const capital = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1)
 
-function withExample(answer: Json, example: unknown): Json {
+function withExample(words: Naming, answer: Json, title: string): Json {
   const { content, ...rest } = answer
-  if (example === undefined || !isObject(content)) return answer
+  if (!isObject(content)) return answer
   const json = content['application/json']
-  return isObject(json)
-    ? { content: { ...content, 'application/json': { example, ...json } }, ...rest }
-    : answer
+  if (!isObject(json) || !isObject(json['schema'])) return answer
+  const example = exampleAnswer(words, json['schema'], title)
+  return { content: { ...content, 'application/json': { example, ...json } }, ...rest }
 }
 
 const headersOf = (policy: Policy): Json =>

@@ -1,151 +1,389 @@
+import { isObject } from '../../core/base/object.ts'
 import { type Naming, toWire } from '../../core/forum/naming.ts'
-import { exampleRows, IDS } from './example-rows.ts'
-import { exampleArchive, exampleMonitoring, EXAMPLES_OF_ACCOUNT } from './monitoring-examples.ts'
+import { inboxPaths } from '../http/routes.ts'
 
-/** Example answers of reads, by method and path below the API's prefix. */
-function exampleReads(words: Naming): Readonly<Record<string, unknown>> {
-  const rows = exampleRows(words)
-  const { post, comment, user, community, node } = rows
-  const posts = { posts: [post], after: 't3_1abcde' }
-  const comments = { comments: [comment], after: null, listing_status: 'complete' }
-  const tree = {
-    post,
-    comments: [node],
-    after: null,
-    meta: { truncated: false, more_count: 0 },
-  }
-  const communities = [community]
-  const directory = { ...toWire(words, { subforums: communities }), after: 't5_2xtnu' }
-  const items = { items: [{ kind: 'post', ...post }], after: null, listing_status: 'complete' }
-  const media_fields = { media: MEDIA, is_self: false, media_kind: 'image', text: '', ...LINKED }
-  return {
-    'GET /sources': {
-      sources: [
-        {
-          name: 'hn',
-          kind: 'hackernews',
-          url: 'https://news.ycombinator.com',
-          capabilities: ['posts', 'comments', 'search', 'tree', 'user'],
-          place_examples: ['story', 'ask', 'show', 'job'],
-          proof: 'dense',
-          reachable: true,
-          ends_at: null,
-        },
-      ],
-    },
-    'GET /posts': posts,
-    'GET /sub/:name/top': posts,
-    'GET /post/:id': post,
-    'GET /post/:id/visibility': {
-      id: post.id,
-      verdict: 'live',
-      reason: null,
-      reason_code: null,
-      confident: true,
-    },
-    'GET /by_id/:fullnames': {
-      posts: [post],
-      meta: {
-        listing_status: 'complete',
-        truncated: false,
-        missing_fullnames: ['t3_2abcde'],
-      },
-    },
-    'GET /search': { ...posts, meta: { scanned: 25, kept: 1 } },
-    'GET /search/communities': { communities, after: null, listing_status: 'complete' },
-    'GET /search/comments': {
-      ...posts,
-      meta: { searched: 8, comments_scanned: 120, truncated: true },
-    },
-    'GET /search/comments/deep': {
-      comments: [rows.deep],
-      after: 't3_1abcde~5',
-      meta: { truncated: true, capped: false, posts_expanded: 5, comments_scanned: 10 },
-    },
-    'GET /search/media': {
-      posts: [{ ...post, ...media_fields }],
-      scanned: 25,
-      after: 't3_1abcde~25',
-    },
-    'GET /search/users': { users: [user], after: null, listing_status: 'complete' },
-    'GET /comments': tree,
-    'GET /post/:id/comments': tree,
-    'GET /comments/:postId': tree,
-    'GET /comment/:id': { comment: node },
-    'POST /comments/verify': {
-      comments: [
-        { id: 'n3k01ab', name: 't1_n3k01ab', status: 'live' },
-        { id: 't1_n3k01ac', name: 't1_n3k01ac', status: 'not_found' },
-      ],
-    },
-    'GET /user/:name': user,
-    'GET /user/:name/comments': comments,
-    'GET /user/:name/submitted': posts,
-    'GET /user/:name/achievements': { achievements: [rows.achievement], count: 1 },
-    'GET /sub/:name/about': community,
-    'GET /sub/:name/comments': comments,
-    'GET /sub/:name/rules': rows.rules,
-    'GET /sub/:name/wiki/:page': rows.wiki,
-    [`GET /${words.communities}/popular`]: directory,
-    [`GET /${words.communities}/new`]: directory,
-    [`GET /${words.communities}/default`]: directory,
-    'GET /feed': posts,
-    'GET /sub/:name/moderators': { moderators: [rows.moderator] },
-    'GET /user/:name/upvoted': items,
-    'GET /user/:name/saved': items,
-    'GET /user/:name/hidden': items,
-    'GET /user/:name/gilded': items,
-  }
-}
+type Json = Record<string, unknown>
 
+const AT = '2026-01-31T11:58:00.000Z'
+const HOST = 'https://www.forum.example'
+const THREAD = '/r/coffee/comments/1abcde/which_grinder_would_you_buy/'
 const PICTURE = 'https://media.forum.example/grinder.jpg'
-const LINKED = { link_url: PICTURE, domain: 'media.forum.example' }
-const MEDIA = {
-  kind: 'image',
-  url: PICTURE,
-  width: 1200,
-  height: 800,
-  items: [],
-  duration_s: null,
+const idOf = (kind: string, n: number) => `${kind}_0199a000-0000-7000-8000-00000000000${n}`
+const IDS = {
+  monitor: idOf('mon', 1),
+  webhook: idOf('wh', 2),
+  customer: idOf('cus', 3),
+  draft: idOf('drf', 5),
+  feedback: idOf('fb', 6),
+  delivery: 'dlv_DNIMOUN-WuxB2A7gBKgs1i',
+} as const
+
+/** Ids by the name of the object that has them, which is an answer's title or a field. */
+const OBJECT_IDS: readonly [RegExp, string][] = [
+  [/^(Account|customer)$/, IDS.customer],
+  [/Monitor|^(AcknowledgedAlarms|FeedAddress|monitors)$/, IDS.monitor],
+  [/Webhook|^(RotatedSecret|webhooks|subject)$/, IDS.webhook],
+  [/Draft|^drafts$/, IDS.draft],
+  [/Feedback$/, IDS.feedback],
+  [/^payments$/, idOf('pay', 4)],
+  [/omment$|^comments$/, 'n3k01ab'],
+  [/^(Inbox.*|samples|Vote|previous)$/, 't3_1abcde'],
+  [/^(SentMessage|messages|threads)$/, 't4_2abcde'],
+  [/^moderators$/, 't2_1abcd'],
+  [/^(User|users)$/, '1abcd'],
+  [/^(Community|communities|subforums)$/, '2xtnu'],
+  [/^streams$/, 'posts:coffee'],
+]
+
+const ENRICHMENT = {
+  relevance: {
+    score: 0.5,
+    matched_terms: ['grinder'],
+    considered_terms: 2,
+    method: 'keyword_match_heuristic',
+  },
+  intent: { tag: 'recommendation_request', method: 'rule_based_heuristic' },
+}
+const ITEM = {
+  kind: 'post',
+  id: '1abcde',
+  name: 't3_1abcde',
+  title: 'Which grinder would you buy?',
+  author: 'example_user',
+  permalink: THREAD,
+  url: HOST + THREAD,
+  created: AT,
+  text: 'Mine broke after ten years. I am looking for one for espresso.',
+  enrichment: ENRICHMENT,
+}
+/** The fields of a write, as a draft has them. */
+const DRAFT = { id: 't3_1abcde', direction: 'up' }
+const COUNTS = { calls: 19, billed_calls: 19, cost_usd: 0.038, errors: 0 }
+
+/** Values of fields whose schema has no useful one: by name, or after the name of an object. null: only if allowed. */
+const VALUES: Readonly<Record<string, unknown>> = {
+  action_id: idOf('act', 8),
+  active: true,
+  added: 'example_user',
+  after: 't3_1abcde',
+  'MatchPage.after': '1',
+  'edit.after': ['example_user'],
+  alarms: [],
+  answer: { success: true, ...DRAFT },
+  area: null,
+  audit_interval_s: 600,
+  author: 'example_user',
+  before: [],
+  body: 'Get one with flat burrs, and a spare burr set.',
+  'DeliveryRequest.body': '{"count":1}',
+  body_start: 'out of workers',
+  by_tier: { read: COUNTS },
+  cadence_s: 60,
+  can_undo: true,
+  capabilities: ['posts', 'comments', 'search', 'tree', 'user'],
+  collected_until: null,
+  comment_id: 't1_n3k01ab',
+  complete: true,
+  confident: true,
+  content_html: '<h1>Coffee</h1>',
+  content_md: '# Coffee',
+  created_utc: 1769860680,
+  criterion: 'include_any',
+  crosspost_origin: null,
+  daily_delivery_ceiling: 10_000,
+  data: { id: 'n3k01ab', author: 'example_user', body: 'Get one with flat burrs.', score: 7 },
+  delivery_id: IDS.delivery,
+  description: 'Mostly beans.',
+  detail: 'grinder',
+  details: 'One mail a week with what a monitor matched.',
+  display_name: 'Ada',
+  display_name_prefixed: 'r/coffee',
+  domain: 'self.coffee',
+  edited: false,
+  enrichment: ENRICHMENT,
+  error: null,
+  'attempts.error': 'http_503',
+  evidence: null,
+  excerpt: 'Mine broke after ten years. I am looking for one for espresso.',
+  expires: { loid: null },
+  failing_since: null,
+  field: 'exclude_authors',
+  figures: null,
+  fix: 'Repair the receiver and test the webhook',
+  flair: 'Gear',
+  flair_text: null,
+  found: true,
+  fresh: true,
+  freshness_ratio: 0.37,
+  freshness_s: 900,
+  from: 'example_user',
+  fullname: 't2_1abcd',
+  grouped: false,
+  headers: { 'content-type': 'application/json' },
+  held_until: null,
+  hint: null,
+  intent: 'question',
+  interval_s: 60,
+  is_self: true,
+  'Preview.item': null,
+  'newest.item': ITEM,
+  item_id: 't3_1abcde',
+  'MatchPage.items': [ITEM],
+  'payload.items': [ITEM],
+  judgement: null,
+  key_id: idOf('key', 7),
+  kind: 'hackernews',
+  'observed_events.kind': 'poll_overflow',
+  'unobserved_events.kind': 'poll_overflow',
+  kind_inferred_from: null,
+  label: 'ann',
+  language: 'en',
+  last_error: 'http_503',
+  last_message: 'They came today.',
+  link_title: 'Which grinder would you buy?',
+  link_url: null,
+  'comment.link_url': HOST + THREAD,
+  'comments.link_url': HOST + THREAD,
+  listing_status: 'complete',
+  matched_terms: ['grinder'],
+  'Preview.matches': [ITEM],
+  means: 'it matched; see its deliveries',
+  meets_entitlement: true,
+  message: 'Webhook crm is failing: 3 deliveries are tried again (http_503)',
+  missing: [],
+  missing_fullnames: ['t3_2abcde'],
+  mod_permissions: ['all'],
+  model: 'example-model',
+  monitor_id: IDS.monitor,
+  monitor_ids: [IDS.monitor],
+  monitor_name: 'grinders',
+  name: 'example_user',
+  'Account.name': 'acme',
+  'Community.name': 'coffee',
+  'Monitor.name': 'grinders',
+  'NewMonitor.name': 'grinders',
+  'NewWebhook.name': 'crm',
+  'Post.name': 't3_1abcde',
+  'Webhook.name': 'crm',
+  'achievements.name': '7-Year Club',
+  'by.name': 'laptop',
+  'comment.name': 't1_n3k01ab',
+  'comments.name': 't1_n3k01ab',
+  'communities.name': 'coffee',
+  'customer.name': 'acme',
+  'items.name': 't3_1abcde',
+  'model.name': 'example-model',
+  'monitors.name': 'grinders',
+  'post.name': 't3_1abcde',
+  'posts.name': 't3_1abcde',
+  'rules.name': 'Search before you ask',
+  'sources.name': 'hn',
+  'subforums.name': 'coffee',
+  'subject.name': 'crm',
+  'webhooks.name': 'crm',
+  next_attempt_at: null,
+  next_before: null,
+  next_cursor: null,
+  note: null,
+  ok: true,
+  parent_id: 't3_1abcde',
+  paused_at: null,
+  permalink: THREAD,
+  place: 'coffee',
+  place_examples: ['story', 'ask', 'show', 'job'],
+  plan: 'entry',
+  post_id: '1abcde',
+  promised_cadence_s: 60,
+  proof: 'dense',
+  'coverage_24h.proof': ['time_listing'],
+  query: 'grinder',
+  reachable: true,
+  ready: true,
+  reason: null,
+  'gaps.reason': 'poll_overflow',
+  'last_failure.reason': 'http_503',
+  'open.reason': 'poll_overflow',
+  'streams.reason': 'poll_overflow',
+  reason_code: null,
+  relevance: null,
+  removed: null,
+  requested_cadence_s: null,
+  resolved: true,
+  response: 'On our list.',
+  revised_by: 'example_user',
+  revision_id: '16154095-18d5-11ee-9e1c-409518d5e7a3',
+  row: {},
+  // Its decoded text says that it is an example.
+  secret: 'whsec_ZXhhbXBsZS1leGFtcGxlLWV4YW1wbGUtZXhhbXBsZSE=',
+  sentiment: 'neutral',
+  site_rules: ['Spam'],
+  slowest_stream: 'posts:coffee',
+  source: 'main',
+  starred: true,
+  status: 'delivered',
+  status_code: 503,
+  stream: 'posts:coffee',
+  subforum: 'coffee',
+  subforums: ['coffee'],
+  subject: 'Beans',
+  subscribers: 1_204_551,
+  term: 'grinder',
+  text: 'Mine broke after ten years. I am looking for one for espresso.',
+  thread_id: 't4_2abcde',
   thumbnail_url: null,
+  tier: 'entry',
+  time_zone: 'Europe/Berlin',
+  title: 'Which grinder would you buy?',
+  'Community.title': 'Coffee',
+  'Feedback.title': 'Weekly summaries',
+  'communities.title': 'Coffee',
+  'subforums.title': 'Coffee',
+  to: 'another_user',
+  total_karma: 4857,
+  type: 'public',
+  undoes: null,
+  undone: idOf('act', 9),
+  undone_by: null,
+  unknown_ids: [],
+  unknown_reason: null,
+  unobserved_events: [],
+  unresolved_reason: null,
+  upvote_ratio: 0.97,
+  upvotes: 42,
+  url: HOST + THREAD,
+  'Community.url': `${HOST}/r/coffee/`,
+  'User.url': `${HOST}/user/example_user/`,
+  'communities.url': `${HOST}/r/coffee/`,
+  'sources.url': 'https://news.ycombinator.com',
+  'subforums.url': `${HOST}/r/coffee/`,
+  'users.url': `${HOST}/user/example_user/`,
+  username: 'example_user',
+  violation_reason: 'Asked before',
+  waiting_until: null,
+  webhook_id: IDS.webhook,
+  webhook_ids: [IDS.webhook],
+  with: 'another_user',
+  within_margin: true,
 }
 
-const { monitor: MONITOR, webhook: WEBHOOK } = IDS
+/** Optional fields that an example shows although their schema alone is useful. */
+const SHOWN = ['comments', 'listing_status', 'meta', 'state']
+const BOUND = ['const', 'enum', 'format']
+const TIME = /(_at|_until|^created|^granted|^at|^added|^revision_date|^newest|^oldest)$/
 
-/**
- * Example answers by method and path, for the document; those of writes and health are beside their
- * routes.
- */
-export const exampleAnswers = (words: Naming): Readonly<Record<string, unknown>> => ({
-  ...prefixRoutes(words.api, exampleReads(words)),
-  ...prefixRoutes(words.monitor, exampleMonitoring(words)),
-  ...prefixRoutes(`/${words.platform}/archive`, exampleArchive(words)),
-  ...EXAMPLES_OF_ACCOUNT,
-})
+/** An example answer, generated from its schema. `title`: the name of the answer. */
+export function exampleAnswer(words: Naming, schema: Json, title: string): unknown {
+  return valueOf(words, schema, title, '')
+}
 
-const prefixRoutes = (prefix: string, answers: Readonly<Record<string, unknown>>) =>
-  Object.fromEntries(
-    Object.entries(answers).map(([route, answer]) => [route.replace(' ', ` ${prefix}`), answer]),
+function valueOf(words: Naming, schema: Json, parent: string, field: string): unknown {
+  if ('const' in schema) return schema['const']
+  if (Array.isArray(schema['examples'])) return schema['examples'][0]
+  if ('default' in schema) return schema['default']
+  const named = namedValue(words, parent, field)
+  const options = [schema['anyOf'] ?? schema['oneOf'] ?? []].flat().filter(isObject)
+  const type = named === null ? 'null' : typeof named
+  if (options.some((it) => it['type'] === type && !BOUND.some((key) => key in it))) return named
+  const first = options.find((it) => it['type'] !== 'null')
+  // null is the usual state of most words that are one of a list or nothing.
+  if (first !== undefined)
+    return 'enum' in first && options.length > 1 ? null : valueOf(words, first, parent, field)
+  if (Array.isArray(schema['enum']))
+    return schema['enum'].includes(named) ? named : schema['enum'][0]
+  const types = [schema['type']].flat()
+  if (named === null && types.includes('null')) return null
+  switch (types[0]) {
+    case 'object':
+      return objectOf(words, schema, parent, field)
+    case 'array':
+      return listOf(words, schema, parent, field)
+    case 'null':
+      return null
+    case 'integer':
+    case 'number':
+      return typeof named === 'number' ? named : Math.max(Number(schema['minimum'] ?? 1), 1)
+    case 'boolean':
+      return named === true
+    default:
+      return textOf(schema, named, field)
+  }
+}
+
+function listOf(words: Naming, schema: Json, parent: string, field: string): unknown {
+  const { items, minItems } = schema
+  const named = namedValue(words, parent, field)
+  if (!isObject(items)) return []
+  const is_of_objects = items['type'] === 'object'
+  if (Array.isArray(named) && named.every((it) => isObject(it) === is_of_objects)) return named
+  return Array.from({ length: Number(minItems ?? 1) }, () => valueOf(words, items, parent, field))
+}
+
+function objectOf(words: Naming, schema: Json, parent: string, field: string): unknown {
+  const { properties, required } = schema
+  if (!isObject(properties) || Object.keys(properties).length === 0) {
+    const named = namedValue(words, parent, field)
+    return isObject(named) ? named : field === 'body' ? DRAFT : {}
+  }
+  const object = field === '' ? parent : field
+  return Object.fromEntries(
+    Object.entries(properties).flatMap(([name, part]) => {
+      const is_shown = (Array.isArray(required) && required.includes(name)) || SHOWN.includes(name)
+      return is_shown && isObject(part) ? [[name, valueOf(words, part, object, name)]] : []
+    }),
   )
+}
+
+function textOf({ format, pattern }: Json, named: unknown, field: string): unknown {
+  if (format === 'date-time') return AT
+  if (format === 'date') return AT.slice(0, 10)
+  if (typeof pattern === 'string' && pattern.includes('[0-5]'))
+    return field === 'to' ? '07:00' : '22:00'
+  if (typeof named === 'string') return named
+  return TIME.test(field) ? AT : field
+}
+
+function namedValue(words: Naming, parent: string, field: string): unknown {
+  const name = canonicalField(words, field)
+  const object = canonicalField(words, parent)
+  if (name === 'id') return OBJECT_IDS.find(([of]) => of.test(object))?.[1] ?? '1abcde'
+  if (name === 'ids') return ['t3_1abcde']
+  if (name === 'filter_spec') return exampleSpec(words)
+  if (name === 'cookies') return { [words.session]: 'eyJhbGciOi…' }
+  if (name === 'feed_url')
+    return `https://api.example.com${words.monitor}/feed/${IDS.monitor}~1~wTcG9f0m`
+  const value = VALUES[`${object}.${name}` in VALUES ? `${object}.${name}` : name]
+  return value === undefined && name.endsWith('_url') ? PICTURE : value
+}
+
+const exampleSpec = (words: Naming) =>
+  toWire(words, { subforum: ['coffee'], kind: 'post', include_any: ['grinder', 'burr set'] })
+
+/** The field's name before `[wire]` renamed it. */
+export const canonicalField = ({ community, communities }: Naming, field: string): string =>
+  field === community ? 'subforum' : field === communities ? 'subforums' : field
 
 /** Example bodies by method and path, for the document; those of writes are beside their fields. */
 export function exampleBodies(words: Naming): Readonly<Record<string, object>> {
   const { api, monitor, community } = words
+  const [inbox] = inboxPaths(words)
   const filter_spec = { [community]: 'coffee', include_any: ['grinder', 'burr set'] }
   return {
     [`${api}/comments/verify`]: { ids: ['n3k01ab', 't1_n3k01ac'] },
-    [`${monitor}/add`]: { filter_spec, webhook_ids: [WEBHOOK], name: 'grinders' },
-    [`${monitor}/update`]: { id: MONITOR, active: false },
-    [`${monitor}/remove`]: { id: MONITOR },
-    [`${monitor}/acknowledge`]: { id: MONITOR },
+    [`${monitor}/add`]: { filter_spec, webhook_ids: [IDS.webhook], name: 'grinders' },
+    [`${monitor}/update`]: { id: IDS.monitor, active: false },
+    [`${monitor}/remove`]: { id: IDS.monitor },
+    [`${monitor}/acknowledge`]: { id: IDS.monitor },
     [`${monitor}/preview`]: { filter_spec },
-    [`${monitor}/feed/rotate`]: { id: MONITOR },
+    [`${monitor}/feed/rotate`]: { id: IDS.monitor },
     [`${monitor}/webhook/create`]: { url: 'https://receiver.example.com/hook' },
-    [`${monitor}/webhook/update`]: { id: WEBHOOK, max_per_second: 5 },
-    [`${monitor}/webhook/rotate`]: { id: WEBHOOK },
-    [`${monitor}/webhook/test`]: { id: WEBHOOK },
-    [`${monitor}/webhook/delete`]: { id: WEBHOOK },
-    [`${monitor}/deliveries/redeliver`]: { webhook_id: WEBHOOK, since: '2026-01-31T12:00:00Z' },
+    [`${monitor}/webhook/update`]: { id: IDS.webhook, max_per_second: 5 },
+    [`${monitor}/webhook/rotate`]: { id: IDS.webhook },
+    [`${monitor}/webhook/test`]: { id: IDS.webhook },
+    [`${monitor}/webhook/delete`]: { id: IDS.webhook },
+    [`${monitor}/deliveries/redeliver`]: { webhook_id: IDS.webhook, since: '2026-01-31T12:00:00Z' },
+    [`${inbox}/update`]: { ids: ['t3_1abcde'], set: { state: 'answered' } },
+    [`${inbox}/undo`]: { action_id: VALUES['action_id'] },
+    [`${inbox}/mute`]: { id: 't3_1abcde', mute: 'author' },
     '/feedback': {
       type: 'idea',
       title: 'Weekly summaries',

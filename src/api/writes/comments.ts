@@ -29,7 +29,6 @@ export function commentWrites(context: WriteContext, acting: AccountWrites) {
     text: textField('text', { max: TEXT_MAX }),
   }))
   const pageFields = once(() => ({ ...commentFields(), ...browserFields() }))
-  const example = exampleOf(words)
 
   /** Notes the answered item: the parent as it was read back, else the one that the link names. */
   function note(holder: Holder, link: PostLink, { comment }: PostedOrPending): void {
@@ -73,7 +72,7 @@ export function commentWrites(context: WriteContext, acting: AccountWrites) {
           summary: 'Comment, on the page in a browser',
           tags,
           operationId: 'comment',
-          ...answers(() => shapes().comment, { ...example, transport: 'browser' }),
+          ...answers(() => shapes().comment),
           ...refuses(...REFUSALS, 'browser_unavailable'),
         },
       },
@@ -101,7 +100,7 @@ export function commentWrites(context: WriteContext, acting: AccountWrites) {
           summary: 'Comment, over plain HTTP',
           tags,
           operationId: 'commentV2',
-          ...answers(() => shapes().comment, example),
+          ...answers(() => shapes().comment),
           ...refuses(...REFUSALS),
         },
       },
@@ -125,31 +124,3 @@ const example_fields = {
   post_url: 'https://www.forum.example/r/coffee/comments/1abcde/a_post/',
   text: 'Thank you, that helped.',
 }
-const PERMALINK = '/r/coffee/comments/1abcde/a_post/k2xyz/'
-const exampleOf = (words: Naming) => ({
-  success: true,
-  comment_id: 't1_k2xyz',
-  permalink: `https://www.forum.example${PERMALINK}`,
-  comment: toWire(words, {
-    id: 'k2xyz',
-    name: 't1_k2xyz',
-    author: 'example_user',
-    body: 'Thank you, that helped.',
-    subforum: 'coffee',
-    upvotes: 1,
-    permalink: PERMALINK,
-    url: `https://www.forum.example${PERMALINK}`,
-    post_id: '1abcde',
-    link_title: 'A post',
-    link_url: 'https://www.forum.example/r/coffee/comments/1abcde/a_post/',
-    created: '2026-11-20T07:30:00.000Z',
-    created_utc: 1_795_159_800,
-    parent_id: 't3_1abcde',
-    is_submitter: false,
-    depth: 0,
-    edited: false,
-    over_18: null,
-    author_info: { fullname: 't2_x1y2z', flair: null, premium: null },
-  }),
-  transport: 'http',
-})

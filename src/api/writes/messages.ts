@@ -69,12 +69,7 @@ export function messageWrites(context: WriteContext, acting: AccountWrites) {
           summary: 'Send a message; by chat if the recipient takes no mail',
           tags,
           operationId: 'dm',
-          ...answers(() => shapes().sent, {
-            success: true,
-            id: 't4_2abcde',
-            thread_id: 't4_2abcde',
-            channel: 'mail',
-          }),
+          ...answers(() => shapes().sent),
         },
       },
     )
@@ -94,22 +89,7 @@ export function messageWrites(context: WriteContext, acting: AccountWrites) {
           summary: 'Your conversations, most recently active first',
           tags,
           operationId: 'dmThreads',
-          ...answers(() => shapes().threads, {
-            threads: [
-              {
-                id: 't4_2abcde',
-                with: 'example_user',
-                subject: 'Beans',
-                unread: true,
-                message_count: 2,
-                last_message_at: '2026-11-20T07:30:00.000Z',
-                last_message: 'They came today.',
-                channel: 'mail',
-              },
-            ],
-            after: null,
-            missing: [],
-          }),
+          ...answers(() => shapes().threads),
         },
       },
     )
@@ -129,21 +109,7 @@ export function messageWrites(context: WriteContext, acting: AccountWrites) {
           summary: 'The messages of a conversation, newest first',
           tags,
           operationId: 'dmMessages',
-          ...answers(() => shapes().messages, {
-            messages: [
-              {
-                id: 't4_2abcdf',
-                thread_id: 't4_2abcde',
-                from: 'example_user',
-                to: 'you',
-                subject: 're: Beans',
-                body: 'They came today.',
-                created: '2026-11-20T07:30:00.000Z',
-                unread: true,
-              },
-            ],
-            after: null,
-          }),
+          ...answers(() => shapes().messages),
         },
       },
     )

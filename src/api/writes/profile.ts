@@ -116,7 +116,7 @@ export function profileWrites(context: WriteContext, acting: AccountWrites, load
           summary: 'Set the profile description',
           tags,
           operationId: 'profileDescription',
-          ...answers(() => shapes().description, { success: true, description: 'Mostly beans.' }),
+          ...answers(() => shapes().description),
         },
       },
     )
@@ -137,7 +137,7 @@ export function profileWrites(context: WriteContext, acting: AccountWrites, load
           summary: 'Set the display name',
           tags,
           operationId: 'profileDisplayName',
-          ...answers(() => shapes().display_name, { success: true, display_name: 'Ann' }),
+          ...answers(() => shapes().display_name),
         },
       },
     )
@@ -163,10 +163,7 @@ export function profileWrites(context: WriteContext, acting: AccountWrites, load
           description: `A PNG, JPEG or WebP picture of at most ${IMAGE_MIB_MAX} MiB, sent on as it is.`,
           tags,
           operationId: place === 'avatar' ? 'profileAvatar' : 'profileBanner',
-          ...answers(() => shapes().picture, {
-            success: true,
-            url: `https://styles.forum.example/${place}.png`,
-          }),
+          ...answers(() => shapes().picture),
         },
       },
     )

@@ -100,7 +100,7 @@ export function voteWrites(context: WriteContext, acting: AccountWrites) {
           'That a vote was taken does not prove that it counts: the platform may leave it out without a word.',
         tags: ['Writes'],
         operationId: 'vote',
-        ...answers(() => shapes().vote, { success: true, id: 't3_1abcde', direction: 'up' }),
+        ...answers(() => shapes().vote),
         ...refuses('ARCHIVED'),
       },
     },
