@@ -1,7 +1,7 @@
 import { encode, toHtml } from '../server/response.ts'
 import { type OwnView, ownViewOf, type Viewer } from '../server/viewer.ts'
 import type { Remover, SandboxComment } from '../world/model.ts'
-import { authorPart, permalink, SCORE_HIDDEN_S, subforumType } from './posts.ts'
+import { authorPart, bannedBy, permalink, SCORE_HIDDEN_S, subforumType } from './posts.ts'
 
 const MASK: Record<Remover, string> = {
   author: '[deleted]',
@@ -90,7 +90,7 @@ function commentData(comment: SandboxComment, viewer: Viewer): Record<string, un
     comment_type: null,
     awarders: [],
     mod_reason_by: null,
-    banned_by: null,
+    banned_by: own?.moderator ? bannedBy(comment) : null,
     ups: score,
     removal_reason: null,
     link_id: post.name,
@@ -105,7 +105,8 @@ function commentData(comment: SandboxComment, viewer: Viewer): Record<string, un
     collapsed_reason_code: removed ? 'DELETED' : low ? 'LOW_SCORE' : null,
     no_follow: score < 3,
     ...authorPart(comment.author, removed !== null),
-    can_mod_post: false,
+    can_mod_post: own?.moderator ?? false,
+    ...(own?.moderator && { removed: comment.removed !== null, spam: false }),
     created_utc: comment.created_s,
     send_replies: true,
     parent_id: comment.parent?.name ?? post.name,
@@ -145,9 +146,9 @@ function commentData(comment: SandboxComment, viewer: Viewer): Record<string, un
   }
 }
 
-/** Authors still see comments that are hidden from others. */
+/** Authors and moderators still see comments that are hidden from others. */
 function removerFor({ author, removed }: SandboxComment, own: OwnView | null): Remover | null {
-  if (own?.author && removed !== 'author') return null
+  if ((own?.author || own?.moderator) && removed !== 'author') return null
   return removed ?? (author.standing === 'shadowed' ? 'moderator' : null)
 }
 

@@ -1,6 +1,6 @@
 import { encode, toHtml } from '../server/response.ts'
 import { ownViewOf, type Viewer } from '../server/viewer.ts'
-import type { SandboxPost, SandboxUser } from '../world/model.ts'
+import type { SandboxPost, SandboxUser, Thing } from '../world/model.ts'
 
 const WIDTH = 1200
 const HEIGHT = 900
@@ -211,12 +211,20 @@ function domain(post: SandboxPost): string {
   return post.url.startsWith('/') ? 'reddit.com' : new URL(post.url).hostname
 }
 
+/** Name of the moderator who removed an item, and true for the platform, in a moderator's view. */
+export function bannedBy(thing: Thing): string | true | null {
+  if (thing.removed === 'author') return null
+  if (thing.removed === null) return thing.author.standing === 'shadowed' ? true : null
+  const { moderators } = thing.kind === 't3' ? thing.subforum : thing.post.subforum
+  return thing.removed === 'moderator' ? (moderators[0]?.name ?? true) : true
+}
+
 /** Fields of a post; also used for the original of a crosspost. */
 function postData(post: SandboxPost, viewer: Viewer): Record<string, unknown> {
   const { subforum, author } = post
   const own = ownViewOf(viewer, post)
-  // Authors still see posts that a moderator removed.
-  const removed = own?.author && post.removed !== 'author' ? null : post.removed
+  // Authors and moderators still see posts that a moderator removed.
+  const removed = (own?.author || own?.moderator) && post.removed !== 'author' ? null : post.removed
   const text = removed ? MASK[removed] : post.text
   const path = permalink(post)
   const url = post.url === null || removed ? viewer.origin + path : absolute(post.url, viewer)
@@ -250,7 +258,8 @@ function postData(post: SandboxPost, viewer: Viewer): Record<string, unknown> {
     is_meta: false,
     category: null,
     secure_media_embed: {},
-    can_mod_post: false,
+    can_mod_post: own?.moderator ?? false,
+    ...(own?.moderator && { removed: post.removed !== null, spam: false }),
     score,
     approved_by: null,
     is_created_from_ads_ui: false,
@@ -262,7 +271,7 @@ function postData(post: SandboxPost, viewer: Viewer): Record<string, unknown> {
     created: post.created_s,
     wls: subforum.over_18 ? null : 6,
     removed_by_category: removed ? REMOVED_BY[removed] : null,
-    banned_by: null,
+    banned_by: own?.moderator ? bannedBy(post) : null,
     domain: domain(post),
     allow_live_comments: post.comment_count > 200,
     selftext_html: text === '' ? null : `<!-- SC_OFF -->${toHtml(text)}<!-- SC_ON -->`,

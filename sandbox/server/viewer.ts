@@ -20,7 +20,13 @@ export type Viewer = {
 }
 
 /** Differences of an item for this viewer. */
-export type OwnView = { author: boolean; likes: boolean | null; saved: boolean; hidden: boolean }
+export type OwnView = {
+  author: boolean
+  moderator: boolean
+  likes: boolean | null
+  saved: boolean
+  hidden: boolean
+}
 
 /** Null if the viewer sees the public form. */
 export function ownViewOf({ user }: Viewer, thing: Thing): OwnView | null {
@@ -28,15 +34,21 @@ export function ownViewOf({ user }: Viewer, thing: Thing): OwnView | null {
   const vote = user.votes.get(thing)
   const own = {
     author: thing.author === user,
+    moderator: moderates(user, thing),
     likes: vote === undefined ? null : vote > 0,
     saved: user.saved.includes(thing),
     hidden: thing.kind === 't3' && user.hidden.includes(thing),
   }
-  return own.author || own.likes !== null || own.saved || own.hidden ? own : null
+  return own.author || own.moderator || own.likes !== null || own.saved || own.hidden ? own : null
 }
 
-/** True if a listing shows the item. Its author still sees it after its removal. */
+const moderates = (user: SandboxUser, thing: Thing): boolean =>
+  (thing.kind === 't3' ? thing.subforum : thing.post.subforum).moderators.includes(user)
+
+/** True if a listing shows the item. Its author, and for comments a moderator, still sees it after its removal. */
 export function isVisible(thing: SandboxPost | SandboxComment, user: SandboxUser | null): boolean {
   if (thing.author === user) return thing.removed !== 'author'
+  if (user !== null && thing.kind === 't1' && moderates(user, thing))
+    return thing.removed !== 'author'
   return thing.removed === null && thing.author.standing !== 'shadowed'
 }

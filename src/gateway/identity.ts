@@ -77,7 +77,7 @@ export function createCaller({
     const times = limits()
     const identity = identities.lease('read')
     if (identity === null) return UNREACHABLE
-    const first = await run({ identity, ...times }, work)
+    const first = await run(withAnother({ identity, ...times }, identities, 'read'), work)
     if (first.ok || !isIdentityFault(first.fault)) return first
     const other = identities.lease('read', [identity.id])
     if (other === null || other.id === identity.id) return maskPoolLogin(first, identity)
@@ -105,6 +105,19 @@ export function createCaller({
   })
 
   return { pool, caller, account }
+}
+
+/** A call that can name another account, where one account's answer is no evidence. */
+export function withAnother<U extends 'read' | 'poll'>(
+  call: Call,
+  identities: { lease(use: U, avoid?: readonly string[]): Identity | null },
+  use: U,
+): Call {
+  const another = (): Call | null => {
+    const identity = identities.lease(use, [call.identity.id])
+    return identity === null || identity.id === call.identity.id ? null : { ...call, identity }
+  }
+  return { ...call, another }
 }
 
 /**

@@ -6,7 +6,7 @@ import type { ItemClock } from '../core/polling/item-clock.ts'
 import type { Call, Identity, ItemStates, Listing, Platform } from '../platforms/port.ts'
 import type { Clock } from '../runtime/runtime.ts'
 import { everyNode, readFullCommentTree } from './comments.ts'
-import { isIdentityFault } from './identity.ts'
+import { isIdentityFault, withAnother } from './identity.ts'
 
 /** Result of checking a target. `why` is the platform's reason; null if it gave none. */
 export type PlaceVerdict =
@@ -110,7 +110,8 @@ export function createWatch({
       const identity = identities.lease('poll', tried)
       if (identity === null || tried.includes(identity.id)) break
       tried.push(identity.id)
-      outcome = await work({ identity, use: 'poll', deadline_at, ...(signal && { signal }) })
+      const call: Call = { identity, use: 'poll', deadline_at, ...(signal && { signal }) }
+      outcome = await work(withAnother(call, identities, 'poll'))
       const dead = outcome.ok && identity.whose === 'pool' && isAnonymous(outcome.value)
       identities.report(identity, dead ? SESSION_EXPIRED : outcome.ok ? null : outcome.fault)
       over_budget &&= !dead && isOverBudget(outcome)

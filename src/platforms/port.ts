@@ -265,6 +265,8 @@ export type Call = {
    */
   wait_until?: number
   signal?: AbortSignal
+  /** The same call by another account of the pool; null: there is none. */
+  another?(): Call | null
 }
 
 type Paging = { limit: number; after: string | null }

@@ -12,6 +12,7 @@ import { readRateHeaders } from './budget.ts'
 import { createPacer, type Headroom } from './pacer.ts'
 import { childrenOf, dataOf } from './readers/items.ts'
 import { ME, readMe } from './readers/people.ts'
+import { withoutHeld } from './readers/viewer.ts'
 import {
   captureCookies,
   type ClientOptions,
@@ -275,8 +276,10 @@ export function createSessionCheck(client: Client, clock: Clock): SessionCheck {
     if (request.own && isAnonymous(call.identity)) return LOGIN
     if (call.identity.whose !== 'caller' && namesViewer(request)) return OTHER_ACCOUNT
     const outcome = await client.get(request, call)
-    if (outcome.ok && call.identity.whose === 'pool' && !request.own)
+    if (outcome.ok && call.identity.whose === 'pool' && !request.own) {
+      withoutHeld(request.path_kind, outcome.value)
       return withoutMembersOnly(request.path, outcome.value)
+    }
     if (outcome.ok || call.identity.cookie === null) return outcome
     const { fault } = outcome
     if (fault.kind === 'blocked') return (await isDeadCached(call)) ? LOGIN : outcome

@@ -254,15 +254,15 @@ const hidden = (reason: VisibilityReason, confident = true): Visibility => ({
 
 /**
  * Visibility of a post to others, from its row as received; null: not received. A moderator
- * receives a removed post unchanged, so a moderator's row is no evidence. A post that was not
+ * receives a removed post with its text, so a moderator's row without a sign of removal is no evidence. A post that was not
  * received may be in an inaccessible subforum, so that is not certain.
  */
 export function visibilityOf(row: NativeRow | null): Visibility {
   if (!row) return hidden('absent', false)
-  if (row['can_mod_post'] === true)
-    return { verdict: 'undecidable', reason: 'seen_by_moderator', confident: false }
   const category = wordAt(row, 'removed_by_category')
   if (category !== null) return hidden(DELETED.has(category) ? 'deleted' : 'removed')
+  if (row['can_mod_post'] === true)
+    return { verdict: 'undecidable', reason: 'seen_by_moderator', confident: false }
 
   const masked = textAt(row, 'author') === MASKED_AUTHOR
   const text = textAt(row, 'selftext') ?? ''

@@ -1,6 +1,6 @@
 import { isObject } from '../../../core/base/object.ts'
 import type { Node } from '../../../core/forum/items.ts'
-import type { NativeRow } from './fields.ts'
+import { type NativeRow, wordAt } from './fields.ts'
 
 /**
  * Fields of native objects that depend on the requesting account, with the value that an anonymous
@@ -66,5 +66,70 @@ export function clearViewer(nodes: readonly Node[]): void {
     if (!Array.isArray(children)) continue
     for (const child of children)
       if (isObject(child) && isObject(child['data'])) waiting.push(child['data'])
+  }
+}
+
+/**
+ * True for an item that is held or removed, and that the platform shows whole to the moderators of its place.
+ * `banned_by` is a name, or true for the platform itself.
+ */
+const isHeld = (row: NativeRow): boolean =>
+  row['banned_by'] === true ||
+  wordAt(row, 'banned_by') !== null ||
+  row['removed'] === true ||
+  row['spam'] === true
+
+const REMOVED_TEXT = '[removed]'
+
+/** A held item as an anonymous visitor receives it. */
+function maskHeld(kind: string, row: NativeRow): void {
+  row['can_mod_post'] = false
+  for (const field of ['author_fullname', 'removed', 'spam', 'url_overridden_by_dest', 'preview'])
+    delete row[field]
+  if (kind === 't1') {
+    Object.assign(row, { author: '[deleted]', body: REMOVED_TEXT, body_html: REMOVED_TEXT })
+    return
+  }
+  row['removed_by_category'] ??= 'moderator'
+  Object.assign(row, { selftext: REMOVED_TEXT, selftext_html: REMOVED_TEXT })
+  if (row['is_self'] !== true) row['url'] = row['permalink']
+}
+
+/** Items that a listing of a place leaves out for readers without a role in it. */
+const isUnlisted = (path_kind: string, row: NativeRow): boolean =>
+  isHeld(row) || (path_kind === 'posts' && wordAt(row, 'removed_by_category') !== null)
+
+/** Answers that contain items which no listing shows, in the form that their text is masked. */
+const BY_ID: ReadonlySet<string> = new Set(['info', 'tree', 'more'])
+
+/**
+ * Takes from an answer what the account receives as a moderator or author: a listing loses these items, an answer by id masks
+ * them. It is changed in place.
+ */
+export function withoutHeld(path_kind: string, value: unknown): void {
+  const waiting: unknown[] = [value]
+  const is_by_id = BY_ID.has(path_kind)
+  while (waiting.length > 0) {
+    const at = waiting.pop()
+    if (Array.isArray(at)) {
+      waiting.push(...at)
+      continue
+    }
+    if (!isObject(at)) continue
+    const { kind, data, json } = at
+    if (isObject(json)) waiting.push(json['data'])
+    if (Array.isArray(at['things'])) waiting.push(...at['things'])
+    if (!isObject(data)) continue
+    if (kind === 't1' || kind === 't3') {
+      if (isHeld(data)) maskHeld(kind, data)
+      waiting.push(data['replies'])
+    } else if (Array.isArray(data['children'])) {
+      const children: unknown[] = data['children']
+      if (!is_by_id)
+        data['children'] = children.filter(
+          (it) => !(isObject(it) && isObject(it['data']) && isUnlisted(path_kind, it['data'])),
+        )
+      waiting.push(...(is_by_id ? children : []))
+    }
   }
 }

@@ -258,7 +258,7 @@ describe('the visibility of a post', () => {
     ],
     [
       'one in a subforum that we moderate',
-      row({ can_mod_post: true, removed_by_category: 'moderator' }),
+      row({ can_mod_post: true }),
       { verdict: 'undecidable', reason: 'seen_by_moderator', confident: false } as const,
     ],
   ])('%s', async (_what, child, value) => {
