@@ -141,6 +141,7 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
     failing_loops: failingLoops,
   })
 
+  lease?.observe(log)
   stack.defer(close)
   if (full !== null) reportStorageError(instance.db, full)
   const released = releaseAll(instance.db, clock.now())

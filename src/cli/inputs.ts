@@ -120,22 +120,6 @@ export function parseWhole(option: string, text: string, least: number, most: nu
   )
 }
 
-const SPAN_S: Readonly<Record<string, number>> = { '': 1, s: 1, m: 60, h: 3600 }
-
-/**
- * Parses a length of time such as `30s`, `5m` or `1h`, in seconds; without a unit: seconds.
- *
- * @throws {UsageError} It is malformed or longer than `most_s`; the message names the option.
- */
-export function parseSpan(option: string, text: string, most_s: number): number {
-  const [, digits = '', unit = ''] = /^(\d{1,9})([smh]?)$/.exec(text) ?? []
-  const seconds = digits === '' ? Number.NaN : Number(digits) * (SPAN_S[unit] ?? Number.NaN)
-  if (seconds <= most_s) return seconds
-  throw new UsageError(
-    `--${option} is "${text}": allowed are seconds, or a length such as 30s, 5m or 1h, of at most ${most_s} s`,
-  )
-}
-
 /**
  * Parses US dollars such as `12.5` exactly, to 12,500,000 micro-dollars.
  *

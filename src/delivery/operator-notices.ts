@@ -150,16 +150,15 @@ const NOTICE_KINDS: Readonly<Record<string, NoticeKind>> = {
   },
   'standby.took_over': {
     kind: 'failover',
-    subject: ({ holder }) => holder,
-    message: (name) =>
-      `This node has taken over from ${name} with a copy of its database; monitors name the time between as not observed.`,
+    subject: () => 'node',
+    message: () =>
+      'This node has taken over with a copy of the database of the other one; monitors name the time between as not observed.',
     every_time: true,
   },
   'standby.replication_ended': {
     kind: 'replication_failed',
     subject: () => 'replication',
-    message: () =>
-      'The process that replicates the database ends again and again: the standby does not get what is written now.',
+    message: () => 'Litestream ends again and again: a failover would lose what is written now.',
   },
   'process.out_of_files': {
     kind: 'out_of_files',

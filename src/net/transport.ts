@@ -80,12 +80,6 @@ const LATE_MS = 50
 /** Bound of the time to read what came in meanwhile. */
 const READ_MAX_MS = 400
 
-/**
- * Ends a request whose time is over, and says so; by the signal of the request. Writers of sockets ask it: a process that did
- * not run would send, on waking, what no one waits for any more, and send it again later.
- */
-export const overdue = new WeakMap<AbortSignal, () => boolean>()
-
 /** Errors without a connection, so that no byte was sent. */
 export const UNREACHED = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH'])
 /** The peer's bytes were not a valid HTTP response. */
@@ -155,11 +149,6 @@ export function createTransport({
     const over = new AbortController()
     const done = new AbortController()
     const due = clock.mono() + timeout_ms
-    overdue.set(over.signal, () => {
-      if (clock.mono() < due) return false
-      over.abort(ENDED)
-      return true
-    })
     const timeout = clock
       .sleep(timeout_ms, done.signal)
       .then(() => {

@@ -1,20 +1,16 @@
 import { errorCode } from '../core/base/errors.ts'
 import type { Fetch } from '../runtime/runtime.ts'
 
-/** Lifetime of a signed address. */
 const SIGNED_S = 60
 const BODY_MAX = 4096
-const LISTED_MAX = 1000
 /** The object has changed: 409 is another conditional write in progress, 404 a deleted object. */
 const REFUSED = new Set([404, 409, 412])
 const NO_VERSION = '"00000000000000000000000000000000"'
 
 /** The object store gave no usable answer: a request may have been carried out or not. */
-export class StoreUnreachable extends Error {
-  override name = 'StoreUnreachable'
-}
+export class StoreUnreachable extends Error {}
 
-/** The parts of `[standby].replica`; credentials of the address come before those of the environment. */
+/** The parts of `[standby].replica`. */
 export function readAddress(address: string, env: Readonly<Record<string, string | undefined>>) {
   const url = new URL(address)
   const endpoint = url.searchParams.get('endpoint') ?? env['AWS_ENDPOINT_URL']
@@ -38,8 +34,7 @@ export type Bucket = ReturnType<typeof openBucket>
 export const replicaName = (number: number): string => `replica-${number}`
 
 /**
- * Opens the object of the lease and the replicas beside it. Each call ends within `timeout_ms`, and throws
- * StoreUnreachable. Bun's client cannot send conditions of a write, so it signs the addresses of these.
+ * Opens the object of the lease and the replicas beside it. Each call ends within `timeout_ms` or throws StoreUnreachable.
  * @see https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html
  */
 export function openBucket(
@@ -55,6 +50,7 @@ export function openBucket(
     more: { headers?: Record<string, string>; body?: string } = {},
   ) {
     try {
+      // Bun's client cannot send conditions: it signs the address.
       const response = await fetch(client.presign(at, { method, expiresIn: SIGNED_S }), {
         method,
         redirect: 'manual',
@@ -78,14 +74,15 @@ export function openBucket(
   }
 
   async function list(prefix: string, delimiter?: string) {
-    const { promise: late, reject } = Promise.withResolvers<never>()
-    const fail = () => reject(new StoreUnreachable('timeout'))
-    AbortSignal.timeout(timeout_ms).addEventListener('abort', fail, { once: true })
-    const which = { prefix, maxKeys: LISTED_MAX, ...(delimiter !== undefined && { delimiter }) }
-    const listed = client.list(which).catch((error: unknown) => {
-      throw new StoreUnreachable(errorCode(error) || 'unreachable')
-    })
-    return Promise.race([listed, late])
+    const late = Promise.withResolvers<never>()
+    const fail = () => late.reject(new StoreUnreachable('timeout'))
+    AbortSignal.timeout(timeout_ms).addEventListener('abort', fail)
+    const listed = client
+      .list({ prefix, ...(delimiter && { delimiter }) })
+      .catch((error: unknown) => {
+        throw new StoreUnreachable(errorCode(error) || 'unreachable')
+      })
+    return Promise.race([listed, late.promise])
   }
 
   return {

@@ -4,6 +4,5 @@ declare const self: Worker
 
 self.addEventListener('message', ({ data }: MessageEvent<SharedArrayBuffer>) => {
   postMessage('ready')
-  // In a later turn: the message leaves first.
   setImmediate(() => watchDeadline(new BigInt64Array(data), openBootClock()))
 })

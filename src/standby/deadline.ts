@@ -2,7 +2,7 @@ import { openLibc } from '../runtime/libc.ts'
 import { realClock } from '../runtime/runtime.ts'
 import { threadPath } from '../runtime/thread-path.ts'
 
-/** EX_TEMPFAIL: the service manager starts the process again. */
+/** The service manager starts the process again. */
 const EXIT_RESTART = 75
 /** Longest sleep of the thread: its timer stands still while the machine is suspended. */
 const TICK_MS = 100
@@ -33,11 +33,7 @@ function endIfOver(cells: BigInt64Array, boot: () => number): void {
 
 export type Deadline = Awaited<ReturnType<typeof startDeadline>>
 
-/**
- * Starts the thread that ends the process when its lease is over: the event loop may be busy, and what it does first after a
- * stop is not known.
- * @throws the thread did not start
- */
+/** Starts the thread that ends the process when its lease is over, also while the event loop is busy. */
 export async function startDeadline(boot: () => number) {
   const cells = new BigInt64Array(new SharedArrayBuffer(16))
   Atomics.store(cells, END, NEVER)

@@ -11,10 +11,8 @@ import type { Clock, Log } from '../runtime/runtime.ts'
 import type { Bucket } from './bucket.ts'
 import type { Deadline } from './deadline.ts'
 
-/** Renewals in one term, and attempts after one that failed. */
-const [RENEWALS, RETRIES] = [6, 24]
-/** Looks of a waiting node in one term. */
-const LOOKS = 15
+/** In one term: renewals, attempts after one that failed, looks of a waiting node. */
+const [RENEWALS, RETRIES, LOOKS] = [6, 24, 15]
 const SYSTEM = 'lease'
 
 type LeaseDeps = {
@@ -24,9 +22,7 @@ type LeaseDeps = {
   clock: Clock
   log: Log
   ttl_ms: number
-  /** Host name of this node. */
   holder: string
-  /** Random id of this process. */
   token: string
 }
 
@@ -82,10 +78,7 @@ export function createLease(deps: LeaseDeps) {
     return write(next, etag)
   }
 
-  /**
-   * Renews once, with a change; false: another process has the lease, null: it is not known. One after the other: each names
-   * the version that the one before has made.
-   */
+  /** Renews once, after the renewal before. False: another process has the lease; null: it is not known. */
   function renewing(change: Partial<LeaseRecord> = {}): Promise<boolean | null> {
     const next = last.then(() => attempt(() => renew(change)))
     last = next
@@ -134,7 +127,6 @@ export function createLease(deps: LeaseDeps) {
         if (is_set !== null) return is_set
       }
     },
-    /** Gives it up. The caller has ended every act. */
     release: () => renewing({ released: true }),
   }
 }

@@ -5,30 +5,25 @@ import type { Clock, Log } from '../runtime/runtime.ts'
 import { type Address, replicaName } from './bucket.ts'
 
 const RESTART_MS = 5000
+type Deps = { address: Address; clock: Clock; log: Log; running: (pid: number) => void }
+
 /** Time for the last changes to reach the replica at a stop. */
 const LAST_MS = 10_000
 const RESTORE_MAX_MS = 30 * 60_000
 
 /** The replica could not be restored. Litestream has said why on standard error. */
-export class ReplicaUnusable extends Error {
+class ReplicaUnusable extends Error {
   override name = 'ReplicaUnusable'
 }
 
-type LitestreamDeps = {
-  program: string
-  address: Address
-  /** Folder of its configuration, and of restored copies. */
-  folder: string
-  database: string
-  clock: Pick<Clock, 'sleep'>
-  log: Log
-  /** Learns the process that replicates; 0: it has ended. */
-  running: (pid: number) => void
-}
-
-/** Creates the runner of Litestream. @throws {ReplicaUnusable} it is not installed */
-export function createLitestream(deps: LitestreamDeps) {
-  const { program, address, folder, database, clock, log, running } = deps
+/**
+ * Creates the runner of Litestream. `folder` has its configuration and restored copies, `running` learns the process that
+ * replicates; 0: it has ended. @throws {ReplicaUnusable} it is not installed
+ */
+export function createLitestream(
+  { program, folder, database }: Record<'program' | 'folder' | 'database', string>,
+  { address, clock, log, running }: Deps,
+) {
   const config = join(folder, 'litestream.yml')
   const pid_file = join(folder, 'litestream.pid')
   const stopping = new AbortController()

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path'
 import type { Config } from '../config/schema.ts'
 import { loggedCode } from '../core/base/errors.ts'
 import { planReplica } from '../core/standby/lease.ts'
-import type { Runtime } from '../runtime/runtime.ts'
+import type { Log, Runtime } from '../runtime/runtime.ts'
 import { openBucket, readAddress } from '../standby/bucket.ts'
 import { openBootClock, startDeadline } from '../standby/deadline.ts'
 import { createLease } from '../standby/lease.ts'
@@ -18,11 +18,10 @@ import { serveOutage } from './outage.ts'
 
 /** Calls to the store in one term. */
 const CALLS = 6
-const RETRY_AFTER_S = 5
 const LOOK_MS = 200
 
-/** The lease of a daemon that acts. `release` is called after its database was closed. */
-export type HeldLease = { release(): Promise<void> }
+/** The lease of a daemon that acts. `release` is called after its database was closed, `observe` with its own log. */
+export type HeldLease = { observe(log: Log): void; release(): Promise<void> }
 
 /** A node that serves health until it has the lease and the newest data; `proceed` then starts the daemon. */
 export async function startStandby<D>(
@@ -30,8 +29,10 @@ export async function startStandby<D>(
   runtime: Runtime,
   start: (runtime: Runtime, lease: HeldLease) => Promise<D>,
 ) {
-  const { clock, log, random } = runtime
+  const { clock, random } = runtime
   const { storage, standby } = config
+  let logTo = runtime.log
+  const log: Log = (...line) => logTo(...line)
   const paths = pathsOf(storage)
   const folder = join(storage.dir, 'standby')
   /** Number of the replica that the database of this folder belongs to. */
@@ -43,10 +44,12 @@ export async function startStandby<D>(
   const bucket = openBucket(address, { timeout_ms: ttl_ms / CALLS, fetch: runtime.fetch })
   const [holder, token] = [hostname(), random.uuid()]
   const lease = createLease({ bucket, deadline, boot, clock, log, ttl_ms, holder, token })
-  const { litestream: program } = standby
-  const [database, running] = [paths.db, deadline.setChild]
-  const litestream = createLitestream({ program, address, folder, database, clock, log, running })
+  const litestream = createLitestream(
+    { program: standby.litestream, folder, database: paths.db },
+    { address, clock, log, running: deadline.setChild },
+  )
   const [ending, keeping] = [new AbortController(), new AbortController()]
+  let has_restored = false
   let primary = ''
   let state = ''
 
@@ -57,6 +60,7 @@ export async function startStandby<D>(
       log('info', 'standby.restoring', { count: restore })
       using backup = openBackup(await litestream.restore(restore))
       restoreInstance(backup, paths, { clock, random, without_secrets: false })
+      has_restored = true
       rmSync(backup.path, { force: true })
       // What Litestream noted of the database that was there before.
       rmSync(join(paths.dir, `.${basename(paths.db)}-litestream`), { recursive: true, force: true })
@@ -96,6 +100,11 @@ export async function startStandby<D>(
     deadline[Symbol.dispose]()
   }
 
+  function observe(to: Log): void {
+    logTo = to
+    if (has_restored) log('warn', 'standby.took_over')
+  }
+
   async function take(): Promise<boolean> {
     const record = await lease.take(ending.signal, (by, reason) => {
       if (`${by} ${reason}` === state) return
@@ -117,16 +126,14 @@ export async function startStandby<D>(
   }
 
   const serving = serveOutage(config, {
-    outage: () => ({ reason: 'standby', retry_after_s: RETRY_AFTER_S, primary }),
+    outage: () => ({ reason: 'standby', retry_after_s: 5, primary }),
     status: 'standby',
   })
   const taken = take()
   let is_handed_on = false
   return {
     ...serving,
-    /** Settles in any case: `proceed` says why there is no lease. */
     recovered: Promise.allSettled([taken]).then(() => {}),
-    statusLine: () => `standby; the primary is ${primary || 'not known'}`,
     async proceed(): Promise<D> {
       await serving[Symbol.asyncDispose]()
       if (!(await taken)) throw new Error('the standby was stopped')
@@ -135,7 +142,7 @@ export async function startStandby<D>(
         deadline.check()
         return runtime.fetch(url, init)
       }
-      return start({ ...runtime, fence: deadline, fetch }, { release })
+      return start({ ...runtime, fence: deadline, fetch }, { observe, release })
     },
     async [Symbol.asyncDispose]() {
       ending.abort()
@@ -147,6 +154,5 @@ export async function startStandby<D>(
   }
 }
 
-function readNumber(file: string): number | null {
-  return existsSync(file) ? Number(readFileSync(file, 'utf8')) || null : null
-}
+const readNumber = (file: string): number | null =>
+  existsSync(file) ? Number(readFileSync(file, 'utf8')) || null : null

@@ -8,16 +8,14 @@ import { once } from '../base/lazy.ts'
 
 const record_shape = once(() =>
   z.object({
-    /** Host name of the holder, for people. */
+    /** Host name, for people. */
     holder: z.string().min(1).max(255),
-    /** Random id of the process that holds it: two may have one host name. */
+    /** Random id of the process: two may have one host name. */
     token: z.string().min(1).max(100),
-    /** Grows with each holder. */
     term: z.int().min(1),
     /** Counts the writes of a holder, so that each version differs. */
     beat: z.int().min(0),
     ttl_ms: z.int().min(1),
-    /** True: given up, so that no node has to wait. */
     released: z.boolean(),
     /** Number of the replica with the newest data; 0: there is none yet. */
     replica: z.int().min(0),
@@ -47,8 +45,8 @@ const MARGIN = 0.2
 export const usableMs = (ttl_ms: number): number => ttl_ms * (1 - MARGIN)
 
 /**
- * Time until a node may take the lease if the object, unchanged for `unchanged_ms`, stays as it is; 0: now. One that is
- * absent counts as any other, because its holder, which acts until its term ends, creates it again.
+ * Time until a node may take an object that has not changed for `unchanged_ms`; 0: now. One that is absent counts as any
+ * other: its holder, which acts until its term ends, creates it again.
  */
 export function judgeLease(
   found: Found,
@@ -67,15 +65,10 @@ export function judgeLease(
   return { wait_ms: rest(Math.max(ttl_ms, found.ttl_ms)), reason: 'held' }
 }
 
-/**
- * The record with which a node takes the lease. Where there is none, `newest` is the highest number of a replica, and the
- * time sees to it that no number comes again.
- */
-export const claimLease = (
-  found: Found,
-  by: { holder: string; token: string; ttl_ms: number; newest: number; now: number },
-): LeaseRecord => {
-  const { newest, now, ...own } = by
+type ClaimedBy = Pick<LeaseRecord, 'holder' | 'token' | 'ttl_ms'> & { newest: number; now: number }
+
+/** The record of a node that takes the lease. Where there is none, the time sees to it that no number comes again. */
+export const claimLease = (found: Found, { newest, now, ...own }: ClaimedBy): LeaseRecord => {
   const none = { term: Math.max(newest, Math.floor(now / 1000)), replica: newest }
   const { term, replica } = typeof found === 'string' ? none : found
   return { ...own, term: term + 1, beat: 0, released: false, replica }
