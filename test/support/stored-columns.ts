@@ -38,12 +38,11 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
     plain: 'id customer_id key_id action source state',
   },
   feed_items: { content: 'digest', plain: 'item_id found_by' },
-  feed_streams: { plain: 'state proof partial changes heads' },
   feedback: {
     customer: 'title details area evidence response',
     plain: 'id customer_id type status',
   },
-  feeds: { customer: 'key place', plain: 'kind anchor_ids last_fault' },
+  feeds: { customer: 'key place', plain: 'kind anchor_ids last_fault position' },
   gaps: { plain: 'reason anchor_ids' },
   holds: { plain: 'id customer_id tier' },
   host_paces: { plain: 'host state' },

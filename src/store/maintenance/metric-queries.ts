@@ -9,6 +9,7 @@ import {
 } from '../../core/polling/coverage.ts'
 import type { Db } from '../db/connection.ts'
 import { pendingDeliveries } from '../delivery/pending.ts'
+import { POSITION_COLUMNS } from '../monitoring/feeds.ts'
 
 // Queries of /metrics. Each one has a row limit or reads a table that stays small: a scrape comes every few seconds
 // and must not wait.
@@ -72,10 +73,11 @@ const REQUESTS_WINDOW_MS = 5 * 60_000
 export function measureSources(db: Db, now: number): SourceState[] {
   const rows = db
     .query<SourceState, [{ since_at: number }]>(
-      `SELECT f.place AS source, t.verified_until, coalesce(t.behind_to - t.behind_from + 1, 0) AS lag_ids,
+      `SELECT f.place AS source, f.position ->> '$.verified_until' AS verified_until,
+              coalesce(f.position ->> '$.behind.to_id' - f.position ->> '$.behind.from_id' + 1, 0) AS lag_ids,
               coalesce(g.unanswered, 0) AS unanswered, coalesce(g.skipped, 0) AS skipped,
               (SELECT coalesce(sum(c.pages), 0) FROM checks c WHERE c.feed_id = f.id AND c.ended_at > $since_at) AS requests
-         FROM feeds f LEFT JOIN feed_streams t ON t.feed_id = f.id
+         FROM feeds f
          LEFT JOIN (SELECT feed_id, sum(missed_estimate) FILTER (WHERE reason = 'unanswered') AS unanswered,
                            sum(missed_estimate) FILTER (WHERE reason <> 'unanswered') AS skipped
                       FROM gaps WHERE closed_at IS NULL AND from_id IS NOT NULL GROUP BY feed_id) g ON g.feed_id = f.id
@@ -193,10 +195,8 @@ export function listMonitorCoverage(
     .query<FactRow, [{ ids: string }]>(
       `SELECT ms.monitor_id, s.id AS feed_id, s.key, s.interval_s, s.next_check_at, s.last_check_at, s.created_at,
               s.audit_interval_s, s.audited_at, s.audited_from, s.audited_until, ms.active_since,
-              s.kind, s.last_fault, t.proof, t.verified_from, t.verified_until, t.proven_from,
-              t.proven_to, t.behind_from, t.behind_to, t.partial, t.changes,
-              t.reread_since, t.reread_done_at
-         FROM monitor_feeds ms JOIN feeds s ON s.id = ms.feed_id LEFT JOIN feed_streams t ON t.feed_id = s.id
+              s.kind, s.last_fault, ${POSITION_COLUMNS}
+         FROM monitor_feeds ms JOIN feeds s ON s.id = ms.feed_id
         WHERE ms.monitor_id IN (SELECT value FROM json_each($ids))`,
     )
     .all({ ids: JSON.stringify(monitors.map(({ id }) => id)) })

@@ -156,8 +156,8 @@ function readFacts(
   const rows = db
     .query<FeedRow, [{ id: string }]>(
       `SELECT f.id AS feed_id, f.kind = 'stream' AS is_stream, f.place, mf.active_since, f.audited_from,
-              f.audited_until, t.partial
-         FROM monitor_feeds mf JOIN feeds f ON f.id = mf.feed_id LEFT JOIN feed_streams t ON t.feed_id = f.id
+              f.audited_until, f.position ->> '$.partial' AS partial
+         FROM monitor_feeds mf JOIN feeds f ON f.id = mf.feed_id
         WHERE mf.monitor_id = $id ORDER BY f.id`,
     )
     .all({ id })

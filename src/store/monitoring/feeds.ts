@@ -66,6 +66,14 @@ export const FEED_COLUMNS = `id, key, kind, place, interval_s, requested_interva
   next_check_at, last_check_at, last_seen_at, last_fault, rate_per_s, peak_rate_per_s, created_at, last_item_seen_at, newest_item_at, individual_poll_at, poll_batch_id, synced_epoch, covered_epoch,
   audit_due_at, audit_interval_s, audits, audited_at, audited_from, audited_until, lateness_ms`
 
+/** SQL for the columns of `StreamColumns` that the position of a feed `s` holds. */
+export const POSITION_COLUMNS = `s.position ->> '$.proof' AS proof,
+  s.position ->> '$.verified_from' AS verified_from, s.position ->> '$.verified_until' AS verified_until,
+  s.position ->> '$.proven.from_id' AS proven_from, s.position ->> '$.proven.to_id' AS proven_to,
+  s.position ->> '$.behind.from_id' AS behind_from, s.position ->> '$.behind.to_id' AS behind_to,
+  s.position ->> '$.partial' AS partial, s.position ->> '$.changes' AS changes,
+  s.position ->> '$.reread_since' AS reread_since, s.position ->> '$.reread_done_at' AS reread_done_at`
+
 export const toFeed = ({ anchor_ids, checkpoint_at, next_check_at, ...row }: StoredFeed): Feed => ({
   ...row,
   asleep: next_check_at === null,
@@ -303,11 +311,10 @@ export function updateFeedPace(db: Db, now: number, keys: readonly string[] | nu
         `UPDATE feeds SET requested_interval_s = $fastest_s, interval_s = $interval_s, backoff_factor = 1, next_check_at = $now,
                 anchor_ids = '[]', checkpoint_at = NULL, last_check_at = NULL, last_seen_at = NULL, last_fault = NULL, created_at = $now,
                 last_item_seen_at = NULL, newest_item_at = NULL, individual_poll_at = NULL, poll_batch_id = NULL, synced_epoch = 0, covered_epoch = 0,
-                audit_due_at = iif(kind = 'stream', NULL, $now), audits = 0, audited_at = NULL, audited_from = NULL, audited_until = NULL
+                audit_due_at = iif(kind = 'stream', NULL, $now), audits = 0, audited_at = NULL, audited_from = NULL, audited_until = NULL,
+                position = NULL
           WHERE id = $id`,
       ).run({ id, fastest_s, interval_s, now })
-      // A stream starts over at the present end.
-      db.query('DELETE FROM feed_streams WHERE feed_id = $id').run({ id })
       closeGaps(db, id, now)
     } else if (requested_interval_s !== fastest_s) {
       const interval_s = paceOf({

@@ -6,7 +6,14 @@ import { releaseHeld } from '../delivery/outbox.ts'
 import { releaseWaiting } from '../relevance/judgements.ts'
 import { rescheduleDigests } from './bundles.ts'
 import { beginCoverage, type CoverageContext, decideCoverage } from './coverage-days.ts'
-import { attachFeeds, detachFeeds, listFeedKeys, restartFeeds, updateFeedPace } from './feeds.ts'
+import {
+  attachFeeds,
+  detachFeeds,
+  listFeedKeys,
+  POSITION_COLUMNS,
+  restartFeeds,
+  updateFeedPace,
+} from './feeds.ts'
 
 /** Reasons for which the service pauses a monitor: its patterns exceed their time budget. */
 export const MONITOR_PAUSE_REASONS = ['filter_too_slow'] as const
@@ -180,10 +187,8 @@ export function listMonitorFeeds(db: Db, monitor_id: string): MonitorFeed[] {
     .query<MonitorFeed, [{ monitor_id: string }]>(
       `SELECT s.id AS feed_id, s.key, s.kind, s.place, s.interval_s, s.next_check_at, s.last_check_at, s.created_at,
               s.audit_interval_s, s.audited_at, s.audited_from, s.audited_until, ms.active_since,
-              s.last_fault, t.proof, t.verified_from, t.verified_until, t.proven_from,
-              t.proven_to, t.behind_from, t.behind_to, t.partial, t.changes,
-              t.reread_since, t.reread_done_at
-         FROM monitor_feeds ms JOIN feeds s ON s.id = ms.feed_id LEFT JOIN feed_streams t ON t.feed_id = s.id
+              s.last_fault, ${POSITION_COLUMNS}
+         FROM monitor_feeds ms JOIN feeds s ON s.id = ms.feed_id
         WHERE ms.monitor_id = $monitor_id ORDER BY s.id`,
     )
     .all({ monitor_id })

@@ -1,3 +1,4 @@
+import type { Ids } from '../../core/polling/coverage.ts'
 import { feedKey, nextPollAt } from '../../core/polling/feed.ts'
 import type { Pass, Recent } from '../../core/polling/reread.ts'
 import type { Db } from '../db/connection.ts'
@@ -13,32 +14,63 @@ import {
   updateFeedPace,
 } from './feeds.ts'
 
-/** Position of a stream. Instants by our clock. */
+/** Position of a stream after a step. Instants by our clock. */
 export type StreamPosition = {
   /** JSON of the source's adapter. */
   state: string
+  /** Proof of the source that nothing was missed. */
   proof: string
-  proven_from: number | null
-  proven_to: number | null
-  behind_from: number | null
-  behind_to: number | null
+  /** First id after the start, and the highest proven one. */
+  proven: Ids | null
+  /** Ids that exist and are not read yet. */
+  behind: Ids | null
   /** Why the source cannot prove completeness; null: it can. */
   partial: string | null
   /** JSON of the changes that wait to be read; null: the source names none. */
   changes: string | null
+  /** Everything created before was read. */
   verified_until: number
 }
 
-/** The stored state of a stream; null before its first step. */
-export function findStreamState(db: Db, feed_id: number): string | null {
-  return (
-    db
-      .query<{ state: string }, [{ feed_id: number }]>(
-        'SELECT state FROM feed_streams WHERE feed_id = $feed_id',
-      )
-      .get({ feed_id })?.state ?? null
-  )
+/** A position as `feeds.position` stores it, with the passes over recent ids. */
+type Position = StreamPosition &
+  Omit<Recent, 'proven_from' | 'proven_to'> & {
+    /** The first step. */
+    verified_from: number
+    /** The last pass that is finished: how far it went back, and its end. */
+    reread_since: number | null
+    reread_done_at: number | null
+  }
+
+const NO_PASSES = {
+  heads: [],
+  rereads: 0,
+  reread_at: null,
+  rest: null,
+  reread_depth: null,
+  reread_since: null,
+  reread_done_at: null,
+} satisfies Partial<Position>
+
+function findPosition(db: Db, feed_id: number): Position | null {
+  const row = db
+    .query<{ position: string | null }, [{ feed_id: number }]>(
+      'SELECT position FROM feeds WHERE id = $feed_id',
+    )
+    .get({ feed_id })
+  return row === null || row.position === null ? null : (JSON.parse(row.position) as Position)
 }
+
+function writePosition(db: Db, feed_id: number, position: Position): void {
+  db.query('UPDATE feeds SET position = $position WHERE id = $feed_id').run({
+    feed_id,
+    position: JSON.stringify(position),
+  })
+}
+
+/** The stored state of a stream; null before its first step. */
+export const findStreamState = (db: Db, feed_id: number): string | null =>
+  findPosition(db, feed_id)?.state ?? null
 
 /**
  * Stores the position of a stream after a step. The first one marks where the verified time begins. A stored end after `now`
@@ -49,62 +81,44 @@ export function advanceStream(
   feed_id: number,
   { now, went_back, ...position }: StreamPosition & { now: number; went_back: boolean },
 ): { verified_before: number | null; is_lowered: boolean } {
-  const before = db
-    .query<{ verified_until: number }, [{ feed_id: number }]>(
-      'SELECT verified_until FROM feed_streams WHERE feed_id = $feed_id',
-    )
-    .get({ feed_id })
-  db.query(
-    `INSERT INTO feed_streams (feed_id, state, proof, proven_from, proven_to, behind_from, behind_to, partial,
-            changes, verified_from, verified_until)
-     VALUES ($feed_id, $state, $proof, $proven_from, $proven_to, $behind_from, $behind_to, $partial,
-            $changes, $verified_until, $verified_until)
-     ON CONFLICT DO UPDATE SET state = $state, proof = $proof, proven_from = $proven_from, proven_to = $proven_to,
-            behind_from = $behind_from, behind_to = $behind_to, partial = $partial,
-            changes = $changes,
-            verified_until = iif(verified_until > $now, $verified_until, max(verified_until, $verified_until)),
-            verified_from = iif(verified_until > $now, min(verified_from, $verified_until), verified_from),
-            heads = iif($went_back, '[]', heads)`,
-  ).run({ feed_id, now, went_back: went_back ? 1 : 0, ...position })
-  const verified_before = before?.verified_until ?? null
-  return { verified_before, is_lowered: verified_before !== null && verified_before > now }
+  const before = findPosition(db, feed_id)
+  const { verified_until } = position
+  if (before === null) {
+    writePosition(db, feed_id, { ...NO_PASSES, ...position, verified_from: verified_until })
+    return { verified_before: null, is_lowered: false }
+  }
+  const is_lowered = before.verified_until > now
+  writePosition(db, feed_id, {
+    ...before,
+    ...position,
+    ...(is_lowered
+      ? { verified_from: Math.min(before.verified_from, verified_until) }
+      : { verified_until: Math.max(before.verified_until, verified_until) }),
+    ...(went_back && { heads: [] }),
+  })
+  return { verified_before: before.verified_until, is_lowered }
 }
 
 /** State of a stream's passes over its recent ids; null before its first step. */
 export function findRecent(db: Db, feed_id: number): Recent | null {
-  type Row = Omit<Recent, 'heads' | 'rest'> & {
-    heads: string
-    reread_from: number | null
-    reread_to: number | null
-  }
-  const row = db
-    .query<Row, [{ feed_id: number }]>(
-      `SELECT heads, proven_from, proven_to, rereads, reread_at, reread_from, reread_to, reread_depth
-         FROM feed_streams WHERE feed_id = $feed_id`,
-    )
-    .get({ feed_id })
-  if (row === null) return null
-  const { heads, reread_from, reread_to, ...rest } = row
-  const marks: Recent['heads'] = JSON.parse(heads)
-  const left =
-    reread_from === null || reread_to === null ? null : { from_id: reread_from, to_id: reread_to }
-  return { ...rest, heads: marks, rest: left }
+  const position = findPosition(db, feed_id)
+  if (position === null) return null
+  const { heads, proven, rereads, reread_at, rest, reread_depth } = position
+  const proven_from = proven?.from_id ?? null
+  const proven_to = proven?.to_id ?? null
+  return { heads, proven_from, proven_to, rereads, reread_at, rest, reread_depth }
 }
 
 const HEAD_EVERY_MS = 10 * 60_000
 
 /** Notes the highest proven id of a stream for passes that go back at most `depth_ms`. */
 export function markHead(db: Db, feed_id: number, now: number, depth_ms: number): void {
-  const recent = findRecent(db, feed_id)
-  if (recent === null || recent.proven_to === null) return
-  const newest = recent.heads.at(-1)
+  const position = findPosition(db, feed_id)
+  if (position === null || position.proven === null) return
+  const newest = position.heads.at(-1)
   if (newest !== undefined && now - newest[0] < HEAD_EVERY_MS) return
-  const kept = recent.heads.filter(([at]) => now - at <= depth_ms + HEAD_EVERY_MS)
-  const heads = JSON.stringify([...kept, [now, recent.proven_to]])
-  db.query('UPDATE feed_streams SET heads = $heads WHERE feed_id = $feed_id').run({
-    feed_id,
-    heads,
-  })
+  const kept = position.heads.filter(([at]) => now - at <= depth_ms + HEAD_EVERY_MS)
+  writePosition(db, feed_id, { ...position, heads: [...kept, [now, position.proven.to_id]] })
 }
 
 export function writePass(
@@ -112,29 +126,26 @@ export function writePass(
   feed_id: number,
   { rereads, reread_at, rest, reread_depth }: Pass,
 ): void {
-  db.query(
-    `UPDATE feed_streams SET rereads = $rereads, reread_at = $reread_at, reread_from = $from_id, reread_to = $to_id,
-            reread_depth = $reread_depth
-      WHERE feed_id = $feed_id`,
-  ).run({
-    feed_id,
-    rereads,
-    reread_at,
-    reread_depth,
-    from_id: rest?.from_id ?? null,
-    to_id: rest?.to_id ?? null,
-  })
+  const position = findPosition(db, feed_id)
+  if (position !== null)
+    writePosition(db, feed_id, { ...position, rereads, reread_at, rest, reread_depth })
 }
 
 const REREAD_KEPT_MS = 86_400_000
 
 /** Records that a pass is finished. A pass that went back less far replaces one of a day ago only. */
 export function finishPass(db: Db, feed_id: number, now: number): void {
-  db.query(
-    `UPDATE feed_streams SET reread_since = coalesce(reread_depth, verified_from), reread_done_at = $now
-      WHERE feed_id = $feed_id
-        AND (reread_done_at IS NULL OR reread_done_at < $now - $kept OR coalesce(reread_depth, verified_from) <= reread_since)`,
-  ).run({ feed_id, now, kept: REREAD_KEPT_MS })
+  const position = findPosition(db, feed_id)
+  if (position === null) return
+  const { reread_since, reread_done_at } = position
+  const since = position.reread_depth ?? position.verified_from
+  if (
+    reread_done_at === null ||
+    reread_done_at < now - REREAD_KEPT_MS ||
+    reread_since === null ||
+    since <= reread_since
+  )
+    writePosition(db, feed_id, { ...position, reread_since: since, reread_done_at: now })
 }
 
 /** Places that the active monitors of a feed name, those too that they leave out. */
@@ -262,9 +273,9 @@ export function listSourceFeeds(
   const rows = db
     .query<SourceFeeds, []>(
       `SELECT ${FEED_SOURCE} AS source, count(*) AS feeds, max(f.last_check_at) AS last_check_at,
-              min(t.verified_until) AS verified_until, max(t.partial) AS partial,
+              min(f.position ->> '$.verified_until') AS verified_until, max(f.position ->> '$.partial') AS partial,
               sum((SELECT count(*) FROM gaps g WHERE g.feed_id = f.id AND g.closed_at IS NULL)) AS open_gaps
-         FROM feeds f LEFT JOIN feed_streams t ON t.feed_id = f.id
+         FROM feeds f
         WHERE f.next_check_at IS NOT NULL GROUP BY 1`,
     )
     .all()

@@ -445,7 +445,9 @@ test('recent ids are read again in passes of growing depth where items are liste
   expect(Math.min(...froms)).toBe(11)
   // The deepest pass of the day counts, not the last one.
   expect(froms.at(-1)).toBeGreaterThan(11)
-  expect(owned.one('SELECT reread_since FROM feed_streams')).toEqual({ reread_since: START + 10 })
+  expect(owned.one("SELECT position ->> '$.reread_since' AS reread_since FROM feeds")).toEqual({
+    reread_since: START + 10,
+  })
   // An hour late: it is stored, and not sent.
   expect(owned.db.query('SELECT item_id FROM matches ORDER BY item_id').values().flat()).toEqual(
     [hidden, known].map((id) => `a/t3_${id.toString(36)}`),
@@ -598,7 +600,7 @@ test('a step of a feed that was paused meanwhile is discarded', async () => {
   await owned.monitoring.idle()
 
   expect(owned.deliveries()).toEqual([])
-  expect(owned.one('SELECT state FROM feed_streams')).toEqual({ state: '10' })
+  expect(owned.one("SELECT position ->> '$.state' AS state FROM feeds")).toEqual({ state: '10' })
 })
 
 test('an item that is gone is no candidate any more', async () => {
@@ -633,7 +635,11 @@ test('the newest ids are read again every half minute, between passes over older
     { from_id: top - 499, to_id: top },
     { from_id: 11, to_id: top },
   ])
-  expect(owned.one('SELECT reread_since, reread_done_at FROM feed_streams')).toEqual({
+  expect(
+    owned.one(
+      "SELECT position ->> '$.reread_since' AS reread_since, position ->> '$.reread_done_at' AS reread_done_at FROM feeds",
+    ),
+  ).toEqual({
     reread_since: START + 10,
     reread_done_at: owned.clock.now(),
   })

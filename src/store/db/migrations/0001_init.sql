@@ -182,6 +182,7 @@ INSERT INTO poll_epochs (one, n) VALUES (1, 0);
 -- synced_epoch: the batch poll that last covered it; covered_epoch: start of its last complete individual poll.
 -- audited_at: start of the last complete audit (our clock); audited_from, audited_until: the unbroken range of creation times that
 -- audits, or the ids of a stream, have verified (platform clock; of a stream ours). lateness_ms: largest recent delay between creation and first sight of a late item.
+-- position: JSON `Position` of a feed of kind stream, from its first step on.
 CREATE TABLE feeds (
   id                   INTEGER PRIMARY KEY,
   key                  TEXT    NOT NULL UNIQUE,
@@ -215,43 +216,12 @@ CREATE TABLE feeds (
   audited_from         INTEGER,
   audited_until        INTEGER,
   lateness_ms          INTEGER NOT NULL DEFAULT 0,
-  created_at           INTEGER NOT NULL
+  created_at           INTEGER NOT NULL,
+  position             TEXT
 ) STRICT;
 CREATE INDEX feeds_due ON feeds (next_check_at) WHERE next_check_at IS NOT NULL;
 CREATE INDEX feeds_audit ON feeds (audit_due_at) WHERE next_check_at IS NOT NULL;
 CREATE INDEX feeds_batch ON feeds (poll_batch_id) WHERE poll_batch_id IS NOT NULL;
-
--- Position of a feed of kind stream, which exists from its first step on. state: JSON of the source's adapter. proof: how
--- the source proves that nothing was missed. proven_from, proven_to: first id after the start, and the highest proven one.
--- behind_from, behind_to: ids that exist and are not read yet. partial: why the source cannot prove completeness.
--- changes: JSON of the items that were named as changed and not read since; null if the source names none.
--- heads: JSON of [instant, highest proven id] of the last day. rereads: passes over recent ids for items listed late;
--- reread_at: start of the last one; reread_from, reread_to: its ids that were not read yet.
--- verified_from: the first step; verified_until: everything created before was read. Both by the source's clock.
-CREATE TABLE feed_streams (
-  feed_id         INTEGER PRIMARY KEY REFERENCES feeds (id),
-  state           TEXT    NOT NULL,
-  proof           TEXT    NOT NULL,
-  proven_from     INTEGER,
-  proven_to       INTEGER,
-  behind_from     INTEGER,
-  behind_to       INTEGER,
-  partial         TEXT,
-  changes         TEXT,
-  verified_from   INTEGER NOT NULL,
-  verified_until  INTEGER NOT NULL,
-  heads           TEXT    NOT NULL DEFAULT '[]',
-  rereads         INTEGER NOT NULL DEFAULT 0,
-  reread_at       INTEGER,
-  reread_from     INTEGER,
-  reread_to       INTEGER,
-  reread_depth    INTEGER,
-  reread_since    INTEGER,
-  reread_done_at  INTEGER,
-  CHECK ((reread_from IS NULL) = (reread_to IS NULL)),
-  CHECK ((proven_from IS NULL) = (proven_to IS NULL)),
-  CHECK ((behind_from IS NULL) = (behind_to IS NULL))
-) STRICT;
 
 -- Items seen of a feed by the hour of their creation (hours since the epoch).
 CREATE TABLE feed_hours (

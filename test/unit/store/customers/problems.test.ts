@@ -198,12 +198,13 @@ test('a stream with unread items older than a quarter of an hour is behind', () 
   using db = open()
   putFeed(db, { kind: 'stream', place: 'hn' })
   db.run(
-    `INSERT INTO feed_streams (feed_id, state, proof, behind_from, behind_to, verified_from, verified_until)
-     VALUES (1, '{}', 'dense', 5, 9, 0, ?)`,
+    `UPDATE feeds SET position = json_object('behind', json('{"from_id":5,"to_id":9}'), 'verified_until', ?)`,
     [NOW - 15 * MINUTE],
   )
   expect(reportOf(db).problems).toEqual([])
-  db.run('UPDATE feed_streams SET verified_until = verified_until - 1')
+  db.run(
+    "UPDATE feeds SET position = json_set(position, '$.verified_until', position ->> '$.verified_until' - 1)",
+  )
 
   expect(reportOf(db).problems).toMatchObject([
     { kind: 'feed_behind', message: 'Source hn has items that were not read yet' },

@@ -71,9 +71,8 @@ const ROWS: Readonly<Record<number, string>> = {
     INSERT INTO poll_batches (id, kind, anchor_ids, checkpoint_at, epoch) VALUES (1, 'posts', '["t3_a"]', 900, 2);
     UPDATE feeds SET poll_batch_id = 1, synced_epoch = 2 WHERE id = 1;
     INSERT INTO feed_hours VALUES (1, 400000, 12);
-    INSERT INTO feeds (id, key, kind, place, requested_interval_s, interval_s, next_check_at, last_check_at, created_at)
-      VALUES (3, 'stream:hn', 'stream', 'hn', 60, 60, 3000, 2000, 1000);
-    INSERT INTO feed_streams VALUES (3, '{"last":5}', 'dense', 3, 5, 6, 9, NULL, '{"waiting":0,"oldest_at":null,"dropped_24h":0}', 1000, 2000, '[[1000,5]]', 1, 1500, 3, 4, 900, 800, 1500);
+    INSERT INTO feeds (id, key, kind, place, requested_interval_s, interval_s, next_check_at, last_check_at, created_at, position)
+      VALUES (3, 'stream:hn', 'stream', 'hn', 60, 60, 3000, 2000, 1000, '{"state":"5","proof":"dense","verified_from":1000,"verified_until":2000}');
     INSERT INTO bundles VALUES (1, 'cus_1', 'mon_1', 'wh_1', 1000, 5000, 1, 2, 0);
     INSERT INTO coverage_days VALUES ('mon_1', 19990, 1727222400000, '[]');
     UPDATE webhooks SET public_key = x'0c' WHERE id = 'wh_1';
