@@ -50,7 +50,7 @@ export interface paths {
     }
     /**
      * What does not work, and what waits for you
-     * @description Lists each fault with its cause and its fix. Use it to watch an installation from a program, or to show what needs a person. Failing and paused webhooks, sources that cannot be read, late feeds, stopped monitors, used-up credits and undecided drafts, each with the next step. Cheap enough to repeat every few seconds. Takes any key. Counts towards the rate limit of `account`.
+     * @description Lists each fault with its cause and its fix. Use it first when matches are missing, to watch an installation from a program, or to show what needs a person. Failing and paused webhooks, sources that cannot be read, late feeds, stopped monitors, used-up credits and undecided drafts, each with the next step. Cheap enough to repeat every few seconds. Takes any key. Counts towards the rate limit of `account`.
      */
     get: operations['accountProblems']
     put?: never
@@ -614,7 +614,7 @@ export interface paths {
     }
     /**
      * Search comments
-     * @description Finds comments, or their authors, by reading the trees of found posts. Use it for research where each comment counts. Expands up to limit posts that the search finds, one tree each, and answers with the comments in which the words occur. after leads to the next posts. With group_by=author the answer holds authors instead of comments. Best effort: the platform searches posts by their own text only, so comments under other posts are not found, and deleted comments and those deep in a tree may be missed. meta.posts_expanded and meta.comments_scanned say what was read; meta.truncated is true where a tree was cut or failed, more posts follow, or the search named no post at all. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
+     * @description Finds comments, or their authors, by reading the trees of found posts. Use it for research where each comment counts; it takes longer and costs ten times a read. Expands up to limit posts that the search finds, one tree each, and answers with the comments in which the words occur. after leads to the next posts. With group_by=author the answer holds authors instead of comments. Best effort: the platform searches posts by their own text only, so comments under other posts are not found, and deleted comments and those deep in a tree may be missed. meta.posts_expanded and meta.comments_scanned say what was read; meta.truncated is true where a tree was cut or failed, more posts follow, or the search named no post at all. Takes a key with the scope `read`. Counts towards the rate limit of `reads`.
      */
     get: operations['searchCommentsDeep']
     put?: never
@@ -1296,7 +1296,7 @@ export interface paths {
     put?: never
     /**
      * Rotate the secret of a target; it is shown only once
-     * @description Creates a new signing secret. Use it at regular times, and at once if the secret may be known to others. For overlap_s seconds deliveries are signed with both secrets: the header carries two v1 values. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Creates a new signing secret. Use it at regular times, and at once if the secret may be known to others. Only this answer has the new one. For overlap_s seconds deliveries are signed with both secrets: the header carries two v1 values. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorWebhookRotate']
     delete?: never
@@ -1316,7 +1316,7 @@ export interface paths {
     put?: never
     /**
      * Register a target; its secret is shown only once
-     * @description Adds a receiver of matches. Use it before a monitor names it, then send a test. Kind email takes mailto: and one address. It is active once its recipient has agreed on the page linked in the confirmation mail. The answer has confirmation: sent, or an error code; a test sends the mail again. An address gets at most three such mails a day. Kinds ntfy, telegram, gotify, matrix and mqtt take token, and mqtt username too; credentials within url are removed from it and stored encrypted. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Adds a receiver of matches. Use it before a monitor names it, then send a test. Only this answer has the secret: show it to the person. Kind email takes mailto: and one address. It is active once its recipient has agreed on the page linked in the confirmation mail. The answer has confirmation: sent, or an error code; a test sends the mail again. An address gets at most three such mails a day. Kinds ntfy, telegram, gotify, matrix and mqtt take token, and mqtt username too; credentials within url are removed from it and stored encrypted. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorWebhookCreate']
     delete?: never
@@ -1496,7 +1496,7 @@ export interface paths {
     put?: never
     /**
      * Change state, star or label of items, all or none
-     * @description Marks matches as read, answered or dismissed, stars or labels them. Use it for one match or many at once. Up to 500 items by ids, or those of a filter. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
+     * @description Marks matches as read, answered or dismissed, stars or labels them. Use it for one match or many at once. The action_id of the answer undoes it. Up to 500 items by ids, or those of a filter. Takes a key with the scope `monitor`. Counts towards the rate limit of `inbox`.
      */
     post: operations['inboxUpdate']
     delete?: never

@@ -1,9 +1,8 @@
 import * as z from 'zod'
 
 import { sessionFields } from '../core/forum/body-session.ts'
-import { DRAFT_ACTIONS, type DraftAction, pathOfDraft } from '../core/forum/draft.ts'
+import { DRAFT_ACTIONS, DRAFT_HOURS, type DraftAction, pathOfDraft } from '../core/forum/draft.ts'
 import { createNaming, type Naming } from '../core/forum/naming.ts'
-import { DRAFTED, TOOL_DESCRIPTIONS } from './tool-descriptions.ts'
 
 type Json = Record<string, unknown>
 type Place = 'path' | 'query' | 'body'
@@ -48,6 +47,7 @@ const content = z.record(z.string(), z.looseObject({ schema: schemaShape.optiona
 const operationShape = z.object({
   operationId: z.string(),
   summary: z.string().default(''),
+  description: z.string().default(''),
   tags: z.array(z.string()).default([]),
   parameters: z
     .array(
@@ -157,27 +157,47 @@ function inputsOf(words: Naming, operation: Operation): Inputs & { session_in_bo
   }
 }
 
+/** Calls by POST that change nothing. */
+const POSTED_READS = ['verify_comments', 'dm_threads', 'dm_messages', 'monitor_preview']
+const REMOVALS = [
+  'monitor_remove',
+  'monitor_feed_rotate',
+  'monitor_webhook_rotate',
+  'monitor_webhook_delete',
+  'decline_draft',
+]
+const SESSION =
+  'Needs a platform session, which the person who set up this connection configures; it is never an argument.'
+const SESSION_TOOLSETS = ['own_account', 'direct_messages']
+const DRAFTED = `Nothing is sent to the platform yet: a person has to approve the draft within ${DRAFT_HOURS} hours, on the dashboard or with \`forumd approve\`; some clients ask the person at once. While status is waiting, tell the person so, and check the decision with find_draft.`
+
+/** The description of an operation, without the conditions that keys and limits add to it. */
+const purposeOf = ({ description }: Operation): string =>
+  description.replace(/ ?(?:Takes (?:any|a) key|Counts towards the rate limit)\b.*$/, '')
+
 type ToolParts = {
   words: Naming
   short: string
   summary: string
+  description: string
   toolset: string
   inputs: Inputs
   answer: unknown
 }
 
 function toTool(parts: ToolParts, route: Route): Tool {
-  const { words, short, summary, toolset, inputs, answer } = parts
-  const entry = TOOL_DESCRIPTIONS[short]
-  const { effect = 'changes', reach = 'world' } = entry ?? {}
-  const drafted = route.kind === 'draft' ? [DRAFTED] : []
-  const description = [entry?.description ?? `${summary}.`, ...drafted].join(' ')
+  const { words, short, summary, description, toolset, inputs, answer } = parts
+  const is_read = route.kind === 'call' && (route.method === 'GET' || POSTED_READS.includes(short))
+  const is_removal = REMOVALS.includes(short)
+  const reaches_platform =
+    route.kind === 'call' &&
+    ((route.path.startsWith(`${words.api}/`) && short !== 'sources') || short === 'inbox_context')
   const title = summary.replace(/[;,].*$/, '')
   const shape = objectShape.safeParse(answer)
   return {
     name: `${words.platform}_${short}`,
     title,
-    description: description.replaceAll('subforum', words.community),
+    description,
     inputSchema: {
       type: 'object',
       properties: inputs.properties,
@@ -187,10 +207,10 @@ function toTool(parts: ToolParts, route: Route): Tool {
     ...(shape.success && { outputSchema: { ...outline(shape.data), type: 'object' } }),
     annotations: {
       title,
-      readOnlyHint: effect === 'looks',
-      destructiveHint: effect === 'removes',
-      idempotentHint: effect === 'looks' || effect === 'removes',
-      openWorldHint: reach === 'world',
+      readOnlyHint: is_read,
+      destructiveHint: is_removal,
+      idempotentHint: is_read || is_removal,
+      openWorldHint: reaches_platform,
     },
     toolset,
     route,
@@ -275,7 +295,9 @@ export function toolsOf(document: unknown): { tools: readonly Tool[]; words: Nam
         const answer = operation.responses['200']?.content?.[JSON_TYPE]?.schema
         const { fields } = inputs
         const route: Route = { kind: 'call', method, path, fields, session_in_body }
-        tools.push(toTool({ words, short, summary, toolset, inputs, answer }, route))
+        const session = SESSION_TOOLSETS.includes(toolset) ? ` ${SESSION}` : ''
+        const description = purposeOf(operation) + session
+        tools.push(toTool({ words, short, summary, description, toolset, inputs, answer }, route))
       } else {
         const short = `draft_${action.replaceAll(/[/-]/g, '_')}`
         const { fields } = inputs
@@ -283,6 +305,7 @@ export function toolsOf(document: unknown): { tools: readonly Tool[]; words: Nam
           words,
           short,
           summary: `Draft: ${summary}`,
+          description: `Drafts this write: ${summary}. ${DRAFTED}`,
           toolset,
           inputs,
           answer: drafted,

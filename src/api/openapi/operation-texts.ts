@@ -20,7 +20,7 @@ const SERVICE: Texts = {
   ],
   'GET /account/problems': [
     'Problems',
-    'Lists each fault with its cause and its fix. Use it to watch an installation from a program, or to show what needs a person.',
+    'Lists each fault with its cause and its fix. Use it first when matches are missing, to watch an installation from a program, or to show what needs a person.',
   ],
   'GET /account/activity': [
     'Activity',
@@ -149,7 +149,7 @@ const PLATFORM: Texts = {
   ],
   'GET /search/comments/deep': [
     'CommentSearch',
-    'Finds comments, or their authors, by reading the trees of found posts. Use it for research where each comment counts.',
+    'Finds comments, or their authors, by reading the trees of found posts. Use it for research where each comment counts; it takes longer and costs ten times a read.',
   ],
   'GET /search/media': [
     'MediaSearch',
@@ -270,11 +270,11 @@ const MONITORING: Texts = {
   ],
   'POST /webhook/rotate': [
     'RotatedSecret',
-    'Creates a new signing secret. Use it at regular times, and at once if the secret may be known to others.',
+    'Creates a new signing secret. Use it at regular times, and at once if the secret may be known to others. Only this answer has the new one.',
   ],
   'POST /webhook/create': [
     'NewWebhook',
-    'Adds a receiver of matches. Use it before a monitor names it, then send a test.',
+    'Adds a receiver of matches. Use it before a monitor names it, then send a test. Only this answer has the secret: show it to the person.',
   ],
   'GET /webhook/list': [
     'WebhookList',
@@ -360,7 +360,7 @@ const INBOX: Texts = {
   ],
   'POST /update': [
     'InboxChange',
-    'Marks matches as read, answered or dismissed, stars or labels them. Use it for one match or many at once.',
+    'Marks matches as read, answered or dismissed, stars or labels them. Use it for one match or many at once. The action_id of the answer undoes it.',
   ],
   'POST /undo': [
     'InboxUndo',

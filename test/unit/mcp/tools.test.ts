@@ -2,7 +2,6 @@ import { expect, test } from 'bun:test'
 
 import { parseConfig } from '../../../src/config/load.ts'
 import { createOpenApiDocument } from '../../../src/daemon.ts'
-import { TOOL_DESCRIPTIONS } from '../../../src/mcp/tool-descriptions.ts'
 import { toolsOf } from '../../../src/mcp/tools.ts'
 
 const documentWith = (wire: string) =>
@@ -24,18 +23,40 @@ test('tool names and descriptions use the configured words', async () => {
   expect(posts?.inputSchema).toMatchObject({ required: ['square'] })
 })
 
-test('read-only tools have the readOnlyHint, and removing tools do not', async () => {
+test('read-only tools have the readOnlyHint, and removing tools the destructiveHint', async () => {
   const { tools } = toolsOf(await documentWith(''))
+  const namesOf = (found: typeof tools) => found.map(({ name }) => name.slice('forum_'.length))
+  const posts = tools.filter(({ route }) => route.kind === 'draft' || route.method !== 'GET')
 
-  for (const { name, annotations, route } of tools) {
-    const { effect: deed } = TOOL_DESCRIPTIONS[name.slice('forum_'.length)] ?? {}
-    const hints = { look: annotations.readOnlyHint, remove: annotations.destructiveHint }
-    expect({ name, ...hints }).toEqual({ name, look: deed === 'looks', remove: deed === 'removes' })
-    // A GET changes nothing, so its hint must be read-only.
-    if (route.kind === 'call' && route.method === 'GET')
-      expect([name, deed]).toEqual([name, 'looks'])
-    if (route.kind === 'draft') expect([name, deed]).toEqual([name, 'changes'])
-  }
+  // A GET changes nothing, so its hint must be read-only.
+  expect(
+    namesOf(tools.filter((it) => !posts.includes(it) && !it.annotations.readOnlyHint)),
+  ).toEqual([])
+  expect(namesOf(posts.filter(({ annotations }) => annotations.readOnlyHint)).toSorted()).toEqual([
+    'dm_messages',
+    'dm_threads',
+    'monitor_preview',
+    'verify_comments',
+  ])
+  expect(
+    namesOf(tools.filter(({ annotations }) => annotations.destructiveHint)).toSorted(),
+  ).toEqual([
+    'decline_draft',
+    'monitor_feed_rotate',
+    'monitor_remove',
+    'monitor_webhook_delete',
+    'monitor_webhook_rotate',
+  ])
+})
+
+test('a tool is described as its operation is, without the conditions of a key', async () => {
+  const { tools } = toolsOf(await documentWith(''))
+  const descriptionOf = (name: string) => tools.find((it) => it.name === name)?.description
+
+  expect(descriptionOf('forum_user')).toBe(
+    'Returns the public profile of a user. Use it to judge an author before you answer.',
+  )
+  expect(tools.filter(({ description }) => /rate limit|Takes a/.test(description))).toEqual([])
 })
 
 test.each([[{}], [{ paths: {} }], ['<html>'], [{ paths: { '/api/x/posts': { get: {} } } }]])(
