@@ -1,5 +1,7 @@
 import type { Fault } from '../core/base/result.ts'
+import { createTurns } from '../core/base/turns.ts'
 import { boundedWait } from '../core/base/wait.ts'
+import { markdownOf, textOf } from '../core/filter/text.ts'
 import { type Item, itemKey, MORE_PLACES } from '../core/forum/items.ts'
 import { joinVerified } from '../core/polling/audit.ts'
 import { type Ids, isStepComplete } from '../core/polling/coverage.ts'
@@ -89,6 +91,7 @@ export function createStreamRunner(deps: StreamDeps): (feed: Feed) => Promise<vo
     const ended = outages.recovered(feed.key)
     if (ended !== null) log('info', 'feed.recovered', { feed: feed.key, ...ended })
     if (read.value.items.length > 0) await prewarmFilters(deps, [feed.id])
+    await prepareTexts(read.value.items)
     const result: StreamResult = {
       feed,
       step: { ...read.value, verified_until: stream.ours(read.value.verified_until) },
@@ -213,6 +216,15 @@ export function createStreamRunner(deps: StreamDeps): (feed: Feed) => Promise<vo
       insertCheck(db, { ...check, cut_reason: 'error' })
       postponeFeed(db, feed_id, ended_at + wait_s * 1000)
     })
+  }
+}
+
+/** Prepares the texts of items for filters, and lets other work run between long ones. */
+async function prepareTexts(items: readonly Item[]): Promise<void> {
+  const turn = createTurns()
+  for (const item of items) {
+    await turn(2 * markdownOf(item).length)
+    textOf(item, 'body')
   }
 }
 

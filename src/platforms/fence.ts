@@ -1,5 +1,6 @@
 import { isObject } from '../core/base/object.ts'
 import { fail, type Fault, type Outcome } from '../core/base/result.ts'
+import { createTurns } from '../core/base/turns.ts'
 import { boundedWait, WAIT_MAX_S } from '../core/base/wait.ts'
 import type { ItemState, Node } from '../core/forum/items.ts'
 import type { Acted } from '../core/forum/native-refusals.ts'
@@ -56,6 +57,14 @@ const bounded = <T extends { kind: string }>(fault: T): T => {
 const isNode = (value: unknown): value is Node =>
   isObject(value) && typeof value['kind'] === 'string' && isObject(value['data'])
 
+/** Characters of the longest text of a row, by its fields. */
+function lengthOf(row: unknown): number {
+  if (!isObject(row)) return 0
+  const { text, body, data } = row
+  const long = text ?? body ?? (isObject(data) ? data['body'] : null)
+  return typeof long === 'string' ? long.length : 0
+}
+
 const isState = (value: unknown): value is ItemState => isObject(value) && 'state' in value
 
 /**
@@ -63,6 +72,8 @@ const isState = (value: unknown): value is ItemState => isObject(value) && 'stat
  * be is left out and counted, and the others go on.
  */
 export function createFence({ clock, log, left_out, commentOf, name }: FenceOptions) {
+  const turn = createTurns()
+
   function isSound(row: unknown): boolean {
     if (typeof row !== 'object' || row === null) return true
     if (isNode(row) && row.kind === 'more') return true
@@ -73,26 +84,30 @@ export function createFence({ clock, log, left_out, commentOf, name }: FenceOpti
   }
 
   /** Leaves out rows in place. */
-  function keepSound(rows: unknown[]): void {
-    const kept = rows.filter(isSound)
+  async function keepSound(rows: unknown[]): Promise<void> {
+    const kept: unknown[] = []
+    for (const row of rows) {
+      if (isSound(row)) kept.push(row)
+      await turn(lengthOf(row))
+    }
     if (kept.length < rows.length) rows.splice(0, rows.length, ...kept)
   }
 
   /** Leaves out nodes with all that is below them. Never recurses: the depth is set by others. */
-  function keepSoundNodes(nodes: unknown[]): void {
-    keepSound(nodes)
+  async function keepSoundNodes(nodes: unknown[]): Promise<void> {
+    await keepSound(nodes)
     const waiting = nodes.filter(isNode)
     for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
       const { replies } = node.data
       const children = isObject(replies) && isObject(replies['data']) && replies['data']['children']
       if (!Array.isArray(children)) continue
-      keepSound(children)
+      await keepSound(children)
       for (const child of children) if (isNode(child)) waiting.push(child)
     }
   }
 
   /** Leaves out the rows of an answer that cannot be, in place. Null, or the fault of an answer that is one such row. */
-  function check(value: unknown): Fault | null {
+  async function check(value: unknown): Promise<Fault | null> {
     if (typeof value !== 'object' || value === null) return null
     if (value instanceof Map) {
       for (const [key, it] of value)
@@ -100,17 +115,16 @@ export function createFence({ clock, log, left_out, commentOf, name }: FenceOpti
       return null
     }
     if (Array.isArray(value)) {
-      if (value.some(isNode)) keepSoundNodes(value)
-      else keepSound(value)
+      await (value.some(isNode) ? keepSoundNodes(value) : keepSound(value))
       return null
     }
     const list = 'rows' in value ? value.rows : 'items' in value ? value.items : null
     if (Array.isArray(list)) {
-      keepSound(list)
+      await keepSound(list)
       return null
     }
     const is_tree = 'comments' in value && 'post' in value && Array.isArray(value.comments)
-    if (is_tree && Array.isArray(value.comments)) keepSoundNodes(value.comments)
+    if (is_tree && Array.isArray(value.comments)) await keepSoundNodes(value.comments)
     const wrong = wrongField(is_tree ? Object(value.post) : value, clock.now())
     return wrong === null ? null : { kind: 'unreadable', path: `$.${wrong}` }
   }
@@ -128,7 +142,7 @@ export function createFence({ clock, log, left_out, commentOf, name }: FenceOpti
       try {
         const outcome = await reader(...given)
         if (!outcome.ok) return fail(bounded(outcome.fault))
-        const fault = check(outcome.value)
+        const fault = await check(outcome.value)
         return fault === null ? outcome : fail(fault)
       } catch (error) {
         return unreadable(error)

@@ -4,6 +4,7 @@ import { decodeHTML } from 'entities'
 import { LRUCache } from 'lru-cache'
 
 import { once } from '../core/base/lazy.ts'
+import { createTurns } from '../core/base/turns.ts'
 
 // Texts of a forum are written by anybody, and all customers share the thread that reads them. A tokenizer reads each character
 // once; what is built from its tokens has a bounded depth, and each token adds a bounded number of steps. A converter that
@@ -86,7 +87,10 @@ export function convert(html: string, base_url: string): { markdown: string; ste
   let columns = 0
   let cells = 0
 
-  const raw = (): Open | undefined => open.findLast((it) => it.raw !== null)
+  /** The innermost element whose text is taken as it is, and the numbers of marks that are open, and written. */
+  let code: Open | null = null
+  let marks = 0
+  let marked = 0
   const inCell = (): boolean => (counts.get('td') ?? 0) + (counts.get('th') ?? 0) > 0
 
   function put(text: string): void {
@@ -98,20 +102,23 @@ export function convert(html: string, base_url: string): { markdown: string; ste
     if (marker !== '') marker = ''
     breaks = 0
     is_start = false
-    for (const it of open)
-      if (it.mark !== '' && !it.is_marked) {
-        it.is_marked = true
-        parts.push(it.mark)
-      }
+    if (marks > marked)
+      for (const it of open)
+        if (it.mark !== '' && !it.is_marked) {
+          it.is_marked = true
+          parts.push(it.mark)
+        }
+    marked = marks
     parts.push(text)
   }
 
   /** Ends the emphasis that a line break would cut. */
   function unmark(from: number): void {
-    for (let at = open.length - 1; at >= from; at--) {
+    for (let at = open.length - 1; at >= from && marked > 0; at--) {
       const it = open[at]
       if (it === undefined || !it.is_marked) continue
       it.is_marked = false
+      marked -= 1
       const last = parts.at(-1) ?? ''
       if (last.endsWith(' ') && last !== ' ') parts[parts.length - 1] = last.trimEnd()
       else if (last === ' ') parts.pop()
@@ -142,7 +149,6 @@ export function convert(html: string, base_url: string): { markdown: string; ste
     const text = run
     run = ''
     if (skipped > 0) return
-    const code = raw()
     if (code?.raw) {
       code.raw.push(text)
       return
@@ -154,8 +160,7 @@ export function convert(html: string, base_url: string): { markdown: string; ste
     const escaped = words.replace(SPECIAL, '\\$&')
     const line = is_start ? escaped.replace(LINE_START, lineStart) : escaped
     const space = has_space && !is_start ? ' ' : ''
-    const is_marking = open.some(({ mark, is_marked }) => mark !== '' && !is_marked)
-    if (space !== '' && is_marking) {
+    if (space !== '' && marks > marked) {
       parts.push(' ')
       put(line)
     } else put(space + line)
@@ -197,8 +202,10 @@ export function convert(html: string, base_url: string): { markdown: string; ste
     }
     const is_prefixed = prefix.length < PREFIXES_MAX * 2
     const mark = MARKS[name] ?? ''
-    if (mark !== '' && raw() === undefined && open.every((it) => it.mark !== mark))
+    if (mark !== '' && code === null && open.every((it) => it.mark !== mark)) {
       element.mark = mark
+      marks += 1
+    }
     if (/^h[1-6]$/.test(name)) marker = `${'#'.repeat(Number(name[1]))} `
     if (name === 'blockquote' && is_prefixed) prefix += '> '
     if (name === 'ol') element.count = 1
@@ -209,8 +216,11 @@ export function convert(html: string, base_url: string): { markdown: string; ste
       // The first line has the marker in place of the indent.
       if (is_prefixed) marker = `\b${marker}`
     }
-    if (name === 'pre' || ((name === 'code' || name === 'tt' || name === 'kbd') && !raw()))
+    const is_code = name === 'code' || name === 'tt' || name === 'kbd'
+    if (code === null && (name === 'pre' || is_code)) {
       element.raw = []
+      code = element
+    }
     if (name === 'tr') cells = 0
     if (name === 'td' || name === 'th') {
       write(cells === 0 ? '|' : '')
@@ -220,7 +230,7 @@ export function convert(html: string, base_url: string): { markdown: string; ste
     if (name === 'a') element.href = linkOf(attributes.get('href'), base_url) ?? ''
     open.push(element)
     counts.set(name, (counts.get(name) ?? 0) + 1)
-    if (element.href !== '' && raw() === undefined) {
+    if (element.href !== '' && code === null) {
       write('[')
       element.at = parts.length
       is_start = true
@@ -232,7 +242,6 @@ export function convert(html: string, base_url: string): { markdown: string; ste
 
   function writeVoid(name: string, attributes: ReadonlyMap<string, string>): void {
     if (name === 'br') {
-      const code = raw()
       if (code?.raw) code.raw.push('\n')
       else if (inCell()) has_space = true
       else if (!is_start) {
@@ -280,12 +289,18 @@ export function convert(html: string, base_url: string): { markdown: string; ste
 
   function close(it: Open): void {
     steps += 1
-    const { name, raw: code } = it
-    if (it.mark !== '') unmark(open.length - 1)
+    const { name, raw } = it
+    if (it.mark !== '') {
+      unmark(open.length - 1)
+      marks -= 1
+    }
     open.pop()
     counts.set(name, (counts.get(name) ?? 1) - 1)
-    if (code !== null) writeCode(name, code.join(''))
-    if (it.href !== '' && raw() === undefined) closeLink(it)
+    if (raw !== null) {
+      code = null
+      writeCode(name, raw.join(''))
+    }
+    if (it.href !== '' && code === null) closeLink(it)
     if (name === 'td' || name === 'th') {
       has_space = true
       write('|')
@@ -305,15 +320,15 @@ export function convert(html: string, base_url: string): { markdown: string; ste
     put(`|${' --- |'.repeat(Math.min(columns, DEPTH_MAX))}`)
   }
 
-  function writeCode(name: string, code: string): void {
-    const longest = (code.match(/`+/g) ?? []).reduce((most, it) => Math.max(most, it.length), 0)
+  function writeCode(name: string, text: string): void {
+    const longest = (text.match(/`+/g) ?? []).reduce((most, it) => Math.max(most, it.length), 0)
     if (name === 'pre') {
       const fence = '`'.repeat(Math.max(3, longest + 1))
-      const lines = [fence, ...code.replace(/^\n|\n$/g, '').split('\n'), fence]
+      const lines = [fence, ...text.replace(/^\n|\n$/g, '').split('\n'), fence]
       put(lines.join(`\n${prefix}`))
-    } else if (code.trim() !== '') {
+    } else if (text.trim() !== '') {
       const fence = '`'.repeat(longest + 1)
-      write(longest === 0 ? fence + code + fence : `${fence} ${code} ${fence}`)
+      write(longest === 0 ? fence + text + fence : `${fence} ${text} ${fence}`)
     }
   }
 
@@ -381,8 +396,9 @@ function linkOf(text: string | undefined, base_url: string): string | null {
 }
 
 /** Texts that were converted last: a list shows the same rows at each poll. */
-const CONVERTED_BYTES_MAX = 8 * 1024 * 1024
+const CONVERTED_BYTES_MAX = 24 * 1024 * 1024
 const SHORT = 200
+const HTML_MAX = 512 * 1024
 const converted = new LRUCache<string, string>({
   maxSize: CONVERTED_BYTES_MAX,
   sizeCalculation: (text) => 2 * text.length + 100,
@@ -394,9 +410,20 @@ export function toMarkdown(html: string, base_url: string): string {
   const key = createHash('sha256').update(base_url).update('\0').update(html).digest('base64')
   const known = converted.get(key)
   if (known !== undefined) return known
-  const { markdown } = convert(html, base_url)
+  // Longer than any text that is kept: its row is left out.
+  const markdown = html.length > HTML_MAX ? html : convert(html, base_url).markdown
   converted.set(key, markdown)
   return markdown
+}
+
+/** Converts texts before they are needed, and lets other work run between them. */
+export async function warm(texts: readonly unknown[], base_url: string): Promise<void> {
+  const turn = createTurns()
+  for (const text of texts) {
+    if (typeof text !== 'string' || text.length < SHORT) continue
+    await turn(text.length)
+    toMarkdown(text, base_url)
+  }
 }
 
 /** Text of a value of HTML without elements, such as a title. References are decoded once. */

@@ -13,7 +13,7 @@ import { createHosts, type Hosts } from './hosts.ts'
 import type { ClientPace } from './pace.ts'
 import type { Use } from './port.ts'
 import { productOf, rulesOf } from './robots.ts'
-import { hasShape, parseJson, type Shape } from './values.ts'
+import { hasShape, isCutList, parseJson, type Shape } from './values.ts'
 
 type HttpRequest = {
   /** From the slash on, with its query. */
@@ -112,6 +112,8 @@ export type HttpClientOptions = {
   /** True for a limit that holds for requests of one kind: it pauses no other. Default: none does. */
   isOwnLimit?: (answer: HttpAnswer) => boolean
   on_recovered?: () => void
+  /** Counts a row that was left out; `field`: what is wrong with it. */
+  left_out?: (field: string) => void
 }
 
 /** Part of a minute's requests that forumd's own may use; callers have the rest. */
@@ -253,11 +255,11 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
         const request = { path: '/robots.txt', url, expect: 'text' } as const
         const sent = await transmit(request, call, { once: false })
         if (!sent.ok) return fail(sent.fault)
-        const { status, headers, text } = sent.value
+        const { status, headers, text, retry_after_s } = sent.value
         const fault = judge({ ...sent.value, value: parseJson(text) }, request)
         // A limit holds for the rules too; every other refusal is a state that the rules know.
         if (fault?.kind === 'throttled') return fail(fault)
-        return ok({ status, location: headers.get('location'), text })
+        return ok({ status, location: headers.get('location'), text, retry_after_s })
       },
     })
     if (!found.ok) return found.fault
@@ -278,6 +280,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     const answer = { ...sent.value, value }
     const fault = judge(answer, request) ?? shapeFault(answer, request)
     keep(request, sent.value, fault === null)
+    if (isCutList(value, request.shape)) options.left_out?.('rows')
     if (fault === null) return ok(answer)
     // The copy was of no use: the same request without its validator.
     return sent.value.is_copy ? attempt(request, call) : fail(fault)

@@ -1,9 +1,14 @@
-import { fail, type Fault, ok, type Outcome } from '../core/base/result.ts'
+import { fail, ok, type Outcome } from '../core/base/result.ts'
 import type { Clock } from '../runtime/runtime.ts'
 import type { Host, RobotsRules } from './hosts.ts'
 
 /** Answer to a request for the file; `location`: target of a redirect. */
-type Fetched = { status: number; location: string | null; text: string }
+type Fetched = {
+  status: number
+  location: string | null
+  text: string
+  retry_after_s: number | null
+}
 
 /** RFC 9309, 2.4: a copy is not used longer, unless the host cannot be reached. */
 const KEPT_MS = 86_400_000
@@ -54,8 +59,8 @@ async function read(
   for (let redirects = 0; ; redirects++) {
     const fetched = await request(url.href)
     if (!fetched.ok) return fetched
-    const { status, location, text } = fetched.value
-    if (status >= 500 || status === 429) return fail(unreachable(status))
+    const { status, location, text, retry_after_s } = fetched.value
+    if (status >= 500 || status === 429) return fail({ kind: 'unavailable', status, retry_after_s })
     if (status >= 200 && status < 300) return ok(await parse(origin, text.slice(0, CHARACTERS_MAX)))
     const next = status < 400 && location !== null ? URL.parse(location, url.href) : null
     // A file of another host says nothing about this one, and might lead into the operator's network.
@@ -64,12 +69,6 @@ async function read(
     url = next
   }
 }
-
-const unreachable = (status: number): Fault => ({
-  kind: 'unavailable',
-  status,
-  retry_after_s: null,
-})
 
 async function parse(origin: string, text: string): Promise<RobotsRules> {
   const { default: robotsParser } = await import('robots-parser')

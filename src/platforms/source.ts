@@ -217,8 +217,6 @@ export type SourceOptions = Omit<HttpClientOptions, 'headers' | 'verdict' | 'isO
   credential: string | null
   /** True if the operator has set `requests_per_minute`. */
   is_pace_set?: boolean
-  /** Counts a row that was left out; `field`: what is wrong with it. */
-  left_out?: (field: string) => void
 }
 
 /** Rows that were left out since the start, because a value of theirs cannot be. `field`: the last such value. */

@@ -1,4 +1,6 @@
 import { fail, ok, type Outcome } from '../../core/base/result.ts'
+import { createTurns } from '../../core/base/turns.ts'
+import { markdownOf } from '../../core/filter/text.ts'
 import type { Comment, Community, Item, Post } from '../../core/forum/items.ts'
 import type { HttpCall } from '../http.ts'
 import { fromNode } from '../items.ts'
@@ -182,7 +184,8 @@ export function createDiscourse(options: SourceOptions): Source {
         if (!body.ok) return body
         const grouped = fieldsOf(body.value['grouped_search_result'])
         if (!hasShape(body.value, '$.posts[]')) return fail({ kind: 'unreadable', path: '$.posts' })
-        const prepared = await client.prepare(rowsOf(body.value['topics']), call)
+        const found = [...rowsOf(body.value['topics']), ...rowsOf(body.value['posts'])]
+        const prepared = await client.prepare(found, call)
         if (!prepared.ok) return prepared
         const rows = foundTopics(body.value, site)
         const has_more = grouped['more_full_page_results'] === true && page + 1 < SEARCH_PAGES
@@ -303,12 +306,13 @@ export function createDiscourse(options: SourceOptions): Source {
     const page = await readPosts(before, call)
     if (!page.ok) return page
     const { found, ...rest } = page.value
-    const rows = found.map((it): StreamRow => ({
-      id: it.id,
-      name: itemNameOf(it),
-      digest: digestOf(it),
-      item: livenessOf(it) === 'live' ? itemOf(it, site) : null,
-    }))
+    const rows: StreamRow[] = []
+    const turn = createTurns()
+    for (const it of found) {
+      const item = livenessOf(it) === 'live' ? itemOf(it, site) : null
+      rows.push({ id: it.id, name: itemNameOf(it), digest: digestOf(it), item })
+      await turn(item === null ? 0 : 2 * markdownOf(item).length)
+    }
     return ok({ rows, ...rest })
   }
 

@@ -6,6 +6,7 @@ import { createLru } from '../../core/base/lru.ts'
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import { boundedWait, pauseAfterLimit } from '../../core/base/wait.ts'
 import { secondsIn } from '../../core/forum/native-refusals.ts'
+import { warm } from '../html.ts'
 import { createHttpClient, type HttpAnswer, type HttpCall } from '../http.ts'
 import type { Listing } from '../port.ts'
 import type { SourceOptions } from '../source.ts'
@@ -87,6 +88,12 @@ export function createSiteClient(options: SourceOptions) {
   ): Promise<Outcome<null>> {
     const known = await readCategories(call)
     if (!known.ok) return known
+    const html = rows.flatMap((row) => [
+      row['raw'] == null && row['cooked'],
+      row['excerpt'],
+      row['blurb'],
+    ])
+    await warm(html, new URL(base_url).origin)
     let requests = 0
     for (const id of new Set(rows.map((row) => idAt(row, 'category_id')))) {
       if (id === null || known.value.by_id.has(id) || unlisted.has(id)) continue

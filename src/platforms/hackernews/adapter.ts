@@ -1,6 +1,7 @@
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import type { Item, ItemState, Node, Post } from '../../core/forum/items.ts'
 import { createHosts } from '../hosts.ts'
+import { warm } from '../html.ts'
 import { createHttpClient, type HttpAnswer, type HttpCall } from '../http.ts'
 import { fromNode, type HiddenReplies, toNode, toTree } from '../items.ts'
 import { commentsOf, createHold, inTurn, NOT_FOUND, postsOf, SPANS_S } from '../lists.ts'
@@ -22,6 +23,7 @@ import {
   type NativeItem,
   type Place,
   PLACES,
+  rowsBelow,
   SITE,
   storyOf,
   toComment,
@@ -151,6 +153,10 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
     if (!answer.ok) return answer
     const body = fieldsOf(answer.value)
     const hits = rowsOf(body['hits'])
+    await warm(
+      hits.flatMap((row) => [row['comment_text'], row['story_text']]),
+      SITE,
+    )
     const rows = hits.flatMap((row): Item[] => {
       const hit = hitOf(row)
       if (hit === null) return []
@@ -219,6 +225,10 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
       if (!answer.ok) return answer
       const native = fieldsOf(answer.value)
       const branch = comment_id === undefined ? native : { children: [native] }
+      await warm(
+        rowsBelow(branch).map((row) => row['text']),
+        SITE,
+      )
       const comments = commentsOfTree(branch, story)
       // The index lags: top-level comments that it does not have yet are named by id.
       const indexed = new Set(rowsOf(native['children']).map(({ id }) => id))

@@ -179,12 +179,18 @@ export function hitOf(
 /** Comments of one tree; the threads of the site have some thousand. */
 const TREE_MAX = 10_000
 
+/** Rows of a tree of the search index, top down. Never recurses: the depth is set by others. */
+export function rowsBelow(root: Record<string, unknown>): Record<string, unknown>[] {
+  const rows = rowsOf(root['children'])
+  for (let at = 0; at < Math.min(rows.length, TREE_MAX); at++)
+    for (const row of rowsOf(rows[at]?.['children'])) if (rows.length < TREE_MAX) rows.push(row)
+  return rows
+}
+
 /** Comments of a whole tree of the search index, top down; deleted ones are left out. */
 export function commentsOfTree(root: Record<string, unknown>, story: Story): Comment[] {
   const found: Comment[] = []
-  const waiting = rowsOf(root['children'])
-  for (let at = 0; at < Math.min(waiting.length, TREE_MAX); at++) {
-    const row = waiting[at] ?? {}
+  for (const row of rowsBelow(root)) {
     const id = idAt(row, 'id')
     const created = numberAt(row, 'created_at_i')
     const text = textAt(row, 'text')
@@ -208,7 +214,6 @@ export function commentsOfTree(root: Record<string, unknown>, story: Story): Com
         }),
       )
     }
-    waiting.push(...rowsOf(row['children']))
   }
   return found
 }

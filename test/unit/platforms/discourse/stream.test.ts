@@ -338,7 +338,7 @@ test('the state stays small after any number of posts', async () => {
   expect(state.length).toBeLessThan(16_000)
   const last = await it.step(state, 10_000)
   expect(last.behind).toBeNull()
-})
+}, 30_000)
 
 test('notes of the software are no items, and count as read', async () => {
   await using it = startForum()
