@@ -352,7 +352,7 @@ export function convert(html: string, base_url: string): { markdown: string; ste
   let at_end = 0
   const tokens = new Tokenizer({ decodeEntities: true }, {
     ontext: (from, to) => void (run += html.slice(from, to)),
-    ontextentity: (code) => void (run += String.fromCodePoint(code)),
+    ontextentity: (point) => void (run += String.fromCodePoint(point)),
     onopentagname(from, to) {
       tag = html.slice(from, Math.min(to, from + 20)).toLowerCase()
       attributes = new Map()
@@ -360,7 +360,7 @@ export function convert(html: string, base_url: string): { markdown: string; ste
     onattribname: (from, to) =>
       void (attribute = html.slice(from, Math.min(to, from + 20)).toLowerCase()),
     onattribdata: (from, to) => void (value += html.slice(from, to)),
-    onattribentity: (code) => void (value += String.fromCodePoint(code)),
+    onattribentity: (point) => void (value += String.fromCodePoint(point)),
     onattribend() {
       if (ATTRIBUTES.has(attribute)) attributes.set(attribute, value)
       value = ''

@@ -48,18 +48,18 @@ export type Shape = string | ((value: unknown) => boolean)
 /** True if a value has what was asked for. */
 export function hasShape(value: unknown, shape: Shape): boolean {
   if (typeof shape === 'function') return shape(value)
-  const found = at(value, shape)
+  const found = partAt(value, shape)
   return shape.endsWith('[]') ? Array.isArray(found) : isObject(found)
 }
 
 /** True for a list that has more rows than are read. */
 export function isCutList(value: unknown, shape: Shape | undefined): boolean {
-  const found = typeof shape === 'string' ? at(value, shape) : null
+  const found = typeof shape === 'string' ? partAt(value, shape) : null
   return Array.isArray(found) && found.length > ROWS_MAX
 }
 
 /** The value at a path of names. */
-function at(value: unknown, shape: string): unknown {
+function partAt(value: unknown, shape: string): unknown {
   const names = shape.replace(/^\$\.?|\[\]$/g, '')
   let found = value
   for (const name of names === '' ? [] : names.split('.'))
