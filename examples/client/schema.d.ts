@@ -2081,7 +2081,6 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description True while the service can do its work. */
             ready: boolean
           }
         }
@@ -2575,30 +2574,19 @@ export interface operations {
           'application/json': {
             /** @description Identifier, unique among objects of this kind. */
             id: string
-            /** @description Name of the account. */
+            /** @description Name. */
             name: string
-            /** @description Name of the plan. */
             plan: string
             /** @description USD, with up to six decimals. */
             credits_remaining: number
             /** @description USD, with up to six decimals. */
             credits_used: number
-            /**
-             * Format: int64
-             * @description Number of calls since the account was created.
-             */
+            /** Format: int64 */
             total_requests: number
-            /**
-             * Format: date-time
-             * @description Time of creation.
-             */
+            /** Format: date-time */
             created_at: string
-            /** @description The monitors, or their number. */
             monitors: {
-              /**
-               * Format: int64
-               * @description Number in use.
-               */
+              /** Format: int64 */
               used: number
               /**
                * Format: int64
@@ -2734,7 +2722,6 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description The changes of the balance. */
             payments: {
               /** @description Identifier, unique among objects of this kind. */
               id: string
@@ -2745,12 +2732,8 @@ export interface operations {
               kind: 'signup_credit' | 'top_up' | 'adjustment'
               /** @description USD, with up to six decimals. */
               amount_usd: number
-              /** @description Note of the operator; null: none. */
               note: string | null
-              /**
-               * Format: date-time
-               * @description Time of creation.
-               */
+              /** Format: date-time */
               created_at: string
             }[]
           }
@@ -2897,71 +2880,39 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description Counts of each hour or day. */
             usage: {
-              /**
-               * Format: int64
-               * @description Number of calls.
-               */
+              /** Format: int64 */
               calls: number
-              /**
-               * Format: int64
-               * @description Calls that were charged.
-               */
+              /** Format: int64 */
               billed_calls: number
               /** @description USD, with up to six decimals. */
               cost_usd: number
-              /**
-               * Format: int64
-               * @description Calls that ended in an error.
-               */
+              /** Format: int64 */
               errors: number
-              /**
-               * Format: date-time
-               * @description Start of the hour or day.
-               */
+              /** Format: date-time */
               start: string
-              /** @description The same counts for each price tier. */
               by_tier: {
                 [key: string]: {
-                  /**
-                   * Format: int64
-                   * @description Number of calls.
-                   */
+                  /** Format: int64 */
                   calls: number
-                  /**
-                   * Format: int64
-                   * @description Calls that were charged.
-                   */
+                  /** Format: int64 */
                   billed_calls: number
                   /** @description USD, with up to six decimals. */
                   cost_usd: number
-                  /**
-                   * Format: int64
-                   * @description Calls that ended in an error.
-                   */
+                  /** Format: int64 */
                   errors: number
                 }
               }
             }[]
             /** @description Sum of the period, or the number that the plan allows. */
             total: {
-              /**
-               * Format: int64
-               * @description Number of calls.
-               */
+              /** Format: int64 */
               calls: number
-              /**
-               * Format: int64
-               * @description Calls that were charged.
-               */
+              /** Format: int64 */
               billed_calls: number
               /** @description USD, with up to six decimals. */
               cost_usd: number
-              /**
-               * Format: int64
-               * @description Calls that ended in an error.
-               */
+              /** Format: int64 */
               errors: number
             }
           }
@@ -3129,7 +3080,6 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description The drafts. */
             drafts: {
               /** @description Identifier, unique among objects of this kind. */
               id: string
@@ -3156,10 +3106,7 @@ export interface operations {
                * @enum {string}
                */
               status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
-              /**
-               * Format: date-time
-               * @description Time of creation.
-               */
+              /** Format: date-time */
               created_at: string
               /**
                * Format: date-time
@@ -3168,11 +3115,10 @@ export interface operations {
               expires_at: string
               /** @description Time of the decision; null: none so far. */
               decided_at: string | null
-              /** @description Account that the draft belongs to. */
               customer: {
                 /** @description Identifier, unique among objects of this kind. */
                 id: string
-                /** @description Name of the account. */
+                /** @description Name. */
                 name: string
               }
               /** @description Answer of the write; null before it was made. */
@@ -3417,10 +3363,7 @@ export interface operations {
              * @enum {string}
              */
             status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
-            /**
-             * Format: date-time
-             * @description Time of creation.
-             */
+            /** Format: date-time */
             created_at: string
             /**
              * Format: date-time
@@ -3429,11 +3372,10 @@ export interface operations {
             expires_at: string
             /** @description Time of the decision; null: none so far. */
             decided_at: string | null
-            /** @description Account that the draft belongs to. */
             customer: {
               /** @description Identifier, unique among objects of this kind. */
               id: string
-              /** @description Name of the account. */
+              /** @description Name. */
               name: string
             }
             /** @description Answer of the write; null before it was made. */
@@ -3687,10 +3629,7 @@ export interface operations {
              * @enum {string}
              */
             status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
-            /**
-             * Format: date-time
-             * @description Time of creation.
-             */
+            /** Format: date-time */
             created_at: string
             /**
              * Format: date-time
@@ -3699,11 +3638,10 @@ export interface operations {
             expires_at: string
             /** @description Time of the decision; null: none so far. */
             decided_at: string | null
-            /** @description Account that the draft belongs to. */
             customer: {
               /** @description Identifier, unique among objects of this kind. */
               id: string
-              /** @description Name of the account. */
+              /** @description Name. */
               name: string
             }
             /** @description Answer of the write; null before it was made. */
@@ -3939,10 +3877,7 @@ export interface operations {
              * @enum {string}
              */
             status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
-            /**
-             * Format: date-time
-             * @description Time of creation.
-             */
+            /** Format: date-time */
             created_at: string
             /**
              * Format: date-time
@@ -3951,11 +3886,10 @@ export interface operations {
             expires_at: string
             /** @description Time of the decision; null: none so far. */
             decided_at: string | null
-            /** @description Account that the draft belongs to. */
             customer: {
               /** @description Identifier, unique among objects of this kind. */
               id: string
-              /** @description Name of the account. */
+              /** @description Name. */
               name: string
             }
             /** @description Answer of the write; null before it was made. */
@@ -4261,10 +4195,7 @@ export interface operations {
              * @enum {string}
              */
             status: 'waiting' | 'approved' | 'declined' | 'expired' | 'failed'
-            /**
-             * Format: date-time
-             * @description Time of creation.
-             */
+            /** Format: date-time */
             created_at: string
             /**
              * Format: date-time
@@ -4273,11 +4204,10 @@ export interface operations {
             expires_at: string
             /** @description Time of the decision; null: none so far. */
             decided_at: string | null
-            /** @description Account that the draft belongs to. */
             customer: {
               /** @description Identifier, unique among objects of this kind. */
               id: string
-              /** @description Name of the account. */
+              /** @description Name. */
               name: string
             }
             /** @description Answer of the write; null before it was made. */
@@ -4502,10 +4432,7 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /**
-             * @description True: the platform accepted the call.
-             * @constant
-             */
+            /** @constant */
             success: true
             /**
              * @description Method that succeeded.
@@ -4514,9 +4441,7 @@ export interface operations {
             method: 'http' | 'browser'
             /** @description Name of the account. */
             username: string
-            /** @description Points for posts; null: unknown. */
             link_karma: number | null
-            /** @description Points for comments; null: unknown. */
             comment_karma: number | null
             /** @description The whole jar; forum_session and loid make a session. */
             cookies: {
@@ -4816,10 +4741,7 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /**
-             * @description True: the platform accepted the call.
-             * @constant
-             */
+            /** @constant */
             success: true
             /** @description t1_ and the id; null while it waits. */
             comment_id: string | null
@@ -4843,13 +4765,11 @@ export interface operations {
                    * @description Votes up minus votes down.
                    */
                   upvotes: number
-                  /** @description Path on the platform. */
                   permalink: string
-                  /** @description Permalink of the comment. */
+                  /** @description Address. */
                   url: string
                   /** @description Id of the post. */
                   post_id: string
-                  /** @description Title of the post; null: unknown. */
                   link_title: string | null
                   /** @description Address of the post, or of its link; null: unknown. */
                   link_url: string | null
@@ -4862,21 +4782,16 @@ export interface operations {
                   created_utc: number
                   /** @description Id of the post or comment that it answers; null: unknown. */
                   parent_id: string | null
-                  /** @description True if the author also wrote the post. */
                   is_submitter: boolean
                   /** @description Depth in the tree, 0 at the top; null: unknown. */
                   depth: number | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
-                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean | null
-                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
-                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
                     /** @description Label set by the community or the author; null: none. */
                     flair: string | null
-                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -4885,10 +4800,7 @@ export interface operations {
                   [key: string]: unknown
                 })
               | null
-            /**
-             * @description Way in which the comment was written.
-             * @enum {string}
-             */
+            /** @enum {string} */
             transport: 'http' | 'browser'
             /**
              * @description Present if a source has accepted this and shows it once a moderator has approved it. Do not send it again.
@@ -5227,10 +5139,7 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /**
-             * @description True: the platform accepted the call.
-             * @constant
-             */
+            /** @constant */
             success: true
             /** @description t1_ and the id; null while it waits. */
             comment_id: string | null
@@ -5254,13 +5163,11 @@ export interface operations {
                    * @description Votes up minus votes down.
                    */
                   upvotes: number
-                  /** @description Path on the platform. */
                   permalink: string
-                  /** @description Permalink of the comment. */
+                  /** @description Address. */
                   url: string
                   /** @description Id of the post. */
                   post_id: string
-                  /** @description Title of the post; null: unknown. */
                   link_title: string | null
                   /** @description Address of the post, or of its link; null: unknown. */
                   link_url: string | null
@@ -5273,21 +5180,16 @@ export interface operations {
                   created_utc: number
                   /** @description Id of the post or comment that it answers; null: unknown. */
                   parent_id: string | null
-                  /** @description True if the author also wrote the post. */
                   is_submitter: boolean
                   /** @description Depth in the tree, 0 at the top; null: unknown. */
                   depth: number | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
-                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean | null
-                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
-                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
                     /** @description Label set by the community or the author; null: none. */
                     flair: string | null
-                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -5296,10 +5198,7 @@ export interface operations {
                   [key: string]: unknown
                 })
               | null
-            /**
-             * @description Way in which the comment was written.
-             * @enum {string}
-             */
+            /** @enum {string} */
             transport: 'http' | 'browser'
             /**
              * @description Present if a source has accepted this and shows it once a moderator has approved it. Do not send it again.
@@ -5619,10 +5518,7 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /**
-             * @description True: the platform accepted the call.
-             * @constant
-             */
+            /** @constant */
             success: true
             /** @description Identifier, unique among objects of this kind. */
             id: string
@@ -5938,10 +5834,7 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /**
-             * @description True: the platform accepted the call.
-             * @constant
-             */
+            /** @constant */
             success: true
             /** @description Identifier, unique among objects of this kind. */
             id: string | null
@@ -6281,24 +6174,17 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description The conversations. */
             threads: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string
-              /** @description The other participant; null: unknown. */
               with: string | null
               /** @description Subject; null: none. */
               subject: string | null
               /** @description True if it was not read yet. */
               unread: boolean
-              /**
-               * Format: int64
-               * @description Number of messages in the conversation.
-               */
+              /** Format: int64 */
               message_count: number
-              /** @description Time of the newest message; null: unknown. */
               last_message_at: string | null
-              /** @description Start of the newest message. */
               last_message: string
               /**
                * @description Way of the message: mail or chat.
@@ -6629,7 +6515,6 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description The messages. */
             messages: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string
@@ -6953,10 +6838,7 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /**
-             * @description True: the platform accepted the call.
-             * @constant
-             */
+            /** @constant */
             success: true
             /** @description Description in its own words. */
             description: string
@@ -7258,10 +7140,7 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /**
-             * @description True: the platform accepted the call.
-             * @constant
-             */
+            /** @constant */
             success: true
             /** @description Name that the profile shows. */
             display_name: string
@@ -7565,10 +7444,7 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /**
-             * @description True: the platform accepted the call.
-             * @constant
-             */
+            /** @constant */
             success: true
             /** @description Address. */
             url: string
@@ -7872,10 +7748,7 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /**
-             * @description True: the platform accepted the call.
-             * @constant
-             */
+            /** @constant */
             success: true
             /** @description Address. */
             url: string
@@ -8204,19 +8077,17 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description The posts. */
             posts: ({
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title of the post. */
+              /** @description Title. */
               title: string
               /** @description Name of the author. */
               author: string
               /** @description Name of the subforum. */
               subforum: string
-              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
@@ -8225,10 +8096,7 @@ export interface operations {
                * @description Votes up minus votes down.
                */
               upvotes: number
-              /**
-               * Format: int64
-               * @description Number of comments, or the comments themselves.
-               */
+              /** Format: int64 */
               comments: number
               /**
                * Format: date-time
@@ -8243,19 +8111,12 @@ export interface operations {
               link_url: string | null
               /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
-              /** @description True for content for adults; null: unknown. */
               over_18: boolean
-              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
-              /** @description True if no new comments are accepted. */
               locked: boolean
-              /** @description True if the post is pinned. */
               stickied: boolean
-              /** @description True for a text post. */
               is_self: boolean
-              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
-              /** @description True if the post repeats another one. */
               is_crosspost: boolean
               /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
@@ -8264,7 +8125,6 @@ export interface operations {
                     id: string
                     /** @description Name of the subforum. */
                     subforum: string
-                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
@@ -8274,19 +8134,14 @@ export interface operations {
               flair: string | null
               /** @description Host that a link post points to; null: none. */
               domain: string | null
-              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
-              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
-              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
-                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
                 /** @description Label set by the community or the author; null: none. */
                 flair: string | null
-                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -8591,19 +8446,17 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description The posts. */
             posts: ({
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title of the post. */
+              /** @description Title. */
               title: string
               /** @description Name of the author. */
               author: string
               /** @description Name of the subforum. */
               subforum: string
-              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
@@ -8612,10 +8465,7 @@ export interface operations {
                * @description Votes up minus votes down.
                */
               upvotes: number
-              /**
-               * Format: int64
-               * @description Number of comments, or the comments themselves.
-               */
+              /** Format: int64 */
               comments: number
               /**
                * Format: date-time
@@ -8630,19 +8480,12 @@ export interface operations {
               link_url: string | null
               /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
-              /** @description True for content for adults; null: unknown. */
               over_18: boolean
-              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
-              /** @description True if no new comments are accepted. */
               locked: boolean
-              /** @description True if the post is pinned. */
               stickied: boolean
-              /** @description True for a text post. */
               is_self: boolean
-              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
-              /** @description True if the post repeats another one. */
               is_crosspost: boolean
               /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
@@ -8651,7 +8494,6 @@ export interface operations {
                     id: string
                     /** @description Name of the subforum. */
                     subforum: string
-                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
@@ -8661,19 +8503,14 @@ export interface operations {
               flair: string | null
               /** @description Host that a link post points to; null: none. */
               domain: string | null
-              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
-              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
-              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
-                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
                 /** @description Label set by the community or the author; null: none. */
                 flair: string | null
-                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -8957,7 +8794,6 @@ export interface operations {
             author: string
             /** @description Name of the subforum. */
             subforum: string
-            /** @description Path on the platform. */
             permalink: string
             /** @description The address of the post on the platform. */
             url: string
@@ -8966,10 +8802,7 @@ export interface operations {
              * @description Votes up minus votes down.
              */
             upvotes: number
-            /**
-             * Format: int64
-             * @description Number of comments, or the comments themselves.
-             */
+            /** Format: int64 */
             comments: number
             /**
              * Format: date-time
@@ -8984,19 +8817,12 @@ export interface operations {
             link_url: string | null
             /** @description Share of votes that are up, 0 to 1; null: unknown. */
             upvote_ratio: number | null
-            /** @description True for content for adults; null: unknown. */
             over_18: boolean
-            /** @description True if the post is marked as a spoiler. */
             spoiler: boolean
-            /** @description True if no new comments are accepted. */
             locked: boolean
-            /** @description True if the post is pinned. */
             stickied: boolean
-            /** @description True for a text post. */
             is_self: boolean
-            /** @description True if the platform hosts a video of the post. */
             is_video: boolean
-            /** @description True if the post repeats another one. */
             is_crosspost: boolean
             /** @description The post that this one repeats; null: not a crosspost. */
             crosspost_origin:
@@ -9005,7 +8831,6 @@ export interface operations {
                   id: string
                   /** @description Name of the subforum. */
                   subforum: string
-                  /** @description Path on the platform. */
                   permalink: string
                 } & {
                   [key: string]: unknown
@@ -9015,19 +8840,14 @@ export interface operations {
             flair: string | null
             /** @description Host that a link post points to; null: none. */
             domain: string | null
-            /** @description Kind of the media; null: none. */
             media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
-            /** @description Address of a preview image; null: none. */
             thumbnail_url: string | null
             /** @description Time of the last edit; false: never, true: the time is unknown. */
             edited: string | boolean
-            /** @description Further data of the author, as far as the platform gives it. */
             author_info: {
-              /** @description Id of the author with its prefix; null: unknown. */
               fullname: string | null
               /** @description Label set by the community or the author; null: none. */
               flair: string | null
-              /** @description True for a paid account; null: unknown. */
               premium: boolean | null
             } & {
               [key: string]: unknown
@@ -9266,16 +9086,12 @@ export interface operations {
           'application/json': {
             /** @description Identifier, unique among objects of this kind. */
             id: string
-            /**
-             * @description Result of the check.
-             * @enum {string}
-             */
+            /** @enum {string} */
             verdict: 'live' | 'not_visible' | 'undecidable'
             /** @description A sentence; null when it is live. */
             reason: string | null
             /** @description absent, deleted, removed or seen_by_moderator. */
             reason_code: string | null
-            /** @description True if the verdict is certain. */
             confident: boolean
           } & {
             [key: string]: unknown
@@ -9547,19 +9363,17 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description The posts. */
             posts: ({
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title of the post. */
+              /** @description Title. */
               title: string
               /** @description Name of the author. */
               author: string
               /** @description Name of the subforum. */
               subforum: string
-              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
@@ -9568,10 +9382,7 @@ export interface operations {
                * @description Votes up minus votes down.
                */
               upvotes: number
-              /**
-               * Format: int64
-               * @description Number of comments, or the comments themselves.
-               */
+              /** Format: int64 */
               comments: number
               /**
                * Format: date-time
@@ -9586,19 +9397,12 @@ export interface operations {
               link_url: string | null
               /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
-              /** @description True for content for adults; null: unknown. */
               over_18: boolean
-              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
-              /** @description True if no new comments are accepted. */
               locked: boolean
-              /** @description True if the post is pinned. */
               stickied: boolean
-              /** @description True for a text post. */
               is_self: boolean
-              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
-              /** @description True if the post repeats another one. */
               is_crosspost: boolean
               /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
@@ -9607,7 +9411,6 @@ export interface operations {
                     id: string
                     /** @description Name of the subforum. */
                     subforum: string
-                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
@@ -9617,19 +9420,14 @@ export interface operations {
               flair: string | null
               /** @description Host that a link post points to; null: none. */
               domain: string | null
-              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
-              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
-              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
-                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
                 /** @description Label set by the community or the author; null: none. */
                 flair: string | null
-                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -9644,9 +9442,7 @@ export interface operations {
                * @enum {string}
                */
               listing_status: 'complete' | 'truncated' | 'unknown'
-              /** @description True if there was more than the answer holds. */
               truncated: boolean
-              /** @description Requested ids that the platform does not show. */
               missing_fullnames: string[]
             } & {
               [key: string]: unknown
@@ -9974,19 +9770,17 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description The posts. */
             posts: ({
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title of the post. */
+              /** @description Title. */
               title: string
               /** @description Name of the author. */
               author: string
               /** @description Name of the subforum. */
               subforum: string
-              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
@@ -9995,10 +9789,7 @@ export interface operations {
                * @description Votes up minus votes down.
                */
               upvotes: number
-              /**
-               * Format: int64
-               * @description Number of comments, or the comments themselves.
-               */
+              /** Format: int64 */
               comments: number
               /**
                * Format: date-time
@@ -10013,19 +9804,12 @@ export interface operations {
               link_url: string | null
               /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
-              /** @description True for content for adults; null: unknown. */
               over_18: boolean
-              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
-              /** @description True if no new comments are accepted. */
               locked: boolean
-              /** @description True if the post is pinned. */
               stickied: boolean
-              /** @description True for a text post. */
               is_self: boolean
-              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
-              /** @description True if the post repeats another one. */
               is_crosspost: boolean
               /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
@@ -10034,7 +9818,6 @@ export interface operations {
                     id: string
                     /** @description Name of the subforum. */
                     subforum: string
-                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
@@ -10044,19 +9827,14 @@ export interface operations {
               flair: string | null
               /** @description Host that a link post points to; null: none. */
               domain: string | null
-              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
-              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
-              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
-                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
                 /** @description Label set by the community or the author; null: none. */
                 flair: string | null
-                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -10340,37 +10118,30 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description The communities that were found. */
             communities: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string | null
-              /** @description Name of the place, without prefix. */
+              /** @description Name. */
               name: string
               /** @description Name with the prefix of the platform. */
               display_name_prefixed: string | null
-              /** @description Title of the place, in its own words. */
+              /** @description Title. */
               title: string | null
               /** @description Description in its own words. */
               description: string | null
-              /** @description Number of members; null: unknown. */
               subscribers: number | null
               /** @description Users present at the time of the read; null: unknown. */
               active_users: number | null
-              /** @description Time of creation, ISO 8601, UTC; null: unknown. */
               created: string | null
               /** @description Time of creation in epoch seconds; null: unknown. */
               created_utc: number | null
               /** @description Type, such as public or private; null: unknown. */
               type: string | null
-              /** @description True for content for adults; null: unknown. */
               over_18: boolean | null
-              /** @description True if the platform warns before it is shown; null: unknown. */
               quarantined: boolean | null
-              /** @description Address of the place. */
+              /** @description Address. */
               url: string | null
-              /** @description Address of the icon; null: none. */
               icon_url: string | null
-              /** @description Address of the banner; null: none. */
               banner_url: string | null
               /** @description Language code; null: unknown. */
               language: string | null
@@ -10663,19 +10434,17 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description The posts. */
             posts: ({
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title of the post. */
+              /** @description Title. */
               title: string
               /** @description Name of the author. */
               author: string
               /** @description Name of the subforum. */
               subforum: string
-              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
@@ -10684,10 +10453,7 @@ export interface operations {
                * @description Votes up minus votes down.
                */
               upvotes: number
-              /**
-               * Format: int64
-               * @description Number of comments, or the comments themselves.
-               */
+              /** Format: int64 */
               comments: number
               /**
                * Format: date-time
@@ -10702,19 +10468,12 @@ export interface operations {
               link_url: string | null
               /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
-              /** @description True for content for adults; null: unknown. */
               over_18: boolean
-              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
-              /** @description True if no new comments are accepted. */
               locked: boolean
-              /** @description True if the post is pinned. */
               stickied: boolean
-              /** @description True for a text post. */
               is_self: boolean
-              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
-              /** @description True if the post repeats another one. */
               is_crosspost: boolean
               /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
@@ -10723,7 +10482,6 @@ export interface operations {
                     id: string
                     /** @description Name of the subforum. */
                     subforum: string
-                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
@@ -10733,19 +10491,14 @@ export interface operations {
               flair: string | null
               /** @description Host that a link post points to; null: none. */
               domain: string | null
-              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
-              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
-              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
-                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
                 /** @description Label set by the community or the author; null: none. */
                 flair: string | null
-                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -10762,17 +10515,10 @@ export interface operations {
             listing_status?: 'complete' | 'truncated' | 'unknown'
             /** @description How the answer was made. */
             meta: {
-              /**
-               * Format: int64
-               * @description Number of posts whose comments were searched.
-               */
+              /** Format: int64 */
               searched: number
-              /**
-               * Format: int64
-               * @description Number of comments that were searched.
-               */
+              /** Format: int64 */
               comments_scanned: number
-              /** @description True if there was more than the answer holds. */
               truncated: boolean
             } & {
               [key: string]: unknown
@@ -11085,9 +10831,8 @@ export interface operations {
               score: number
               /** @description Name of the author. */
               author: string
-              /** @description Path on the platform. */
               permalink: string
-              /** @description Permalink of the comment. */
+              /** @description Address. */
               url: string
               /**
                * Format: date-time
@@ -11096,19 +10841,17 @@ export interface operations {
               created: string
               /** @description Name of the subforum. */
               subforum: string
-              /** @description The post. */
               post: {
                 /** @description Without prefix. */
                 id: string
                 /** @description t3_ and the id. */
                 name: string
-                /** @description Title of the post. */
+                /** @description Title. */
                 title: string
                 /** @description Name of the author. */
                 author: string
                 /** @description Name of the subforum. */
                 subforum: string
-                /** @description Path on the platform. */
                 permalink: string
                 /** @description The address of the post on the platform. */
                 url: string
@@ -11117,10 +10860,7 @@ export interface operations {
                  * @description Votes up minus votes down.
                  */
                 upvotes: number
-                /**
-                 * Format: int64
-                 * @description Number of comments, or the comments themselves.
-                 */
+                /** Format: int64 */
                 comments: number
                 /**
                  * Format: date-time
@@ -11135,19 +10875,12 @@ export interface operations {
                 link_url: string | null
                 /** @description Share of votes that are up, 0 to 1; null: unknown. */
                 upvote_ratio: number | null
-                /** @description True for content for adults; null: unknown. */
                 over_18: boolean
-                /** @description True if the post is marked as a spoiler. */
                 spoiler: boolean
-                /** @description True if no new comments are accepted. */
                 locked: boolean
-                /** @description True if the post is pinned. */
                 stickied: boolean
-                /** @description True for a text post. */
                 is_self: boolean
-                /** @description True if the platform hosts a video of the post. */
                 is_video: boolean
-                /** @description True if the post repeats another one. */
                 is_crosspost: boolean
                 /** @description The post that this one repeats; null: not a crosspost. */
                 crosspost_origin:
@@ -11156,7 +10889,6 @@ export interface operations {
                       id: string
                       /** @description Name of the subforum. */
                       subforum: string
-                      /** @description Path on the platform. */
                       permalink: string
                     } & {
                       [key: string]: unknown
@@ -11166,19 +10898,14 @@ export interface operations {
                 flair: string | null
                 /** @description Host that a link post points to; null: none. */
                 domain: string | null
-                /** @description Kind of the media; null: none. */
                 media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
-                /** @description Address of a preview image; null: none. */
                 thumbnail_url: string | null
                 /** @description Time of the last edit; false: never, true: the time is unknown. */
                 edited: string | boolean
-                /** @description Further data of the author, as far as the platform gives it. */
                 author_info: {
-                  /** @description Id of the author with its prefix; null: unknown. */
                   fullname: string | null
                   /** @description Label set by the community or the author; null: none. */
                   flair: string | null
-                  /** @description True for a paid account; null: unknown. */
                   premium: boolean | null
                 } & {
                   [key: string]: unknown
@@ -11193,15 +10920,9 @@ export interface operations {
             authors?: ({
               /** @description Name of the author. */
               author: string
-              /**
-               * Format: int64
-               * @description Number of matching comments of the author.
-               */
+              /** Format: int64 */
               comment_count: number
-              /**
-               * Format: int64
-               * @description Sum of the points of the matching comments.
-               */
+              /** Format: int64 */
               total_score: number
               /** @description Each subforum with a matching comment of the author. */
               subforums: string[]
@@ -11218,9 +10939,8 @@ export interface operations {
                 score: number
                 /** @description Name of the author. */
                 author: string
-                /** @description Path on the platform. */
                 permalink: string
-                /** @description Permalink of the comment. */
+                /** @description Address. */
                 url: string
                 /**
                  * Format: date-time
@@ -11229,19 +10949,17 @@ export interface operations {
                 created: string
                 /** @description Name of the subforum. */
                 subforum: string
-                /** @description The post. */
                 post: {
                   /** @description Without prefix. */
                   id: string
                   /** @description t3_ and the id. */
                   name: string
-                  /** @description Title of the post. */
+                  /** @description Title. */
                   title: string
                   /** @description Name of the author. */
                   author: string
                   /** @description Name of the subforum. */
                   subforum: string
-                  /** @description Path on the platform. */
                   permalink: string
                   /** @description The address of the post on the platform. */
                   url: string
@@ -11250,10 +10968,7 @@ export interface operations {
                    * @description Votes up minus votes down.
                    */
                   upvotes: number
-                  /**
-                   * Format: int64
-                   * @description Number of comments, or the comments themselves.
-                   */
+                  /** Format: int64 */
                   comments: number
                   /**
                    * Format: date-time
@@ -11268,19 +10983,12 @@ export interface operations {
                   link_url: string | null
                   /** @description Share of votes that are up, 0 to 1; null: unknown. */
                   upvote_ratio: number | null
-                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean
-                  /** @description True if the post is marked as a spoiler. */
                   spoiler: boolean
-                  /** @description True if no new comments are accepted. */
                   locked: boolean
-                  /** @description True if the post is pinned. */
                   stickied: boolean
-                  /** @description True for a text post. */
                   is_self: boolean
-                  /** @description True if the platform hosts a video of the post. */
                   is_video: boolean
-                  /** @description True if the post repeats another one. */
                   is_crosspost: boolean
                   /** @description The post that this one repeats; null: not a crosspost. */
                   crosspost_origin:
@@ -11289,7 +10997,6 @@ export interface operations {
                         id: string
                         /** @description Name of the subforum. */
                         subforum: string
-                        /** @description Path on the platform. */
                         permalink: string
                       } & {
                         [key: string]: unknown
@@ -11299,19 +11006,14 @@ export interface operations {
                   flair: string | null
                   /** @description Host that a link post points to; null: none. */
                   domain: string | null
-                  /** @description Kind of the media; null: none. */
                   media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
-                  /** @description Address of a preview image; null: none. */
                   thumbnail_url: string | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
-                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
-                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
                     /** @description Label set by the community or the author; null: none. */
                     flair: string | null
-                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -11329,21 +11031,13 @@ export interface operations {
             after: string | null
             /** @description How the answer was made. */
             meta: {
-              /** @description True if there was more than the answer holds. */
               truncated: boolean
               /** @description True if there were more comments than the answer can hold. */
               capped: boolean
-              /**
-               * Format: int64
-               * @description Number of posts whose comments were read.
-               */
+              /** Format: int64 */
               posts_expanded: number
-              /**
-               * Format: int64
-               * @description Number of comments that were searched.
-               */
+              /** Format: int64 */
               comments_scanned: number
-              /** @description True if there were more authors than the answer can hold. */
               authors_capped?: boolean
             } & {
               [key: string]: unknown
@@ -11640,19 +11334,17 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description The posts. */
             posts: ({
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title of the post. */
+              /** @description Title. */
               title: string
               /** @description Name of the author. */
               author: string
               /** @description Name of the subforum. */
               subforum: string
-              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
@@ -11661,10 +11353,7 @@ export interface operations {
                * @description Votes up minus votes down.
                */
               upvotes: number
-              /**
-               * Format: int64
-               * @description Number of comments, or the comments themselves.
-               */
+              /** Format: int64 */
               comments: number
               /**
                * Format: date-time
@@ -11679,19 +11368,12 @@ export interface operations {
               link_url: string | null
               /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
-              /** @description True for content for adults; null: unknown. */
               over_18: boolean
-              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
-              /** @description True if no new comments are accepted. */
               locked: boolean
-              /** @description True if the post is pinned. */
               stickied: boolean
-              /** @description True for a text post. */
               is_self: boolean
-              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
-              /** @description True if the post repeats another one. */
               is_crosspost: boolean
               /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
@@ -11700,7 +11382,6 @@ export interface operations {
                     id: string
                     /** @description Name of the subforum. */
                     subforum: string
-                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
@@ -11710,50 +11391,37 @@ export interface operations {
               flair: string | null
               /** @description Host that a link post points to; null: none. */
               domain: string | null
-              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
-              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
-              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
-                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
                 /** @description Label set by the community or the author; null: none. */
                 flair: string | null
-                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
               }
-              /** @description The files of the post. */
               media: {
                 /**
                  * @description Kind of the object.
                  * @enum {string}
                  */
                 kind: 'image' | 'video' | 'gallery' | 'gif'
-                /** @description Address of the picture or video. */
+                /** @description Address. */
                 url: string | null
-                /** @description Width in pixels; null: unknown. */
                 width: number | null
-                /** @description Height in pixels; null: unknown. */
                 height: number | null
-                /** @description The items. */
                 items: ({
                   /** @description Address. */
                   url: string
-                  /** @description Width in pixels; null: unknown. */
                   width: number | null
-                  /** @description Height in pixels; null: unknown. */
                   height: number | null
                 } & {
                   [key: string]: unknown
                 })[]
-                /** @description Length of the video in seconds; null: not a video. */
                 duration_s: number | null
-                /** @description Address of a preview image; null: none. */
                 thumbnail_url: string | null
               } & {
                 [key: string]: unknown
@@ -12028,41 +11696,29 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description The users. */
             users: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string | null
-              /** @description Name of the user, without prefix. */
+              /** @description Name. */
               name: string
-              /** @description Address of the profile. */
+              /** @description Address. */
               url: string
-              /** @description Time of creation, ISO 8601, UTC; null: unknown. */
               created: string | null
               /** @description Time of creation in epoch seconds; null: unknown. */
               created_utc: number | null
-              /** @description Points for posts; null: unknown. */
               link_karma: number | null
-              /** @description Points for comments; null: unknown. */
               comment_karma: number | null
-              /** @description Sum of all points; null: unknown. */
               total_karma: number | null
-              /** @description True if the platform marks the user as verified; null: unknown. */
               verified: boolean | null
-              /** @description True for staff of the platform; null: unknown. */
               is_employee: boolean | null
-              /** @description True for moderators of any community; null: unknown. */
               is_mod: boolean | null
-              /** @description True if the platform has suspended the user. */
               is_suspended: boolean
-              /** @description True for content for adults; null: unknown. */
               over_18: boolean | null
               /** @description Name that the profile shows. */
               display_name: string | null
               /** @description Description in its own words. */
               description: string | null
-              /** @description Address of the picture; null: none. */
               avatar_url: string | null
-              /** @description Address of the banner; null: none. */
               banner_url: string | null
             } & {
               [key: string]: unknown
@@ -12375,19 +12031,17 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description The post. */
             post: {
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title of the post. */
+              /** @description Title. */
               title: string
               /** @description Name of the author. */
               author: string
               /** @description Name of the subforum. */
               subforum: string
-              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
@@ -12396,10 +12050,7 @@ export interface operations {
                * @description Votes up minus votes down.
                */
               upvotes: number
-              /**
-               * Format: int64
-               * @description Number of comments, or the comments themselves.
-               */
+              /** Format: int64 */
               comments: number
               /**
                * Format: date-time
@@ -12414,19 +12065,12 @@ export interface operations {
               link_url: string | null
               /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
-              /** @description True for content for adults; null: unknown. */
               over_18: boolean
-              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
-              /** @description True if no new comments are accepted. */
               locked: boolean
-              /** @description True if the post is pinned. */
               stickied: boolean
-              /** @description True for a text post. */
               is_self: boolean
-              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
-              /** @description True if the post repeats another one. */
               is_crosspost: boolean
               /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
@@ -12435,7 +12079,6 @@ export interface operations {
                     id: string
                     /** @description Name of the subforum. */
                     subforum: string
-                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
@@ -12445,19 +12088,14 @@ export interface operations {
               flair: string | null
               /** @description Host that a link post points to; null: none. */
               domain: string | null
-              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
-              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
-              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
-                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
                 /** @description Label set by the community or the author; null: none. */
                 flair: string | null
-                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -12465,7 +12103,6 @@ export interface operations {
             } & {
               [key: string]: unknown
             }
-            /** @description Number of comments, or the comments themselves. */
             comments: ({
               /**
                * @description Kind of the object.
@@ -12483,7 +12120,6 @@ export interface operations {
             after: null
             /** @description How the answer was made. */
             meta: {
-              /** @description True if there was more than the answer holds. */
               truncated: boolean
               /**
                * Format: int64
@@ -12795,19 +12431,17 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description The post. */
             post: {
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title of the post. */
+              /** @description Title. */
               title: string
               /** @description Name of the author. */
               author: string
               /** @description Name of the subforum. */
               subforum: string
-              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
@@ -12816,10 +12450,7 @@ export interface operations {
                * @description Votes up minus votes down.
                */
               upvotes: number
-              /**
-               * Format: int64
-               * @description Number of comments, or the comments themselves.
-               */
+              /** Format: int64 */
               comments: number
               /**
                * Format: date-time
@@ -12834,19 +12465,12 @@ export interface operations {
               link_url: string | null
               /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
-              /** @description True for content for adults; null: unknown. */
               over_18: boolean
-              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
-              /** @description True if no new comments are accepted. */
               locked: boolean
-              /** @description True if the post is pinned. */
               stickied: boolean
-              /** @description True for a text post. */
               is_self: boolean
-              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
-              /** @description True if the post repeats another one. */
               is_crosspost: boolean
               /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
@@ -12855,7 +12479,6 @@ export interface operations {
                     id: string
                     /** @description Name of the subforum. */
                     subforum: string
-                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
@@ -12865,19 +12488,14 @@ export interface operations {
               flair: string | null
               /** @description Host that a link post points to; null: none. */
               domain: string | null
-              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
-              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
-              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
-                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
                 /** @description Label set by the community or the author; null: none. */
                 flair: string | null
-                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -12885,7 +12503,6 @@ export interface operations {
             } & {
               [key: string]: unknown
             }
-            /** @description Number of comments, or the comments themselves. */
             comments: ({
               /**
                * @description Kind of the object.
@@ -12903,7 +12520,6 @@ export interface operations {
             after: null
             /** @description How the answer was made. */
             meta: {
-              /** @description True if there was more than the answer holds. */
               truncated: boolean
               /**
                * Format: int64
@@ -13215,19 +12831,17 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description The post. */
             post: {
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title of the post. */
+              /** @description Title. */
               title: string
               /** @description Name of the author. */
               author: string
               /** @description Name of the subforum. */
               subforum: string
-              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
@@ -13236,10 +12850,7 @@ export interface operations {
                * @description Votes up minus votes down.
                */
               upvotes: number
-              /**
-               * Format: int64
-               * @description Number of comments, or the comments themselves.
-               */
+              /** Format: int64 */
               comments: number
               /**
                * Format: date-time
@@ -13254,19 +12865,12 @@ export interface operations {
               link_url: string | null
               /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
-              /** @description True for content for adults; null: unknown. */
               over_18: boolean
-              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
-              /** @description True if no new comments are accepted. */
               locked: boolean
-              /** @description True if the post is pinned. */
               stickied: boolean
-              /** @description True for a text post. */
               is_self: boolean
-              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
-              /** @description True if the post repeats another one. */
               is_crosspost: boolean
               /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
@@ -13275,7 +12879,6 @@ export interface operations {
                     id: string
                     /** @description Name of the subforum. */
                     subforum: string
-                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
@@ -13285,19 +12888,14 @@ export interface operations {
               flair: string | null
               /** @description Host that a link post points to; null: none. */
               domain: string | null
-              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
-              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
-              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
-                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
                 /** @description Label set by the community or the author; null: none. */
                 flair: string | null
-                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -13305,7 +12903,6 @@ export interface operations {
             } & {
               [key: string]: unknown
             }
-            /** @description Number of comments, or the comments themselves. */
             comments: ({
               /**
                * @description Kind of the object.
@@ -13323,7 +12920,6 @@ export interface operations {
             after: null
             /** @description How the answer was made. */
             meta: {
-              /** @description True if there was more than the answer holds. */
               truncated: boolean
               /**
                * Format: int64
@@ -13831,7 +13427,6 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description Number of comments, or the comments themselves. */
             comments: ({
               /** @description As given in the request. */
               id: string
@@ -14077,33 +13672,22 @@ export interface operations {
             name: string
             /** @description Address. */
             url: string
-            /** @description Time of creation, ISO 8601, UTC; null: unknown. */
             created: string | null
             /** @description Time of creation in epoch seconds; null: unknown. */
             created_utc: number | null
-            /** @description Points for posts; null: unknown. */
             link_karma: number | null
-            /** @description Points for comments; null: unknown. */
             comment_karma: number | null
-            /** @description Sum of all points; null: unknown. */
             total_karma: number | null
-            /** @description True if the platform marks the user as verified; null: unknown. */
             verified: boolean | null
-            /** @description True for staff of the platform; null: unknown. */
             is_employee: boolean | null
-            /** @description True for moderators of any community; null: unknown. */
             is_mod: boolean | null
-            /** @description True if the platform has suspended the user. */
             is_suspended: boolean
-            /** @description True for content for adults; null: unknown. */
             over_18: boolean | null
             /** @description Name that the profile shows. */
             display_name: string | null
             /** @description Description in its own words. */
             description: string | null
-            /** @description Address of the picture; null: none. */
             avatar_url: string | null
-            /** @description Address of the banner; null: none. */
             banner_url: string | null
           } & {
             [key: string]: unknown
@@ -14369,7 +13953,6 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description Number of comments, or the comments themselves. */
             comments: ({
               /** @description Without prefix. */
               id: string
@@ -14386,13 +13969,11 @@ export interface operations {
                * @description Votes up minus votes down.
                */
               upvotes: number
-              /** @description Path on the platform. */
               permalink: string
-              /** @description Permalink of the comment. */
+              /** @description Address. */
               url: string
               /** @description Id of the post. */
               post_id: string
-              /** @description Title of the post; null: unknown. */
               link_title: string | null
               /** @description Address of the post, or of its link; null: unknown. */
               link_url: string | null
@@ -14405,21 +13986,16 @@ export interface operations {
               created_utc: number
               /** @description Id of the post or comment that it answers; null: unknown. */
               parent_id: string | null
-              /** @description True if the author also wrote the post. */
               is_submitter: boolean
               /** @description Depth in the tree, 0 at the top; null: unknown. */
               depth: number | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
-              /** @description True for content for adults; null: unknown. */
               over_18: boolean | null
-              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
-                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
                 /** @description Label set by the community or the author; null: none. */
                 flair: string | null
-                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -14707,19 +14283,17 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description The posts. */
             posts: ({
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title of the post. */
+              /** @description Title. */
               title: string
               /** @description Name of the author. */
               author: string
               /** @description Name of the subforum. */
               subforum: string
-              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
@@ -14728,10 +14302,7 @@ export interface operations {
                * @description Votes up minus votes down.
                */
               upvotes: number
-              /**
-               * Format: int64
-               * @description Number of comments, or the comments themselves.
-               */
+              /** Format: int64 */
               comments: number
               /**
                * Format: date-time
@@ -14746,19 +14317,12 @@ export interface operations {
               link_url: string | null
               /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
-              /** @description True for content for adults; null: unknown. */
               over_18: boolean
-              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
-              /** @description True if no new comments are accepted. */
               locked: boolean
-              /** @description True if the post is pinned. */
               stickied: boolean
-              /** @description True for a text post. */
               is_self: boolean
-              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
-              /** @description True if the post repeats another one. */
               is_crosspost: boolean
               /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
@@ -14767,7 +14331,6 @@ export interface operations {
                     id: string
                     /** @description Name of the subforum. */
                     subforum: string
-                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
@@ -14777,19 +14340,14 @@ export interface operations {
               flair: string | null
               /** @description Host that a link post points to; null: none. */
               domain: string | null
-              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
-              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
-              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
-                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
                 /** @description Label set by the community or the author; null: none. */
                 flair: string | null
-                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -15042,27 +14600,21 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description Badges of the profile. */
             achievements: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string | null
-              /** @description Name of the badge. */
+              /** @description Name. */
               name: string
               /** @description Description in its own words. */
               description: string | null
-              /** @description Address of the icon; null: none. */
               icon_url: string | null
-              /** @description Address of the badge's page. */
+              /** @description Address. */
               url: string | null
-              /** @description Time at which it was earned; null: unknown. */
               granted: string | null
             } & {
               [key: string]: unknown
             })[]
-            /**
-             * Format: int64
-             * @description Number of entries.
-             */
+            /** Format: int64 */
             count: number
           } & {
             [key: string]: unknown
@@ -15317,25 +14869,19 @@ export interface operations {
             title: string | null
             /** @description Description in its own words. */
             description: string | null
-            /** @description Number of members; null: unknown. */
             subscribers: number | null
             /** @description Users present at the time of the read; null: unknown. */
             active_users: number | null
-            /** @description Time of creation, ISO 8601, UTC; null: unknown. */
             created: string | null
             /** @description Time of creation in epoch seconds; null: unknown. */
             created_utc: number | null
             /** @description Type, such as public or private; null: unknown. */
             type: string | null
-            /** @description True for content for adults; null: unknown. */
             over_18: boolean | null
-            /** @description True if the platform warns before it is shown; null: unknown. */
             quarantined: boolean | null
             /** @description Address. */
             url: string | null
-            /** @description Address of the icon; null: none. */
             icon_url: string | null
-            /** @description Address of the banner; null: none. */
             banner_url: string | null
             /** @description Language code; null: unknown. */
             language: string | null
@@ -15618,7 +15164,6 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description Number of comments, or the comments themselves. */
             comments: ({
               /** @description Without prefix. */
               id: string
@@ -15635,13 +15180,11 @@ export interface operations {
                * @description Votes up minus votes down.
                */
               upvotes: number
-              /** @description Path on the platform. */
               permalink: string
-              /** @description Permalink of the comment. */
+              /** @description Address. */
               url: string
               /** @description Id of the post. */
               post_id: string
-              /** @description Title of the post; null: unknown. */
               link_title: string | null
               /** @description Address of the post, or of its link; null: unknown. */
               link_url: string | null
@@ -15654,21 +15197,16 @@ export interface operations {
               created_utc: number
               /** @description Id of the post or comment that it answers; null: unknown. */
               parent_id: string | null
-              /** @description True if the author also wrote the post. */
               is_submitter: boolean
               /** @description Depth in the tree, 0 at the top; null: unknown. */
               depth: number | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
-              /** @description True for content for adults; null: unknown. */
               over_18: boolean | null
-              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
-                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
                 /** @description Label set by the community or the author; null: none. */
                 flair: string | null
-                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -15923,30 +15461,23 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description Rules of the community. */
             rules: ({
-              /** @description Short name of the rule. */
+              /** @description Name. */
               name: string
               /** @description Description in its own words. */
               description: string
-              /**
-               * @description Content that the rule covers.
-               * @enum {string}
-               */
+              /** @enum {string} */
               applies_to: 'post' | 'comment' | 'all'
-              /** @description Reason that a report of a violation gives; null: none. */
               violation_reason: string | null
               /**
                * Format: int64
                * @description Position of the rule; lower comes first.
                */
               priority: number
-              /** @description Time of creation, ISO 8601, UTC; null: unknown. */
               created: string | null
             } & {
               [key: string]: unknown
             })[]
-            /** @description Rules of the whole platform. */
             site_rules: string[]
           } & {
             [key: string]: unknown
@@ -16183,15 +15714,10 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description Content as Markdown. */
             content_md: string
-            /** @description Content as HTML; null: the platform gave none. */
             content_html: string | null
-            /** @description Id of the revision; null: unknown. */
             revision_id: string | null
-            /** @description Time of the revision; null: unknown. */
             revision_date: string | null
-            /** @description Author of the revision; null: unknown. */
             revised_by: string | null
             /** @description Explanation; null: none. */
             reason: string | null
@@ -16445,37 +15971,30 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description Each subforum that was found. */
             subforums: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string | null
-              /** @description Name of the place, without prefix. */
+              /** @description Name. */
               name: string
               /** @description Name with the prefix of the platform. */
               display_name_prefixed: string | null
-              /** @description Title of the place, in its own words. */
+              /** @description Title. */
               title: string | null
               /** @description Description in its own words. */
               description: string | null
-              /** @description Number of members; null: unknown. */
               subscribers: number | null
               /** @description Users present at the time of the read; null: unknown. */
               active_users: number | null
-              /** @description Time of creation, ISO 8601, UTC; null: unknown. */
               created: string | null
               /** @description Time of creation in epoch seconds; null: unknown. */
               created_utc: number | null
               /** @description Type, such as public or private; null: unknown. */
               type: string | null
-              /** @description True for content for adults; null: unknown. */
               over_18: boolean | null
-              /** @description True if the platform warns before it is shown; null: unknown. */
               quarantined: boolean | null
-              /** @description Address of the place. */
+              /** @description Address. */
               url: string | null
-              /** @description Address of the icon; null: none. */
               icon_url: string | null
-              /** @description Address of the banner; null: none. */
               banner_url: string | null
               /** @description Language code; null: unknown. */
               language: string | null
@@ -16739,37 +16258,30 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description Each subforum that was found. */
             subforums: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string | null
-              /** @description Name of the place, without prefix. */
+              /** @description Name. */
               name: string
               /** @description Name with the prefix of the platform. */
               display_name_prefixed: string | null
-              /** @description Title of the place, in its own words. */
+              /** @description Title. */
               title: string | null
               /** @description Description in its own words. */
               description: string | null
-              /** @description Number of members; null: unknown. */
               subscribers: number | null
               /** @description Users present at the time of the read; null: unknown. */
               active_users: number | null
-              /** @description Time of creation, ISO 8601, UTC; null: unknown. */
               created: string | null
               /** @description Time of creation in epoch seconds; null: unknown. */
               created_utc: number | null
               /** @description Type, such as public or private; null: unknown. */
               type: string | null
-              /** @description True for content for adults; null: unknown. */
               over_18: boolean | null
-              /** @description True if the platform warns before it is shown; null: unknown. */
               quarantined: boolean | null
-              /** @description Address of the place. */
+              /** @description Address. */
               url: string | null
-              /** @description Address of the icon; null: none. */
               icon_url: string | null
-              /** @description Address of the banner; null: none. */
               banner_url: string | null
               /** @description Language code; null: unknown. */
               language: string | null
@@ -17033,37 +16545,30 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description Each subforum that was found. */
             subforums: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string | null
-              /** @description Name of the place, without prefix. */
+              /** @description Name. */
               name: string
               /** @description Name with the prefix of the platform. */
               display_name_prefixed: string | null
-              /** @description Title of the place, in its own words. */
+              /** @description Title. */
               title: string | null
               /** @description Description in its own words. */
               description: string | null
-              /** @description Number of members; null: unknown. */
               subscribers: number | null
               /** @description Users present at the time of the read; null: unknown. */
               active_users: number | null
-              /** @description Time of creation, ISO 8601, UTC; null: unknown. */
               created: string | null
               /** @description Time of creation in epoch seconds; null: unknown. */
               created_utc: number | null
               /** @description Type, such as public or private; null: unknown. */
               type: string | null
-              /** @description True for content for adults; null: unknown. */
               over_18: boolean | null
-              /** @description True if the platform warns before it is shown; null: unknown. */
               quarantined: boolean | null
-              /** @description Address of the place. */
+              /** @description Address. */
               url: string | null
-              /** @description Address of the icon; null: none. */
               icon_url: string | null
-              /** @description Address of the banner; null: none. */
               banner_url: string | null
               /** @description Language code; null: unknown. */
               language: string | null
@@ -17366,19 +16871,17 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description The posts. */
             posts: ({
               /** @description Without prefix. */
               id: string
               /** @description t3_ and the id. */
               name: string
-              /** @description Title of the post. */
+              /** @description Title. */
               title: string
               /** @description Name of the author. */
               author: string
               /** @description Name of the subforum. */
               subforum: string
-              /** @description Path on the platform. */
               permalink: string
               /** @description The address of the post on the platform. */
               url: string
@@ -17387,10 +16890,7 @@ export interface operations {
                * @description Votes up minus votes down.
                */
               upvotes: number
-              /**
-               * Format: int64
-               * @description Number of comments, or the comments themselves.
-               */
+              /** Format: int64 */
               comments: number
               /**
                * Format: date-time
@@ -17405,19 +16905,12 @@ export interface operations {
               link_url: string | null
               /** @description Share of votes that are up, 0 to 1; null: unknown. */
               upvote_ratio: number | null
-              /** @description True for content for adults; null: unknown. */
               over_18: boolean
-              /** @description True if the post is marked as a spoiler. */
               spoiler: boolean
-              /** @description True if no new comments are accepted. */
               locked: boolean
-              /** @description True if the post is pinned. */
               stickied: boolean
-              /** @description True for a text post. */
               is_self: boolean
-              /** @description True if the platform hosts a video of the post. */
               is_video: boolean
-              /** @description True if the post repeats another one. */
               is_crosspost: boolean
               /** @description The post that this one repeats; null: not a crosspost. */
               crosspost_origin:
@@ -17426,7 +16919,6 @@ export interface operations {
                     id: string
                     /** @description Name of the subforum. */
                     subforum: string
-                    /** @description Path on the platform. */
                     permalink: string
                   } & {
                     [key: string]: unknown
@@ -17436,19 +16928,14 @@ export interface operations {
               flair: string | null
               /** @description Host that a link post points to; null: none. */
               domain: string | null
-              /** @description Kind of the media; null: none. */
               media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
-              /** @description Address of a preview image; null: none. */
               thumbnail_url: string | null
               /** @description Time of the last edit; false: never, true: the time is unknown. */
               edited: string | boolean
-              /** @description Further data of the author, as far as the platform gives it. */
               author_info: {
-                /** @description Id of the author with its prefix; null: unknown. */
                 fullname: string | null
                 /** @description Label set by the community or the author; null: none. */
                 flair: string | null
-                /** @description True for a paid account; null: unknown. */
                 premium: boolean | null
               } & {
                 [key: string]: unknown
@@ -17720,15 +17207,12 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description The moderators. */
             moderators: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string
-              /** @description Name of the moderator, without prefix. */
+              /** @description Name. */
               name: string
-              /** @description Permissions of the moderator. */
               mod_permissions: string[]
-              /** @description Label of the moderator; null: none. */
               flair_text: string | null
               /** @description Time at which the moderator joined; null: unknown. */
               added: string | null
@@ -18032,7 +17516,6 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description The items. */
             items: (
               | ({
                   /**
@@ -18050,7 +17533,6 @@ export interface operations {
                   author: string
                   /** @description Name of the subforum. */
                   subforum: string
-                  /** @description Path on the platform. */
                   permalink: string
                   /** @description The address of the post on the platform. */
                   url: string
@@ -18059,10 +17541,7 @@ export interface operations {
                    * @description Votes up minus votes down.
                    */
                   upvotes: number
-                  /**
-                   * Format: int64
-                   * @description Number of comments, or the comments themselves.
-                   */
+                  /** Format: int64 */
                   comments: number
                   /**
                    * Format: date-time
@@ -18077,19 +17556,12 @@ export interface operations {
                   link_url: string | null
                   /** @description Share of votes that are up, 0 to 1; null: unknown. */
                   upvote_ratio: number | null
-                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean
-                  /** @description True if the post is marked as a spoiler. */
                   spoiler: boolean
-                  /** @description True if no new comments are accepted. */
                   locked: boolean
-                  /** @description True if the post is pinned. */
                   stickied: boolean
-                  /** @description True for a text post. */
                   is_self: boolean
-                  /** @description True if the platform hosts a video of the post. */
                   is_video: boolean
-                  /** @description True if the post repeats another one. */
                   is_crosspost: boolean
                   /** @description The post that this one repeats; null: not a crosspost. */
                   crosspost_origin:
@@ -18098,7 +17570,6 @@ export interface operations {
                         id: string
                         /** @description Name of the subforum. */
                         subforum: string
-                        /** @description Path on the platform. */
                         permalink: string
                       } & {
                         [key: string]: unknown
@@ -18108,19 +17579,14 @@ export interface operations {
                   flair: string | null
                   /** @description Host that a link post points to; null: none. */
                   domain: string | null
-                  /** @description Kind of the media; null: none. */
                   media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
-                  /** @description Address of a preview image; null: none. */
                   thumbnail_url: string | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
-                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
-                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
                     /** @description Label set by the community or the author; null: none. */
                     flair: string | null
-                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -18149,13 +17615,11 @@ export interface operations {
                    * @description Votes up minus votes down.
                    */
                   upvotes: number
-                  /** @description Path on the platform. */
                   permalink: string
                   /** @description Address. */
                   url: string
                   /** @description Id of the post. */
                   post_id: string
-                  /** @description Title of the post; null: unknown. */
                   link_title: string | null
                   /** @description Address of the post, or of its link; null: unknown. */
                   link_url: string | null
@@ -18168,21 +17632,16 @@ export interface operations {
                   created_utc: number
                   /** @description Id of the post or comment that it answers; null: unknown. */
                   parent_id: string | null
-                  /** @description True if the author also wrote the post. */
                   is_submitter: boolean
                   /** @description Depth in the tree, 0 at the top; null: unknown. */
                   depth: number | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
-                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean | null
-                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
-                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
                     /** @description Label set by the community or the author; null: none. */
                     flair: string | null
-                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -18495,7 +17954,6 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description The items. */
             items: (
               | ({
                   /**
@@ -18513,7 +17971,6 @@ export interface operations {
                   author: string
                   /** @description Name of the subforum. */
                   subforum: string
-                  /** @description Path on the platform. */
                   permalink: string
                   /** @description The address of the post on the platform. */
                   url: string
@@ -18522,10 +17979,7 @@ export interface operations {
                    * @description Votes up minus votes down.
                    */
                   upvotes: number
-                  /**
-                   * Format: int64
-                   * @description Number of comments, or the comments themselves.
-                   */
+                  /** Format: int64 */
                   comments: number
                   /**
                    * Format: date-time
@@ -18540,19 +17994,12 @@ export interface operations {
                   link_url: string | null
                   /** @description Share of votes that are up, 0 to 1; null: unknown. */
                   upvote_ratio: number | null
-                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean
-                  /** @description True if the post is marked as a spoiler. */
                   spoiler: boolean
-                  /** @description True if no new comments are accepted. */
                   locked: boolean
-                  /** @description True if the post is pinned. */
                   stickied: boolean
-                  /** @description True for a text post. */
                   is_self: boolean
-                  /** @description True if the platform hosts a video of the post. */
                   is_video: boolean
-                  /** @description True if the post repeats another one. */
                   is_crosspost: boolean
                   /** @description The post that this one repeats; null: not a crosspost. */
                   crosspost_origin:
@@ -18561,7 +18008,6 @@ export interface operations {
                         id: string
                         /** @description Name of the subforum. */
                         subforum: string
-                        /** @description Path on the platform. */
                         permalink: string
                       } & {
                         [key: string]: unknown
@@ -18571,19 +18017,14 @@ export interface operations {
                   flair: string | null
                   /** @description Host that a link post points to; null: none. */
                   domain: string | null
-                  /** @description Kind of the media; null: none. */
                   media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
-                  /** @description Address of a preview image; null: none. */
                   thumbnail_url: string | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
-                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
-                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
                     /** @description Label set by the community or the author; null: none. */
                     flair: string | null
-                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -18612,13 +18053,11 @@ export interface operations {
                    * @description Votes up minus votes down.
                    */
                   upvotes: number
-                  /** @description Path on the platform. */
                   permalink: string
                   /** @description Address. */
                   url: string
                   /** @description Id of the post. */
                   post_id: string
-                  /** @description Title of the post; null: unknown. */
                   link_title: string | null
                   /** @description Address of the post, or of its link; null: unknown. */
                   link_url: string | null
@@ -18631,21 +18070,16 @@ export interface operations {
                   created_utc: number
                   /** @description Id of the post or comment that it answers; null: unknown. */
                   parent_id: string | null
-                  /** @description True if the author also wrote the post. */
                   is_submitter: boolean
                   /** @description Depth in the tree, 0 at the top; null: unknown. */
                   depth: number | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
-                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean | null
-                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
-                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
                     /** @description Label set by the community or the author; null: none. */
                     flair: string | null
-                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -18958,7 +18392,6 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description The items. */
             items: (
               | ({
                   /**
@@ -18976,7 +18409,6 @@ export interface operations {
                   author: string
                   /** @description Name of the subforum. */
                   subforum: string
-                  /** @description Path on the platform. */
                   permalink: string
                   /** @description The address of the post on the platform. */
                   url: string
@@ -18985,10 +18417,7 @@ export interface operations {
                    * @description Votes up minus votes down.
                    */
                   upvotes: number
-                  /**
-                   * Format: int64
-                   * @description Number of comments, or the comments themselves.
-                   */
+                  /** Format: int64 */
                   comments: number
                   /**
                    * Format: date-time
@@ -19003,19 +18432,12 @@ export interface operations {
                   link_url: string | null
                   /** @description Share of votes that are up, 0 to 1; null: unknown. */
                   upvote_ratio: number | null
-                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean
-                  /** @description True if the post is marked as a spoiler. */
                   spoiler: boolean
-                  /** @description True if no new comments are accepted. */
                   locked: boolean
-                  /** @description True if the post is pinned. */
                   stickied: boolean
-                  /** @description True for a text post. */
                   is_self: boolean
-                  /** @description True if the platform hosts a video of the post. */
                   is_video: boolean
-                  /** @description True if the post repeats another one. */
                   is_crosspost: boolean
                   /** @description The post that this one repeats; null: not a crosspost. */
                   crosspost_origin:
@@ -19024,7 +18446,6 @@ export interface operations {
                         id: string
                         /** @description Name of the subforum. */
                         subforum: string
-                        /** @description Path on the platform. */
                         permalink: string
                       } & {
                         [key: string]: unknown
@@ -19034,19 +18455,14 @@ export interface operations {
                   flair: string | null
                   /** @description Host that a link post points to; null: none. */
                   domain: string | null
-                  /** @description Kind of the media; null: none. */
                   media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
-                  /** @description Address of a preview image; null: none. */
                   thumbnail_url: string | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
-                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
-                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
                     /** @description Label set by the community or the author; null: none. */
                     flair: string | null
-                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -19075,13 +18491,11 @@ export interface operations {
                    * @description Votes up minus votes down.
                    */
                   upvotes: number
-                  /** @description Path on the platform. */
                   permalink: string
                   /** @description Address. */
                   url: string
                   /** @description Id of the post. */
                   post_id: string
-                  /** @description Title of the post; null: unknown. */
                   link_title: string | null
                   /** @description Address of the post, or of its link; null: unknown. */
                   link_url: string | null
@@ -19094,21 +18508,16 @@ export interface operations {
                   created_utc: number
                   /** @description Id of the post or comment that it answers; null: unknown. */
                   parent_id: string | null
-                  /** @description True if the author also wrote the post. */
                   is_submitter: boolean
                   /** @description Depth in the tree, 0 at the top; null: unknown. */
                   depth: number | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
-                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean | null
-                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
-                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
                     /** @description Label set by the community or the author; null: none. */
                     flair: string | null
-                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -19421,7 +18830,6 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description The items. */
             items: (
               | ({
                   /**
@@ -19439,7 +18847,6 @@ export interface operations {
                   author: string
                   /** @description Name of the subforum. */
                   subforum: string
-                  /** @description Path on the platform. */
                   permalink: string
                   /** @description The address of the post on the platform. */
                   url: string
@@ -19448,10 +18855,7 @@ export interface operations {
                    * @description Votes up minus votes down.
                    */
                   upvotes: number
-                  /**
-                   * Format: int64
-                   * @description Number of comments, or the comments themselves.
-                   */
+                  /** Format: int64 */
                   comments: number
                   /**
                    * Format: date-time
@@ -19466,19 +18870,12 @@ export interface operations {
                   link_url: string | null
                   /** @description Share of votes that are up, 0 to 1; null: unknown. */
                   upvote_ratio: number | null
-                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean
-                  /** @description True if the post is marked as a spoiler. */
                   spoiler: boolean
-                  /** @description True if no new comments are accepted. */
                   locked: boolean
-                  /** @description True if the post is pinned. */
                   stickied: boolean
-                  /** @description True for a text post. */
                   is_self: boolean
-                  /** @description True if the platform hosts a video of the post. */
                   is_video: boolean
-                  /** @description True if the post repeats another one. */
                   is_crosspost: boolean
                   /** @description The post that this one repeats; null: not a crosspost. */
                   crosspost_origin:
@@ -19487,7 +18884,6 @@ export interface operations {
                         id: string
                         /** @description Name of the subforum. */
                         subforum: string
-                        /** @description Path on the platform. */
                         permalink: string
                       } & {
                         [key: string]: unknown
@@ -19497,19 +18893,14 @@ export interface operations {
                   flair: string | null
                   /** @description Host that a link post points to; null: none. */
                   domain: string | null
-                  /** @description Kind of the media; null: none. */
                   media_kind: ('image' | 'video' | 'gallery' | 'gif') | null
-                  /** @description Address of a preview image; null: none. */
                   thumbnail_url: string | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
-                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
-                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
                     /** @description Label set by the community or the author; null: none. */
                     flair: string | null
-                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -19538,13 +18929,11 @@ export interface operations {
                    * @description Votes up minus votes down.
                    */
                   upvotes: number
-                  /** @description Path on the platform. */
                   permalink: string
                   /** @description Address. */
                   url: string
                   /** @description Id of the post. */
                   post_id: string
-                  /** @description Title of the post; null: unknown. */
                   link_title: string | null
                   /** @description Address of the post, or of its link; null: unknown. */
                   link_url: string | null
@@ -19557,21 +18946,16 @@ export interface operations {
                   created_utc: number
                   /** @description Id of the post or comment that it answers; null: unknown. */
                   parent_id: string | null
-                  /** @description True if the author also wrote the post. */
                   is_submitter: boolean
                   /** @description Depth in the tree, 0 at the top; null: unknown. */
                   depth: number | null
                   /** @description Time of the last edit; false: never, true: the time is unknown. */
                   edited: string | boolean
-                  /** @description True for content for adults; null: unknown. */
                   over_18: boolean | null
-                  /** @description Further data of the author, as far as the platform gives it. */
                   author_info: {
-                    /** @description Id of the author with its prefix; null: unknown. */
                     fullname: string | null
                     /** @description Label set by the community or the author; null: none. */
                     flair: string | null
-                    /** @description True for a paid account; null: unknown. */
                     premium: boolean | null
                   } & {
                     [key: string]: unknown
@@ -19829,21 +19213,18 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description The sources. */
             sources: {
               /** @description Name of the source, for the parameter source. */
               name: string
-              /** @description Kind of the source. */
+              /** @description Kind of the object. */
               kind: string
-              /** @description Address of the site. */
+              /** @description Address. */
               url: string
-              /** @description Calls that the source supports. */
               capabilities: string[]
               /** @description Names of places as this source writes them. */
               place_examples: string[]
               /** @description How completeness is proven; null: unknown. */
               proof: string | null
-              /** @description True if the last request to the source succeeded. */
               reachable: boolean
               /** @description Time at which the source ends; null: no end is planned. */
               ends_at: string | null
@@ -20439,17 +19820,10 @@ export interface operations {
             active: boolean
             /** @description Why the service has paused it, until active is set again. filter_too_slow: its patterns took more processor time than a monitor has. */
             pause_reason: 'filter_too_slow' | null
-            /**
-             * Format: date-time
-             * @description Time of creation.
-             */
+            /** Format: date-time */
             created_at: string
-            /**
-             * Format: date-time
-             * @description Time of the last change.
-             */
+            /** Format: date-time */
             updated_at: string
-            /** @description Time of the newest match; null: none so far. */
             last_match_at: string | null
             /** @description Quiet hours, digests and alarms, with all defaults; null: none. */
             attention: {
@@ -20599,7 +19973,6 @@ export interface operations {
             } | null
             /** @description Matches as Atom; anyone with this address can read them. */
             feed_url: string
-            /** @description Feeds that are read for the monitor. */
             streams: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string
@@ -20865,7 +20238,6 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description The monitors, or their number. */
             monitors: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string
@@ -20895,17 +20267,10 @@ export interface operations {
               active: boolean
               /** @description Why the service has paused it, until active is set again. filter_too_slow: its patterns took more processor time than a monitor has. */
               pause_reason: 'filter_too_slow' | null
-              /**
-               * Format: date-time
-               * @description Time of creation.
-               */
+              /** Format: date-time */
               created_at: string
-              /**
-               * Format: date-time
-               * @description Time of the last change.
-               */
+              /** Format: date-time */
               updated_at: string
-              /** @description Time of the newest match; null: none so far. */
               last_match_at: string | null
               /** @description Quiet hours, digests and alarms, with all defaults; null: none. */
               attention: {
@@ -21055,7 +20420,6 @@ export interface operations {
               } | null
               /** @description Matches as Atom; anyone with this address can read them. */
               feed_url: string
-              /** @description Feeds that are read for the monitor. */
               streams: ({
                 /** @description Identifier, unique among objects of this kind. */
                 id: string
@@ -21086,17 +20450,13 @@ export interface operations {
             })[]
             /** @description Monitors that the plan allows. */
             slots: {
-              /**
-               * Format: int64
-               * @description Number in use.
-               */
+              /** Format: int64 */
               used: number
               /**
                * Format: int64
                * @description Sum of the period, or the number that the plan allows.
                */
               total: number
-              /** @description Name of the plan. */
               tier: string
               /**
                * Format: int64
@@ -21699,17 +21059,10 @@ export interface operations {
             active: boolean
             /** @description Why the service has paused it, until active is set again. filter_too_slow: its patterns took more processor time than a monitor has. */
             pause_reason: 'filter_too_slow' | null
-            /**
-             * Format: date-time
-             * @description Time of creation.
-             */
+            /** Format: date-time */
             created_at: string
-            /**
-             * Format: date-time
-             * @description Time of the last change.
-             */
+            /** Format: date-time */
             updated_at: string
-            /** @description Time of the newest match; null: none so far. */
             last_match_at: string | null
             /** @description Quiet hours, digests and alarms, with all defaults; null: none. */
             attention: {
@@ -21859,7 +21212,6 @@ export interface operations {
             } | null
             /** @description Matches as Atom; anyone with this address can read them. */
             feed_url: string
-            /** @description Feeds that are read for the monitor. */
             streams: ({
               /** @description Identifier, unique among objects of this kind. */
               id: string
@@ -22279,10 +21631,7 @@ export interface operations {
           'application/json': {
             /** @description Identifier, unique among objects of this kind. */
             id: string
-            /**
-             * Format: int64
-             * @description Number of alarms that this call acknowledged.
-             */
+            /** Format: int64 */
             acknowledged: number
           }
         }
@@ -22562,7 +21911,6 @@ export interface operations {
              * @description A lower bound.
              */
             suppressed_24h: number
-            /** @description Matches that were not delivered, by cause. */
             suppressed_breakdown: {
               /**
                * Format: int64
@@ -22589,7 +21937,6 @@ export interface operations {
                * @description Sum of the causes.
                */
               sampled: number
-              /** @description True if not every match beyond the ceiling is counted. */
               sample_truncated: boolean
               /** @description True if every suppressed match has a known cause. */
               resolved: boolean
@@ -22598,9 +21945,7 @@ export interface operations {
             } & {
               [key: string]: unknown
             }
-            /** @description True if the daily ceiling of deliveries is reached. */
             ceiling_reached: boolean
-            /** @description Time of the newest match; null: none so far. */
             last_match_at: string | null
             /** @description Proof of what was read in the last 24 hours. */
             coverage_24h: {
@@ -22643,17 +21988,12 @@ export interface operations {
                 from_id: number | null
                 /** @description Last id of the range; null: open. */
                 to_id: number | null
-                /** @description Time at which a later check completed it; null: open. */
                 healed_at: string | null
               } & {
                 [key: string]: unknown
               })[]
-              /**
-               * Format: int64
-               * @description Number of gaps in this answer.
-               */
+              /** Format: int64 */
               gaps_returned: number
-              /** @description True if there are more gaps than the answer holds. */
               gaps_truncated: boolean
               /** @description Number of gaps in the last 24 hours; null: unknown. */
               gap_events_24h: number | null
@@ -22663,7 +22003,6 @@ export interface operations {
               posts_in_window_at_least: number | null
               /** @description Estimated number of missed posts; null: unknown. */
               posts_missed_estimate: number | null
-              /** @description Gaps and downtimes of the window. */
               observed_events: ({
                 /** @description Kind of the object. */
                 kind: string
@@ -22715,10 +22054,7 @@ export interface operations {
                   /** @description Ids that are proven, both inclusive. */
                   proven:
                     | ({
-                        /**
-                         * Format: int64
-                         * @description First id of the range.
-                         */
+                        /** Format: int64 */
                         from_id: number
                         /**
                          * Format: int64
@@ -22732,10 +22068,7 @@ export interface operations {
                   /** @description Ids that the next checks will read. */
                   behind:
                     | ({
-                        /**
-                         * Format: int64
-                         * @description First id of the range.
-                         */
+                        /** Format: int64 */
                         from_id: number
                         /**
                          * Format: int64
@@ -22792,10 +22125,7 @@ export interface operations {
                   }
                   /** @description Ids that are still missing. retry_at null: they are not requested again. */
                   open: ({
-                    /**
-                     * Format: int64
-                     * @description First id of the range.
-                     */
+                    /** Format: int64 */
                     from_id: number
                     /**
                      * Format: int64
@@ -22814,7 +22144,6 @@ export interface operations {
                   } & {
                     [key: string]: unknown
                   })[]
-                  /** @description True if there are more missing ids than the answer holds. */
                   open_truncated: boolean
                   /** @description Items that the source has named as changed and that were not read since; oldest_at: when the first of them was named. dropped_24h: not to be read any more. Null: the source names no changes. */
                   changes:
@@ -22867,7 +22196,6 @@ export interface operations {
               status: 'live' | 'degraded' | 'unknown'
               /** @description Explanation; null: none. */
               reason: string | null
-              /** @description Feeds that are read for the monitor. */
               streams: ({
                 /** @description Identifier, unique among objects of this kind. */
                 id: string
@@ -22879,12 +22207,8 @@ export interface operations {
             } & {
               [key: string]: unknown
             }
-            /** @description Promised and actual interval of the checks. */
             cadence: {
-              /**
-               * Format: int64
-               * @description Promised interval of the checks, in seconds.
-               */
+              /** Format: int64 */
               promised_cadence_s: number
               /** @description Requested interval of the checks, in seconds; null: the default. */
               requested_cadence_s: number | null
@@ -22915,10 +22239,7 @@ export interface operations {
                * @description Start of the state or of the window.
                */
               since: string
-              /**
-               * Format: int64
-               * @description Number of repeats so far.
-               */
+              /** Format: int64 */
               repeats: number
               /**
                * Format: date-time
@@ -23464,7 +22785,6 @@ export interface operations {
               | 'mqtt'
             /** @description Address. */
             url: string
-            /** @description Time of creation. */
             created_at: string
             /** @description True if it takes deliveries: enabled, confirmed and not paused. */
             active: boolean
@@ -23916,7 +23236,6 @@ export interface operations {
               | 'mqtt'
             /** @description Address. */
             url: string
-            /** @description Time of creation. */
             created_at: string
             /** @description True if it takes deliveries: enabled, confirmed and not paused. */
             active: boolean
@@ -24198,7 +23517,6 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description The targets. */
             webhooks: {
               /** @description Identifier, unique among objects of this kind. */
               id: string
@@ -24216,9 +23534,8 @@ export interface operations {
                 | 'gotify'
                 | 'matrix'
                 | 'mqtt'
-              /** @description Address of the receiver. */
+              /** @description Address. */
               url: string
-              /** @description Time of creation. */
               created_at: string
               /** @description True if it takes deliveries: enabled, confirmed and not paused. */
               active: boolean
@@ -24240,7 +23557,6 @@ export interface operations {
               signatures?: ('v1' | 'v1a')[]
               /** @description Key that v1a is verified with: whpk_ and base64. Absent without v1a. */
               public_key?: string
-              /** @description Health of the target, from its last attempts. */
               health: {
                 /**
                  * @description unused: no attempt yet. good: the last attempt succeeded. retrying: attempts fail and are repeated. failing: a delivery failed or was dead-lettered since the last success. paused: see pause_reason. off: disabled, or not confirmed.
@@ -24271,7 +23587,6 @@ export interface operations {
                   delivery_id: string | null
                   /** @description A last_error code. */
                   reason: string | null
-                  /** @description HTTP status of the receiver; null: it did not answer. */
                   status_code: number | null
                   /** @description The beginning of the receiver's response, redacted. */
                   body_start: string | null
@@ -24286,13 +23601,10 @@ export interface operations {
                  * @description Pending deliveries with a failed attempt.
                  */
                 retrying: number
-                /** @description Time of the next attempt; null: none is planned. */
                 next_attempt_at: string | null
                 /** @description Attempts by hour, oldest first; the last is the present hour. */
                 hours: {
-                  /** @description Accepted attempts of each hour. */
                   succeeded: number[]
-                  /** @description Failed attempts of each hour. */
                   failed: number[]
                 }
               }
@@ -24436,22 +23748,16 @@ export interface operations {
           'application/json': {
             /** @description True if the receiver accepted the test. */
             ok: boolean
-            /** @description HTTP status of the receiver; null: it did not answer. */
             status_code: number | null
             /** @description The same as status_code. */
             status: number | null
             /** @description Id of the delivery; it stays the same in every attempt. */
             delivery_id: string
-            /**
-             * Format: int64
-             * @description Time from the request to the answer, in milliseconds.
-             */
+            /** Format: int64 */
             duration_ms: number
             /** @description Explanation; null: none. */
             reason: string | null
-            /** @description Suggested fix; null: none. */
             hint: string | null
-            /** @description Explanation for a person. */
             detail: string
             /** @description The beginning of the receiver's response, redacted; null without one. */
             body_start: string | null
@@ -24636,7 +23942,6 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description True: the target is gone. */
             deleted: boolean
             /** @description Identifier, unique among objects of this kind. */
             id: string
@@ -24847,7 +24152,6 @@ export interface operations {
             }[]
             /** @description Cursor of the next page; null: no matches yet. */
             after: string | null
-            /** @description True if further matches are stored after this page. */
             has_more: boolean
           }
         }
@@ -25078,7 +24382,6 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description The items. */
             items: {
               /**
                * @description Fullname of the item, after the name of its source and a slash unless it is of main.
@@ -25114,7 +24417,6 @@ export interface operations {
                  */
                 end: number
               }[]
-              /** @description Terms of the monitors that the item contains. */
               matched_terms: string[]
               /** @description Address. */
               url: string | null
@@ -25124,9 +24426,7 @@ export interface operations {
               author: string | null
               /** @description Points of the comment. */
               score: number | null
-              /** @description Number of comments, or the comments themselves. */
               comments: number | null
-              /** @description Time of creation, ISO 8601, UTC; null: unknown. */
               created: string | null
               /** @description Sentiments of the text that match, one or several. */
               sentiment: string | null
@@ -25154,7 +24454,6 @@ export interface operations {
                  * @description Time of the match; null: none.
                  */
                 matched_at: string
-                /** @description Terms of the monitors that the item contains. */
                 matched_terms: string[]
                 /** @description Verdict of the operator's model; null: the monitor asks for none. */
                 judgement: {
@@ -25574,7 +24873,6 @@ export interface operations {
                */
               end: number
             }[]
-            /** @description Terms of the monitors that the item contains. */
             matched_terms: string[]
             /** @description Address. */
             url: string | null
@@ -25584,9 +24882,7 @@ export interface operations {
             author: string | null
             /** @description Points of the comment. */
             score: number | null
-            /** @description Number of comments, or the comments themselves. */
             comments: number | null
-            /** @description Time of creation, ISO 8601, UTC; null: unknown. */
             created: string | null
             /** @description Sentiments of the text that match, one or several. */
             sentiment: string | null
@@ -25614,7 +24910,6 @@ export interface operations {
                * @description Time of the match; null: none.
                */
               matched_at: string
-              /** @description Terms of the monitors that the item contains. */
               matched_terms: string[]
               /** @description Verdict of the operator's model; null: the monitor asks for none. */
               judgement: {
@@ -25837,20 +25132,11 @@ export interface operations {
              * @description True if it was not read yet.
              */
             unread: number
-            /**
-             * Format: int64
-             * @description Items that were read.
-             */
+            /** Format: int64 */
             read: number
-            /**
-             * Format: int64
-             * @description Items that were answered.
-             */
+            /** Format: int64 */
             answered: number
-            /**
-             * Format: int64
-             * @description Items that were dismissed.
-             */
+            /** Format: int64 */
             dismissed: number
             /**
              * Format: int64
@@ -25868,10 +25154,7 @@ export interface operations {
             labels: {
               /** @description Label of the item; null: none. */
               label: string
-              /**
-               * Format: int64
-               * @description The items.
-               */
+              /** Format: int64 */
               items: number
             }[]
           }
@@ -26082,9 +25365,7 @@ export interface operations {
              * @description Named items that had the values already.
              */
             unchanged: number
-            /** @description Given ids that are not in the inbox. */
             unknown_ids: string[]
-            /** @description True if further matches are stored after this page. */
             has_more: boolean
             /** @description Continues a change of a filter in a further call; null: all are done. */
             next_cursor: string | null
@@ -26256,7 +25537,6 @@ export interface operations {
           'application/json': {
             /** @description The undoing itself, which can be undone too. */
             action_id: string
-            /** @description Id of the change that was undone. */
             undone: string
             /**
              * Format: int64
@@ -26719,7 +25999,6 @@ export interface operations {
           'application/json': {
             /** @description Id of the monitor. */
             monitor_id: string
-            /** @description Name of the monitor; null: it has none. */
             monitor_name: string | null
             /** @description True: the filter is changed. */
             applied: boolean
@@ -26735,7 +26014,6 @@ export interface operations {
               added: string | null
               /** @description Removed entry; null: one was added. */
               removed: string | null
-              /** @description Entries before the edit. */
               before: string[]
               /** @description Cursor of the next page; null: no further page. */
               after: string[]
@@ -26770,7 +26048,6 @@ export interface operations {
                 id: string
                 /** @description Title. */
                 title: string | null
-                /** @description Beginning of the text. */
                 excerpt: string
                 /** @description Name of the place. */
                 place: string
@@ -27003,7 +26280,7 @@ export interface operations {
               kind: 'post' | 'comment'
               /** @description Name of the author. */
               author: string | null
-              /** @description Title of the post. */
+              /** @description Title. */
               title: string | null
               /** @description Visible text, at most 2,000 characters. */
               text: string
@@ -27011,7 +26288,6 @@ export interface operations {
               score: number | null
               /** @description Address. */
               url: string | null
-              /** @description Time of creation, ISO 8601, UTC; null: unknown. */
               created: string | null
             } | null
             /** @description Comments above it, from the top; none: it answers the post. */
@@ -27036,7 +26312,6 @@ export interface operations {
               score: number | null
               /** @description Address. */
               url: string | null
-              /** @description Time of creation, ISO 8601, UTC; null: unknown. */
               created: string | null
             }[]
             /** @description Direct replies, at most 20. */
@@ -27061,7 +26336,6 @@ export interface operations {
               score: number | null
               /** @description Address. */
               url: string | null
-              /** @description Time of creation, ISO 8601, UTC; null: unknown. */
               created: string | null
             }[]
             /** @description False: the comment was not among those read. */
@@ -27765,7 +27039,6 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /** @description The deliveries. */
             deliveries: {
               /** @description Id of the delivery; it stays the same in every attempt. */
               delivery_id: string
@@ -27778,16 +27051,10 @@ export interface operations {
                * @enum {string}
                */
               status: 'pending' | 'delivered' | 'failed' | 'dead' | 'suppressed'
-              /**
-               * Format: int64
-               * @description Attempts so far: their number, or each with its outcome.
-               */
+              /** Format: int64 */
               attempts: number
-              /** @description Error of the last attempt; null: none. */
               last_error: string | null
-              /** @description Time of creation. */
               created_at: string
-              /** @description Time at which the receiver accepted it; null: not yet. */
               delivered_at: string | null
               /** @description True if it waits after a failed attempt. */
               retrying: boolean
@@ -27808,22 +27075,16 @@ export interface operations {
                     | 'content_erased'
                   )
                 | null
-              /** @description Summary of what is delivered. */
               payload: {
-                /**
-                 * Format: int64
-                 * @description Number of entries.
-                 */
+                /** Format: int64 */
                 count: number
                 /** @description True if it contains several matches. */
                 grouped: boolean
-                /** @description The items. */
                 items: {
                   [key: string]: unknown
                 }[]
                 /** @description Period of a digest; absent for other deliveries. */
                 digest?: {
-                  /** @description Name of the monitor; null: it has none. */
                   monitor_name: string | null
                   /**
                    * Format: date-time
@@ -27864,7 +27125,6 @@ export interface operations {
                  * @description Of events of an item.
                  */
                 detected_at?: string
-                /** @description The alarm that this delivery reports. */
                 alarm?: {
                   /**
                    * @description Kind of the object.
@@ -27881,11 +27141,9 @@ export interface operations {
                    * @description 0: not a repeat.
                    */
                   repeat: number
-                  /** @description Name of the monitor; null: it has none. */
                   monitor_name: string | null
-                  /** @description The alarm in one line. */
+                  /** @description Title. */
                   title: string
-                  /** @description Explanation for a person. */
                   message: string
                 } & {
                   [key: string]: unknown
@@ -28082,15 +27340,9 @@ export interface operations {
            *     }
            */
           'application/json': {
-            /**
-             * Format: int64
-             * @description Number of deliveries that will be sent again.
-             */
+            /** Format: int64 */
             queued: number
-            /**
-             * Format: int64
-             * @description Number of deliveries that cannot be sent again.
-             */
+            /** Format: int64 */
             skipped: number
             /** @description True: counts only, nothing is sent. */
             dry_run: boolean
@@ -28500,10 +27752,7 @@ export interface operations {
              * @enum {string}
              */
             status: 'new' | 'triaged' | 'shipped' | 'declined'
-            /**
-             * Format: date-time
-             * @description Time of creation.
-             */
+            /** Format: date-time */
             created_at: string
           }
         }
@@ -28690,7 +27939,7 @@ export interface operations {
              * @enum {string}
              */
             type: 'bug' | 'idea' | 'missing_capability'
-            /** @description Title of the feedback. */
+            /** @description Title. */
             title: string
             /** @description Text of the feedback. */
             details: string
@@ -28699,21 +27948,15 @@ export interface operations {
             /** @description Data that support the feedback; null: none. */
             evidence: string | null
             /**
-             * @description State that the operator gave the feedback.
+             * @description Current state.
              * @enum {string}
              */
             status: 'new' | 'triaged' | 'shipped' | 'declined'
             /** @description The operator's answer; null: none yet. */
             response: string | null
-            /**
-             * Format: date-time
-             * @description Time of creation.
-             */
+            /** Format: date-time */
             created_at: string
-            /**
-             * Format: date-time
-             * @description Time of the last change.
-             */
+            /** Format: date-time */
             updated_at: string
           }
         }
@@ -29982,24 +29225,18 @@ export interface operations {
             scanned: number
             /** @description True if there were more items than could be checked. */
             truncated: boolean
-            /** @description Counts by keyword. */
             terms: {
-              /** @description The keyword. */
               term: string
               /**
                * @description wanted: the term is searched. excluded: it must not occur.
                * @enum {string}
                */
               role: 'wanted' | 'excluded'
-              /**
-               * Format: int64
-               * @description Number of items with the term.
-               */
+              /** Format: int64 */
               items: number
             }[]
             /** @description Items that pass each condition and all before it. */
             criteria: {
-              /** @description Name of the condition. */
               criterion: string
               /**
                * Format: int64
@@ -30009,7 +29246,6 @@ export interface operations {
             }[]
             /** @description Null: not enough data. */
             estimate_per_day: number | null
-            /** @description The feeds that were read, with their counts. */
             feeds: ({
               /**
                * @description Kind of the object.
@@ -30025,7 +29261,6 @@ export interface operations {
                 | 'stream'
               /** @description Each subforum of the feed; null: it is not of one. */
               subforums: string[] | null
-              /** @description Query of the feed; null: it is not a search. */
               query: string | null
               /** @description A thread, an author, or a source. */
               place: string | null
@@ -30038,10 +29273,7 @@ export interface operations {
               scanned: number | null
               /** @description Number of items that match; null: the feed was not read. */
               matched: number | null
-              /**
-               * Format: date-time
-               * @description Time of the oldest item of the feed; null: unknown.
-               */
+              /** Format: date-time */
               oldest: string | null
               /** @description Why this feed could not be read. */
               error: string | null
@@ -30059,24 +29291,16 @@ export interface operations {
               item_id: string
               /** @description True if a feed of the monitor shows the item now. */
               in_feeds: boolean
-              /**
-               * @description Result of the check.
-               * @enum {string}
-               */
+              /** @enum {string} */
               verdict: 'matches' | 'does_not_match' | 'not_yet' | 'withheld'
               /** @description Every condition of the filter, in order of evaluation. */
               criteria: {
-                /** @description Name of the condition. */
                 criterion: string
-                /**
-                 * @description Result of the check.
-                 * @enum {string}
-                 */
+                /** @enum {string} */
                 verdict: 'met' | 'not_met' | 'later' | 'withheld'
                 /** @description Part of the item that was checked. */
                 detail: string
               }[]
-              /** @description The item as it would be delivered. */
               row: {
                 [key: string]: unknown
               }
@@ -30450,14 +29674,10 @@ export interface operations {
           'application/json': {
             /** @description Id of the monitor. */
             monitor_id: string
-            /** @description The items. */
             items: {
               /** @description Id of the item. */
               item_id: string
-              /**
-               * @description Result for this item.
-               * @enum {string}
-               */
+              /** @enum {string} */
               outcome:
                 | 'matched'
                 | 'collecting'
@@ -30494,7 +29714,6 @@ export interface operations {
                  * @description Maximum age of a fresh item, in seconds.
                  */
                 freshness_s: number
-                /** @description Feeds that are read for the monitor. */
                 streams: ({
                   /** @description Identifier, unique among objects of this kind. */
                   id: string
@@ -30512,10 +29731,7 @@ export interface operations {
                     | 'stream'
                   /** @description Name of the subforum; null: the stream is not of one. */
                   subforum: string | null
-                  /**
-                   * Format: date-time
-                   * @description Time at which this stream first showed the item.
-                   */
+                  /** Format: date-time */
                   first_seen_at: string
                 } & {
                   [key: string]: unknown
@@ -30528,12 +29744,8 @@ export interface operations {
               /** @description The verdict of each condition of the filter. */
               criteria:
                 | {
-                    /** @description Name of the condition. */
                     criterion: string
-                    /**
-                     * @description Result of the check.
-                     * @enum {string}
-                     */
+                    /** @enum {string} */
                     verdict: 'met' | 'not_met' | 'later' | 'withheld'
                     /** @description Part of the item that was checked. */
                     detail: string
@@ -30583,7 +29795,6 @@ export interface operations {
                 next_attempt_at: string | null
               } | null
             }[]
-            /** @description The deliveries. */
             deliveries: {
               /** @description Id of the delivery; it stays the same in every attempt. */
               delivery_id: string
@@ -30594,12 +29805,8 @@ export interface operations {
                * @enum {string}
                */
               status: 'pending' | 'delivered' | 'failed' | 'dead' | 'suppressed'
-              /** @description The decision to deliver or suppress. */
               gate: {
-                /**
-                 * @description Result of the check.
-                 * @enum {string}
-                 */
+                /** @enum {string} */
                 verdict: 'let_through' | 'suppressed'
                 /** @description Explanation; null: none. */
                 reason: string | null
@@ -30608,16 +29815,10 @@ export interface operations {
                   [key: string]: unknown
                 } | null
               }
-              /** @description Error of the last attempt; null: none. */
               last_error: string | null
-              /**
-               * Format: date-time
-               * @description Time of creation.
-               */
+              /** Format: date-time */
               created_at: string
-              /** @description Time at which the receiver accepted it; null: not yet. */
               delivered_at: string | null
-              /** @description Attempts so far: their number, or each with its outcome. */
               attempts: {
                 /**
                  * Format: int64
@@ -30629,19 +29830,11 @@ export interface operations {
                  * @description Number of the schedule, which starts over when it is redelivered.
                  */
                 round: number
-                /**
-                 * Format: date-time
-                 * @description Time at which the attempt started.
-                 */
+                /** Format: date-time */
                 started_at: string
-                /**
-                 * Format: int64
-                 * @description Time from the request to the answer, in milliseconds.
-                 */
+                /** Format: int64 */
                 duration_ms: number
-                /** @description HTTP status of the receiver; null: it did not answer. */
                 status_code: number | null
-                /** @description Error of the attempt; null: none. */
                 error: string | null
                 /** @description Relevant headers of the answer. */
                 headers: {
