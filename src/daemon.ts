@@ -26,7 +26,7 @@ import {
   restartsUseless,
 } from './store/maintenance/disk.ts'
 import { openInstance } from './store/maintenance/instance.ts'
-import { diskTroubleOf } from './store/startup/disk-trouble.ts'
+import { diskTroubleOf, passesWithDisk } from './store/startup/disk-trouble.ts'
 import { assemble } from './wiring/build.ts'
 import { listeningUrl, serveOutage, waitForDisk } from './wiring/outage.ts'
 import { removeBrowserFiles } from './wiring/platform.ts'
@@ -167,7 +167,7 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
 
   const onFailedIteration = (error: unknown) => {
     reportStorageError(instance.db, error)
-    if (isStorageFailure(error)) failure.resolve('storage')
+    if (isStorageFailure(error) && !passesWithDisk(error, instance.path)) failure.resolve('storage')
   }
   /** A critical loop whose iterations all fail. A full disk does not count, because a restart frees no space. */
   const failingFor = (slack_ms: number): Stuck | null => {
@@ -212,7 +212,8 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
     noticeExternalWrites,
     statusLine() {
       const { monitors, streams, pending } = countActive(instance.db)
-      return `listening on ${url}; ${monitors} monitors on ${streams} streams, ${pending} deliveries waiting`
+      const outage = storage.trouble() === null ? '' : 'the disk is full, nothing is written; '
+      return `${outage}listening on ${url}; ${monitors} monitors on ${streams} streams, ${pending} deliveries waiting`
     },
     noteRefusedReload: () => noteReload(false),
     reconfigure(next_of_file) {

@@ -22,11 +22,14 @@ import {
   SourceDamaged,
   takeSnapshot,
 } from '../store/maintenance/snapshots.ts'
+import { passesWithDisk } from '../store/startup/disk-trouble.ts'
 import type { Schedule } from './pages.ts'
 
 const CHECK_MS = 60_000
 /** Interval of checks while the disk is full. */
 const SOON_MS = 5_000
+/** Space that has to become free before a disk that was full is used again where the reserve file does not fit. */
+const ROOM_BYTES = 4 * 1024 * 1024
 const NOTE_CONFIG_MS = 300_000
 /** Least time between two scrubs of the file, which read all of it. */
 const SCRUB_EVERY_MS = 3_600_000
@@ -45,6 +48,8 @@ export type StorageDeps = {
   noteConfig: () => void
   /** Reads the free space of the disk; absent: from the system. */
   readDisk?: () => DiskState
+  /** Runs the next turn at once. */
+  nudge: () => void
   /** Called when the process cannot go on and must be restarted. */
   lost: (reason: 'storage' | 'database_replaced') => void
   /** Aborts when the daemon stops. */
@@ -79,6 +84,8 @@ export function createStorage(deps: StorageDeps): Storage {
   const version = db.query<{ data_version: number }, []>('PRAGMA data_version')
   let seen_version = version.get()?.data_version
   let is_full = false
+  /** Least free space seen since the disk is full. */
+  let least_free = Infinity
   let is_low = false
   let lost = false
   /** Day on which content was last erased from snapshots. */
@@ -103,19 +110,35 @@ export function createStorage(deps: StorageDeps): Storage {
     deps.lost(reason)
   }
 
-  onStorageError(db, ({ code = '' }) => {
-    if (code.startsWith('SQLITE_FULL')) {
+  onStorageError(db, (error) => {
+    const { code = '' } = error
+    if (passesWithDisk(error, path)) {
       const freed = reserve_file.drop()
-      if (!is_full) log('error', 'storage.full', { freed })
+      if (is_full) return
+      log('error', 'storage.full', { freed, code })
       is_full = true
+      least_free = freeBytes()
+      deps.nudge()
     }
     // Only the next start can tell whether a write that failed on the disk is there.
-    if (/^SQLITE_(IOERR|CORRUPT|NOTADB)/.test(code)) lose('storage')
+    else if (/^SQLITE_(IOERR|CORRUPT|NOTADB)/.test(code)) lose('storage')
   })
 
-  /** Announces free space once there is enough to hold some in reserve again. */
+  function freeBytes(): number {
+    try {
+      return statDisk().free_bytes
+    } catch {
+      return 0
+    }
+  }
+
+  /** Announces free space once some is in reserve again, or as much has become free as writes need for a while. */
   async function recover(): Promise<void> {
-    if (!(await reserve_file.refill()) || !is_full) return
+    const has_reserve = await reserve_file.refill()
+    if (!is_full) return
+    const free = freeBytes()
+    least_free = Math.min(least_free, free)
+    if (!has_reserve && free < least_free + ROOM_BYTES) return
     is_full = false
     log('info', 'storage.recovered')
   }

@@ -64,7 +64,9 @@ type AssemblyInput = {
   instance: Pick<Instance, 'db' | 'path' | 'run_id' | 'instance_id' | 'ring'>
   /** Aborts when the daemon stops. */
   signal: AbortSignal
-  wake: (loop: 'sender' | 'monitor' | 'pool' | 'operator' | 'archive' | 'relevance') => void
+  wake: (
+    loop: 'sender' | 'monitor' | 'pool' | 'operator' | 'archive' | 'relevance' | 'storage',
+  ) => void
   /** Registers work of a loop that should end within `limit_ms`, so that an overrun is visible. */
   expect: <T>(loop: 'sender' | 'monitor', limit_ms: number, work: Promise<T>) => Promise<T>
   /** The URL on which the daemon listens; empty before that. */
@@ -207,6 +209,7 @@ export function assemble({
       snapshots_days: config.retention.snapshots_days,
       schedule: createSchedule(config.maintenance.snapshots, config.maintenance.time_zone),
     },
+    nudge: () => wake('storage'),
     noteConfig: () => recordConfig(db, { config, ring, now: clock.now() }),
     lost,
     signal,

@@ -6,7 +6,7 @@ import type { Runtime } from '../runtime/runtime.ts'
 import { type DiskTrouble, diskTroubleOf } from '../store/startup/disk-trouble.ts'
 
 const FIRST_RETRY_MS = 1000
-const RETRY_MAX_MS = 30_000
+const RETRY_MAX_MS = 8000
 
 /** `http://host:port`, with brackets around an address of IPv6. */
 export const listeningUrl = (host: string, port: number | undefined) =>

@@ -125,6 +125,7 @@ function maintain(db: Db, folder: Folder) {
     community: 'subforum',
     snapshots: { ...KEEP, schedule: (at) => at + DAY_MS },
     noteConfig: () => {},
+    nudge: () => {},
     lost: () => {},
   })
   const archive = createArchive({

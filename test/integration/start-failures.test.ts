@@ -16,13 +16,13 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 
 import { RESERVE_FILE_NAME } from '../../src/store/maintenance/disk.ts'
 import { type Mounted, mountMemory, unavailableReason } from '../chaos/mounts.ts'
 import { type Folder, tempFolder } from '../support/folder.ts'
-import { PROGRAM } from '../support/process.ts'
+import { freePort } from '../support/port.ts'
+import { endServing, PROGRAM, serve } from '../support/process.ts'
 
 // Each start is a process of its own, and the machine may be busy.
 setDefaultTimeout(60_000)
@@ -30,19 +30,7 @@ setDefaultTimeout(60_000)
 const no_memory = await unavailableReason(() => mountMemory(1))
 if (no_memory !== null) console.warn(`skipped: ${no_memory}`)
 
-const children: Bun.Subprocess[] = []
-afterAll(() => {
-  for (const child of children) child.kill('SIGKILL')
-})
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
-}
+afterAll(endServing)
 
 function configured(folder: Folder, dir: string, { port = 0, more = '' } = {}): string {
   const path = folder.file('forumd.toml')
@@ -51,59 +39,6 @@ function configured(folder: Folder, dir: string, { port = 0, more = '' } = {}): 
     `[server]\nport = ${port}\n[storage]\ndir = "${dir}"\n${more}\n[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n`,
   )
   return path
-}
-
-type LogLine = { event: string; level: string } & Record<string, unknown>
-
-/** `forumd serve`, whose log can be waited for. `under`: what it is run under, such as a tracer. */
-function serve(
-  config: string,
-  { options = [], under = [] }: { options?: readonly string[]; under?: readonly string[] } = {},
-) {
-  const child = Bun.spawn([...under, ...PROGRAM, 'serve', '--config', config, ...options], {
-    stdout: 'pipe',
-    stderr: 'pipe',
-  })
-  children.push(child)
-  const lines: LogLine[] = []
-  let wake = Promise.withResolvers<void>()
-  let isDrained = false
-  const stderr = new Response(child.stderr).text()
-  const drained = (async () => {
-    let rest = ''
-    for await (const chunk of child.stdout) {
-      const parts = (rest + Buffer.from(chunk).toString()).split('\n')
-      rest = parts.pop() ?? ''
-      lines.push(...parts.map((line): LogLine => JSON.parse(line)))
-      wake.resolve()
-      wake = Promise.withResolvers()
-    }
-    isDrained = true
-    wake.resolve()
-  })()
-  return {
-    lines,
-    async until(event: string): Promise<LogLine> {
-      for (;;) {
-        const found = lines.find((line) => line.event === event)
-        if (found) return found
-        // The output can end before the exit is known: a wait for more of it would then never yield.
-        if (isDrained)
-          throw new Error(`it ended with ${await child.exited} before ${event}: ${await stderr}`)
-        await wake.promise
-      }
-    },
-    async ended() {
-      const [err, code] = await Promise.all([stderr, child.exited])
-      await drained
-      return { code, err }
-    },
-    /** To the program itself: a tracer would not pass it on. */
-    stop() {
-      const pid = lines.find(({ event }) => event === 'serve.starting')?.['pid']
-      process.kill(typeof pid === 'number' ? pid : child.pid, 'SIGTERM')
-    },
-  }
 }
 
 /** Serves once, so that the folder holds an instance, and ends. */
@@ -159,7 +94,7 @@ for (const age of ['an instance', 'nothing yet'] as const)
     async (_, reason, words, harm, repair) => {
       using folder = tempFolder()
       await using disk = await mountMemory(80, 400)
-      const port = await freePort()
+      const port = freePort()
       const config = configured(folder, join(disk.path, 'data'), { port })
       if (age === 'an instance') await begin(config)
       // The reserve file, which a start on a full disk gives free.
@@ -217,7 +152,7 @@ test.skipIf(no_tracer)(
   async () => {
     using folder = tempFolder()
     const dir = folder.file('data')
-    const port = await freePort()
+    const port = freePort()
     const config = configured(folder, dir, { port })
     await begin(config)
 

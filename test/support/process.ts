@@ -102,3 +102,64 @@ async function drain(stream: ReadableStream<Uint8Array>, take: (line: string) =>
     for (const line of lines) if (line.startsWith('{')) take(line)
   }
 }
+
+export type LogLine = { event: string; level: string } & Record<string, unknown>
+
+const serving: Bun.Subprocess[] = []
+/** Ends every process that `serve` started. */
+export function endServing(): void {
+  for (const child of serving) child.kill('SIGKILL')
+}
+
+/** `forumd serve`, whose log can be waited for. `under`: what it is run under, such as a tracer. */
+export function serve(
+  config: string,
+  { options = [], under = [] }: { options?: readonly string[]; under?: readonly string[] } = {},
+) {
+  const child = Bun.spawn([...under, ...PROGRAM, 'serve', '--config', config, ...options], {
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  serving.push(child)
+  const lines: LogLine[] = []
+  let wake = Promise.withResolvers<void>()
+  let isDrained = false
+  const stderr = new Response(child.stderr).text()
+  const drained = (async () => {
+    let rest = ''
+    for await (const chunk of child.stdout) {
+      const parts = (rest + Buffer.from(chunk).toString()).split('\n')
+      rest = parts.pop() ?? ''
+      lines.push(...parts.map((line): LogLine => JSON.parse(line)))
+      wake.resolve()
+      wake = Promise.withResolvers()
+    }
+    isDrained = true
+    wake.resolve()
+  })()
+  return {
+    lines,
+    /** True until it has ended. */
+    runs: () => child.exitCode === null && child.signalCode === null,
+    async until(event: string): Promise<LogLine> {
+      for (;;) {
+        const found = lines.find((line) => line.event === event)
+        if (found) return found
+        // The output can end before the exit is known: a wait for more of it would then never yield.
+        if (isDrained)
+          throw new Error(`it ended with ${await child.exited} before ${event}: ${await stderr}`)
+        await wake.promise
+      }
+    },
+    async ended() {
+      const [err, code] = await Promise.all([stderr, child.exited])
+      await drained
+      return { code, err }
+    },
+    /** To the program itself: a tracer would not pass it on. */
+    stop() {
+      const pid = lines.find(({ event }) => event === 'serve.starting')?.['pid']
+      process.kill(typeof pid === 'number' ? pid : child.pid, 'SIGTERM')
+    },
+  }
+}

@@ -133,7 +133,7 @@ export const serveCommand = command({
 
     /** Serves until the end of a daemon. Returns its exit code. */
     async function serveToEnd(daemon: RunningDaemon): Promise<number> {
-      using _address = writeAddress(config.storage.dir, daemon.url)
+      using _address = writeAddress(config.storage.dir, daemon.url, { sleep, log })
       // On a terminal only: the log of a service is read by others and kept.
       if (stdout.isTerminal) await greet(context, daemon.url)
       log('info', 'serve.listening', { url: daemon.url })
@@ -184,14 +184,39 @@ async function greet(context: CommandContext, url: string): Promise<void> {
 
 const EVERYBODY_READS = 0o644
 
-/** Tells other programs where the daemon listens, for as long as it does. */
-function writeAddress(dir: string, url: string): Disposable {
-  mkdirSync(dir, { recursive: true })
+/**
+ * Tells other programs where the daemon listens, for as long as it does. On a full or read-only disk it is written once
+ * that is possible: the daemon serves without it.
+ */
+function writeAddress(
+  dir: string,
+  url: string,
+  { sleep, log }: { sleep: (ms: number, signal: AbortSignal) => Promise<void>; log: Log },
+): Disposable {
   const path = join(dir, 'forumd.address')
-  // Renamed when complete, so that no reader sees a partial file.
-  replaceFile(path, Buffer.from(`${url}\n`), EVERYBODY_READS)
+  const ending = new AbortController()
+  const write = (): string | null => {
+    try {
+      mkdirSync(dir, { recursive: true })
+      // Renamed when complete, so that no reader sees a partial file.
+      replaceFile(path, Buffer.from(`${url}\n`), EVERYBODY_READS)
+      return null
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error)
+    }
+  }
+  const retry = async () => {
+    do await sleep(CHECK_INTERVAL_MS, ending.signal)
+    while (!ending.signal.aborted && write() !== null)
+  }
+  const why = write()
+  if (why !== null) {
+    log('warn', 'serve.address_not_written', { file: path, why })
+    void retry()
+  }
   return {
     [Symbol.dispose]() {
+      ending.abort()
       try {
         rmSync(path, { force: true })
       } catch {

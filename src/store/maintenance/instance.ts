@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
 import { createRing, type Ring } from '../../core/base/secrets.ts'
@@ -110,6 +110,9 @@ function create(paths: InstanceFiles, { random }: InstancePaths) {
   } catch (error) {
     // Another process was quicker, and removed our files as leftovers.
     if (!existsSync(paths.db)) throw error
+  } finally {
+    // A start on a full disk is tried again and again: leftovers would take the room that it waits for.
+    for (const suffix of ['', '-wal', '-shm']) rmSync(`${temporary}${suffix}`, { force: true })
   }
 }
 
@@ -120,6 +123,11 @@ function begin(path: string, id: string) {
   try {
     migrate(db)
     db.query('INSERT INTO instance (one, id) VALUES (1, ?)').run(id)
+    // Only the file itself is published, and a close on a full disk keeps the pages in the log without an error.
+    const { busy } = db.query<{ busy: number }, []>('PRAGMA wal_checkpoint(TRUNCATE)').get() ?? {
+      busy: 1,
+    }
+    if (busy !== 0) throw new Error(`the write-ahead log of ${path} could not be checkpointed`)
   } finally {
     db.close()
   }

@@ -100,9 +100,13 @@ export function readOrCreate(path: string, temporary: string, fresh: () => Uint8
   if (!existsSync(path)) {
     using folder = openFolder(dirname(path))
     using file = folder.create(basename(temporary))
-    file.write(fresh())
-    file.sync()
-    publishFile(temporary, path)
+    try {
+      file.write(fresh())
+      file.sync()
+      publishFile(temporary, path)
+    } finally {
+      folder.remove(basename(temporary))
+    }
   }
   return readFileSync(path)
 }

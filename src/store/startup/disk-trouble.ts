@@ -43,6 +43,18 @@ export function diskTroubleOf(error: unknown, path: string): DiskTrouble | null 
   return troubleByCode(code, folder)
 }
 
+/**
+ * True where the failed statement was rolled back and the next one succeeds once there is room, or the disk is mounted for
+ * writing. After a failed fsync it is unknown what the disk holds: only the next start can read it.
+ */
+export function passesWithDisk(error: unknown, path: string): boolean {
+  const code = errorCode(error)
+  if (code.startsWith('SQLITE_FULL')) return true
+  if (/FSYNC|^SQLITE_(CORRUPT|NOTADB)/.test(code)) return false
+  const reason = diskTroubleOf(error, path)?.reason ?? 'io_error'
+  return reason !== 'io_error'
+}
+
 function troubleByCode(code: string, folder: string): DiskTrouble | null {
   if (code === 'EROFS') return troubleFor('read_only', folder)
   if (code === 'EIO') return troubleFor('io_error', folder)

@@ -78,6 +78,23 @@ test('a reload requested during the start is done after the start', async () => 
 })
 
 describe('serve', () => {
+  test('serves without its address file where that cannot be written, and writes it once it can', async () => {
+    const stop = Promise.withResolvers<string>()
+    const { daemon } = fakeDaemon()
+    // A file in the place of the folder.
+    writeFileSync(join(dir, 'data'), '')
+    const { said: output, ended } = serve(daemon, stop.promise)
+    while (!output.out.includes('serve.listening')) await new Promise(setImmediate)
+    expect(events(output)).toContain('serve.address_not_written')
+
+    rmSync(join(dir, 'data'))
+    while (!existsSync(address())) await new Promise(setImmediate)
+    stop.resolve('SIGTERM')
+
+    expect(await ended).toBe(0)
+    expect(existsSync(address())).toBe(false)
+  })
+
   test('writes its address to a file while it runs, and exits with 0 on a signal', async () => {
     const stop = Promise.withResolvers<string>()
     const { daemon, disposed } = fakeDaemon()
