@@ -24,6 +24,7 @@ const [kills, stops, ttl_s] = [values.kills, values.stops, values.ttl].map(Numbe
 if (kills === undefined || stops === undefined || ttl_s === undefined) process.exit(2)
 
 const EXIT_RESTART = 75
+const EXIT_MAX_MS = 10_000
 /** The stopped daemon stays so for this time after the other one has begun. */
 const STOPPED_MS = 1500
 
@@ -58,8 +59,11 @@ try {
       await Bun.sleep(STOPPED_MS)
       primary.signal('SIGCONT', to)
     }
-    const code = await primary.exited()
-    if (is_stop && code !== EXIT_RESTART) failures.push(`${round}: exit code ${code} after a stop`)
+    // One that goes on without its lease does not end by itself.
+    const code = await Promise.race([primary.exited(), Bun.sleep(EXIT_MAX_MS)])
+    if (code === undefined) await primary.end('SIGKILL')
+    if (is_stop && code !== EXIT_RESTART)
+      failures.push(`${round}: exit code ${code ?? 'none'} after a stop`)
     console.log(
       `${round}: ${is_stop ? 'stop' : 'kill'} of the ${to}, ${Math.round(took.at(-1) ?? 0)} ms`,
     )
