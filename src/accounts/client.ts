@@ -51,7 +51,6 @@ export type AccountClient = {
 const isAnonymous = (secrets: AccountSecrets): boolean =>
   secrets.kind === 'oauth' && secrets.refresh_token === null
 
-/** Result of the platform's answer about the account of these secrets. */
 export function toAccountResult(me: Outcome<Me | null>, secrets: AccountSecrets): AccountResult {
   const anonymous: AccountResult = { kind: isAnonymous(secrets) ? 'alive' : 'logged_out' }
   if (me.ok) {

@@ -237,7 +237,6 @@ type TasksDeps = {
   current: (it: PooledAccount) => PooledAccount
   clock: Clock
   log: Log
-  /** Wakes the loop that starts due tasks. */
   nudge: () => void
 }
 
@@ -282,7 +281,6 @@ export function createTasks({ lifecycle, current, clock, log, nudge }: TasksDeps
       await start(it, async (account) => void found.push(await lifecycle.probe(account)))
       return found[0]?.kind ?? null
     },
-    /** Resolves when all started tasks have ended. */
     async idle() {
       while (running.size > 0) await Promise.all(running)
     },

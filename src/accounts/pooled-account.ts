@@ -337,9 +337,7 @@ export function createPooledAccounts({
       it.secrets = after
       return true
     },
-    /** Picks up changes from the database, if any. */
     reload,
-    /** Picks up changes that this process itself made to accounts. */
     adopt,
     /**
      * Updates all accounts: changes from the database, at most a second late, and pauses that have

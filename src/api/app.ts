@@ -119,7 +119,6 @@ const OVERHEAD_S = 45
 
 const ALL_ON: Features = { login: true, comment: true, vote: true, dm: true, profile: true }
 
-/** Creates the complete HTTP application, ready to listen. */
 export function createApp(deps: AppDeps) {
   const { db, clock, random, log, words, billing, metrics } = deps
   const holders = createHolders()

@@ -12,7 +12,6 @@ import type { PlatformFaults } from './platform-faults.ts'
 /**
  * Dependencies of every group of routes. Authentication, permission and rate limit are settled by
  * path before a route is reached; a route passes the `holder` of its context to the meter.
- *
  *     new Elysia({ name: 'posts' }).use(infra.keyed).get(
  *       `${infra.words.api}/posts`,
  *       ({ holder, query, set }) =>

@@ -30,7 +30,6 @@ export class NoConfiguration extends UsageError {}
 
 /**
  * Reads and checks the configuration, and prints its path on standard error.
- *
  * @throws {ConfigError} With every problem.
  * @throws {UsageError} The file cannot be read or is not safe to use.
  * @throws {NoConfiguration} No usable configuration was found.
@@ -235,7 +234,6 @@ export async function configWithSources(context: CommandContext): Promise<Config
 /**
  * Runs `work` with access to the platform from this process, also beside a running daemon. `for_accounts`: it uses the
  * platform of `[platform]`, to which accounts and proxies belong. `all`: the configuration, if not that of the file.
- *
  * @throws {CommandRefusal} There is no such platform.
  */
 export async function withPlatformTools<T>(
@@ -255,11 +253,7 @@ export async function withPlatformTools<T>(
   return await work(tools, config, runtime.clock.now())
 }
 
-/**
- * The configuration of this machine and the address of its daemon.
- *
- * @throws {CommandRefusal} if none runs
- */
+/** @throws {CommandRefusal} if none runs */
 export function localDaemon(context: CommandContext): { config: Config; url: string } {
   const { config } = openConfig(context, { create: false })
   try {

@@ -49,7 +49,6 @@ const DAMAGED_SENTENCE = 'restore the newest backup, or recover data with sqlite
 const FAILED_SENTENCE =
   'check the disk of [storage].dir: it is full or returns I/O errors, which dmesg shows'
 
-/** Maps an error to the exit code and to one or two sentences for the operator. */
 export function explainError(error: unknown): { code: number; message: string } {
   if (!(error instanceof Error)) return { code: EXIT.failed, message: String(error) }
   const system = errorCode(error)

@@ -19,7 +19,6 @@ class FolderRefused extends Error {
   override name = 'FolderRefused'
 }
 
-/** Describes the control that a user or a group has over a part of a path. */
 export function describeControl(controller: Controller): string {
   const { path, by } = controller
   switch (by) {
@@ -32,7 +31,6 @@ export function describeControl(controller: Controller): string {
   }
 }
 
-/** True when a part of a path is controlled by a user other than root and this one. */
 export function isForeign(controller: Controller, uid: number): boolean {
   switch (controller.by) {
     case 'owner':

@@ -9,7 +9,6 @@ import { type CommandContext, type Option, UsageError } from './command.ts'
 
 /**
  * Validates a customer's name: 1 to 64 printable characters, no blanks around.
- *
  * @throws {UsageError} The name is malformed.
  */
 export function parseName(text: string): string {
@@ -19,11 +18,7 @@ export function parseName(text: string): string {
   )
 }
 
-/**
- * Validates the name of a plan.
- *
- * @throws {UsageError} The configuration has no such plan; the message lists its plans.
- */
+/** @throws {UsageError} The configuration has no such plan; the message lists its plans. */
 export function parsePlan(name: string, { plans }: Config): string {
   if (Object.hasOwn(plans, name)) return name
   throw new UsageError(
@@ -33,7 +28,6 @@ export function parsePlan(name: string, { plans }: Config): string {
 
 /**
  * Parses scopes such as `read,monitor`; undefined: the default ones.
- *
  * @throws {UsageError} A scope is unknown.
  */
 export function parseScopes(text: string | undefined): Scope[] {
@@ -47,7 +41,6 @@ export function parseScopes(text: string | undefined): Scope[] {
 
 /**
  * Parses a future instant in epoch ms: ISO 8601 with its zone, or a day, which starts in UTC. Null when absent.
- *
  * @throws {UsageError} It is malformed or not in the future.
  */
 export function parseExpiry(text: string | undefined, now: number): number | null {
@@ -61,11 +54,7 @@ export function parseExpiry(text: string | undefined, now: number): number | nul
   return at
 }
 
-/**
- * Validates an imported API key, without its line end.
- *
- * @throws {UsageError} The key is malformed. The message does not repeat it.
- */
+/** @throws {UsageError} The key is malformed. The message does not repeat it. */
 export function parseToken(text: string): string {
   const token = text.trim()
   if (/^[\x21-\x7e]{16,256}$/.test(token)) return token
@@ -76,7 +65,6 @@ export function parseToken(text: string): string {
 
 /**
  * Validates one of a few words; null when absent.
- *
  * @throws {UsageError} Another word; the message names the option and the allowed words.
  */
 export function parseChoice<const V extends string>(
@@ -99,19 +87,11 @@ export const LIMIT_OPTION = {
   help: `maximum number of rows (default: ${ROWS})`,
 } as const satisfies Option
 
-/**
- * Parses the value of {@link LIMIT_OPTION}.
- *
- * @throws {UsageError} It is out of range.
- */
+/** @throws {UsageError} It is out of range. */
 export const parseLimit = (text: string | undefined): number =>
   text === undefined ? ROWS : parseWhole('limit', text, 1, ROWS_MAX)
 
-/**
- * Parses a whole number from `least` to `most`.
- *
- * @throws {UsageError} It is out of range; the message names the option.
- */
+/** @throws {UsageError} It is out of range; the message names the option. */
 export function parseWhole(option: string, text: string, least: number, most: number): number {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
   if (value >= least && value <= most) return value
@@ -122,7 +102,6 @@ export function parseWhole(option: string, text: string, least: number, most: nu
 
 /**
  * Parses US dollars such as `12.5` exactly, to 12,500,000 micro-dollars.
- *
  * @throws {UsageError} It is not a positive amount in decimals.
  */
 export function parseDollars(text: string): number {
@@ -139,11 +118,7 @@ export const formatDollars = (micros: number): string =>
 
 const KEY = /^[\x21-\x7e]{16,256}$/
 
-/**
- * Reads the file that an option names.
- *
- * @throws {UsageError} It cannot be read.
- */
+/** @throws {UsageError} It cannot be read. */
 export function readOption(option: string, path: string): string {
   try {
     return readFileSync(path, 'utf8')
@@ -152,11 +127,7 @@ export function readOption(option: string, path: string): string {
   }
 }
 
-/**
- * The caller's API key, from the file of `--key-file` or the environment.
- *
- * @throws {UsageError} There is none, or it is malformed.
- */
+/** @throws {UsageError} There is none, or it is malformed. */
 export function keyFrom(file: string | undefined, { env }: Pick<CommandContext, 'env'>): string {
   const key = (file === undefined ? (env['FORUMD_KEY'] ?? '') : readOption('key-file', file)).trim()
   if (key === '' && file === undefined)
@@ -171,11 +142,7 @@ export function keyFrom(file: string | undefined, { env }: Pick<CommandContext, 
   return key
 }
 
-/**
- * Address of a daemon, without a slash at its end.
- *
- * @throws {UsageError} It is malformed.
- */
+/** @throws {UsageError} It is malformed. */
 export function daemonUrl(text: string): string {
   const url = URL.parse(text)
   if (url && ['http:', 'https:'].includes(url.protocol) && url.username === '')

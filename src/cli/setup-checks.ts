@@ -17,7 +17,6 @@ import { errorCode } from '../core/base/errors.ts'
 
 /**
  * Reserved top-level names: a configuration with one of them was copied and not filled in.
- *
  * @see https://www.rfc-editor.org/rfc/rfc2606#section-2
  */
 const PLACEHOLDER = /(^|\.)(example|invalid)$/
@@ -62,11 +61,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTDIR: 'a part of the path is a file',
 }
 
-/**
- * Checks that a valid configuration can work on this machine.
- *
- * @throws {ConfigError} With every problem, at the position of its key.
- */
+/** @throws {ConfigError} With every problem, at the position of its key. */
 export function checkSetup(config: Config, { file, text }: { file: string; text: string }): void {
   const positionOf = findPositions(text)
   const problems: ConfigProblem[] = []

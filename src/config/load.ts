@@ -100,7 +100,6 @@ const SECRETS = new Set([
   'relevance.key',
 ])
 
-/** Converts validation issues to messages for the operator, one for each path. */
 export function refusalsOf(
   issues: readonly z.core.$ZodIssue[],
   resolved: ResolvedConfig,
@@ -156,7 +155,6 @@ function describeValue(value: unknown): string {
   return typeof value === 'object' && value !== null ? 'a table' : String(value)
 }
 
-/** Adds the position to a refused value: its own, or that of the nearest enclosing table. */
 export function toProblem(
   refused: RefusedValue,
   positionOf: (path: ConfigPath) => SourcePosition | null,
@@ -177,7 +175,6 @@ function keyOf(path: ConfigPath): string {
   return key
 }
 
-/** An invalid configuration or monitor file, with all problems in file order. */
 export class ConfigError extends Error {
   override name = 'ConfigError'
   readonly file: string
@@ -195,7 +192,6 @@ const sentenceOf = (file: string, { line, column, key, found, allowed }: ConfigP
 
 /**
  * Parses TOML.
- *
  * @param allowed The part of the error message that states what is allowed.
  * @throws {ConfigError} the text is not valid TOML
  */
@@ -221,7 +217,6 @@ const NO_SOURCES: ReferenceSources = {
 
 /**
  * Parses and validates a configuration.
- *
  * @throws {ConfigError} the configuration is invalid; the message has one line
  *   `file:line:column: key: found; allowed` for each problem
  */

@@ -1,7 +1,6 @@
 import { errorCode } from '../core/base/errors.ts'
 import type { ConfigPath } from './positions.ts'
 
-/** The environment and files that a configuration may refer to. */
 export type ReferenceSources = {
   env: Readonly<Record<string, string | undefined>>
   /** Reads a text file; throws if it is unreadable. */

@@ -260,7 +260,6 @@ export const delays = (initial: readonly number[]) =>
     )
   })
 
-/** A croner pattern with at least one future run. */
 export const schedule = (initial: string) =>
   text(
     'a cron pattern of 5 fields, or 6 with seconds first, that comes due, such as "0 * * * *"',

@@ -1,4 +1,3 @@
-/** One kind of operator event: its log event, its subject, and its message to a person. */
 type NoticeKind = {
   kind: string
   subject: (fields: Readonly<Record<string, unknown>>) => unknown

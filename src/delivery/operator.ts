@@ -91,7 +91,6 @@ export type OperatorNotifierDeps = {
   nudge: () => void
 }
 
-/** Observes the log for operator events, and sends them. */
 export type OperatorNotifier = {
   /** The log; operator events are also stored to be sent. */
   log: Log

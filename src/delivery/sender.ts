@@ -85,7 +85,6 @@ type Outcome = { id: string; write: Write }
 /** `is_over`: it has ended, and its outcome is being stored. */
 type InFlight = { webhook_id: string; done: Promise<void>; is_over: boolean }
 
-/** Releases the leases of earlier runs, and creates the sender of this one. */
 export function createSender(deps: SenderDeps): Sender {
   const { db, run_id, clock, log, retry_schedule } = deps
   const in_flight = new Map<string, InFlight>()

@@ -52,7 +52,6 @@ function optionsOf({ url, timeout_ms, ca }: MailServer) {
 
 /**
  * Speaks SMTP to the server of `[smtp]`, with STARTTLS where it is offered, and always before a password.
- *
  * @see https://www.rfc-editor.org/rfc/rfc5321
  */
 export function createMailer(server: MailServer): Mailer {

@@ -48,7 +48,6 @@ export function weigh(value: unknown, limit: number): number {
 const isObject = (it: unknown): it is Readonly<Record<string, unknown>> =>
   typeof it === 'object' && it !== null
 
-/** Source of an answer: the cache, a read in flight, or a read of its own. */
 export type CacheState = 'hit' | 'shared' | 'miss'
 
 /** The answer to a read. Bodies may be shared between callers and must not be changed. */

@@ -23,7 +23,6 @@ export type Identities = {
 
 type Work<T> = (call: Call) => Promise<Outcome<T>>
 
-/** Runs work on the platform with one identity and within one deadline. */
 export type Caller = {
   /** With an identity of the pool, or anonymously. */
   pool<T>(work: Work<T>): Promise<Outcome<T>>

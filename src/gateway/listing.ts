@@ -63,7 +63,6 @@ const POSITIONS_MAX = 20_000
 const positionKey = (listing: string, native: string) =>
   hash('sha256', `${native} ${listing}`, 'base64')
 
-/** Stores the most recently used positions in memory. */
 export function createPositions(): Positions {
   const positions = createLru<string, string>(POSITIONS_MAX)
   return {

@@ -20,7 +20,6 @@ export type SignInRequest = {
   timezone: string
 }
 
-/** Result of a sign-in, its method, and the source of its proxy. */
 export type LoginSuccess = {
   result:
     | Exclude<BrowserLoginResult, { ok: true }>

@@ -8,7 +8,6 @@ import { type CacheResult, createShare } from './cache.ts'
 import type { StreamSources } from './streams.ts'
 import type { Watch } from './watch.ts'
 
-/** Kinds of items that a further source lists apart. */
 export type Listed = 'posts' | 'comments'
 
 /** Feeds that one request lists together. `of`: the items that are listed of a stream. */

@@ -39,7 +39,6 @@ export type ActFault = WriteFault | { kind: 'no_browser'; why: string }
 /** Result of an action. A fault other than `unknown` means that nothing was done. */
 export type ActOutcome<T> = { ok: true; value: T } | { ok: false; fault: ActFault }
 
-/** Cause why no browser is available for a call, as a sentence for the operator. */
 export const whyNoBrowser = (
   fault: Extract<BrowserFault, { kind: 'unavailable' | 'scheme' }>,
 ): string =>

@@ -49,10 +49,7 @@ const capabilitiesShape = z.object({ elicitation: z.looseObject({}).optional() }
 type ToolAnswer = CallToolResult | InputRequiredResult
 
 export type Approval = {
-  /**
-   * Verifies the state that a client returns with an answer.
-   * @throws {Error} it is forged, expired, or of another key or session
-   */
+  /** @throws {Error} it is forged, expired, or of another key or session */
   verify(state: string, context: ServerContext): Promise<unknown>
   /** Asks about a new draft if key, session and client allow it. `client`: the capabilities that it declares. */
   ask(
@@ -60,7 +57,6 @@ export type Approval = {
     it: { client: unknown; context: ServerContext; connection: Connection },
   ): Promise<ToolAnswer>
   /**
-   * Executes the person's decision about the draft of the state.
    * @throws {ProtocolError} the state was used before, or the draft is not the one that was shown
    */
   decide(context: ServerContext, connection: Connection): Promise<ToolAnswer>
@@ -71,7 +67,6 @@ export type OpenApproval = (owner: string) => Approval
 
 /**
  * Creates approvals. Their states are signed with a key of this process, expire, and are accepted once.
- *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
  */
 export function createApprovals({ answer_s = ANSWER_S } = {}): OpenApproval {

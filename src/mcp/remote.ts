@@ -15,7 +15,6 @@ const OWNER = 'stdio'
 /**
  * Serves MCP over standard input and output until the client closes it or `stopped` resolves. The client's first message
  * selects the revision of the protocol. `document` is the OpenAPI document of the service behind `callApi`.
- *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/stdio
  * @throws {RangeError} a toolset is unknown
  */
@@ -64,7 +63,6 @@ export type RemoteDeps = {
 
 /**
  * Serves MCP on standard input and output for a remote daemon.
- *
  * @throws {Error} no daemon answers at the URL
  * @throws {RangeError} a toolset is unknown
  */

@@ -46,7 +46,6 @@ const LIST_CACHE = { ttlMs: 3_600_000, cacheScope: 'public' } as const
 /**
  * Creates the MCP server of one connection, for each revision of the protocol. Its tools call the API with the
  * connection's key.
- *
  * @throws {ProtocolError} a request names an unknown tool
  */
 export function createServer(deps: ServerDeps): Server {
@@ -148,7 +147,6 @@ async function sendLegacy({ request, message }: JsonRpcMessage, server: Server):
  * Creates a stateless handler of MCP's streamable HTTP, for all revisions of the protocol. Without sessions there is none
  * to guess, steal or exhaust, and a restart of the daemon does not interrupt clients. `document` is the service's own
  * OpenAPI document.
- *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http
  */
 export function createMcpHttp(document: unknown): McpHttp {

@@ -271,7 +271,6 @@ const isJson = (value: unknown): value is Json =>
 
 /**
  * Builds the tools from the service's own OpenAPI document, so that their schemas are those that validate the calls.
- *
  * @throws {Error} the document is not that of a forumd
  */
 export function toolsOf(document: unknown): { tools: readonly Tool[]; words: Naming } {
@@ -316,11 +315,7 @@ export function toolsOf(document: unknown): { tools: readonly Tool[]; words: Nam
   return { tools, words }
 }
 
-/**
- * The tools of a comma-separated list of toolsets, such as `search,monitoring`.
- *
- * @throws {RangeError} a toolset is unknown
- */
+/** @throws {RangeError} a toolset is unknown */
 export function selectTools(tools: readonly Tool[], text: string): readonly Tool[] {
   const names = [...new Set(tools.map(({ toolset }) => toolset))]
   const selected = text.split(',')

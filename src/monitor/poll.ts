@@ -38,7 +38,6 @@ import {
 import { pollWhenUsable, postponeOverBudget, type Unwritten } from './position.ts'
 import { record, type RecordDeps } from './record.ts'
 
-/** Plans batches and audits from recent rates. */
 export type Planner = {
   /** Plans again if that is due. `mono`: monotonic clock, ms. */
   planIfDue(mono: number): void

@@ -38,7 +38,6 @@ export const nextRecheckAt = (db: Db): number => oldestRecheckAt(db) + RECHECK_E
 type Found = { matched: number; pending: number }
 const NONE: Found = { matched: 0, pending: 0 }
 
-/** Rechecks due candidates, and delivers those that reached their thresholds. */
 export async function recheckCandidates(deps: RecheckDeps): Promise<Found> {
   const { db, clock, watch, signal } = deps
   const began_at = clock.now()

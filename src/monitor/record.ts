@@ -68,10 +68,7 @@ const EMPTY_CONFIRMATIONS = 10
 /** Factor of a rate after a check without news, as {@link smooth} has it. */
 const QUIET_DECAY = 0.8
 
-/**
- * Records the result of a poll in one transaction.
- * @throws UnknownVerdicts when filters asked for verdicts that `deps.patterns` has yet to find
- */
+/** @throws UnknownVerdicts when filters asked for verdicts that `deps.patterns` has yet to find */
 export function record(
   deps: RecordDeps,
   poll_result: PollResult,

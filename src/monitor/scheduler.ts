@@ -97,7 +97,6 @@ export type Monitoring = {
   resume(): void
   /** False after a failed poll or recheck, until one has succeeded. */
   progressing(): boolean
-  /** Resolves when everything under way has ended. */
   idle(): Promise<void>
 }
 

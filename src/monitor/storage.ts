@@ -56,7 +56,6 @@ export type StorageDeps = {
   signal: AbortSignal
 }
 
-/** Maintenance of database and disk, driven by a loop. */
 export type Storage = {
   /** Checks the database file and its disk. Returns the next instant to run, epoch ms. */
   turn(): Promise<number>

@@ -173,7 +173,6 @@ type Terms = {
   again: boolean
 }
 
-/** Sends one request over an agent and returns its complete answer. */
 export function overAgent(
   it: ProxyAgent,
   egress_request: EgressRequest,

@@ -16,7 +16,6 @@ const ENTRIES = ['main.tsx', 'theme.ts', 'style.css']
 
 /**
  * Bundles the page for browsers: minified, with hashed names that the document links.
- *
  * @param onInputs Receives the paths of the bundled source files.
  * @throws {Error} an output file has an unknown type, or an entry point is missing
  */

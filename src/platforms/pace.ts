@@ -5,7 +5,6 @@ import type { Clock } from '../runtime/runtime.ts'
 /** Where the last requests to a host are kept over a restart. */
 export type PaceStore = { load(): string | null; save(text: string): void }
 
-/** Pace of one client, which it shares with every other client of the same host. */
 export type ClientPace = {
   /** Milliseconds until a request may be sent; `share`: the part of a minute's requests that its kind may use. */
   wait_ms(share?: number): number

@@ -252,7 +252,6 @@ export const ANONYMOUS: Identity = {
  */
 export type Use = 'read' | 'poll'
 
-/** Conditions of a call: identity, purpose and the deadline of all its attempts. */
 export type Call = {
   identity: Identity
   /** Default: `read`. */

@@ -123,7 +123,6 @@ export type IdRange = { from_id: number; to_id: number }
 /** Position of a stream, as JSON text that only its adapter reads. */
 type StreamState = string
 
-/** One step of a stream: everything that was read, and the position after it. */
 export type StreamStep = {
   /** New items and current texts of edited ones, oldest first. */
   items: Item[]

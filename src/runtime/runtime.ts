@@ -73,7 +73,6 @@ export const realClock: Clock = {
 /** Longer stalls are always detected: at least one timer is due during them. */
 const LATENESS_EVERY_MS = 20
 
-/** Measures the lateness of a clock's own sleeps. */
 export const latenessOf =
   ({ mono, sleep }: Pick<Clock, 'mono' | 'sleep'>): Lateness =>
   (report, signal) => {

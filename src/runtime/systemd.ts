@@ -110,7 +110,6 @@ const IDLE_MS = 60_000
 
 type Expected = Omit<Stuck, 'late_ms'> & { due_at: number }
 
-/** Creates the tracking of running work and its deadlines, on the monotonic clock. */
 export function createProgress({ now, mono }: Pick<Clock, 'now' | 'mono'>): Progress {
   const expected = new Map<object, Expected>()
 

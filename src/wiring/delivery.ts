@@ -17,11 +17,7 @@ import { authority } from './platform.ts'
  */
 export type Receivers = { timeout_ms: number; ca?: string }
 
-/**
- * The receiver settings of a configuration.
- *
- * @throws {Error} of the file system, if the authorities' file cannot be read
- */
+/** @throws {Error} of the file system, if the authorities' file cannot be read */
 export function receiversOf({ delivery }: Config): Receivers {
   const ca = authority(delivery.ca_file)
   return { timeout_ms: delivery.timeout_s * 1000, ...(ca !== undefined && { ca }) }

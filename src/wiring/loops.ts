@@ -40,7 +40,6 @@ type Parts = {
   drafting: () => DraftExecutor | null
 }
 
-/** Creates the iterations of loops that involve more than one part. */
 export function createLoops(
   context: LoopContext,
   { monitoring, checkAlarms, pool, operator, storage, nudgeSender, drafting }: Parts,

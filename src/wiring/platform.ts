@@ -37,7 +37,6 @@ import { type AccessEnds, createAccessEnds } from '../runtime/access-ends.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import type { WriteActions } from './routes.ts'
 
-/** Folder for the browser's own files, within the data folder. */
 const browserFolder = (dir: string) => join(dir, 'browser')
 
 /** Removes browser files that a killed daemon left in its data folder. The caller must hold that folder's lock. */
@@ -233,7 +232,6 @@ async function tryBrowser({ browser, platform: { user_agent } }: Config, { clock
 
 /**
  * The operator's own certificate authorities, in PEM; undefined when none are named.
- *
  * @throws {Error} of the file system, if the file cannot be read
  */
 export const authority = (path: string): string | undefined =>

@@ -46,7 +46,6 @@ type Needs = Omit<
   | 'on_written'
 >
 
-/** Creates the judging of matches by the operator's model. */
 export function createRelevance(
   { config, runtime, words, guard, metrics }: RelevanceContext,
   needs: Needs,

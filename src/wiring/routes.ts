@@ -142,7 +142,6 @@ function connectable(
   return new Map(found)
 }
 
-/** The routes of all actions with a caller's own account. */
 export function writes(
   route_context: RouteContext,
   write_actions: WriteActions,

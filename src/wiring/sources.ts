@@ -142,7 +142,6 @@ export const hostPaceStore = (
 export const streamsOf = (sources: ReadonlyMap<string, ReadySource>): StreamSources =>
   new Map([...sources].flatMap(([name, { stream }]) => (stream === null ? [] : [[name, stream]])))
 
-/** The rules of the sources that can be monitored, for the command line. */
 export const watchableOf = (
   config: Config,
   deps: Parameters<typeof createSource>[2],
@@ -207,7 +206,6 @@ type DeskDeps = Pick<Runtime, 'clock' | 'random'> & {
   sources: ReadonlyMap<string, ReadySource>
 }
 
-/** Requests to the sources on behalf of the operator, and the rules of further ones. */
 export function createSourceDesk(config: Config, deps: DeskDeps): SourceDesk {
   const { db, guard, sources } = deps
   const ways = (name: string) => {

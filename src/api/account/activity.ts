@@ -24,7 +24,6 @@ export const activityQuery = querySchema(() => ({
 }))
 
 const NEWEST = 8
-/** Customers whose past hours are cached. */
 const SCOPES_MAX = 200
 /** Counts of a past hour change only where a delivery of it ends late. */
 const PAST_MS = 10 * 60_000

@@ -97,10 +97,7 @@ export type FeedbackLimits = { feedback_rows: number; feedback_kib: number; feed
 
 const KIB = 1024
 
-/**
- * Checks that a customer may store `bytes` more.
- * @throws {ApiError} feedback_exhausted if a limit would be exceeded
- */
+/** @throws {ApiError} feedback_exhausted if a limit would be exceeded */
 function checkRoom(
   used: { rows: number; bytes: number },
   bytes: number,

@@ -63,7 +63,6 @@ export type Problem = {
   fix: string
 }
 
-/** Problems of one scope, as the banner of the dashboard shows them. */
 export type ProblemReport = {
   status: 'ok' | 'warning' | 'error'
   problems: Problem[]

@@ -27,10 +27,7 @@ export function archiveRoutes(context: RouteContext, deps: ArchiveRouteDeps) {
   return group(archivePaths(context.words)[0], context, deps, exports)
 }
 
-/**
- * Waits for work of the archive.
- * @throws {ApiError} storage_unavailable if its file or its thread fails
- */
+/** @throws {ApiError} storage_unavailable if its file or its thread fails */
 export async function fromArchive<T>(work: Promise<T>): Promise<T> {
   try {
     return await work

@@ -5,7 +5,6 @@ import type { Meter } from '../billing.ts'
 /** Counts taken as events happen, because no row stores their time. Money is micro-dollars. */
 type Counts = { delivered: number; failed: number; reads: number; spent_micros: number }
 
-/** Counts of the last minute, by customer and in total. */
 export type Tally = {
   add(customer_id: string, counts: Partial<Counts>): void
   /** Counts of the last minute, or since the start; null: all customers. */

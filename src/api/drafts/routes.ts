@@ -59,7 +59,6 @@ function requireDraft(db: Db, id: string, customer_id: string | null): Draft {
   throw new ApiError('NOT_FOUND', { message: 'there is no such draft' })
 }
 
-/** Routes of a customer's drafts: proposing, listing, approving and declining writes. */
 export function drafts(context: RouteContext, { db, executor }: Deps) {
   const { words, keyed, readJson, clock, random } = context
   const session_fields = sessionFields(words)
@@ -210,7 +209,6 @@ function sessionOnly(body: unknown, fields: readonly string[]): Record<string, u
   throw invalid(other, `${other} is not a field of a session; allowed: ${fields.join(', ')}`)
 }
 
-/** Routes for operators: drafts of all customers, approved for an account of the pool. */
 export function operatorDrafts(
   { readJson, clock, operatorOf }: RouteContext,
   { db, executor }: Deps,

@@ -52,7 +52,6 @@ export const toDraft = (it: Draft, now: number) => ({
   answer: it.answer,
 })
 
-/** Draft as the operator sees it, with the pool account that it was approved for. */
 export const toOperatorsDraft = (it: Draft, now: number) => ({
   ...toDraft(it, now),
   account: it.account,

@@ -115,10 +115,7 @@ export type Holder = { customer: Customer; key: Key; request?: Request }
 /** Values of the calls in flight. Weak: an entry is freed with its request. */
 type ByRequest<T> = {
   put(request: Request, value: T): void
-  /**
-   * Returns the value of a request.
-   * @throws {Error} if nothing was recorded
-   */
+  /** @throws {Error} if nothing was recorded */
   of(request: Request): T
   find(request: Request): T | undefined
 }
@@ -225,10 +222,7 @@ function touch(db: Db, id: string, now: number) {
   }
 }
 
-/**
- * Returns the holder of an operator's key.
- * @throws {ApiError} PERMISSION_DENIED for a customer's key
- */
+/** @throws {ApiError} PERMISSION_DENIED for a customer's key */
 export function operatorOnly(holder: KeyHolder): KeyHolder {
   if (holder.customer === null) return holder
   throw new ApiError('PERMISSION_DENIED', {

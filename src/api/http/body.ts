@@ -70,10 +70,7 @@ export type ReadJson = (request: Request, max: number) => Promise<unknown>
 
 type Deps = {
   clock: Clock
-  /**
-   * Counts bytes held for a request.
-   * @throws {ApiError} if there is no room for them
-   */
+  /** @throws {ApiError} if there is no room for them */
   hold: (request: Request, bytes: number) => void
 }
 

@@ -101,7 +101,6 @@ function unreadable(error: unknown): ApiError {
 
 const FIELDS_MAX = 50
 
-/** Converts validation issues into an error that names each invalid field once. */
 function refusal(error: ValidationError): ApiError {
   const issues = issuesShape().safeParse(issuesOf(error)).data ?? []
   const found = issues.slice(0, FIELDS_MAX).map((it) => issueError(it, error.type))

@@ -14,7 +14,6 @@ import type { LimitName } from './routes.ts'
 /** Ids in one table, about 2 MB. The id unused for longest is evicted; it starts with a full bucket again. */
 export const BUCKETS_MAX = 10_000
 
-/** Rate limit counted separately for each id. */
 export type Buckets = {
   /** Takes `count` calls of an id; null while the limit is disabled. */
   take(id: string, count?: number): Step | null
@@ -82,7 +81,6 @@ type Pacer = (id: string, counted?: Counted) => Promise<void>
 
 export type Pacers = Record<LimitName | 'preflight' | 'unknown_routes', Pacer>
 
-/** Creates the error of a call above its rate limit. */
 export const tooFast = (what: string, { retry_ms }: Pick<Step, 'retry_ms'>): ApiError =>
   new ApiError('rate_limited', {
     message: `too many requests: ${what}`,

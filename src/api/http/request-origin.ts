@@ -14,7 +14,6 @@ type Peer = {
   network: string
   /** True if the caller is on this machine and no proxy forwards it. */
   local: boolean
-  /** True if the caller uses TLS to a trusted proxy. */
   tls: boolean
 }
 
@@ -97,10 +96,7 @@ const unmapIpv4 = (address: string) => address.replace(/^::ffff:(?=\d+\.\d+\.\d+
  * almost any request, but cannot forge the headers in which the browser states its origin.
  */
 export type Site = {
-  /**
-   * Checks that the request was sent to a host name of this service.
-   * @throws {ApiError} MISDIRECTED (421)
-   */
+  /** @throws {ApiError} MISDIRECTED (421) */
   checkHost(request: Request): void
   /**
    * Checks that the request was made by a page of this service or by navigation.

@@ -53,7 +53,6 @@ export type SessionDeps = {
   source?: string | null
 }
 
-/** Creates the two plugins that add a session to a route's context. */
 export function createSessions({ words, session_cookie, guardProxy, source: of }: SessionDeps) {
   const header_names = [
     proxyHeader(words),

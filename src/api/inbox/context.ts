@@ -91,10 +91,7 @@ function placeOf(words: Naming, item_id: string): string {
   return source === MAIN ? words.api : sourcePath(words, source)
 }
 
-/**
- * Id of the post of an item, without prefix.
- * @throws {ApiError} NOT_FOUND; INVALID_REQUEST if its content is erased
- */
+/** @throws {ApiError} NOT_FOUND; INVALID_REQUEST if its content is erased */
 function postOf(db: Db, customer_id: string, id: string): string {
   const item = requireItem(db, customer_id, id)
   const { name } = ofItemKey(id)

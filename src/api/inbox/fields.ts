@@ -119,10 +119,7 @@ type GivenFilter = {
 const atOf = (given: number | string | undefined): number | null =>
   typeof given === 'string' ? parseInstant(given) : (given ?? null)
 
-/**
- * The filter of checked fields.
- * @throws {ApiError} INVALID_REQUEST if it ends before it begins
- */
+/** @throws {ApiError} INVALID_REQUEST if it ends before it begins */
 export function toFilter(given: GivenFilter): InboxFilter {
   const from = atOf(given.from)
   const to = atOf(given.to)

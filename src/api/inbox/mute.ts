@@ -70,7 +70,6 @@ const muteBody = bodySchema(() => ({
     .meta({ description: 'true: change the filter; false: only show the edit and its effect.' }),
 }))
 
-/** Mutes of authors, places and phrases: edits of the filter of a monitor. */
 export const inboxMute = (context: RouteContext, deps: MonitorDeps) =>
   new Elysia({ name: 'inbox mute', prefix: inboxPaths(context.words)[0] })
     .use(context.keyed)

@@ -108,7 +108,6 @@ const historyQuery = querySchema(() => ({
 
 const tags = ['Inbox']
 
-/** The inbox of a customer: its list, counts, changes and history. */
 export function inbox(context: RouteContext, deps: MonitorDeps) {
   const { keyed, words, clock } = context
   const { db } = deps

@@ -1,4 +1,3 @@
-/** Description of a metric: its kind, help text and labels. */
 export type MetricSpec = {
   kind: 'counter' | 'gauge' | 'histogram'
   help: string

@@ -32,7 +32,6 @@ export function startSeries(metrics: Metrics): void {
   for (const state of ['hit', 'shared', 'miss']) metrics.count('reads_cache_total', { state }, 0)
 }
 
-/** Wraps a log and counts its events and some of their fields. */
 export function onLog(log: Log, metrics: Metrics): Log {
   return (level, event, fields = {}) => {
     log(level, event, fields)

@@ -5,7 +5,6 @@ import type { Db } from '../../store/db/connection.ts'
 import { measureWaiting } from '../../store/relevance/judgements.ts'
 import type { Metrics } from './registry.ts'
 
-/** Registers the gauges of matches that wait for a verdict, and of the operator's model. */
 export function registerRelevanceGauges(
   metrics: Metrics,
   { db, clock, model }: { db: Db; clock: Clock; model: () => ModelReport | null },

@@ -151,10 +151,7 @@ const comparisonOf = (words: Naming, spec: FilterSpec, { days, ...counts }: Comp
   days: daysOf(days),
 })
 
-/**
- * Checks fields that belong to one kind of preview.
- * @throws {ApiError} INVALID_REQUEST naming the field
- */
+/** @throws {ApiError} INVALID_REQUEST naming the field */
 export function checkPreviewFields(input: {
   window?: string | undefined
   compare?: unknown

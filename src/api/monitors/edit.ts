@@ -36,10 +36,7 @@ import { toApiError } from '../http/errors.ts'
 import { checkPatternCost } from './patterns.ts'
 import { absentMonitor, type Targets, toMonitor } from './shapes.ts'
 
-/**
- * Checks that the plan has room for `extra`.
- * @throws {ApiError} 402 naming the limit and the tier
- */
+/** @throws {ApiError} 402 naming the limit and the tier */
 function checkSlots(db: Db, customer: Customer, plan: Plan, extra: Slots): void {
   const refusal = judgeSlots(plan, countSlots(db, customer.id), extra)
   if (refusal === null) return
@@ -99,10 +96,7 @@ function checkWebhooks(
     })
 }
 
-/**
- * Checks that there is a model for relevance rules.
- * @throws {ApiError} INVALID_REQUEST
- */
+/** @throws {ApiError} INVALID_REQUEST */
 function checkModel({ relevance }: Given, model: MonitorDeps['model']): void {
   if ((relevance ?? null) !== null && model() === null)
     throw invalid(
@@ -173,10 +167,7 @@ function isWorking(db: Db, place: WatchedFeed): boolean {
   )
 }
 
-/**
- * Finds the item after which a monitor begins.
- * @throws {ApiError} INVALID_REQUEST if the item does not exist
- */
+/** @throws {ApiError} INVALID_REQUEST if the item does not exist */
 async function findBaseline(
   watch: Lookup,
   spec: FilterSpec,
@@ -358,10 +349,7 @@ export async function editMonitor(
   return { ...edited, ...warningsOf(words, warnings) }
 }
 
-/**
- * Finds a customer's monitor.
- * @throws {ApiError} NOT_FOUND, equal for an absent monitor and one of another customer
- */
+/** @throws {ApiError} NOT_FOUND, equal for an absent monitor and one of another customer */
 export function requireMonitor(db: Db, customer_id: string, id: string): Monitor {
   const monitor = findMonitor(db, customer_id, id)
   if (monitor === null) throw absentMonitor()

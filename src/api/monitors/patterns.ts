@@ -48,10 +48,7 @@ export async function withPatterns<T>(
   throw trialTooSlow()
 }
 
-/**
- * Checks the customer's processor time for patterns.
- * @throws {ApiError} rate_limited if it is used up
- */
+/** @throws {ApiError} rate_limited if it is used up */
 function checkTrialBudget(patterns: PatternJudge, customer_id: string): void {
   const wait_ms = patterns.waitOf(customer_id)
   if (wait_ms === 0) return

@@ -81,7 +81,6 @@ const SPEC_REFUSALS = [
   'sitewide_slots_exhausted',
 ] as const
 
-/** Monitors: add, list, update, remove and health. */
 export const monitors = (context: RouteContext, deps: MonitorDeps) =>
   group(context.words.monitor, context, deps)
 

@@ -27,7 +27,6 @@ import { relevanceHealthShape } from './relevance.ts'
 export const absentMonitor = () =>
   new ApiError('NOT_FOUND', { message: 'there is no such monitor', absent: 'monitor' })
 
-/** Webhooks that a monitor delivers to: every active one, those listed, or none. */
 export const TARGETS = ['all', 'listed', 'none'] as const
 export type Targets = (typeof TARGETS)[number]
 
@@ -314,7 +313,6 @@ const healthShape = once(() => {
 const text = () => z.string()
 const count = () => z.int()
 
-/** Verdict of one condition on one item, as preview and why show it. */
 export const criteriaShape = () =>
   z
     .array(

@@ -327,10 +327,7 @@ async function explain(context: RouteContext, deps: WhyDeps, customer_id: string
   }
 }
 
-/**
- * Finds the subject: by a delivery, or by a monitor and an item.
- * @throws {ApiError} NOT_FOUND, INVALID_REQUEST
- */
+/** @throws {ApiError} NOT_FOUND, INVALID_REQUEST */
 function subject(
   { db, instance_id }: WhyDeps,
   { customer_id, words }: { customer_id: string; words: Naming },

@@ -50,7 +50,6 @@ export type AccountChangeDeps = Pick<OperatorPoolDeps, 'db' | 'ring' | 'pool'> &
   random: Random
   /** Null: there is no platform to which accounts belong. */
   session_check: SessionCheck | null
-  /** True if the configuration has the addresses that an OAuth application uses. */
   oauth: boolean
 }
 

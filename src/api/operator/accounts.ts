@@ -38,7 +38,6 @@ export type OperatorPoolDeps = {
   allow_anonymous: boolean
 }
 
-/** Operator routes of accounts and proxies. No answer contains a secret. */
 export function operatorPool(deps: OperatorPoolDeps, record: RecordAction) {
   const { db, ring, clock, log, pool, budget_of, requests, allow_anonymous } = deps
 

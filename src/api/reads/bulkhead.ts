@@ -9,7 +9,6 @@ export type Capacity = { in_flight: number; waiting: number }
 
 export type Admission = 'go' | 'wait' | 'refuse'
 
-/** Decides if one more read runs, waits or is refused. */
 export function admit(load: Load, capacity: Capacity): Admission {
   if (capacity.in_flight === 0 || load.in_flight < capacity.in_flight) return 'go'
   return capacity.waiting === 0 || load.waiting < capacity.waiting ? 'wait' : 'refuse'

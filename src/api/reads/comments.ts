@@ -54,7 +54,6 @@ const mapTree = <T extends { post: Parameters<RowMapper['post']>[0] }>(
   body: T,
 ): T => mapOnce(body, (it) => ({ ...it, post: rows.post(it.post) }))
 
-/** Comment trees, single comments, and checks if comments still exist. */
 export function commentReads(context: ReadContext, reads: Reads) {
   const { words, keyed, optional_session, answer, answerShared, rows, shapes } = context
   const permalink = () =>

@@ -161,7 +161,6 @@ export type ReadContext = Pick<RouteContext, 'words' | 'keyed'> &
     deepSearchBulkhead: Bulkhead
   }
 
-/** Creates the context once: the bulkheads count over all groups. */
 export function createReadContext(
   { words, keyed, meter, clock }: RouteContext,
   options: ReadsOptions,

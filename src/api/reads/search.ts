@@ -57,7 +57,6 @@ const commentTerms = () =>
 const DISCUSSIONS =
   'Posts with a comment in which the words of q occur. The platform has no search of comments: its search finds posts by their own text, and the comments of those are read, one tree each, of no more than limit posts and [limits] tree_fetches of the service (8) a call. A page may therefore be short or empty while after leads to the next posts. meta.searched counts the posts read, meta.comments_scanned their comments; meta.truncated is true where a tree was cut or failed, more posts follow, or the search named no post at all.'
 
-/** Searches: posts, media, posts by their comments, communities and users. */
 export function searchReads(context: ReadContext, reads: Reads) {
   const { names, words, keyed, optional_session, answerShared, rows, shapes, deepSearchBulkhead } =
     context

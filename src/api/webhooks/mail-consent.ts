@@ -66,10 +66,7 @@ export const confirmPage = ({ db, links }: { db: Db; links: Links }) =>
  */
 const LIMITS = { window_ms: 86_400_000, per_address: 3, per_customer: 20, per_process: 500 }
 
-/**
- * Normalises a `mailto:` address for storage.
- * @throws {ApiError} if it is anything but one plain address
- */
+/** @throws {ApiError} if it is anything but one plain address */
 export function normaliseMailto(url: string): string {
   if (!/^mailto:/i.test(url))
     throw new ApiError('webhook_kind_mismatch', {

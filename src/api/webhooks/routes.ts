@@ -86,7 +86,6 @@ const rotateBody = bodySchema(() => ({
   overlap_s: z.int({ error: OVERLAP }).min(0, OVERLAP).max(OVERLAP_MAX_S, OVERLAP).default(0),
 }))
 
-/** Changes of an existing target: its settings, and its secret. */
 const edits = (context: RouteContext, deps: WebhookDeps) => {
   const { db, sealSecret, openSecret, sealCredentials, nudge } = deps
   return new Elysia({ name: 'webhook edits' })
@@ -217,7 +216,6 @@ const createBody = bodySchema(() => ({
   signatures: signaturesField(),
 }))
 
-/** Targets: create, list, update, rotate, test, delete. */
 export const webhooks = (context: RouteContext, deps: WebhookDeps) =>
   new Elysia({ name: 'webhooks', prefix: `${context.words.monitor}/webhook` })
     .use(context.keyed)
@@ -382,7 +380,6 @@ async function resolveKind(
   return { kind: of_url, url, inferred_from: is_inferred ? new URL(url).hostname : null }
 }
 
-/** Address and credentials of a service, after they were validated. */
 async function resolveService(
   kind: ServiceKind,
   { kind: given, url: text, token, username }: SchemaOutput<typeof createBody>,

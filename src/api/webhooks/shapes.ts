@@ -62,10 +62,7 @@ export const signaturesField = () => {
     })
 }
 
-/**
- * Checks that a kind of target is signed at all.
- * @throws {ApiError} INVALID_REQUEST if not
- */
+/** @throws {ApiError} INVALID_REQUEST if not */
 export function checkSigned(kind: WebhookKind, signatures: readonly Signature[] | undefined): void {
   if (signatures !== undefined && kind !== 'webhook')
     throw invalid('signatures', `signatures is for kind webhook, and this is ${kind}`)

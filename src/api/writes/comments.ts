@@ -17,7 +17,6 @@ const TEXT_MAX = 10_000
 const tags = ['Writes']
 const REFUSALS = ['BANNED_FROM_SUBFORUM', 'THREAD_LOCKED', 'ARCHIVED'] as const
 
-/** Comments: on the page in a browser, and over plain HTTP. */
 export function commentWrites(context: WriteContext, acting: AccountWrites) {
   const { words, keyed, shapes, browser_schemes } = context
   const commentFields = once(() => ({

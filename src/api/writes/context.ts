@@ -58,10 +58,7 @@ type Call = {
 
 type Writer = {
   session: Session
-  /**
-   * Returns the value of the act.
-   * @throws {ApiError} the error of its fault
-   */
+  /** @throws {ApiError} the error of its fault */
   run<T>(act: () => Promise<ActOutcome<T>>): Promise<T>
 }
 

@@ -39,7 +39,6 @@ const fields = once(() => ({
   ...browserFields(),
 }))
 
-/** Login of an account, which returns its session cookies. Nothing is stored. */
 export function loginWrite(
   context: WriteContext,
   signIn: (input: SignInRequest) => Promise<LoginSuccess>,

@@ -39,7 +39,6 @@ const readFields = once(() => ({
 
 const tags = ['Direct messages']
 
-/** Direct messages: sending and reading them, by mail and by chat. */
 export function messageWrites(context: WriteContext, acting: AccountWrites) {
   const { words, keyed, shapes } = context
   const session = once(() => sessionShape(words, PROXY_SCHEMES))

@@ -14,11 +14,7 @@ import { command, CommandRefusal, EXIT, JSON_OPTION, UsageError } from '../comma
 import { type OpenInstance, withInstance } from '../configuration.ts'
 import { table } from '../output.ts'
 
-/**
- * The account of this name.
- *
- * @throws {CommandRefusal} No account has this name.
- */
+/** @throws {CommandRefusal} No account has this name. */
 export function accountNamed(db: Db, name: string): Account {
   const account = findAccountByName(db, name)
   if (account) return account

@@ -81,7 +81,6 @@ type AddValues = Invocation<typeof ADD>['values']
 
 /**
  * The kind of an account; the default is `session`.
- *
  * @throws {UsageError} Another kind is named.
  */
 export function kindOf(text = 'session'): AccountSecrets['kind'] {
@@ -185,11 +184,7 @@ export type VerificationInput = AccountCredentials & { proxy: Proxy | null }
 
 const LATER = 'the daemon checks again'
 
-/**
- * Checks cookies or credentials with the platform.
- *
- * @throws {CommandRefusal} The platform rejects them definitely.
- */
+/** @throws {CommandRefusal} The platform rejects them definitely. */
 export async function verifyAccount(
   tools: Pick<PlatformTools, 'verify'>,
   input: VerificationInput,
@@ -225,11 +220,7 @@ const REMARKS: Readonly<Partial<Record<AccountResult['kind'], string>>> = {
   unclear: `the platform gave no readable answer; ${LATER}`,
 }
 
-/**
- * Requires the addresses that an OAuth application uses.
- *
- * @throws {UsageError} A key of [platform] is missing.
- */
+/** @throws {UsageError} A key of [platform] is missing. */
 export function checkOauth({ platform }: Config): void {
   for (const key of ['token_url', 'api_url'] as const)
     if (platform[key] === '')
@@ -335,11 +326,7 @@ export const accountLogin = command({
   },
 })
 
-/**
- * A proxy by its name, decrypted.
- *
- * @throws {CommandRefusal} No proxy has this name.
- */
+/** @throws {CommandRefusal} No proxy has this name. */
 function proxyNamed({ db, ring }: OpenInstance, name: string | undefined) {
   if (name === undefined) return null
   const proxy = findProxyByName(db, name)

@@ -57,7 +57,6 @@ export function createSources(context: SourceContext, values: Readonly<Record<st
 
   /**
    * Prompts on the terminal without echo; null without a terminal.
-   *
    * @throws {CommandRefusal} The line is empty.
    */
   async function prompt(question: string): Promise<string | null> {
@@ -86,11 +85,7 @@ function fromFile(option: string, path: string): string | UsageError {
   }
 }
 
-/**
- * Validates the secret of a second factor.
- *
- * @throws {UsageError} It is not base32. The message does not repeat it.
- */
+/** @throws {UsageError} It is not base32. The message does not repeat it. */
 export function checkTotp(text: string): string {
   if (base32(text) !== null) return text
   throw new UsageError(
@@ -110,11 +105,7 @@ type Keys = {
 const LINE_END = 10
 const [CTRL_C, CTRL_D, BACKSPACE, DELETE] = ['\u0003', '\u0004', '\b', '\u007f']
 
-/**
- * Prompts for one line without echo.
- *
- * @throws {CommandRefusal} Ctrl-C was pressed.
- */
+/** @throws {CommandRefusal} Ctrl-C was pressed. */
 export async function readHidden(
   question: string,
   keys: Keys,
@@ -155,7 +146,6 @@ type LineKeys = Keys & {
 
 /**
  * Reads one line that the terminal echoes and lets edit. Ctrl-C ends the process, as everywhere.
- *
  * @throws {CommandRefusal} The terminal is closed, or the person pressed Ctrl-D.
  */
 export async function readLine(

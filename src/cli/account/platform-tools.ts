@@ -53,7 +53,6 @@ type SourceAccess = {
     | null
 }
 
-/** Requests of the command line to the platform for the operator's accounts. Stores nothing. */
 export type PlatformTools = AsyncDisposable & {
   readJar(text: string): JarRead
   test(account: OpenedAccount): Promise<Tested>

@@ -28,7 +28,6 @@ const SIGN_IN_ONLY = ['username', 'password-file', 'totp-file'] as const
 /**
  * Adds the operator's account at a source, in place of an earlier one: by the permission of a person,
  * or by a sign-in, as the source has it.
- *
  * @throws {UsageError} for an unknown source and for options that do not go with it
  */
 export async function addSourceAccount(

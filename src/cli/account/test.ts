@@ -25,11 +25,7 @@ import { table } from '../output.ts'
 import { accountNamed } from './account.ts'
 import type { OpenedAccount as Credentials, PlatformTools, Tested } from './platform-tools.ts'
 
-/**
- * Validates the name of an account or proxy.
- *
- * @throws {UsageError} The name is malformed.
- */
+/** @throws {UsageError} The name is malformed. */
 export function parsePoolName(text: string): string {
   if (isPoolName(text)) return text
   throw new UsageError(

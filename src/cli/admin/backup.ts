@@ -11,7 +11,6 @@ const MIB = 2 ** 20
 
 /**
  * True when the file is an earlier backup of the same instance, which the new one replaces.
- *
  * @throws {CommandRefusal} Another file has the name: a typing error must not overwrite the database.
  */
 async function replaces(file: string, instance_id: string, database: string): Promise<boolean> {

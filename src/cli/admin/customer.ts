@@ -21,11 +21,7 @@ import { withInstance } from '../configuration.ts'
 import { formatDollars, parseDollars, parseName, parsePlan } from '../inputs.ts'
 import { card, table } from '../output.ts'
 
-/**
- * The customer of this name.
- *
- * @throws {CommandRefusal} No customer has this name.
- */
+/** @throws {CommandRefusal} No customer has this name. */
 export function customerNamed(db: Db, name: string): Customer {
   const customer = findCustomerByName(db, name)
   if (customer) return customer
@@ -60,11 +56,7 @@ export function createCustomer(
   })
 }
 
-/**
- * Sets the requested plan, adds the requested credits and returns the customer after both.
- *
- * @throws {CommandRefusal} The customer was removed meanwhile.
- */
+/** @throws {CommandRefusal} The customer was removed meanwhile. */
 export function setPlanAndCredits(
   { db, config, now, random }: { db: Db; config: Config; now: number; random: Random },
   { id }: Customer,

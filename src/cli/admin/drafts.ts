@@ -102,11 +102,7 @@ export const approve = command({
   },
 })
 
-/**
- * Checks that an account can write a draft.
- *
- * @throws {CommandRefusal} if there is none of this name where the draft belongs
- */
+/** @throws {CommandRefusal} if there is none of this name where the draft belongs */
 function checkAccount(db: Db, config: Config, { source }: Draft, account: string): void {
   if (source === null) {
     if (findAccountByName(db, account) !== null) return

@@ -23,7 +23,6 @@ export type SignInAs = { customer: string } | 'operator' | null
 /**
  * Creates a one-time link to the dashboard at `url`. The token is in the fragment, which browsers send to no server, so that
  * no log of a proxy has it. The operator gets a key for the session if there is none.
- *
  * @throws {CommandRefusal} The customer has no active key.
  */
 export function createSignInLink(

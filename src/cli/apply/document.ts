@@ -233,7 +233,6 @@ function referencing(webhooks: readonly SetWebhook[]): (id: string) => string {
   }
 }
 
-/** Current monitors and webhooks of a customer, to compare with the declared ones. */
 export type CurrentState = {
   customer: Customer
   plan: Plan | null

@@ -88,10 +88,8 @@ export type MonitorStep = { what: 'monitor' } & (
     })
 )
 
-/** The steps for one customer, webhooks before the monitors that name them. */
 export type CustomerPlan = { customer: string; steps: Step[] }
 
-/** Dependencies of a plan, beside the file and the current state. */
 export type PlanContext = AddressRules & {
   words: Naming
   /** Configured sources beside main that can be monitored, by name. */
@@ -155,7 +153,6 @@ function createMatch<T extends Named>(
 
 type MonitorPlanInput = { planning: PlanContext; problems: Problems; path: DocumentPath }
 
-/** The steps for a customer's monitors, and how many more of its plan's slots they use. */
 export function planMonitors(
   declared: readonly DeclaredMonitor[],
   { customer, monitors }: CurrentState,
@@ -329,7 +326,6 @@ type WebhookPlanInput = { planning: PlanContext; problems: Problems; path: Docum
 
 export type WebhookReference = { id: string; name: string | null; index: number | null }
 
-/** The steps for a customer's webhooks, and the webhooks after these steps. */
 export function planWebhooks(
   declared: readonly DeclaredWebhook[],
   { customer, webhooks }: CurrentState,

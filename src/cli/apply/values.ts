@@ -25,7 +25,6 @@ type WebhookSet = Omit<SetWebhook, 'id'>
 
 type Values = Readonly<Record<string, unknown>>
 
-/** Fields of a monitor as the file has them, those of its filter each by itself. */
 export function monitorValues(
   { name, filter_spec, requested_cadence_s, webhook_ids, active, attention, relevance }: MonitorSet,
   words: Naming,

@@ -179,7 +179,6 @@ allow_http = true
 `
 }
 
-/** Opens the data folder of the demo, as commands beside the daemon do. */
 function useInstance<T>(
   config: ReturnType<typeof parseConfig>,
   { clock, random }: Runtime,

@@ -15,7 +15,6 @@ const CLOCK_WARN_MS = 10_000
 const CLOCK_FAIL_MS = 120_000
 const NAME_MS = 5000
 
-/** Checks of host names, platform, sources and clock, and of the mail server when configured. */
 export function networkChecks(config: Config, runtime: Runtime, tools: PlatformTools): Check[] {
   /** Lead of the remote clock over the local one; null: unknown. */
   let ahead_ms: number | null = null

@@ -22,7 +22,6 @@ const AS_OWNER = 'run this as the user that the daemon runs as: sudo -u forumd f
 
 type Storage = Pick<InstancePaths, 'dir' | 'key_file' | 'key_bytes' | 'instance_file'>
 
-/** Checks of data folder, disk space, database, key file and running daemon. Changes nothing. */
 export function storageChecks(
   { storage, config }: Pick<OpenConfig, 'storage' | 'config'>,
   runtime: Runtime,

@@ -43,7 +43,6 @@ type Tables = { platform: Table; source: Table[] }
 
 /**
  * Parses the list of sources. Addresses and names are checked by the loader of the configuration.
- *
  * @throws {UsageError} A source has another form.
  */
 function parseSources(text: string): Tables {
@@ -100,11 +99,7 @@ function nameFor(base_url: string, word: string, taken: readonly Table[]): strin
   return name
 }
 
-/**
- * Writes the configuration as TOML. It holds no secret.
- *
- * @throws {UsageError} The sources are malformed.
- */
+/** @throws {UsageError} The sources are malformed. */
 export function configText({ sources, contact, dir, port, public_url }: SetupAnswers): string {
   const { platform, source } = parseSources(sources)
   const user_agent = contact === '' ? {} : { user_agent: `forumd/1.0 (${contact})` }

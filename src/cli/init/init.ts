@@ -200,11 +200,7 @@ async function wantsUnit(call: Call): Promise<boolean> {
   })
 }
 
-/**
- * The text of a configuration that the daemon would take.
- *
- * @throws {UsageError} Every problem; no positions, since there is no file yet.
- */
+/** @throws {UsageError} Every problem; no positions, since there is no file yet. */
 function checked(answers: SetupAnswers, file: string): string {
   const text = configText(answers)
   try {

@@ -61,7 +61,6 @@ export function reload(
 const NO_SUBSCRIPTION: Disposable = { [Symbol.dispose]: () => {} }
 /** Status in the service manager during a stop. */
 const STOPPING = 'finishing work in progress'
-/** Time limit for the stop of a failed daemon, in ms. */
 const LAST_MS = 500
 
 export const serveCommand = command({

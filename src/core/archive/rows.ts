@@ -2,7 +2,6 @@ import { type Item, MORE_PLACES } from '../forum/items.ts'
 
 /** Rows of one second of creation. A second that is full goes on in the next ones. */
 export const ROWS_PER_SECOND = 4096
-/** Creation time that one index covers, seconds. */
 const SPAN_S = 4 * 86_400
 
 /** First row of an instant, epoch ms. */

@@ -5,7 +5,6 @@ const BY_CALLS =
 
 /**
  * Names of earlier revisions, each with the sentence that refuses it: what was removed, and what to use instead.
- *
  * - `config`: a key by dotted name, or a table by its name; `source.*` and `plans.*` stand for one entry
  * - `commands`: as typed after `forumd`; an option of a command after its name
  * - `paths`: a path of the HTTP API; it stands for all paths below it too

@@ -15,7 +15,6 @@ export type Ring = {
   /** `place` is `table.column:rowid`: a secret sealed for one place does not open in another. */
   seal(place: string, text: string): Uint8Array
   /**
-   * Opens a sealed secret.
    * @throws {SealBroken} if the bytes were changed, moved, or sealed by a key that is not in the
    * ring
    */

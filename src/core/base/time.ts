@@ -27,9 +27,7 @@ function isDay(day: string): boolean {
   return !Number.isNaN(at) && new Date(at).toISOString().startsWith(day)
 }
 
-/** Time zone of a browser if the caller names none. */
 export const DEFAULT_TIMEZONE = 'America/New_York'
-/** Rule for a time zone, as the rest of a sentence that begins with its field. */
 export const TIMEZONE_RULE =
   'must be an IANA time zone, such as Europe/Vienna or UTC, not an offset'
 

@@ -3,7 +3,6 @@ import * as z from 'zod'
 import { once } from '../base/lazy.ts'
 import { visibleText } from '../enrichment/markdown.ts'
 
-/** Delivered item as every human-readable target displays it. */
 export type DisplayItem = {
   kind: 'post' | 'comment'
   title: string

@@ -34,10 +34,7 @@ export const sealCredentials = (
   credentials: Credentials,
 ): Uint8Array => ring.seal(placeOf(webhook_id), JSON.stringify(credentials))
 
-/**
- * Opens the credentials of a target.
- * @throws {SealBroken} if they were sealed by a key that is not in the ring
- */
+/** @throws {SealBroken} if they were sealed by a key that is not in the ring */
 export const openCredentials = (
   ring: Pick<Ring, 'unseal'>,
   webhook_id: string,

@@ -46,7 +46,6 @@ const CHATS = {
 } as const satisfies Partial<Record<WebhookKind, { hosts: readonly string[]; path: string }>>
 type ChatKind = keyof typeof CHATS
 
-/** True for a chat service, whose addresses are secrets. */
 export const isChat = (kind: WebhookKind): kind is ChatKind => kind in CHATS
 
 export function kindOfUrl(url: URL): WebhookKind {

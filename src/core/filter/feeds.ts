@@ -54,10 +54,7 @@ export type WatchableSource = {
   isPlace(place: string): boolean
 }
 
-/**
- * Checks that the sources of a spec can be monitored, and that they can serve its fields.
- * @throws {ApiError} INVALID_REQUEST naming the field
- */
+/** @throws {ApiError} INVALID_REQUEST naming the field */
 export function checkSources(
   spec: FilterSpec,
   streams: ReadonlyMap<string, WatchableSource>,

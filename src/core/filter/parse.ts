@@ -61,7 +61,6 @@ type RenderSpec = () => Record<string, unknown>
 
 /**
  * Checks the rules between the fields of a spec; `render` gives the form in which an error shows the whole spec.
- *
  * @throws {ApiError} INVALID_REQUEST naming the field, or subforum_reserved
  */
 function checkSpec(spec: FilterSpec, words: Naming, render: RenderSpec): void {
@@ -161,11 +160,7 @@ function checkPlaces(spec: FilterSpec, words: Naming, render: RenderSpec): void 
  * filter_spec: the filter of a monitor. Parsed here from the request; compiled once per version of a monitor
  * (`compile.ts`) and evaluated once per item.
  */
-/**
- * Parses a filter_spec from a request.
- *
- * @throws {ApiError} INVALID_REQUEST naming the field, or subforum_reserved
- */
+/** @throws {ApiError} INVALID_REQUEST naming the field, or subforum_reserved */
 export function parseFilterSpec(value: unknown, words: Naming): FilterSpec {
   const spec = readEachField(value, words)
   checkSpec(spec, words, () => renderFilterSpec(spec, words))
@@ -175,7 +170,6 @@ export function parseFilterSpec(value: unknown, words: Naming): FilterSpec {
 /**
  * Parses the filter of a search in what is stored: the same fields, of any sources and kinds unless it names some, and
  * without the rules for what can be polled.
- *
  * @throws {ApiError} INVALID_REQUEST naming the field
  */
 export function parseSearchSpec(value: Record<string, unknown>, words: Naming): FilterSpec {

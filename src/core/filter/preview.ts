@@ -28,7 +28,6 @@ export type Explained = {
 
 const DETAIL_MAX = 200
 
-/** Every condition of a spec and its verdict on an item, in the order of evaluation. */
 export function explainItem(
   spec: FilterSpec,
   item: Item,

@@ -28,7 +28,6 @@ type Token =
 /**
  * Parses a `q`: one phrase, or a boolean query (adjacent terms AND, then OR; NOT and - bind tightest). In `view`, the
  * form in which terms are compared, each term must be more than nothing.
- *
  * @throws {ApiError} INVALID_REQUEST with the position, counted from 1, and what was expected there
  */
 export function parseQuery(q: string, view: View = 0): Query {

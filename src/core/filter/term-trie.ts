@@ -216,7 +216,6 @@ export function createTails(): Tails {
  * Searches one text for many words at once. A trie is entered wherever a word may begin: for most words at the start
  * of each word of the text; for words that may occur inside others (other scripts, punctuation, substrings) at every
  * letter. Nothing is ever rebuilt, so adding a word between two texts costs only its own letters.
- *
  * Rejected: the Aho-Corasick automaton, whose suffix links avoid reading letters again after a partial match. Most
  * words of a text leave the trie after three or four letters, no search goes deeper than the longest term, and the
  * links would have to be rebuilt for all words whenever one is added.

@@ -41,19 +41,13 @@ export const sessionFields = (words: Naming): string[] => [
   'proxy',
 ]
 
-/**
- * Checks that a body is an object.
- * @throws {ApiError} 400 for any other body
- */
+/** @throws {ApiError} 400 for any other body */
 export function bodyObject(body: unknown): Record<string, unknown> {
   if (isObject(body)) return { ...body }
   throw invalid('body', 'body must be a JSON object')
 }
 
-/**
- * Parses the session of a write from its body.
- * @throws {ApiError} 400 naming the field that is missing or malformed
- */
+/** @throws {ApiError} 400 naming the field that is missing or malformed */
 export function readBodySession(body: Record<string, unknown>, sending: Sending): Session {
   const { words, schemes } = sending
   refuseProxies(body, [...sending.reserved_fields, ...sessionFields(words)])
@@ -117,10 +111,7 @@ export function readProxy(
   )
 }
 
-/**
- * Refuses fields named like a proxy, which would travel to the platform as cookies.
- * @throws {ApiError} 400 naming the field
- */
+/** @throws {ApiError} 400 naming the field */
 export function refuseProxies(
   body: Record<string, unknown>,
   reserved_fields: readonly string[],

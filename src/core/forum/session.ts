@@ -139,7 +139,6 @@ export type SentPart = { part: SessionPart; field: string; value: string }
 
 /**
  * Cookies of a session by the platform's names, followed by those of `others`.
- *
  * @param forms Forms that the call accepts; errors name the fields of the first.
  * @throws {ApiError} 400 SESSION_REQUIRED, INCOMPLETE_SESSION, or naming a malformed cookie
  */

@@ -119,7 +119,6 @@ function parsed(text: string): unknown {
 /** Formats of profile pictures, recognised by content, not by name. */
 export type ImageKind = 'png' | 'jpeg' | 'webp'
 
-/** Size limit of a picture in MiB. */
 export const IMAGE_MIB_MAX = 5
 /** {@link IMAGE_MIB_MAX} in bytes. */
 export const IMAGE_BYTES_MAX = IMAGE_MIB_MAX * 1024 * 1024

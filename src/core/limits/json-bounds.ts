@@ -8,7 +8,6 @@ const [CLOSE_ARRAY, CLOSE_OBJECT] = [0x5d, 0x7d]
 /** First letters of `true`, `null` and `false`. */
 const [T, N, F] = [0x74, 0x6e, 0x66]
 
-/** Limits of a JSON text: nesting levels, and values of any kind. */
 export type JsonBounds = { depth: number; values: number }
 
 /**

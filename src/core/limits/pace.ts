@@ -10,7 +10,6 @@ export type Step = {
   bucket: Bucket
   /** Wait of this call in ms; null: refused. */
   wait_ms: number | null
-  /** Delay in ms after which a refused call may be retried. */
   retry_ms: number
 }
 

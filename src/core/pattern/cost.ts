@@ -15,7 +15,6 @@ const RUNS = 3
 /** Limit of the processor time of the measurement itself; most patterns take 1 ms. */
 const MEASURING_MAX_MS = 300
 
-/** Processor time of this thread, in ms. */
 export type CpuClock = () => number
 
 /**

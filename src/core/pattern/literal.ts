@@ -9,9 +9,7 @@ const COUNT = /^\{\d+(?:,\d*)?\}/
  * ASCII letters and digits, in lower case, that every text contains in which a pattern matches, with case or without;
  * null if there are fewer than three in a row, or if the pattern is not understood. Reads a pattern that passed the
  * syntax check.
- *
  * Only what stands outside of groups, classes and alternatives is certain to occur, and only if no quantifier follows.
- *
  * @see https://github.com/google/re2/wiki/Syntax
  */
 export function requiredLiteral(pattern: string): string | null {

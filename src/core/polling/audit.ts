@@ -2,7 +2,6 @@
  * Audits: deep reads of one feed by itself. A poll reads the newest rows only and cannot see a row that appears
  * late further down, or a place that a merged listing leaves out; an audit compares what the feed lists now with what
  * was seen. Health claims completeness up to the instant that audits have verified, and no further.
- *
  * Rejected: deeper polls. They would cost a request more in every interval for each page of depth, and a merged listing
  * would still prove nothing of its members.
  */

@@ -2,7 +2,6 @@
  * Plans merged polls: which feeds share a request, and how often each is polled. Several places cost one request where the platform
  * lists them as one, as long as the new rows of an interval fit on its first page. Pure arithmetic: the previous plan is
  * an input, because moving a feed costs a poll of its own.
- *
  * Rejected: feeds of several places in the store. Each place would lose its own evidence: its gaps, the start of a monitor
  * on it, the items seen. So only requests are shared.
  */

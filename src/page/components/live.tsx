@@ -22,7 +22,6 @@ export const Tiles = ({ tiles, busy = false }: { tiles: readonly Tile[]; busy?: 
 
 const deliveries = (status: string) => `${dashboardPath('deliveries')}?status=${status}`
 
-/** The counters of the last minute, and the deliveries that are to be sent. */
 export function LiveTiles({ snapshot, more = [] }: { snapshot: Snapshot | null; more?: Tile[] }) {
   const of_customer = useCurrentUser().role === 'customer'
   const minute = snapshot?.last_minute

@@ -13,11 +13,7 @@ export type Live = { snapshot: Snapshot | null; broken: boolean }
 export const CurrentUser = CurrentUserContext.Provider
 export const LiveNow = LiveContext.Provider
 
-/**
- * The signed-in user.
- *
- * @throws {Error} no user is signed in
- */
+/** @throws {Error} no user is signed in */
 export function useCurrentUser(): UserSession {
   const user = useContext(CurrentUserContext)
   if (user === null) throw new Error('a page was rendered without a signed-in user')

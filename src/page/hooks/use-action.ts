@@ -10,7 +10,6 @@ export type Action = {
   clear: () => void
 }
 
-/** Runs an action of a button and tracks its progress and failure. */
 export function useAction(): Action {
   const [busy, setBusy] = useState(false)
   const [failure, setFailure] = useState<Failure | null>(null)

@@ -41,7 +41,6 @@ export const clearCache = (): void => cache.clear()
 export const callApi = <T>(path: string, sent: CallOptions = {}): Promise<ApiResult<T>> =>
   call<T>(path.startsWith('/dashboard/') ? path : `/dashboard/api${path}`, sent, path)
 
-/** Calls the session endpoint: current user, sign in, sign out. */
 export const requestSession = <T>(sent: CallOptions = {}): Promise<ApiResult<T>> =>
   call<T>('/dashboard/session', sent, null)
 

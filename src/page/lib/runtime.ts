@@ -48,7 +48,6 @@ type EventHandlers = { onData: (data: string) => void; down: (broken: boolean) =
 /**
  * Subscribes to server-sent events of one name. `onData` receives their data, `down` the connection state. Returns the
  * unsubscriber.
- *
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
 export function addListener(

@@ -67,7 +67,6 @@ const FAULTS: { [code: string]: string } = {
 
 export const capabilityText = (code: string): string => CAPABILITIES[code] ?? words(code)
 export const proofText = (code: string): string => PROOFS[code] ?? words(code)
-/** Text for the reason why nothing is proved now. */
 export const partialText = (code: string): string => PARTIALS[code] ?? words(code)
 
 /** Text for a fault such as `unavailable:503`. */

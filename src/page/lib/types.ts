@@ -104,7 +104,6 @@ export type Attempt = Why['deliveries'][number]['attempts'][number]
 
 // Responses that are not part of the public OpenAPI document. Instants are ISO 8601, money is USD.
 
-/** The signed-in user, and the API terms of this daemon. */
 export type UserSession = {
   role: 'customer' | 'operator'
   customer: { id: string; name: string } | null

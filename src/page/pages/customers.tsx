@@ -120,7 +120,6 @@ export function Customers() {
 const ofWhich = (all: number, some: number, word: string) =>
   some === 0 ? count(all) : `${count(all)}, ${count(some)} ${word}`
 
-/** One customer with its monitors, webhooks, keys, credits and usage. */
 export function CustomerPage({ id }: { id: string }) {
   const { value, failure, again } = useQuery<CustomerInFull>(
     `/operator/customers/${encodeURIComponent(id)}`,

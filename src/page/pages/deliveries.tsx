@@ -222,7 +222,6 @@ function usePath({ q, status, webhook, monitor, within }: Filters): string {
 const nameIn = (all: readonly (readonly [string, string])[], id: string): string | undefined =>
   all.find(([it]) => it === id)?.[1]
 
-/** Names of monitors and webhooks, and options to choose one. */
 function useTargets() {
   const { monitor_path, words } = useCurrentUser()
   const list = useQuery<MonitorList>(`${monitor_path}/list`, { fresh_ms: REFRESH_MS })

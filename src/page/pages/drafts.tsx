@@ -118,7 +118,6 @@ const TONES: { [status: string]: Tone } = {
   failed: 'bad',
 }
 
-/** Actions that programs propose and people approve. */
 export function Drafts() {
   const { role } = useCurrentUser()
   const at = role === 'operator' ? '/operator/drafts' : '/drafts'

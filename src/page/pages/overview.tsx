@@ -12,7 +12,6 @@ import type { Me, MonitorList, Webhook } from '../lib/types.ts'
 
 const ACCOUNT_MS = 30_000
 
-/** Is it working, what came in, and what needs its customer. */
 export function Overview() {
   const { customer, monitor_path } = useCurrentUser()
   const { snapshot } = useLive()

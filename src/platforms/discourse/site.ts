@@ -32,7 +32,6 @@ const NUMBERS_MAX = 50_000
 /** Answers for readers without a key come from a cache of this age, on a site under load. */
 const CACHE_MS = 60_000
 const UNCATEGORIZED = 'uncategorized'
-/** Seconds to wait where a limit names none. */
 export const LIMIT_S = 60
 const SENTENCE_MAX = 2000
 

@@ -232,7 +232,6 @@ const SORTS: Readonly<Record<string, string>> = {
   controversial: 'Controversial',
 }
 
-/** Parameters of an order of posts within a span of time. */
 export function postSort(sort: string, t: string | null, { generation, word }: Dialect): Params {
   if (sort !== 'top') return { sort: word(SORTS[sort] ?? 'Hot') }
   return generation === 'v4'

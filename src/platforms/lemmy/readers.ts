@@ -23,7 +23,6 @@ export type Dialect = {
   word(name: string): string
   /** Lists whose next page is named by the answer; the others are numbered. */
   cursors: ReadonlySet<string>
-  /** Parameter that takes the name of the next page. */
   cursor: string
   list: Readonly<Record<string, string | boolean>>
   /** Pages of comments that one tree may take: an API without pages answers all of them at once. */
@@ -124,7 +123,6 @@ const authorInfo = (creator: Row) => ({
   premium: null,
 })
 
-/** Names of a kind of view: the field of its object, and of lists of it. */
 const VIEWS = {
   post: { object: 'post', lists: ['posts'] },
   comment: { object: 'comment', lists: ['comments'] },

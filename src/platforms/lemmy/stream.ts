@@ -59,7 +59,6 @@ const WAIT_MIN_MS = 500
  * The stream of posts and comments by the server's own ids: the newest pages for most of them, one
  * request for each id between that no page had. Neither series is dense, and no list is in the order
  * of arrival: posts of other servers arrive late, under their own date and a new id.
- *
  * A step reads the lists only, so that their items are matched at once. The requests by id follow it.
  */
 export function createStream({
@@ -266,7 +265,6 @@ async function readPages(
   keepRows(series, views, kind)
 }
 
-/** True if no id up to the bound is unread. */
 const isWhole = (series: Series, kind: SeriesName, step: StepReads): boolean =>
   missingIds(series, step.seen[kind].size + 1).every((id) => step.seen[kind].has(id))
 

@@ -86,7 +86,6 @@ const placeOf = (name: string): string => `/r/${encodeURIComponent(name)}`
  */
 export type KeyedQueue = <T>(call: Call, work: () => Promise<T>) => Promise<T | null>
 
-/** Queue for calls that the platform accepts one at a time per user. */
 export function createKeyedQueue(clock: Clock): KeyedQueue {
   const lines = new Map<string, Promise<void>>()
 

@@ -71,7 +71,6 @@ export type PlatformRequest = Omit<EgressRequest, 'route'> & {
 export type Transported =
   { ok: true; value: NativeResponse } | { ok: false; fault: Fault; left?: boolean }
 
-/** Sends one request and returns its whole answer or a fault. */
 export const createRequest =
   (egress: Egress) =>
   async ({ identity, ...request }: PlatformRequest): Promise<Transported> => {

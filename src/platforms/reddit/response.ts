@@ -43,7 +43,6 @@ const beginning = (body: string): string => body.slice(0, SCAN_MAX)
 const HUMAN_CHECK =
   /prove your humanity|please wait for verification|name="?(?:js_challenge|jsc_orig_r)\b/i
 
-/** Detects a page that requires a human or a browser challenge. */
 export const isHumanCheck = (body: string): boolean => HUMAN_CHECK.test(beginning(body))
 
 // Up to the next tag only, and bounded: otherwise an unclosed tag is scanned again from each

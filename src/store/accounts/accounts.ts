@@ -87,11 +87,7 @@ export type CredentialsCheck =
     } & CheckedCredentials)
   | { ok: false; reason: StateReason | null }
 
-/**
- * Inserts an account with its secrets sealed.
- *
- * @throws {SQLiteError} when the name is taken
- */
+/** @throws {SQLiteError} when the name is taken */
 export function insertAccount(
   db: Db,
   ring: Ring,
@@ -140,7 +136,6 @@ type Sealed = { secrets: Uint8Array; jar: Uint8Array | null }
 
 /**
  * The credentials of an account; null when there is none.
- *
  * @throws {SealBroken} when they cannot be decrypted
  */
 export function openAccount(

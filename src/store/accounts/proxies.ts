@@ -28,11 +28,7 @@ const proxyShape = once(() =>
   }),
 )
 
-/**
- * Inserts a proxy with its address sealed.
- *
- * @throws {SQLiteError} when the name is taken
- */
+/** @throws {SQLiteError} when the name is taken */
 export function insertProxy(
   db: Db,
   ring: Ring,
@@ -56,7 +52,6 @@ export function listProxies(db: Db): ProxyRow[] {
 
 /**
  * The address of a proxy with its credentials; null when there is none.
- *
  * @throws {SealBroken} when it cannot be decrypted
  */
 export function openProxy(db: Db, ring: Ring, id: string): Proxy | null {

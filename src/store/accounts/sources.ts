@@ -25,7 +25,6 @@ export const listSourceAccounts = (db: Db): SourceAccount[] =>
 
 /**
  * The operator's credential of a source; null when there is none.
- *
  * @throws {SealBroken} when it cannot be decrypted
  */
 export function openSourceAccount(db: Db, ring: Ring, source: string): string | null {
@@ -44,11 +43,7 @@ export const removeSourceAccount = (db: Db, source: string): boolean =>
 /** A source that an operator added beside those of the configuration file; a daemon reads it with its next start. */
 export type StoredSource = { name: string; kind: string; base_url: string; created_at: number }
 
-/**
- * Stores a source.
- *
- * @throws {SQLiteError} when the name is taken
- */
+/** @throws {SQLiteError} when the name is taken */
 export function insertSource(db: Db, it: StoredSource): void {
   db.query(
     'INSERT INTO sources (name, kind, base_url, created_at) VALUES ($name, $kind, $base_url, $created_at)',

@@ -114,7 +114,6 @@ function byScopes(db: Db, ids: readonly number[]): List {
   }
 }
 
-/** Rows whose items contain the words, span by span. */
 function byWords(db: Db, words: string): List {
   const spans = listSpans(db)
   return (from, until, limit) => {

@@ -19,7 +19,6 @@ const fromRow = (row: Row): Customer => ({ ...row, unlimited: row.unlimited === 
 
 /**
  * Inserts a customer and, when it is not zero, books the starting credit as its first payment.
- *
  * @throws {SQLiteError} when the name is taken
  */
 export function insertCustomer(

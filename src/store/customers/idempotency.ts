@@ -22,7 +22,6 @@ export function findNamedWrite(db: Db, write: WriteName, now: number): NamedWrit
 
 /**
  * Reserves a name for a write that is about to begin. The caller must have looked it up in the same transaction.
- *
  * @throws {SQLiteError} when the name is taken
  */
 export function claimName(db: Db, write: WriteName & { body_hash: Uint8Array }, now: number): void {

@@ -53,7 +53,6 @@ const hashKey = (token: string): Uint8Array => new Bun.CryptoHasher('sha256').up
 
 /**
  * Stores a key's hash and display prefix, never the key.
- *
  * @throws {SQLiteError} when the key exists already
  */
 export function insertKey(

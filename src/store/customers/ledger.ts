@@ -178,11 +178,7 @@ export class BalanceTooLow extends Error {
   override name = 'BalanceTooLow'
 }
 
-/**
- * Books a payment and adds it to the balance.
- *
- * @throws {BalanceTooLow} when the balance does not cover a negative amount
- */
+/** @throws {BalanceTooLow} when the balance does not cover a negative amount */
 export function insertPayment(db: Db, payment: Payment): void {
   transact(db, () => {
     const { changes } = db

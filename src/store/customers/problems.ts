@@ -88,7 +88,6 @@ const FIRST_POLL_MS = 120_000
 /** Delay after which unread items are reported. */
 const BEHIND_MS = 15 * 60_000
 
-/** Polled feeds of active monitors, by source and fault. */
 export function listFeedStates(db: Db, customer_id: CustomerScope, now: number): FeedGroup[] {
   const ok_at = 'coalesce(f.last_check_at, f.created_at)'
   const stalled = `(${ok_at} < $now - max(f.interval_s * ${STALLED_INTERVALS} * 1000, ${FIRST_POLL_MS}))`

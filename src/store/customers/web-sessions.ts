@@ -74,7 +74,6 @@ export function touchWebSession(db: Db, { hash, key }: WebSession, now: number):
   })
 }
 
-/** Ends all sessions, and every unused sign-in link. */
 export function removeWebSessions(db: Db): void {
   db.run('DELETE FROM web_sessions')
   db.run('DELETE FROM sign_in_links')

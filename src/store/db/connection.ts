@@ -55,7 +55,6 @@ const beside = new Map<string, number>()
  * A descriptor of a database file that a connection of this process may have open: it stays open until the process ends.
  * Closing any descriptor of a file drops all locks that the process has on it, those of SQLite too: the next process
  * that closes the database would take itself for the last one, and delete the log that this process writes.
- *
  * @see https://www.sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_
  */
 export function openBeside(path: string): number {
@@ -152,7 +151,6 @@ function takeAfter(db: Db): readonly (() => void)[] {
 
 /**
  * Migrates the schema. Each step runs in its own transaction; the version is the number of completed steps.
- *
  * @throws {NewerDatabase} when the database has more steps than this binary
  */
 export function migrate(db: Db, steps: readonly string[] = migrations): void {

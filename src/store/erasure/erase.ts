@@ -71,7 +71,6 @@ export const ERASED_PLACES: Readonly<Record<string, (job: Job) => number>> = {
 /**
  * Erases items everywhere in the database, in one transaction with their tombstones and with the deliveries of
  * `item.deleted`: at most {@link ERASED_AT_ONCE}.
- *
  * @throws {RangeError} for more
  */
 export function eraseItems(deps: EraseDeps, items: readonly ErasedItem[], now: number): Erased {

@@ -14,7 +14,6 @@ const COMPARED_AT_ONCE = 500
 /**
  * Erases in each snapshot of a folder what the database has erased since. A snapshot is replaced by a compact copy without
  * it, so that a kill leaves the one or the other. Returns the number of replaced snapshots.
- *
  * @throws {Error} of the first snapshot that stays as it is: no room for two copies of it, or it is damaged
  */
 export async function eraseInSnapshots(

@@ -59,7 +59,6 @@ function selectRows<T>(
   return { rows, examined_to: rows.length === limit ? null : floor }
 }
 
-/** A filter of a customer's inbox, and the bounds of its work. */
 export type InboxQuery = {
   customer_id: string
   filter: InboxFilter

@@ -28,7 +28,6 @@ const RECENT_SCAN_MAX = 60
 /** Customer to restrict a query to; null: all customers. */
 type CustomerScope = string | null
 
-/** Checks finished since an instant, and the number of new items in them. */
 export function countChecks(db: Db, customer_id: CustomerScope, since: number) {
   const counted = `SELECT count(*) AS checks, coalesce(sum(new_items), 0) AS items_seen`
   type Row = { checks: number; items_seen: number }

@@ -34,7 +34,6 @@ export type DiskState = {
   wal_bytes: number
 }
 
-/** Reads the state of a folder's file system and of the database in it. */
 export function readDisk(dir: string, db_path: string): DiskState {
   const { bavail, bsize, files, ffree } = statfsSync(dir)
   return {
@@ -82,7 +81,6 @@ function freeBytes(path: string): number {
   }
 }
 
-/** True while the space of a data folder is reserved. */
 export const hasReserveFile = (dir: string): boolean => existsSync(join(dir, RESERVE_FILE_NAME))
 
 export const RESERVE_FILE_NAME = 'ballast'

@@ -34,7 +34,6 @@ export type NewFile = Disposable & {
 export type OpenFolder = Disposable & {
   /**
    * Creates a file, by default accessible to its owner alone.
-   *
    * @throws {Error} EEXIST when the name is taken, also by a link
    */
   create(name: string, mode?: number): NewFile
@@ -43,11 +42,7 @@ export type OpenFolder = Disposable & {
   at(name: string): string
   /** Renames a file, replacing an existing one. */
   rename(from: string, to: string): void
-  /**
-   * Gives a file a second name.
-   *
-   * @throws {Error} EEXIST when the name is taken
-   */
+  /** @throws {Error} EEXIST when the name is taken */
   link(from: string, to: string): void
   remove(name: string): void
   /** Makes the folder's entries survive a power cut. */

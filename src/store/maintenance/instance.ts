@@ -39,7 +39,6 @@ const KEY_BYTES = 32
 /**
  * Opens the instance of a data folder, creating it when the folder is new. `serve` locks the folder; `beside` writes
  * next to a running daemon. Never replaces a lost file.
- *
  * @throws {InstanceLocked} in mode `serve`, when another daemon holds the folder
  * @throws {DatabaseMissing | DatabaseDamaged | WrongInstance | KeyMissing | NewerDatabase | OtherSchema}
  * when the files of the folder cannot be used

@@ -37,7 +37,6 @@ const PAGE_BYTES = 4096
 
 /**
  * Running checksums over 32-bit words.
- *
  * @see https://www.sqlite.org/fileformat2.html#checksum_algorithm
  */
 type Sums = readonly [number, number]
@@ -186,11 +185,7 @@ function openExisting(paths: InstanceFiles, { check }: { check: boolean }): Db {
   }
 }
 
-/**
- * Refuses a folder or file without write permission, which has nothing to do with its content.
- *
- * @throws {Error} of the file system
- */
+/** @throws {Error} of the file system */
 function requireWritable({ dir, db }: InstanceFiles) {
   accessSync(dir, constants.W_OK | constants.X_OK)
   for (const path of [db, `${db}-wal`, `${db}-shm`])

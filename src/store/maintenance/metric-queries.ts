@@ -128,7 +128,6 @@ export function measureCredit(db: Db, price_micros: number) {
   )
 }
 
-/** Facts of one monitor's last day from which its coverage is judged. */
 export type MonitorCoverage = {
   id: string
   active: boolean
@@ -154,7 +153,6 @@ export type LastHidden = ReadonlyMap<number | null, number>
 
 const MONTH_MS = 30 * WINDOW_MS
 
-/** Recent events that may have hidden items. */
 export function lastHidden(db: Db, now: number): LastHidden {
   type Row = Pick<PollEvent, 'kind' | 'at' | 'until_at'> & { feed_id: number | null }
   const rows = db

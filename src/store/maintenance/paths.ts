@@ -122,7 +122,6 @@ export type Lock = { release(): void }
  * Takes a folder's lock for the lifetime of this process. The lock is SQLite's own on a separate file: the kernel
  * releases it with the process, so a kill leaves nothing to clean up. The file must not be opened elsewhere in this
  * process, because closing any descriptor of it would release the lock.
- *
  * @throws {InstanceLocked} at once, when another process holds it
  */
 export function takeLock(path: string): Lock {

@@ -82,7 +82,6 @@ export type BackupFile = Disposable & { path: string; handle: number; log: numbe
 
 /**
  * Opens a backup. Other files are refused, because the owner of the data folder could read them there.
- *
  * @throws {DatabaseDamaged} when it is not a backup of forumd
  */
 export function openBackup(path: string): BackupFile {
@@ -121,7 +120,6 @@ const notABackup = (path: string) => new DatabaseDamaged(`${path} is not a backu
 /**
  * Replaces the database by a backup that is valid, complete, and of this folder and its key file. The previous
  * database is moved aside.
- *
  * @throws {InstanceLocked} while a daemon runs
  * @throws {DatabaseDamaged | NewerDatabase | WrongFolder | KeyMissing} without any change
  */

@@ -56,7 +56,6 @@ type CopyResult = z.infer<ReturnType<typeof copyResult>>
  * Copies a database that may be in use to a file: consistent, compact, checked in every page, readable by its owner
  * alone, and synced to the disk. With `replace` the checked copy atomically replaces a file of that name; otherwise
  * there must be none.
- *
  * @throws {CopyFailed} leaving existing files unchanged
  */
 export async function copyDatabase(

@@ -1,6 +1,5 @@
 import type { Db } from '../db/connection.ts'
 
-/** Conditions that open an alarm: no match for hours, and degraded coverage. */
 export const ALARM_KINDS = ['silent', 'degraded'] as const
 export type AlarmKind = (typeof ALARM_KINDS)[number]
 

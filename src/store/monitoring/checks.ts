@@ -288,7 +288,6 @@ const HOUR_MS = 3_600_000
 
 const RETENTION_HOURS = 168
 
-/** Counts new items by their hour of creation, for the last week. */
 export function countHours(
   db: Db,
   feed_id: number,

@@ -144,7 +144,6 @@ export function nextFeedDueAt(db: Db): number {
   return row?.due_at ?? Infinity
 }
 
-/** Fields of a feed that a check changes, besides the checkpoint. */
 export type FeedProgress = Pick<
   Feed,
   | 'next_seq'
@@ -162,7 +161,6 @@ export type FeedProgress = Pick<
   | 'covered_epoch'
 >
 
-/** Stores a feed's state after a check. */
 export function advanceFeed(
   db: Db,
   id: number,

@@ -150,7 +150,6 @@ export function listMonitors(db: Db, customer_id: string): Monitor[] {
     .map(fromRow)
 }
 
-/** Slots of its plan that a customer's monitors use, paused ones included. */
 export function countSlots(db: Db, customer_id: string): Slots {
   const row = db
     .query<Slots, [{ customer_id: string }]>(

@@ -11,7 +11,6 @@ import {
   toFeed,
 } from './feeds.ts'
 
-/** State of a batch after its last poll. No anchors: it has yet to complete one. */
 export type BatchState = {
   id: number
   kind: FeedKind
@@ -94,7 +93,6 @@ export function raisePeakRate(db: Db, peaks: readonly { id: number; rate_per_s: 
 // A place that refuses access is silently left out of merged requests, or makes them fail for all.
 const REFUSED = `(last_fault LIKE 'forbidden%' OR last_fault LIKE 'not_found%' OR last_fault LIKE 'refused%')`
 
-/** Every polled feed but streams, as input of the batch planner. */
 export function listFeedLoads(db: Db): FeedLoad[] {
   return db
     .query<FeedLoad, []>(

@@ -14,7 +14,6 @@ import {
   updateFeedPace,
 } from './feeds.ts'
 
-/** Position of a stream after a step. Instants by our clock. */
 export type StreamPosition = {
   /** JSON of the source's adapter. */
   state: string
@@ -196,7 +195,6 @@ export function claimDueStreams(
   return due
 }
 
-/** Fields of a stream's feed that a step changes. */
 export type StreamProgress = Pick<
   Feed,
   | 'next_seq'
@@ -209,7 +207,6 @@ export type StreamProgress = Pick<
   | 'audited_until'
 >
 
-/** Stores the state of a stream's feed after a step. */
 export function advanceStreamFeed(db: Db, id: number, progress: StreamProgress): void {
   db.query(
     `UPDATE feeds SET next_seq = $next_seq, last_check_at = $last_check_at, last_fault = $last_fault,

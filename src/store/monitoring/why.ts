@@ -26,7 +26,6 @@ export function listFirstSeen(
     .all(query)
 }
 
-/** The ledger entry, when this monitor has matched this item. */
 export function findMatch(
   db: Db,
   query: { monitor_id: string; item_id: string },

@@ -50,7 +50,6 @@ const built = once(() =>
  * Throws OtherSchema unless the database has the tables, indexes and triggers of the migrations that it says to have been
  * through, and no others: a number alone does not tell two revisions apart. Indexes that an operator has added are left alone.
  * `fingerprint`: of the schema after all steps. A database that has it needs no model to compare with, which takes a tenth of a start.
- *
  * @throws {OtherSchema}
  */
 export function requireOwnSchema(
@@ -92,7 +91,6 @@ function differenceOf(
 /**
  * The same for a file that is not open yet, without a change to its folder: opening makes files beside a database, and closing
  * it writes the log of a killed process into it. A file that cannot be read so is left to the opening.
- *
  * @param isHeld True while a daemon may be writing to the file, whose pages then belong to no one instant.
  * @throws {OtherSchema}
  */

@@ -56,7 +56,6 @@ type ConfirmProps = {
   done: () => void
 }
 
-/** Asks for confirmation before an irreversible action. */
 export function Confirm({ title, children, does, run, close, done }: ConfirmProps) {
   const action = useAction()
   async function act() {
@@ -96,7 +95,6 @@ type FormDialogProps = {
   children: ComponentChildren
 }
 
-/** A dialog with a form: fields, an error, a submit button and a cancel button. */
 export const FormDialog = ({
   title,
   does,

@@ -40,7 +40,6 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS
 
-/** A decorative icon beside text, hidden from screen readers. */
 export const Icon = ({ name }: { name: IconName }) => (
   <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
     <path d={PATHS[name]} />

@@ -16,7 +16,6 @@ import { FRESH_MAX } from './state/use-live.ts'
 
 type StoreProps = { store: InboxStore }
 
-/** Matches of all monitors, to read, decide and answer. */
 export function Inbox() {
   const store = useInbox()
   return (

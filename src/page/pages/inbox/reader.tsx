@@ -23,7 +23,6 @@ const PAUSE_MS = 150
 
 type ReaderProps = { store: InboxStore; match: Match }
 
-/** The open match: its whole text, its facts, and its actions. */
 export function ReaderPane({ store: { base, perform, own_key, ...store }, match }: ReaderProps) {
   const thread_request = store.thread_request.id === match.id ? store.thread_request.n : 0
   const { id } = match

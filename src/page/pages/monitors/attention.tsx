@@ -43,7 +43,6 @@ type TypedSending = {
 
 /** The typed rules of the form; empty texts are off. */
 export type TypedAttention = TypedSending & {
-  /** Rules of single webhooks, in place of those above. */
   targets: readonly (TypedSending & { webhook_id: string })[]
   silent_after_h: string
   alarm_on_degraded: boolean
@@ -363,7 +362,6 @@ const ALARMS: Record<Alarm['kind'], string> = {
   degraded: 'Coverage degraded',
 }
 
-/** The open alarms of a monitor, and the button that acknowledges them. */
 export function Alarms({ id, health, again }: { id: string; health: Health; again: () => void }) {
   const { monitor_path } = useCurrentUser()
   const action = useAction()

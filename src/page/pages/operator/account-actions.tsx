@@ -235,7 +235,6 @@ type OfAccount = { account: Account; close: () => void; again: () => void }
 const pathOf = ({ id }: Account, rest: string) =>
   `/operator/accounts/${encodeURIComponent(id)}/${rest}`
 
-/** Signs an account in again: with what is stored, or with new credentials. */
 export function LoginDialog({ account, close, again }: OfAccount) {
   const oauth = account.kind === 'oauth'
   const ways: readonly (readonly [Way, string])[] = oauth

@@ -47,7 +47,6 @@ const given = (all: Record<string, string>) =>
     .map(([name, text]) => `&${name}=${encodeURIComponent(text)}`)
     .join('')
 
-/** The filters of the URL as fields, and the API path that they select. */
 function useFilters(page: 'monitors' | 'deliveries', states: Options, title: string) {
   const { query } = useRoute()
   const { value } = useQuery<{ customers: Customer[] }>('/operator/customers', {

@@ -248,7 +248,6 @@ const OVERLAPS = [
   ['86400', 'a day'],
 ] as const
 
-/** Rotates a webhook's secret and shows the new one once. */
 export function WebhookRotateDialog({ webhook, close }: { webhook: Webhook; close: () => void }) {
   const { monitor_path } = useCurrentUser()
   const [overlap, setOverlap] = useState<string>('3600')

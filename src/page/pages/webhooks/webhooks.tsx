@@ -14,7 +14,6 @@ import { WebhookBadge } from './health.tsx'
 
 const REFRESH_MS = 20_000
 
-/** All webhooks: create, test, edit, rotate, delete. */
 export function Webhooks() {
   const { monitor_path } = useCurrentUser()
   const list = useQuery<{ webhooks: Webhook[] }>(`${monitor_path}/webhook/list`, {

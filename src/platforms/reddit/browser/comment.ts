@@ -92,7 +92,6 @@ const UNKNOWN: WriteFault = { kind: 'unknown' }
 
 type Where = { base: string; post_id: string; now: number }
 
-/** Result of a sent comment, from the platform's answer to the composer. */
 export function readCreated(answer: NativeResponse, { base, post_id, now }: Where): Acted<Posted> {
   const { status, body } = answer
   const well = status >= 200 && status < 300

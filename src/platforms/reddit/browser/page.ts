@@ -6,7 +6,6 @@ import type { Clock } from '../../../runtime/runtime.ts'
 import type { NativeResponse } from '../response.ts'
 import type { Bridge } from './proxy.ts'
 
-/** Locale, time zone and cookies of one browser call. */
 export type BrowserProfile = {
   /** Canonical; see core/locale.ts and core/timezone.ts. */
   locale: string
@@ -107,7 +106,6 @@ async function watch(session: CDPSession, bridge: Bridge, judge: Judge) {
 type AnswerEvent =
   { ok: true; path: string; answer: NativeResponse } | { ok: false; path: string; error: string }
 
-/** Answers to a page's own requests, in the order in which they ended. */
 export type Answers = {
   /** The next answer; null if none arrived within `ms` or before the signal. */
   next(ms: number, signal?: AbortSignal): Promise<AnswerEvent | null>

@@ -84,7 +84,6 @@ function farOf(url: URL | null, port: number): Destination | null {
   return host === '' || !(port >= 1 && port <= 65_535) ? null : { host, port }
 }
 
-/** The local proxy of one browser call, on the loopback and protected by a password. */
 export type Bridge = {
   port: number
   username: string

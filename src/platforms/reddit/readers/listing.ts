@@ -81,7 +81,6 @@ export function readPeople<T>(value: unknown, { needs, map }: Reader<T>): Outcom
   })
 }
 
-/** One wrapped object, such as a user or a community. */
 export function readOne<T>(value: unknown, kind: string, { needs, map }: Reader<T>): Outcome<T> {
   const row = dataOf(value, kind)
   if (!row) return unreadable('kind')

@@ -29,7 +29,6 @@ type Write = {
   statuses?: Readonly<Record<number, Meaning>>
 }
 
-/** Writes of an account over the calls of the old pages. */
 export type Forms = {
   /** The acting account; `login_required` if the session is not signed in. */
   actor(call: Call): Promise<Outcome<Actor>>

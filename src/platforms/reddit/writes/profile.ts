@@ -57,7 +57,6 @@ const FIELDS = {
  * that subforum.
  */
 export function createProfile({ client, forms }: { client: Client; forms: Forms }) {
-  /** The fullname of an account's own subforum. */
   async function placeOf(name: string, call: Call): Promise<Outcome<string>> {
     const path = `/user/${encodeURIComponent(name)}/about.json`
     const answer = await client.get({ path_kind: 'user', path }, call)
