@@ -37,11 +37,8 @@ const LONG_ONLY = [
 ]
 /** Ends a test that hangs; long enough for a busy machine. */
 const HANGS_MS = '30000'
-/**
- * Tests wait for browsers, processes and disks about as much as they compute, so one more file than there are
- * cores.
- */
-const AT_ONCE = availableParallelism() + 1
+/** Tests wait for browsers, processes and disks about as much as they compute, so two files for each core. */
+const AT_ONCE = 2 * availableParallelism()
 const args = process.argv.slice(2)
 const named = args.some((it) => it.startsWith('test/'))
 const isLong = process.env['FORUMD_LONG'] === '1'

@@ -20,7 +20,7 @@ const enriched = (fields: Parameters<typeof postOf>[0]) => ({
 const tokenOf = (link: string) => link.slice(link.lastIndexOf('/') + 1)
 const addressIn = (text = '') => /https?:\/\/\S+/.exec(text)?.[0] ?? ''
 
-test('a new address gets only a confirmation mail until its recipient confirms on the linked page', async () => {
+test.concurrent('a new address gets only a confirmation mail until its recipient confirms on the linked page', async () => {
   await using it = await startReaders()
   const created = await it.call('/webhook/create', { url: 'mailto:Reader@Example.COM' })
 
@@ -67,7 +67,7 @@ test('a new address gets only a confirmation mail until its recipient confirms o
   expect(listTargets(it.db, 'cus_1', null, 'mon_1')).toMatchObject([{ paused: false }])
 })
 
-test('a customer cannot confirm for a recipient, only repeat the confirmation mail', async () => {
+test.concurrent('a customer cannot confirm for a recipient, only repeat the confirmation mail', async () => {
   await using it = await startReaders()
   const id = await it.register()
 
@@ -84,7 +84,7 @@ test('a customer cannot confirm for a recipient, only repeat the confirmation ma
   })
 })
 
-test('a delivery arrives over STARTTLS with its text, its page and an unsubscribe link', async () => {
+test.concurrent('a delivery arrives over STARTTLS with its text, its page and an unsubscribe link', async () => {
   await using it = await startReaders()
   const id = await it.confirmed()
   it.put(id, [
@@ -120,7 +120,7 @@ test('a delivery arrives over STARTTLS with its text, its page and an unsubscrib
   expect(it.rows()).toMatchObject([{ status: 'delivered', attempts: 1, last_error: null }])
 })
 
-test('a bundle is one mail that lists every item', async () => {
+test.concurrent('a bundle is one mail that lists every item', async () => {
   await using it = await startReaders()
   const id = await it.confirmed()
   it.put(
@@ -134,7 +134,7 @@ test('a bundle is one mail that lists every item', async () => {
   for (let n = 0; n < 25; n++) expect(mail?.text).toContain(`Kettle number ${n}\n`)
 })
 
-test('the linked page is entirely dark in dark mode', async () => {
+test.concurrent('the linked page is entirely dark in dark mode', async () => {
   await using it = await startReaders()
   const page = await (await fetch(it.links.unsubscribe(await it.confirmed(), 'mon_1'))).text()
 
@@ -142,7 +142,7 @@ test('the linked page is entirely dark in dark mode', async () => {
   expect(page).toContain(':root{color-scheme:light dark}')
 })
 
-test('one-click unsubscribe stops only this monitor for this recipient', async () => {
+test.concurrent('one-click unsubscribe stops only this monitor for this recipient', async () => {
   await using it = await startReaders()
   const id = await it.confirmed()
   it.put(id, [enriched({})])
@@ -178,7 +178,7 @@ test('one-click unsubscribe stops only this monitor for this recipient', async (
   ])
 })
 
-test('a redelivery reaches no recipient who has not confirmed, or has unsubscribed', async () => {
+test.concurrent('a redelivery reaches no recipient who has not confirmed, or has unsubscribed', async () => {
   await using it = await startReaders()
   const again = (delivery_id: string) =>
     redeliver(it.db, {
@@ -206,7 +206,7 @@ test('a redelivery reaches no recipient who has not confirmed, or has unsubscrib
   expect(it.arrived).toHaveLength(before)
 })
 
-test('a recipient who unsubscribes while a mail is delayed gets no further mail', async () => {
+test.concurrent('a recipient who unsubscribes while a mail is delayed gets no further mail', async () => {
   await using it = await startReaders()
   const id = await it.confirmed()
   it.mail_server.refuse.data = [451, 'later']
@@ -221,7 +221,7 @@ test('a recipient who unsubscribes while a mail is delayed gets no further mail'
   expect(it.rows()).toMatchObject([{ status: 'failed', last_error: 'webhook_paused' }])
 })
 
-test.each([
+test.concurrent.each([
   ['nonsense', 'nonsense'],
   ['a token for something else', null],
 ])('%s opens neither page', async (_, token) => {
@@ -236,7 +236,7 @@ test.each([
     expect((await fetch(it.base + path, { method: 'POST' })).status).toBe(404)
 })
 
-test('links of a removed target are invalid', async () => {
+test.concurrent('links of a removed target are invalid', async () => {
   await using it = await startReaders()
   const id = await it.confirmed()
   await it.call('/webhook/delete', { id })
@@ -244,7 +244,7 @@ test('links of a removed target are invalid', async () => {
     expect((await fetch(link)).status).toBe(404)
 })
 
-test.each([
+test.concurrent.each([
   ['a reader that is not there', { reader: [550, 'no such user'] }, 'failed', 'smtp_550'],
   ['a reader that is busy', { reader: [451, 'later'] }, 'pending', 'smtp_451'],
   ['a mail that is not wanted', { data: [554, 'spam'] }, 'failed', 'smtp_554'],
@@ -264,7 +264,7 @@ test.each([
   expect(it.rows()).toMatchObject([{ status, last_error, attempts: 1 }])
 })
 
-test('a delayed mail is sent again with the same Message-ID', async () => {
+test.concurrent('a delayed mail is sent again with the same Message-ID', async () => {
   await using it = await startReaders()
   const id = await it.confirmed()
   it.mail_server.refuse.data = [451, 'greylisted']
@@ -278,7 +278,7 @@ test('a delayed mail is sent again with the same Message-ID', async () => {
   expect(it.arrived.at(-1)?.mail.messageId).toBe('<dlv_1@forum.example>')
 })
 
-test('an unreachable mail server, or one with a wrong certificate, is retried', async () => {
+test.concurrent('an unreachable mail server, or one with a wrong certificate, is retried', async () => {
   const { cert } = await certificate(['elsewhere.test'])
   for (const [options, last_error] of [
     [{ url: 'smtp://ann:secret@127.0.0.1:1' }, 'connect_failed'],
@@ -292,7 +292,7 @@ test('an unreachable mail server, or one with a wrong certificate, is retried', 
   }
 })
 
-test.each([
+test.concurrent.each([
   'mailto:',
   'mailto:a',
   'mailto:a@b',
@@ -319,7 +319,7 @@ test.each([
   expect(it.arrived).toEqual([])
 })
 
-test('kind email accepts mailto: addresses only', async () => {
+test.concurrent('kind email accepts mailto: addresses only', async () => {
   await using it = await startReaders()
   const { status, body } = await it.call('/webhook/create', {
     kind: 'email',
@@ -328,7 +328,7 @@ test('kind email accepts mailto: addresses only', async () => {
   expect([status, body.code]).toEqual([400, 'webhook_kind_mismatch'])
 })
 
-test('a confirmation mail repeated by a test counts like the first one', async () => {
+test.concurrent('a confirmation mail repeated by a test counts like the first one', async () => {
   await using it = await startReaders()
   const id = await it.register()
   const statuses: number[] = []
@@ -343,7 +343,7 @@ test('a confirmation mail repeated by a test counts like the first one', async (
   expect((await it.call('/webhook/test', { id })).status).toBe(200)
 })
 
-test('concurrent requests, tags and capitals do not bypass the limit of an address', async () => {
+test.concurrent('concurrent requests, tags and capitals do not bypass the limit of an address', async () => {
   await using it = await startReaders()
   const created = await Promise.all(
     Array.from({ length: 12 }, (_, n) =>
@@ -355,7 +355,7 @@ test('concurrent requests, tags and capitals do not bypass the limit of an addre
   expect(it.arrived).toHaveLength(3)
 })
 
-test('a customer, and the process, have limits of their own', async () => {
+test.concurrent('a customer, and the process, have limits of their own', async () => {
   await using it = await startReaders()
   for (let n = 0; n < 20; n++) await it.register(`reader${n}@example.com`)
   const customer = await it.call('/webhook/create', { url: 'mailto:another@example.com' })
@@ -377,7 +377,7 @@ test('a customer, and the process, have limits of their own', async () => {
   expect(it.arrived).toHaveLength(20)
 })
 
-test('the pages linked in a mail have no scripts, no external resources and no referrer', async () => {
+test.concurrent('the pages linked in a mail have no scripts, no external resources and no referrer', async () => {
   await using it = await startReaders()
   const id = await it.register()
   for (const link of [it.links.confirm(id), it.links.unsubscribe(id, 'mon_1')]) {
@@ -391,7 +391,7 @@ test('the pages linked in a mail have no scripts, no external resources and no r
   }
 })
 
-test('no address can be flooded with confirmation mails', async () => {
+test.concurrent('no address can be flooded with confirmation mails', async () => {
   await using it = await startReaders()
   for (let n = 0; n < 3; n++) {
     const id = await it.register()
@@ -408,7 +408,7 @@ test('no address can be flooded with confirmation mails', async () => {
   expect((await it.call('/webhook/create', { url: 'mailto:reader@example.com' })).status).toBe(200)
 })
 
-test.each([
+test.concurrent.each([
   'Subject\r\nBcc: victim@example.com\r\n\r\nbody',
   '<script>alert(1)</script>',
   '"><img src=x onerror=alert(1)>',
@@ -444,7 +444,7 @@ test.each([
   expect(raw?.split('\r\n').every((line) => line.length <= 998)).toBe(true)
 })
 
-test('a test mail is marked as a test and has no unsubscribe link', async () => {
+test.concurrent('a test mail is marked as a test and has no unsubscribe link', async () => {
   await using it = await startReaders()
   const id = await it.confirmed()
   const { body } = await it.call('/webhook/test', { id })
@@ -455,7 +455,7 @@ test('a test mail is marked as a test and has no unsubscribe link', async () => 
   expect(mail?.headers.some(({ key }) => key === 'list-unsubscribe')).toBe(false)
 })
 
-test('a test reports the refusal of the mail server', async () => {
+test.concurrent('a test reports the refusal of the mail server', async () => {
   await using it = await startReaders()
   const id = await it.confirmed()
   it.mail_server.refuse.reader = [550, 'no such user']
@@ -468,7 +468,7 @@ test('a test reports the refusal of the mail server', async () => {
   })
 })
 
-test('the password is never sent without TLS', async () => {
+test.concurrent('the password is never sent without TLS', async () => {
   await using plain = await startMailServer()
   // A foreign host name, to a server that offers no STARTTLS.
   const mailer = createMailer({

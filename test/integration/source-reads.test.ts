@@ -41,7 +41,7 @@ describe.each(KINDS)('%s', (kind) => {
       config,
       `server = { port = 0 }
 storage = { dir = "${folder.file('data')}" }
-platform = { base_url = "http://127.0.0.1:1", session_cookie = "s", read_deadline_s = 4 }
+platform = { base_url = "http://127.0.0.1:1", session_cookie = "s", read_deadline_s = 2 }
 limits = { read_cache_s = 0 }
 billing = { enabled = false }
 [[source]]
