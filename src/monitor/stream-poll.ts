@@ -248,6 +248,7 @@ function recordStep(
   const { is_settling, started_at, ended_at } = result
   const feed_id = feed.id
   const arrived = new Set(step.arrived)
+  const published = new Set(step.published)
   return transact(db, () => {
     const current = findFeed(db, feed_id)
     if (current === null || isOther(current, feed)) return { new_items: 0, matched: 0, pending: 0 }
@@ -262,10 +263,16 @@ function recordStep(
       now: ended_at,
       begins: true,
       isAgain: () => true,
-      hasArrived: ({ name }: Item) => arrived.has(name),
+      hasArrived: (item: Item) =>
+        arrived.has(item.name) || (published.has(item.name) && seen.fresh.has(itemKey(item))),
       behind_ms,
     }
-    const hits = matchAll(deps, current, round, seen)
+    const hits = matchAll(deps, current, round, seen).map((hit) =>
+      // It is as old as its publication.
+      published.has(hit.item.name) && seen.fresh.has(itemKey(hit.item))
+        ? { ...hit, first_seen_at: hit.item.created_utc * 1000 }
+        : hit,
+    )
     if (deps.patterns?.verdicts.lacking() === true) throw new UnknownVerdicts()
     const new_items = seen.fresh.size
     const { proven, behind, state, partial, changes } = step

@@ -128,6 +128,8 @@ export type StreamStep = {
   items: Item[]
   /** Fullnames of those with an id above the highest known one of the state; absent: their times decide what is new. */
   arrived?: readonly string[]
+  /** Fullnames of those that were asked for or listed before and not public then: they are as old as this step. */
+  published?: readonly string[]
   /** Fullnames of known items that were deleted or removed. */
   gone: string[]
   state: StreamState

@@ -18,6 +18,7 @@ import { type ApiPage, createApi, type Params, postSort } from './api.ts'
 import {
   type Dialect,
   livenessOf,
+  stateOf,
   toComment,
   toCommunity,
   toItem,
@@ -77,25 +78,30 @@ export function createLemmy(
   }
 
   const livePost = (view: Row): Post | null =>
-    livenessOf(fieldsOf(view['post'])) === 'live' ? toPost(view, base_url) : null
+    stateOf(view) === 'public' ? toPost(view, base_url) : null
   const liveComment = (view: Row): Comment | null =>
-    livenessOf(fieldsOf(view['comment'])) === 'live' ? toComment(view, base_url) : null
+    stateOf(view) === 'public' ? toComment(view, base_url) : null
 
   /** A comment of a tree: a hidden one stays, for its replies. */
   function shownComment(view: Row): Comment | null {
     const comment = toComment(view, base_url)
-    const state = livenessOf(fieldsOf(view['comment']))
-    return comment === null || state === 'live' ? comment : { ...comment, body: `[${state}]` }
+    const state = stateOf(view)
+    if (comment === null || state === 'public') return comment
+    return state === 'hidden' || state === 'unknown' ? null : { ...comment, body: `[${state}]` }
   }
 
-  /** Views by id in the order of `ids`; those that no reader can see are left out. */
+  /** Views by id in the order of `ids`; those that no reader can see are left out, if the server works. */
   async function readAll(
     kind: 'post' | 'comment',
     ids: readonly string[],
     call: HttpCall,
   ): Promise<Outcome<Row[]>> {
     const views = await inTurn(ids, AT_ONCE, (id) => api.byId(kind, id, call))
-    return views.ok ? ok(views.value.filter((view) => view !== null)) : views
+    if (!views.ok) return views
+    const found = views.value.filter((view) => view !== null)
+    if (found.length > 0 || ids.length === 0) return ok(found)
+    const works = await api.absence(call)
+    return works.ok ? ok(found) : works
   }
 
   /** Posts or comments that contain words; the order is the server's. */
@@ -247,10 +253,10 @@ export function createLemmy(
     },
 
     async tree({ post_id, comment_id, sort, depth, limit }, call) {
-      const view = await api.byId('post', post_id, call)
-      if (!view.ok) return view
-      const post = view.value === null ? null : livePost(view.value)
-      if (post === null) return fail(NOT_FOUND)
+      const read = await readAll('post', [post_id], call)
+      if (!read.ok) return read
+      const [post] = read.value.flatMap((view) => livePost(view) ?? [])
+      if (post === undefined) return fail(NOT_FOUND)
       const views = await api.commentsUnder({ post_id, parent_id: comment_id, sort }, call)
       if (!views.ok) return views
       const comments = views.value.flatMap((row) => shownComment(row) ?? [])
@@ -282,19 +288,19 @@ export function createLemmy(
       const views = await readAll('comment', ids, call)
       if (!views.ok) return views
       const found = views.value.map((view): [string, ItemLiveness] => {
-        const comment = fieldsOf(view['comment'])
-        return [String(comment['id']), livenessOf(comment)]
+        return [String(fieldsOf(view['comment'])['id']), livenessOf(view)]
       })
       return ok(new Map(found))
     },
 
     async visibility(id, call) {
-      const view = await api.byId('post', id, call)
-      if (!view.ok) return view
+      const read = await readAll('post', [id], call)
+      if (!read.ok) return read
+      const [view] = read.value
       // Removed, deleted, private and unknown posts have the same answer.
-      if (view.value === null)
+      if (view === undefined)
         return ok({ verdict: 'not_visible', reason: 'absent', confident: false })
-      const state = livenessOf(fieldsOf(view.value['post']))
+      const state = livenessOf(view)
       if (state === 'live') return ok({ verdict: 'live', reason: null, confident: true })
       const reason = state === 'not_found' ? 'absent' : state
       return ok({ verdict: 'not_visible', reason, confident: true })

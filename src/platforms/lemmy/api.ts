@@ -1,16 +1,32 @@
+import { LRUCache } from 'lru-cache'
+
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import { boundedWait, pauseAfterLimit } from '../../core/base/wait.ts'
 import { type CallerClient, createHttpClient, type HttpAnswer, type HttpCall } from '../http.ts'
-import { SPANS_S } from '../lists.ts'
+import { inTurn, SPANS_S } from '../lists.ts'
 import type { SourceOptions } from '../source.ts'
 import { fieldsOf, idAt, type Shape, textAt } from '../values.ts'
-import { type Dialect, DIALECTS, type SiteInfo, toSite, type ViewKind, viewsOf } from './readers.ts'
+import {
+  createdOf,
+  type Dialect,
+  DIALECTS,
+  noteState,
+  shownState,
+  type SiteInfo,
+  stateOf,
+  toSite,
+  type ViewKind,
+  viewsOf,
+} from './readers.ts'
 
 type Row = Record<string, unknown>
 /** Query of a request; null and undefined are left out. */
 export type Params = Record<string, string | number | boolean | null | undefined>
 
 export type Server = { dialect: Dialect; site: SiteInfo }
+
+/** `spend`: counts a further request that an answer takes; false: none is left. */
+export type ApiCall = HttpCall & { spend?: () => boolean }
 
 /** Rows of one page; `age_ms` is the age of the answer in a cache of the site. */
 export type ApiPage = { views: Row[]; after: string | null; age_ms: number }
@@ -19,6 +35,7 @@ export type Api = ReturnType<typeof createApi>
 
 /** Rows of a page at most; more are refused. */
 export const PAGE_MAX = 50
+const AT_ONCE = 4
 /** The API answers a tree up to this depth in one request. */
 const DEPTH_MAX = 50
 /** The description is requested again after this time: an update may bring another API. */
@@ -26,6 +43,13 @@ const SITE_MS = 24 * 3_600_000
 /** Share of the announced limit of reads that a reader uses, unless the operator has set another number. */
 const SHARE = 0.1
 const RATE_PAUSE_S = 60
+/** Pages of a numbered list; the next one is refused. */
+const PAGES_MAX = 100
+/** A place that was found open is asked again after this time. */
+const OPEN_MS = 3_600_000
+/** The newest posts of a place, for several of its posts. */
+const NEWEST_MS = 5000
+const PLACES_MAX = 5000
 
 /** Client for one server: finds its API once, keeps to its announced limits, maps its errors. */
 export function createApi(options: SourceOptions, software: keyof typeof DIALECTS = 'lemmy') {
@@ -38,6 +62,7 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
   let per_minute = options.requests_per_minute
   let found: { server: Server; at: number } | null = null
   let finding: Promise<Outcome<Server>> | null = null
+  const places = new LRUCache<number, Place>({ max: PLACES_MAX })
 
   /** Requests the site by each API in turn. A server that has the newest never gets an older one. */
   async function find(call: HttpCall): Promise<Outcome<Server>> {
@@ -99,19 +124,100 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     return answer.ok ? ok(answer.value.value) : answer
   }
 
-  /** A page of a list; its cursor is that of the API or the number of a page. */
+  /** A page of a list with the states of its rows; its cursor is that of the API or the number of a page. */
   async function list(
+    ...[kind, path, params, paging, call]: Parameters<typeof rows>
+  ): ReturnType<typeof rows> {
+    const page = await rows(kind, path, params, paging, call)
+    if (!page.ok || (kind !== 'post' && kind !== 'comment' && kind !== 'item')) return page
+    const at = await server(call)
+    if (!at.ok) return at
+    const { generation } = at.value.dialect
+    const shown = { from: 'list', generation, is_account: credential !== null } as const
+    for (const view of page.value.views) noteState(view, shownState(view, shown))
+    if (generation === 'piefed' && credential === null) await hideClosed(page.value.views, call)
+    return page
+  }
+
+  /** PieFed's lists of everything have the posts of private communities, whose own lists refuse. */
+  async function hideClosed(views: readonly Row[], call: ApiCall): Promise<void> {
+    const ids = new Set(views.flatMap((view) => idAt(fieldsOf(view['community']), 'id') ?? []))
+    await inTurn([...ids], AT_ONCE, async (id) => ok(await isOpen(id, call)))
+    for (const view of views) {
+      const id = idAt(fieldsOf(view['community']), 'id')
+      if (id !== null && places.get(id)?.is_open !== true && stateOf(view) === 'public')
+        noteState(view, { state: 'hidden', until: null })
+    }
+  }
+
+  async function isOpen(id: number, call: ApiCall): Promise<boolean> {
+    const known = places.get(id)
+    if (known !== undefined && clock.now() - known.at < OPEN_MS) return known.is_open
+    return (await newestOf(id, call))?.is_open ?? false
+  }
+
+  /** The newest posts of a place by its own list; null: it was not read. */
+  async function newestOf(community_id: number, call: ApiCall): Promise<Place | null> {
+    const known = places.get(community_id)
+    if (known !== undefined && clock.now() - known.at < NEWEST_MS) return known
+    if (call.spend?.() === false) return null
+    const query = { type_: 'All', sort: 'New', community_id }
+    const page = await rows('post', '/post/list', query, { limit: PAGE_MAX, after: null }, call)
+    if (!page.ok && page.fault.kind !== 'forbidden') return null
+    const views = page.ok ? page.value.views : []
+    const at = clock.now()
+    const posts = views.map((view) => fieldsOf(view['post']))
+    const place: Place = {
+      at,
+      is_open: page.ok,
+      ids: new Set(posts.flatMap((post) => idAt(post, 'id') ?? [])),
+      is_whole: page.ok && page.value.after === null,
+      since: Math.min(...posts.map((post) => createdOf(post))),
+    }
+    places.set(community_id, place)
+    return place
+  }
+
+  /** State of a post of PieFed that was read by its id: drafts look like all others, and only lists leave them out. */
+  async function confirm(view: Row, call: ApiCall): Promise<void> {
+    const post = fieldsOf(view['post'])
+    const [id, place_id] = [idAt(post, 'id'), idAt(fieldsOf(view['community']), 'id')]
+    const place = place_id === null ? null : await newestOf(place_id, call)
+    if (id === null || place === null) return
+    if (place.ids.has(id)) return noteState(view, { state: 'public', until: null })
+    if (!place.is_open || place.is_whole || createdOf(post) >= place.since)
+      return noteState(view, { state: 'hidden', until: null })
+    if (call.spend?.() === false) return
+    // Too old for that page.
+    const query = { q: textAt(post, 'title'), type_: 'Posts', listing_type: 'All', sort: 'New' }
+    const paging = { limit: PAGE_MAX, after: null }
+    const hit = await rows('post', '/search', query, paging, call)
+    if (hit.ok && hit.value.views.some((it) => idAt(fieldsOf(it['post']), 'id') === id))
+      noteState(view, { state: 'public', until: null })
+  }
+
+  /** True once the server has answered a list from its database: an absence that it states is none of an outage. */
+  async function absence(call: ApiCall): Promise<Outcome<null>> {
+    const at = await server(call)
+    if (!at.ok) return at
+    const query = { type_: at.value.dialect.word('All'), sort: at.value.dialect.word('New') }
+    const page = await rows('post', '/post/list', query, { limit: 1, after: null }, call)
+    if (page.ok) return ok(null)
+    return page.fault.kind === 'not_found' ? fail(UNAVAILABLE) : page
+  }
+
+  async function rows(
     kind: ViewKind,
     path: string,
     params: Params,
     { limit, after }: { limit: number; after: string | null },
-    call: HttpCall,
+    call: ApiCall,
   ): Promise<Outcome<ApiPage>> {
     const at = await server(call)
     if (!at.ok) return at
     const { dialect } = at.value
     const by_cursor = dialect.cursors.has(path)
-    if (!by_cursor && after !== null && !/^[1-9]\d{0,5}$/.test(after))
+    if (!by_cursor && after !== null && !(/^[1-9]\d{0,2}$/.test(after) && +after <= PAGES_MAX))
       return fail({ kind: 'rejected', status: 400 })
     const size = Math.min(limit, PAGE_MAX)
     const page = by_cursor ? { [dialect.cursor]: after } : { page: after ?? 1 }
@@ -123,16 +229,17 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     const all = viewsOf(value, kind) ?? []
     const views = all.filter((view) => kind === 'item' || hasId(fieldsOf(view[kind])))
     for (let n = views.length; n < all.length; n++) options.left_out?.('id')
-    const numbered = all.length < size ? null : String(Number(after ?? 1) + 1)
+    const number = Number(after ?? 1)
+    const numbered = all.length < size || number >= PAGES_MAX ? null : String(number + 1)
     const next = by_cursor ? textAt(fieldsOf(value), 'next_page') : numbered
     return ok({ views, after: next, age_ms })
   }
 
-  /** The view of a post or comment by its local id; null if no reader can see it. */
+  /** The view of a post or comment by its local id, with its state; null if no reader can see it. */
   async function byId(
     kind: 'post' | 'comment',
     id: number | string,
-    call: HttpCall,
+    call: ApiCall,
     sender?: CallerClient,
   ): Promise<Outcome<Row | null>> {
     const answer = await get(`/${kind}`, { id }, call, sender)
@@ -140,6 +247,13 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     const view = fieldsOf(fieldsOf(answer.value)[`${kind}_view`])
     if (idAt(fieldsOf(view[kind]), 'id') !== Number(id))
       return fail({ kind: 'unreadable', path: `$.${kind}_view` })
+    const at = await server(call)
+    if (!at.ok) return at
+    const { generation } = at.value.dialect
+    const is_account = credential !== null || sender !== undefined
+    noteState(view, shownState(view, { from: 'id', generation, is_account }))
+    if (stateOf(view) === 'unknown') await confirm(view, call)
+    else if (generation === 'piefed' && !is_account) await hideClosed([view], call)
     return ok(view)
   }
 
@@ -188,12 +302,18 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     get,
     list,
     byId,
+    absence,
     commentsUnder,
     placeById,
     /** Requests a minute that may be sent, as far as the server's limit is known. */
     perMinute: () => per_minute,
   }
 }
+
+/** What the own list of a place of PieFed has shown. */
+type Place = { at: number; is_open: boolean; ids: Set<number>; is_whole: boolean; since: number }
+
+const UNAVAILABLE: Fault = { kind: 'unavailable', status: null, retry_after_s: null }
 
 const hasId = (object: Record<string, unknown>): boolean => idAt(object, 'id') !== null
 const isSite = (value: unknown): boolean => toSite(value) !== null
@@ -210,13 +330,31 @@ function verdict({ status, headers, value, retry_after_s }: HttpAnswer): Fault |
   if (/^(incorrect_login|missing_totp_token|incorrect_totp_token)$/.test(code))
     return { kind: 'rejected', status }
   if (/^(not_logged_in|instance_is_private)$/.test(code)) return { kind: 'login_required' }
-  if (code === 'alpha api is not enabled') return { kind: 'forbidden', reason: null }
-  if (/^(couldnt_find_\w+|not_found|\w+_not_found)$|no row was found|not found/i.test(code))
+  if (/^(couldnt_find_\w+|not_found|\w+_not_found)$/.test(code))
     return { kind: 'not_found', reason: 'absent' }
-  if (code.startsWith('person_is_banned_from_')) return { kind: 'forbidden', reason: 'banned' }
-  // PieFed answers 400 for each row that it does not have, in varying words.
-  if (status === 400 && body['code'] === 400) return { kind: 'not_found', reason: 'absent' }
+  if (/^(person_is_banned_from_|site_ban$)/.test(code))
+    return { kind: 'forbidden', reason: 'banned' }
+  if (status !== 400) return null
+  // PieFed answers 400 to every exception, with its text.
+  if (body['code'] === 400) return meaningOf(code)
+  // So does Lemmy without its database; a query that it cannot read has the same code.
+  if (code === 'unknown' && !/deserialize|invalid|parse/i.test(textAt(body, 'message') ?? ''))
+    return UNAVAILABLE
   return null
+}
+
+/** PieFed's texts for a row that it does not have. */
+const ABSENT =
+  /^\(\)$|^no row was found|^'NoneType' object has no attribute|unknown community|^no object found|not found\.?$/i
+/** Those for a credential that it does not accept. */
+const SIGNED_OUT = /incorrect.login|not enough segments|signature|token|login required/i
+
+function meaningOf(text: string): Fault {
+  if (ABSENT.test(text)) return { kind: 'not_found', reason: 'absent' }
+  if (/^private community/i.test(text)) return { kind: 'forbidden', reason: 'private' }
+  if (SIGNED_OUT.test(text)) return { kind: 'login_required' }
+  if (text === 'Validation failed') return { kind: 'rejected', status: 400 }
+  return text === 'alpha api is not enabled' ? { kind: 'forbidden', reason: null } : UNAVAILABLE
 }
 
 const TOPS: Readonly<Record<string, string>> = {

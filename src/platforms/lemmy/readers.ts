@@ -9,6 +9,7 @@ import type {
   User,
 } from '../../core/forum/items.ts'
 import { DELETED_AUTHOR, makeComment, makePost } from '../items.ts'
+import { type PublicState, publicState, type PublicView, type Standing } from '../public.ts'
 import { fieldsOf, idAt, isId, isoOf, numberAt, rowsOf, textAt } from '../values.ts'
 
 type Row = Record<string, unknown>
@@ -155,9 +156,69 @@ function kindOf(row: Row): ObjectKind | null {
   return order.find((kind) => isObject(row[VIEWS[kind].object])) ?? null
 }
 
-export function livenessOf(object: Row): ItemLiveness {
-  if (object['removed'] === true) return 'removed'
-  return object['deleted'] === true ? 'deleted' : 'live'
+/** How an API shows a view: by a list or by an id, to an account or to all. */
+export type Shown = {
+  from: PublicView['from']
+  generation: Dialect['generation']
+  is_account: boolean
+}
+
+const isOn = (row: Row, ...fields: string[]): boolean => fields.some((it) => row[it] === true)
+
+const standingOf = (row: Row): Standing => ({
+  is_removed: isOn(row, 'removed'),
+  is_deleted: isOn(row, 'deleted'),
+  is_pending: isOn(row, 'federation_pending'),
+  scheduled_at:
+    timeOf(firstText(row, 'scheduled_publish_time_at', 'scheduled_publish_time')) || null,
+})
+
+/** State of the post or comment of a view, and until when it is not shown. */
+export function shownState(view: Row, { from, generation, is_account }: Shown) {
+  const kind = kindOf(view) === 'comment' ? 'comment' : 'post'
+  const post = fieldsOf(view['post'])
+  const community = fieldsOf(view['community'])
+  const visibility = textAt(community, 'visibility')?.toLowerCase() ?? 'public'
+  // Lists of comments leave out those of unlisted and NSFW communities, and of NSFW posts.
+  const is_left_out =
+    generation === 'v4' &&
+    kind === 'comment' &&
+    (visibility === 'unlisted' || isOn(post, 'nsfw') || isOn(community, 'nsfw'))
+  return publicState({
+    item: standingOf(fieldsOf(view[kind])),
+    ...(kind === 'comment' && { thread: standingOf(post) }),
+    place: {
+      ...standingOf(community),
+      is_banned: isOn(community, 'banned'),
+      is_restricted: !is_account && /private|^local_?only/.test(visibility),
+      is_unlisted: is_left_out || (generation !== 'v4' && isOn(community, 'hidden')),
+    },
+    from,
+    // Drafts of PieFed, and posts in review, have the same view as all others.
+    tells: generation !== 'piefed' || kind === 'comment',
+  })
+}
+
+const STATE = Symbol('state')
+
+/** Notes the state of a view for its reader. */
+export const noteState = (view: Row, state: ReturnType<typeof publicState>): void =>
+  void Reflect.set(view, STATE, state)
+
+const notedState = (view: Row): ReturnType<typeof publicState> | null =>
+  Reflect.get(view, STATE) ?? null
+
+/** The state that was noted; a view without one, as of a caller's own act, is public. */
+export const stateOf = (view: Row): PublicState => notedState(view)?.state ?? 'public'
+
+/** Epoch ms before which a view is not shown; null: not stated. */
+export const hiddenUntil = (view: Row): number | null => notedState(view)?.until ?? null
+
+/** State of a view as ports have it. */
+export function livenessOf(view: Row): ItemLiveness {
+  const state = stateOf(view)
+  if (state === 'public') return 'live'
+  return state === 'removed' || state === 'deleted' ? state : 'not_found'
 }
 
 const edited = (row: Row): string | false => {
@@ -185,10 +246,11 @@ export function toPost(view: Row, site: string): Post | null {
     url: `${site}/post/${id}`,
     text: textAt(post, 'body') ?? '',
     link_url: textAt(post, 'url'),
+    flair: textAt(post, 'flair') || null,
     upvotes: numberAt(counts, 'score') ?? up - down,
     upvote_ratio: up + down === 0 ? null : Math.round((up / (up + down)) * 100) / 100,
     comments: numberAt(counts, 'comments') ?? 0,
-    over_18: flag('nsfw'),
+    over_18: flag('nsfw') || isOn(fieldsOf(view['community']), 'nsfw'),
     locked: flag('locked'),
     stickied: ['featured_community', 'featured_local', 'sticky', 'instance_sticky'].some(flag),
     thumbnail_url: textAt(post, 'thumbnail_url'),
@@ -231,7 +293,10 @@ export function toComment(view: Row, site: string): Comment | null {
     link_url: textAt(post, 'url'),
     is_submitter: author_id !== null && author_id === post_author,
     upvotes: numberAt(counts, 'score') ?? 0,
-    over_18: typeof post['nsfw'] === 'boolean' ? post['nsfw'] : null,
+    over_18:
+      typeof post['nsfw'] === 'boolean'
+        ? post['nsfw'] || isOn(fieldsOf(view['community']), 'nsfw')
+        : null,
     edited: edited(comment),
     author_info: authorInfo(creator),
     created_ms,
@@ -240,8 +305,7 @@ export function toComment(view: Row, site: string): Comment | null {
 
 export function toItem(view: Row, site: string): Item | null {
   const kind = kindOf(view)
-  const object = kind === null ? {} : fieldsOf(view[kind])
-  if (livenessOf(object) !== 'live') return null
+  if (stateOf(view) !== 'public') return null
   const comment = kind === 'comment' ? toComment(view, site) : null
   if (comment !== null) return { kind: 'comment', ...comment }
   const post = kind === 'post' ? toPost(view, site) : null

@@ -1,7 +1,7 @@
 import type { IdRange } from '../source.ts'
 import { climb, type Summit } from '../summit.ts'
 import { fieldsOf, idAt } from '../values.ts'
-import { createdOf, livenessOf, versionOf } from './readers.ts'
+import { createdOf, stateOf, versionOf } from './readers.ts'
 
 type Row = Record<string, unknown>
 export type SeriesName = 'post' | 'comment'
@@ -129,7 +129,7 @@ export function climbed(
 
 export const toKnown = (view: Row, kind: SeriesName): Known => {
   const object = fieldsOf(view[kind])
-  const version = livenessOf(object) === 'live' ? versionOf(object) : -1
+  const version = stateOf(view) === 'public' ? versionOf(object) : -1
   return [idOf(kind, view), version, seconds(createdOf(object)) || 0]
 }
 
@@ -171,8 +171,14 @@ export function holeOf(
   { read_until }: Series,
   id: number,
   now: number,
-  { is_hidden, was_read = false }: { is_hidden: boolean; was_read?: boolean },
+  {
+    is_hidden,
+    was_read = false,
+    until = 0,
+  }: { is_hidden: boolean; was_read?: boolean; until?: number },
 ): Hole {
+  // It is public from its schedule on, and proves nothing of the time before.
+  if (until > now) return [id, seconds(until), 0, -1]
   const lag_s = Math.max(0, seconds(now) - seconds(read_until))
   const tries = was_read ? HIDDEN_AGES_S.indexOf(PATIENCE_S) : 1
   return [id, seconds(now), tries, is_hidden ? -1 - lag_s : lag_s]

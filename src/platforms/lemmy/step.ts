@@ -2,8 +2,8 @@ import type { Fault } from '../../core/base/result.ts'
 import type { Item } from '../../core/forum/items.ts'
 import type { HttpCall } from '../http.ts'
 import { fieldsOf, idAt } from '../values.ts'
-import { type Api, PAGE_MAX } from './api.ts'
-import { livenessOf, modActionsOf, toItem } from './readers.ts'
+import { type Api, type ApiCall, PAGE_MAX } from './api.ts'
+import { hiddenUntil, modActionsOf, stateOf, toItem } from './readers.ts'
 import { baseOf, type SeriesName } from './series.ts'
 
 type Row = Record<string, unknown>
@@ -18,7 +18,7 @@ export type StepPage = { views: Row[]; after: string | null; age_ms: number }
 export function createStep(
   api: Api,
   site_url: string,
-  call: HttpCall,
+  bounds: HttpCall,
   requests_max: number,
   wait_ms: () => number = () => 0,
 ) {
@@ -27,8 +27,20 @@ export function createStep(
   /** Read in this step, by kind and id. */
   const seen = { post: new Set<number>(), comment: new Set<number>() }
   const answered = new Set<number>()
+  /** Became public since an earlier request or list. */
+  const published = new Set<string>()
+  /** Epoch ms before which a hidden one is not shown. */
+  const until = new Map<string, number>()
   let sent = 0
   let fault: Fault | null = null
+  const call: ApiCall = {
+    ...bounds,
+    spend() {
+      if (sent >= requests_max) return false
+      sent += 1
+      return true
+    },
+  }
 
   function left(): number {
     if (fault !== null || (sent > 0 && wait_ms() > 0)) return 0
@@ -42,9 +54,11 @@ export function createStep(
     if (id === null) return false
     const name = nameOf(kind, id)
     answered.add(baseOf(kind) + id)
-    if (livenessOf(object) !== 'live') {
+    const state = stateOf(view)
+    if (state !== 'public') {
       items.delete(name)
-      gone.add(name)
+      if (state === 'removed' || state === 'deleted') gone.add(name)
+      until.set(name, hiddenUntil(view) ?? 0)
       return false
     }
     const item = toItem(view, site_url)
@@ -64,7 +78,10 @@ export function createStep(
         (a, b) => a.created_utc - b.created_utc || Number(a.id) - Number(b.id),
       ),
     gone: () => [...gone],
+    published: () => [...published].filter((name) => items.has(name)),
+    publishedIs: (kind: SeriesName, id: number) => void published.add(nameOf(kind, id)),
     answered: () => [...answered],
+    hiddenUntil: (kind: SeriesName, id: number): number => until.get(nameOf(kind, id)) ?? 0,
     goneIs: (kind: SeriesName, id: number) => void gone.add(nameOf(kind, id)),
     /** A page of the newest; null if it was not read. A cursor that has failed ends the pages only. */
     async page(

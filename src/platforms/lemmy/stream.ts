@@ -3,7 +3,7 @@ import type { IdRange, ItemStream, PartialReason, StreamCall, StreamStep } from 
 import { isAfter } from '../summit.ts'
 import { fieldsOf } from '../values.ts'
 import type { Api } from './api.ts'
-import { createdOf, type Dialect } from './readers.ts'
+import { createdOf, type Dialect, hiddenUntil } from './readers.ts'
 import {
   baseOf,
   begin,
@@ -251,10 +251,13 @@ async function readPages(
       if (id < series.first || (before?.[1] === version && before[2] === created_s)) continue
       step.take(kind, view)
       const is_hidden = version === -1
+      if (before?.[1] === -1 || series.holes.some(([hole]) => hole === id))
+        step.publishedIs(kind, id)
       // One that was hidden before it was read may be restored; one that was read has matched.
       if (is_hidden && (known.has(id) || !can_ask)) continue
       series.holes = series.holes.filter(([hole]) => hole !== id)
-      if (is_hidden) series.holes.push(holeOf(series, id, now, { is_hidden }))
+      const until = hiddenUntil(view) ?? 0
+      if (is_hidden) series.holes.push(holeOf(series, id, now, { is_hidden, until }))
     }
     const has_next = can_ask && page.after !== null && count < PAGES_MAX && step.left() > 1
     if (news === 0 || !has_next || isWhole(series, kind, step)) break
@@ -276,7 +279,7 @@ async function walk(series: Series, kind: SeriesName, step: StepReads, now: numb
     for (const [index, answer] of answers.entries()) {
       const id = ids[index] ?? 0
       // A hidden item may be restored; one that no reader can see may be late.
-      if (answer !== null) note(series, id, answer, now)
+      if (answer !== null) note(series, id, answer, now, step.hiddenUntil(kind, id))
     }
     markRead(
       series,
@@ -285,10 +288,10 @@ async function walk(series: Series, kind: SeriesName, step: StepReads, now: numb
   }
 }
 
-function note(series: Series, id: number, answer: Asked, now: number): void {
+function note(series: Series, id: number, answer: Asked, now: number, until: number): void {
   series.holes = series.holes.filter(([hole]) => hole !== id)
   if (answer !== 'live')
-    series.holes.push(holeOf(series, id, now, { is_hidden: answer === 'hidden' }))
+    series.holes.push(holeOf(series, id, now, { is_hidden: answer === 'hidden', until }))
 }
 
 /** Requests the id after the newest: a post of another server may be too old for the pages. */
@@ -307,7 +310,7 @@ async function readNext(
       series.read_until = Math.max(series.read_until, series.listed_at)
       return
     }
-    note(series, series.bound + 1, answer, now)
+    note(series, series.bound + 1, answer, now, step.hiddenUntil(kind, series.bound + 1))
     markRead(series, [series.bound + 1])
   }
 }
@@ -328,6 +331,7 @@ async function retryHoles(
     const answer = await step.ask(kind, id)
     if (answer === null) return
     series.holes = series.holes.filter((it) => it[0] !== id)
+    if (answer === 'live') step.publishedIs(kind, id)
     const older = answer === 'live' ? null : olderHole(hole, answer, now)
     if (older === 'unanswered') unanswered.push(baseOf(kind) + id)
     else if (older !== null) series.holes.push(older)
@@ -414,6 +418,7 @@ function result(
     ...found,
     items,
     arrived: items.filter(({ kind, id }) => Number(id) > state[kind].floor).map(({ name }) => name),
+    published: step.published(),
     gone: step.gone(),
     answered: step.answered(),
     state: JSON.stringify(state),

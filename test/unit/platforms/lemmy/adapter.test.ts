@@ -183,7 +183,9 @@ describe('a PieFed server', () => {
     expect(await fixture.source.reads.postsById(['9'], call)).toEqual({ ok: true, value: [] })
     const unspecific = { code: 400, message: 'A sentence of its own', status: 'Bad Request' }
     fixture.world.answer = () => Response.json(unspecific, { status: 400 })
-    expect(await fixture.source.reads.postsById(['9'], call)).toEqual({ ok: true, value: [] })
+    expect(await fixture.source.reads.postsById(['9'], call)).toMatchObject({
+      fault: { kind: 'unavailable' },
+    })
     for (const [message, kind] of [
       ['alpha api is not enabled', 'forbidden'],
       ['incorrect_login', 'rejected'],
@@ -211,6 +213,7 @@ describe('a PieFed server', () => {
 test('the announced limit of reads lowers the pace to a tenth of it', async () => {
   await using fixture = createServer('v4', { is_pace_set: false })
   fixture.world.message_max = 180
+  fixture.put('post', 1)
   const { reads } = fixture.source
   // Ten may be sent at once.
   for (let count = 0; count < 13; count++) await reads.postsById(['1'], callOf(fixture))
@@ -224,6 +227,7 @@ test.each([
 ])('the pace that the operator sets holds, %s', async (_, requests_per_minute, used) => {
   await using fixture = createServer('v4', { requests_per_minute })
   fixture.world.message_max = 180
+  fixture.put('post', 1)
   const { reads, perMinute } = fixture.source
   for (let count = 0; count < 10 + used; count++) await reads.postsById(['1'], callOf(fixture))
   expect(perMinute?.()).toBe(used)

@@ -16,8 +16,14 @@ type Entry = {
   is_local?: boolean
   /** Answers 404, as for a row that was not committed yet. */
   is_absent?: boolean
-  /** Left out of the lists. */
+  /** Left out of the lists of everything. */
   is_unlisted?: boolean
+  /** Not published: left out of every list, and answered by its id. */
+  is_draft?: boolean
+  scheduled?: number
+  is_pending?: boolean
+  url?: string
+  nsfw?: boolean
   parent?: number
 }
 const iso = (at: number) => new Date(at).toISOString()
@@ -45,6 +51,11 @@ export function createServer(
     /** Answers in place of the server's own, while it returns one. */
     answer: (_path: string, _request: Request): Response | null => null,
     page_size: 50,
+    /** Fields of the community and of the thread of comments, beside the usual ones. */
+    community: {} as Record<string, unknown>,
+    thread: {} as Record<string, unknown>,
+    /** The list of the place refuses, as of a private one. */
+    is_private: false,
   }
   const times = ({ published, updated }: Entry) =>
     v4
@@ -79,12 +90,18 @@ export function createServer(
         removed: it.is_removed === true,
         deleted: false,
         local: it.is_local !== false,
-        nsfw: false,
+        nsfw: it.nsfw === true,
+        ...(it.url !== undefined && { url: it.url }),
+        ...(it.scheduled !== undefined && { scheduled_publish_time_at: iso(it.scheduled) }),
+        ...(v4 && { federation_pending: it.is_pending === true }),
         ...times(it),
         ...(v4 && counters),
       },
       creator: person,
-      community: it.is_local === false ? { ...community, local: false, ...remote } : community,
+      community:
+        it.is_local === false
+          ? { ...community, ...world.community, local: false, ...remote }
+          : { ...community, ...world.community },
       ...(!v4 && { counts: counters }),
     }
   }
@@ -100,12 +117,13 @@ export function createServer(
         [generation === 'piefed' ? 'body' : 'content']: it.is_removed ? '' : it.text,
         removed: it.is_removed === true,
         deleted: false,
+        ...(v4 && { federation_pending: it.is_pending === true }),
         ...times(it),
         ...(v4 && counters),
       },
       creator: person,
-      post: { id: 1, name: 'post 1', creator_id: 7, nsfw: false },
-      community,
+      post: { id: 1, name: 'post 1', creator_id: 7, nsfw: false, ...world.thread },
+      community: { ...community, ...world.community },
       ...(!v4 && { counts: counters }),
     }
   }
@@ -120,13 +138,18 @@ export function createServer(
 
   function listed(kind: 'post' | 'comment', query: URLSearchParams) {
     const all = [...(kind === 'post' ? world.posts : world.comments).values()]
+    const of_place = query.has('community_id')
+    if (of_place && world.is_private)
+      return json({ code: 400, message: 'Private community - authentication required' }, 400)
+    const isHidden = (it: Entry) =>
+      it.is_absent || it.is_draft || it.is_pending || it.scheduled || (it.is_unlisted && !of_place)
     const newest = all
-      .filter((it) => !it.is_absent && !it.is_unlisted && (kind === 'comment' || !it.is_removed))
+      .filter((it) => !isHidden(it) && (kind === 'comment' || !it.is_removed))
       .toSorted((a, b) => b.published - a.published || b.id - a.id)
     const size =
       query.has('max_depth') && generation !== 'piefed'
         ? Infinity
-        : Math.min(world.page_size, Number(query.get('limit') ?? 10))
+        : Math.min(of_place ? 50 : world.page_size, Number(query.get('limit') ?? 10))
     const by_cursor = generation !== 'piefed' && (v4 || kind === 'post')
     const cursor = query.get(by_cursor ? 'page_cursor' : 'page')
     const from =
@@ -198,6 +221,12 @@ export function createServer(
       if (path === '/comment/list') return listed('comment', query)
       if (path === '/community' && query.get('name') === 'coffee')
         return json({ community_view: { community } })
+      if (path === '/search') {
+        const found = [...world.posts.values()].filter(
+          (it) => !it.is_draft && `post ${it.id}` === query.get('q'),
+        )
+        return json({ posts: found.map(postView) })
+      }
       if (path === '/modlog') return modlog()
       if (path === '/post' || path === '/comment') {
         const kind = path === '/post' ? 'post' : 'comment'
@@ -272,6 +301,7 @@ function joined(a: StreamStep, b: StreamStep): StreamStep {
     ...b,
     items: [...a.items, ...b.items].toSorted((x, y) => x.created_utc - y.created_utc),
     arrived: [...(a.arrived ?? []), ...(b.arrived ?? [])],
+    published: [...(a.published ?? []), ...(b.published ?? [])],
     gone: [...a.gone.filter((name) => !back.has(name)), ...b.gone],
     skipped: [...a.skipped, ...b.skipped],
     unanswered: [...a.unanswered, ...b.unanswered],

@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'bun:test'
+
+import { createServer, MINUTE, S, T0 } from './fixture.ts'
+
+const namesOf = ({ items }: { items: { name: string }[] }) => items.map(({ name }) => name)
+
+/** A server with post 100 and comment 500, and the state of a stream that has begun there. */
+async function begun(generation: 'v3' | 'v4' | 'piefed') {
+  const fixture = createServer(generation)
+  fixture.put('post', 100)
+  fixture.put('comment', 500)
+  const { state } = await fixture.step(null)
+  fixture.world.now += 30 * S
+  return { ...fixture, state, [Symbol.asyncDispose]: fixture[Symbol.asyncDispose] }
+}
+
+describe('what lists leave out is not delivered from a request by id', () => {
+  test.each([
+    ['v4', 'a scheduled post', { scheduled: T0 + 10 * MINUTE }],
+    ['v4', 'a post that waits for another server', { is_pending: true }],
+    ['piefed', 'a draft', { is_draft: true }],
+  ] as const)('%s: %s, until it is published', async (generation, _, hidden) => {
+    await using fixture = await begun(generation)
+    const { world, put, step, source, call } = fixture
+    put('post', 101, hidden)
+    put('post', 102)
+    const first = await step(fixture.state)
+    expect(namesOf(first)).toEqual(['t3_102'])
+    expect(await source.reads.postsById(['101'], call())).toEqual({ ok: true, value: [] })
+    const published = world.posts.get(101)?.published ?? 0
+    world.now += 11 * MINUTE
+    put('post', 101, { published, is_unlisted: true })
+    const next = await step(first.state)
+    expect(namesOf(next)).toEqual(['t3_101'])
+    // It is as old as its publication.
+    expect(next.published).toEqual(['t3_101'])
+  })
+
+  test('v4: a comment that waits for another server', async () => {
+    await using fixture = await begun('v4')
+    fixture.put('comment', 501, { is_pending: true })
+    fixture.put('comment', 502)
+    expect(namesOf(await fixture.step(fixture.state))).toEqual(['t1_502'])
+  })
+
+  test.each([
+    ['v3', { hidden: true }],
+    ['v3', { removed: true }],
+    ['v4', { deleted: true }],
+    ['v4', { visibility: 'private' }],
+    ['v4', { visibility: 'local_only_private' }],
+    ['piefed', { banned: true }],
+  ] as const)('%s: a post of a community with %p', async (generation, community) => {
+    await using fixture = await begun(generation)
+    fixture.put('post', 101, { is_unlisted: true })
+    fixture.put('post', 102, { is_unlisted: true })
+    fixture.world.community = { ...community }
+    expect(namesOf(await fixture.step(fixture.state))).toEqual([])
+    expect(await fixture.source.reads.postsById(['102'], fixture.call())).toEqual({
+      ok: true,
+      value: [],
+    })
+  })
+
+  test.each([
+    [{ visibility: 'unlisted' }, {}],
+    [{ nsfw: true }, {}],
+    [{}, { nsfw: true }],
+  ])('v4: a comment that no list has, with community %p and post %p', async (community, thread) => {
+    await using fixture = await begun('v4')
+    fixture.put('comment', 501, { is_unlisted: true })
+    fixture.put('comment', 502)
+    Object.assign(fixture.world, { community, thread })
+    const names = namesOf(await fixture.step(fixture.state))
+    expect(names).not.toContain('t1_501')
+  })
+})
+
+test.each([
+  ['v3', { removed: true }],
+  ['v3', { deleted: true }],
+  ['v4', { removed: true }],
+  ['piefed', { deleted: true }],
+] as const)(
+  '%s: a listed comment under a post with %p is not delivered',
+  async (generation, thread) => {
+    await using fixture = await begun(generation)
+    fixture.world.thread = { ...thread }
+    fixture.put('comment', 501)
+    expect(namesOf(await fixture.step(fixture.state))).toEqual([])
+    const read = await fixture.source.reads.comments(
+      { subforums: [], limit: 50, after: null },
+      fixture.call(),
+    )
+    expect(read).toMatchObject({ ok: true, value: { rows: [] } })
+  },
+)
+
+test('piefed: a private community in the list of everything is not delivered', async () => {
+  await using fixture = await begun('piefed')
+  const { world, put, step, source, call } = fixture
+  world.now += 61 * MINUTE
+  world.is_private = true
+  put('post', 101)
+  put('comment', 501)
+  expect(namesOf(await step(fixture.state))).toEqual([])
+  const read = await source.reads.posts(
+    { subforums: [], sort: 'new', t: null, limit: 50, after: null },
+    call(),
+  )
+  expect(read).toMatchObject({ ok: true, value: { rows: [] } })
+})
+
+test('piefed: the place of a listed post is asked once', async () => {
+  await using fixture = await begun('piefed')
+  const { world, put, step } = fixture
+  const asked = () => world.requests.filter((it) => it.includes('community_id=')).length
+  const before = asked()
+  put('post', 101)
+  const first = await step(fixture.state)
+  world.now += 30 * S
+  put('post', 102)
+  await step(first.state)
+  expect([before, asked()]).toEqual([1, 1])
+})
+
+describe('an absence has a second witness', () => {
+  const down = {
+    v3: { error: 'unknown', message: 'database "x" is not currently accepting connections' },
+    v4: { error: 'unknown', message: 'database "x" is not currently accepting connections' },
+    piefed: { code: 400, message: '(psycopg2.OperationalError) connection refused' },
+  }
+  const absent = {
+    v3: { error: 'couldnt_find_comment' },
+    v4: { error: 'not_found' },
+    piefed: { code: 400, message: "'NoneType' object has no attribute 'community_id'" },
+  }
+
+  test.each(['v3', 'v4', 'piefed'] as const)(
+    '%s: the text of an absence proves nothing while the database is away',
+    async (generation) => {
+      await using fixture = await begun(generation)
+      const { world, source, call } = fixture
+      world.answer = (path) => {
+        if (path === '/site') return null
+        const is_comment = path === '/comment'
+        return Response.json((is_comment ? absent : down)[generation], { status: 400 })
+      }
+      const unavailable = { ok: false, fault: { kind: 'unavailable' } }
+      expect(await source.states?.(['t1_500'], call())).toMatchObject(unavailable)
+      expect(await source.reads.nodesById(['500'], call())).toMatchObject(unavailable)
+      expect(await source.reads.visibility('100', call())).toMatchObject(unavailable)
+      world.answer = () => null
+      expect(await source.reads.nodesById(['999'], call())).toEqual({ ok: true, value: [] })
+    },
+  )
+})
