@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
+import { ANONYMOUS } from '../../../../src/platforms/port.ts'
 import { createServer, MINUTE, S, T0 } from './fixture.ts'
 
 const namesOf = ({ items }: { items: { name: string }[] }) => items.map(({ name }) => name)
@@ -21,7 +22,8 @@ describe('what lists leave out is not delivered from a request by id', () => {
     ['piefed', 'a draft', { is_draft: true }],
   ] as const)('%s: %s, until it is published', async (generation, _, hidden) => {
     await using fixture = await begun(generation)
-    const { world, put, step, source, call } = fixture
+    const { world, put, step, source } = fixture
+    const call = () => ({ ...fixture.call(), identity: ANONYMOUS })
     put('post', 101, hidden)
     put('post', 102)
     const first = await step(fixture.state)
@@ -56,7 +58,9 @@ describe('what lists leave out is not delivered from a request by id', () => {
     fixture.put('post', 102, { is_unlisted: true })
     fixture.world.community = { ...community }
     expect(namesOf(await fixture.step(fixture.state))).toEqual([])
-    expect(await fixture.source.reads.postsById(['102'], fixture.call())).toEqual({
+    expect(
+      await fixture.source.reads.postsById(['102'], { ...fixture.call(), identity: ANONYMOUS }),
+    ).toEqual({
       ok: true,
       value: [],
     })
@@ -90,7 +94,7 @@ test.each([
     expect(namesOf(await fixture.step(fixture.state))).toEqual([])
     const read = await fixture.source.reads.comments(
       { subforums: [], limit: 50, after: null },
-      fixture.call(),
+      { ...fixture.call(), identity: ANONYMOUS },
     )
     expect(read).toMatchObject({ ok: true, value: { rows: [] } })
   },
@@ -98,7 +102,8 @@ test.each([
 
 test('piefed: a private community in the list of everything is not delivered', async () => {
   await using fixture = await begun('piefed')
-  const { world, put, step, source, call } = fixture
+  const { world, put, step, source } = fixture
+  const call = () => ({ ...fixture.call(), identity: ANONYMOUS })
   world.now += 61 * MINUTE
   world.is_private = true
   put('post', 101)
@@ -140,7 +145,8 @@ describe('an absence has a second witness', () => {
     '%s: the text of an absence proves nothing while the database is away',
     async (generation) => {
       await using fixture = await begun(generation)
-      const { world, source, call } = fixture
+      const { world, source } = fixture
+      const call = () => ({ ...fixture.call(), identity: ANONYMOUS })
       world.answer = (path) => {
         if (path === '/site') return null
         const is_comment = path === '/comment'
