@@ -32,7 +32,7 @@ import {
   COVERAGE_DAYS_KEPT,
   type CoverageContext,
   keepCoverage,
-  pruneCoverage,
+  pruneDays,
 } from '../store/monitoring/coverage-days.ts'
 import { updateFeedPace } from '../store/monitoring/feeds.ts'
 import { findMonitor, type Monitor } from '../store/monitoring/monitors.ts'
@@ -129,7 +129,7 @@ export function createUpkeep({
     await runCooperatively(keepCoverage(db, now, coverage()), signal)
     if (signal.aborted) return
     transact(db, () => {
-      pruneCoverage(db, now - COVERAGE_DAYS_KEPT * DAY_MS)
+      pruneDays(db, now - COVERAGE_DAYS_KEPT * DAY_MS)
       pruneHours(db, now)
       pruneEvents(db, before_at)
       pruneTombstones(db, now)

@@ -39,7 +39,7 @@ const keep = ({ fixture: { db, clock } }: TestDaemon) =>
 const rows = ({ fixture: { db } }: TestDaemon) =>
   db
     .query<{ day: number; until_at: number }, []>(
-      'SELECT day, until_at FROM coverage_days ORDER BY day',
+      'SELECT day, until_at FROM monitor_days WHERE gaps IS NOT NULL ORDER BY day',
     )
     .all()
 

@@ -562,7 +562,7 @@ const ROWS: Row[] = [
       delivered(daemon, id, 1, { status: 'suppressed', reason: 'delivery_ceiling' })
       const day = Math.floor(NOW / (24 * H))
       daemon.fixture.db.run(
-        'INSERT INTO monitor_days (monitor_id, day, ceiling_suppressed) VALUES (?, ?, 501)',
+        'INSERT OR REPLACE INTO monitor_days (monitor_id, day, ceiling_suppressed) VALUES (?, ?, 501)',
         [id, day],
       )
     },
@@ -582,7 +582,7 @@ const ROWS: Row[] = [
     (daemon, id) => {
       const day = Math.floor(NOW / (24 * H)) - 2
       daemon.fixture.db.run(
-        'INSERT INTO monitor_days (monitor_id, day, ceiling_suppressed) VALUES (?, ?, 501)',
+        'INSERT OR REPLACE INTO monitor_days (monitor_id, day, ceiling_suppressed) VALUES (?, ?, 501)',
         [id, day],
       )
     },

@@ -19,7 +19,6 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
   alarms: { plain: 'monitor_id kind' },
   api_keys: { customer: 'name', plain: 'id customer_id hash prefix scopes' },
   archive_queue: { content: 'item', plain: 'item_id scopes' },
-  atom_feed_keys: { plain: 'monitor_id' },
   attempts: { content: 'headers body_start', plain: 'error' },
   audit: { plain: 'kind subject detail' },
   bundle_items: { content: 'body', plain: 'item_id' },
@@ -27,7 +26,6 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
   candidates: { content: 'item', plain: 'monitor_id item_id' },
   checks: { plain: 'cut_reason' },
   confirmation_mails: { person: 'address', plain: 'customer_id' },
-  coverage_days: { plain: 'monitor_id gaps' },
   customers: { customer: 'name', plain: 'id plan' },
   deliveries: {
     plain: 'id customer_id monitor_id webhook_id status reason lease last_error event',
@@ -57,7 +55,7 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
     plain: 'customer_id item_id source place state changed_by',
   },
   inbox_matches: { plain: 'monitor_id' },
-  instance: { plain: 'id key_fingerprint move_to' },
+  instance: { plain: 'id key_fingerprint' },
   item_copies: { plain: 'item_id kind' },
   item_tombstones: { plain: 'item_id source reason' },
   kept_items: {
@@ -71,7 +69,7 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
   },
   match_bodies: { content: 'body', plain: 'monitor_id' },
   matches: { plain: 'monitor_id item_id' },
-  monitor_days: { plain: 'monitor_id' },
+  monitor_days: { plain: 'monitor_id gaps' },
   monitor_feeds: { plain: 'monitor_id' },
   monitors: {
     customer: 'name filter_spec relevance',

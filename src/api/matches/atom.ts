@@ -9,7 +9,7 @@ import type { ByteBudget } from '../../core/limits/byte-budget.ts'
 import type { Db } from '../../store/db/connection.ts'
 import {
   type AtomFeedMonitor,
-  atomFeedVersion,
+  feedRevision,
   findAtomFeedMonitor,
   rotateAtomFeed,
 } from '../../store/monitoring/atom-feeds.ts'
@@ -94,7 +94,7 @@ type AtomFeedOptions = AtomFeedDeps & { budget?: ByteBudget }
 const rotateBody = bodySchema(() => ({ id: idField('id'), monitor_id: idField('monitor_id') }))
 
 export const atomFeedUrl = ({ db, links }: AtomFeedDeps, monitor_id: string): string =>
-  links.feed(monitor_id, atomFeedVersion(db, monitor_id))
+  links.feed(monitor_id, feedRevision(db, monitor_id))
 
 /**
  * Atom feed of a monitor's matches, for anyone with its address.
@@ -166,10 +166,10 @@ function answer(
 ): Response {
   const named = links.readFeed(token)
   const monitor = named && findAtomFeedMonitor(db, named.monitor_id)
-  if (!monitor || named.revision !== atomFeedVersion(db, monitor.id))
+  if (!monitor || named.revision !== monitor.feed_revision)
     throw new ApiError('NOT_FOUND', { message: 'there is no feed at this address' })
   const query = { monitor_id: monitor.id, limit: ENTRIES }
-  const self = atomFeedUrl({ db, links }, monitor.id)
+  const self = links.feed(monitor.id, monitor.feed_revision)
   const version = JSON.stringify([monitor.name, self, matchesVersion(db, query)])
   const { etag, bytes } = cache.get(monitor.id, version, () =>
     atomOf({ monitor, rows: listNewestMatches(db, query), community, self }),

@@ -40,7 +40,7 @@ const toDay = ({ gaps, ...row }: Row): CoverageDay => ({
 
 function writeDay(db: Db, monitor_id: string, { day, until_at, gaps }: CoverageDay): void {
   db.query(
-    `INSERT INTO coverage_days (monitor_id, day, until_at, gaps) VALUES ($monitor_id, $day, $until_at, $gaps)
+    `INSERT INTO monitor_days (monitor_id, day, until_at, gaps) VALUES ($monitor_id, $day, $until_at, $gaps)
      ON CONFLICT DO UPDATE SET until_at = $until_at, gaps = $gaps`,
   ).run({ monitor_id, day, until_at, gaps: JSON.stringify(gaps) })
 }
@@ -86,7 +86,8 @@ export function listCoverage(
 ): CoverageDay[] {
   const rows = db
     .query<Row, [{ id: string; first: number; last: number }]>(
-      'SELECT day, until_at, gaps FROM coverage_days WHERE monitor_id = $id AND day BETWEEN $first AND $last',
+      `SELECT day, until_at, gaps FROM monitor_days
+        WHERE monitor_id = $id AND day BETWEEN $first AND $last AND gaps IS NOT NULL`,
     )
     .all({ id: monitor.id, first, last })
   const range = {
@@ -117,7 +118,8 @@ function openDays(
 ): readonly CoverageDay[] {
   const newest = db
     .query<Row, [{ id: string }]>(
-      'SELECT day, until_at, gaps FROM coverage_days WHERE monitor_id = $id ORDER BY day DESC LIMIT 1',
+      `SELECT day, until_at, gaps FROM monitor_days
+        WHERE monitor_id = $id AND gaps IS NOT NULL ORDER BY day DESC LIMIT 1`,
     )
     .get({ id: monitor.id })
   if (newest === null) return []
@@ -249,8 +251,8 @@ export function* keepCoverage(db: Db, now: number, context: CoverageContext): Ch
               SELECT min(coalesce(f.audited_until, 0) + iif(f.kind = 'stream', $offset_ms, 0))
                 FROM monitor_feeds mf JOIN feeds f ON f.id = mf.feed_id WHERE mf.monitor_id = m.id), 0) AS proven_until
        FROM monitors m
-       JOIN coverage_days d ON d.monitor_id = m.id
-        AND d.day = (SELECT max(day) FROM coverage_days WHERE monitor_id = m.id)
+       JOIN monitor_days d ON d.monitor_id = m.id
+        AND d.day = (SELECT max(day) FROM monitor_days WHERE monitor_id = m.id AND gaps IS NOT NULL)
       WHERE m.id > $after AND m.removed_at IS NULL AND d.until_at < $today_at ORDER BY m.id LIMIT 1`,
   )
   const query = { today_at, offset_ms: context.offset_ms }
@@ -267,7 +269,7 @@ export function* keepCoverage(db: Db, now: number, context: CoverageContext): Ch
   }
 }
 
-/** Deletes coverage of days before `before_at`. */
-export function pruneCoverage(db: Db, before_at: number): void {
-  db.query('DELETE FROM coverage_days WHERE day < $day').run({ day: dayOf(before_at) })
+/** Deletes counts and coverage of days before `before_at`. */
+export function pruneDays(db: Db, before_at: number): void {
+  db.query('DELETE FROM monitor_days WHERE day < $day').run({ day: dayOf(before_at) })
 }

@@ -134,7 +134,7 @@ CREATE INDEX confirmation_mails_sent ON confirmation_mails (sent_at);
 -- webhook_ids null: every active webhook of the customer. '[]': none. cadence_s is the promised cadence,
 -- requested_cadence_s the requested one. baseline_item_id: the fullname after which the monitor begins, when one was
 -- given. attention: JSON of quiet hours, digests and alarms; null: matches are sent at once. relevance: JSON of the
--- rules by which the operator's model judges matches; null: it does not.
+-- rules by which the operator's model judges matches; null: it does not. feed_revision counts the addresses of its Atom feed.
 CREATE TABLE monitors (
   id              TEXT    PRIMARY KEY,
   customer_id     TEXT    NOT NULL REFERENCES customers (id),
@@ -152,7 +152,8 @@ CREATE TABLE monitors (
   last_match_at   INTEGER,
   removed_at      INTEGER,
   attention       TEXT,
-  relevance       TEXT
+  relevance       TEXT,
+  feed_revision   INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE INDEX monitors_relevance ON monitors (id) WHERE relevance IS NOT NULL;
 CREATE INDEX monitors_attention ON monitors (id) WHERE attention IS NOT NULL AND removed_at IS NULL;
@@ -303,16 +304,6 @@ CREATE TABLE observation_events (
   until_at        INTEGER
 ) STRICT;
 CREATE INDEX observation_events_at ON observation_events (at);
-
--- Coverage of a monitor by UTC day (floor(ms / 86400000)): decided up to until_at, by the item clock. gaps: JSON of what is not
--- complete, with reasons. The newest row of a monitor says where its feeds, gaps and events go on; it exists from its start.
-CREATE TABLE coverage_days (
-  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
-  day             INTEGER NOT NULL,
-  until_at        INTEGER NOT NULL,
-  gaps            TEXT    NOT NULL,
-  PRIMARY KEY (monitor_id, day)
-) STRICT, WITHOUT ROWID;
 
 -- The match ledger: an item is matched once per monitor, through any feed.
 CREATE TABLE matches (
@@ -527,11 +518,15 @@ CREATE TABLE attempts (
 ) STRICT, WITHOUT ROWID;
 
 -- day = floor(ms / 86400000). delivered rows created that day, and ceiling suppressions (500 are stored, all are counted).
+-- until_at, gaps: coverage of the day by the item clock, decided up to until_at, and JSON of what is not complete, with reasons;
+-- null: not decided. The newest decided day of a monitor says where its feeds, gaps and events go on; it exists from its start.
 CREATE TABLE monitor_days (
   monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
   day             INTEGER NOT NULL,
   deliveries      INTEGER NOT NULL DEFAULT 0,
   ceiling_suppressed INTEGER NOT NULL DEFAULT 0,
+  until_at        INTEGER,
+  gaps            TEXT    CHECK ((gaps IS NULL) = (until_at IS NULL)),
   PRIMARY KEY (monitor_id, day)
 ) STRICT, WITHOUT ROWID;
 
@@ -692,12 +687,6 @@ CREATE TABLE inbox_actions (
 ) STRICT;
 CREATE INDEX inbox_actions_customer ON inbox_actions (customer_id, seq);
 CREATE INDEX inbox_actions_undoable ON inbox_actions (at) WHERE previous IS NOT NULL;
-
--- The version of a monitor's feed URL; a monitor without a row is at version 1.
-CREATE TABLE atom_feed_keys (
-  monitor_id      TEXT    PRIMARY KEY REFERENCES monitors (id),
-  round           INTEGER NOT NULL
-) STRICT;
 
 -- Targets whose reader has unsubscribed from a monitor.
 CREATE TABLE unsubscribed (

@@ -91,7 +91,7 @@ test.each([
   ["UPDATE monitors SET active = 0, pause_reason = 'filter_too_slow'", 'error', 'monitor_stopped'],
   ['UPDATE monitors SET active = 0', 'ok', 'monitors_paused'],
   [
-    `INSERT INTO monitor_days VALUES ('mon_1', ${Math.floor(NOW / 86_400_000)}, 9, 1)`,
+    `INSERT INTO monitor_days (monitor_id, day, deliveries, ceiling_suppressed) VALUES ('mon_1', ${Math.floor(NOW / 86_400_000)}, 9, 1)`,
     'warning',
     'daily_ceiling',
   ],

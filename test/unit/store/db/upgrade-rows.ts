@@ -43,7 +43,7 @@ const ROWS: Readonly<Record<number, string>> = {
     INSERT INTO delivery_bodies VALUES (1, CAST('{"items":[]}' AS BLOB), ${HASH}), (2, x'7b7d', ${HASH}), (3, x'7b7d', ${HASH}), (4, x'7b7d', ${HASH});
     INSERT INTO attempts (delivery_row, n, started_at, ended_at, http_status, error)
       VALUES (1, 1, 1240, 1250, 204, NULL), (2, 1, 1310, 1320, 503, 'http_503');
-    INSERT INTO monitor_days VALUES ('mon_1', 20000, 3, 1);
+    INSERT INTO monitor_days VALUES ('mon_1', 20000, 3, 1, NULL, NULL), ('mon_1', 19990, 0, 0, 1727222400000, '[]');
     INSERT INTO sources VALUES ('cats', 'discourse', 'https://cats.example', 1000);
     INSERT INTO source_accounts VALUES ('meta', x'ab', 1000);
     INSERT INTO host_paces VALUES ('forum.example', '{"times":[1000],"reserved":2,"paused_until":null}');
@@ -61,7 +61,6 @@ const ROWS: Readonly<Record<number, string>> = {
       VALUES ('t3_a', 'main', NULL, 'ann', 't2_1', 'd', 1200, 1200, 4800), ('meta/t1_b', 'meta', 'meta/t3_1', NULL, NULL, 'd', 1, 2, 3);
     INSERT INTO item_copies VALUES ('t3_a', 'delivery', 1), ('t3_a', 'match', 1);
     INSERT INTO item_tombstones VALUES (1, 't3_gone', 'main', 'author', 2000);
-    INSERT INTO atom_feed_keys VALUES ('mon_1', 2);
     INSERT INTO unsubscribed VALUES ('wh_2', 'mon_1');
     INSERT INTO confirmation_mails VALUES (1, 'cus_1', 'reader@example.com', 1000);
     UPDATE webhooks SET awaits_confirmation = 1 WHERE id = 'wh_2';
@@ -74,7 +73,6 @@ const ROWS: Readonly<Record<number, string>> = {
     INSERT INTO feeds (id, key, kind, place, requested_interval_s, interval_s, next_check_at, last_check_at, created_at, position)
       VALUES (3, 'stream:hn', 'stream', 'hn', 60, 60, 3000, 2000, 1000, '{"state":"5","proof":"dense","verified_from":1000,"verified_until":2000}');
     INSERT INTO bundles VALUES (1, 'cus_1', 'mon_1', 'wh_1', 1000, 5000, 1, 2, 0);
-    INSERT INTO coverage_days VALUES ('mon_1', 19990, 1727222400000, '[]');
     UPDATE webhooks SET public_key = x'0c' WHERE id = 'wh_1';
     INSERT INTO alarms VALUES (1, 'mon_1', 'silent', 1000, 2, 4000, NULL, NULL);
     INSERT INTO bundle_items VALUES (1, 't3_z', 1000, '{}');
