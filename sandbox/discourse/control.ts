@@ -203,6 +203,22 @@ export const FORUM_CONTROLS = {
       Object.assign(topic, changes)
     },
   ),
+  /** As a timer publishes a topic: it and its posts are dated now and keep their ids. */
+  publish: sourceControl(
+    z.strictObject({ topic_id: id, category: z.string().optional() }),
+    (world: ForumWorld, { topic_id, category }) => {
+      const topic = topicById(world, topic_id)
+      const now = world.now()
+      Object.assign(topic, {
+        archetype: 'regular',
+        visible: true,
+        created_at: now,
+        bumped_at: now,
+        category: categoryNamed(world, category),
+      })
+      for (const post of topic.posts) Object.assign(post, { created_at: now, updated_at: now })
+    },
+  ),
   move: sourceControl(
     z.strictObject({ post_ids: z.array(id).min(1), title: z.string().min(1).max(255) }),
     (world: ForumWorld, input) => movePosts(world, input.post_ids, input.title),

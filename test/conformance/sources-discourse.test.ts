@@ -152,7 +152,7 @@ const MAPPED: [RegExp, RegExp, Read][] = [
       const page = await it.source.reads.search(query, it.call())
       // A list of topics under this name, as no server answers the search: never "nothing found".
       if (body['posts'] === undefined) {
-        expect(page).toEqual({ ok: false, fault: { kind: 'unreadable', path: '$.posts' } })
+        expect(page).toMatchObject({ ok: false, fault: { kind: 'unreadable' } })
         return { ok: true, value: null }
       }
       const ids = new Set(Rows.parse(body['posts']).map((row) => row['topic_id']))

@@ -24,6 +24,7 @@ import {
   itemNameOf,
   itemOf,
   livenessOf,
+  type NativePost,
   tagToCommunity,
   toComment,
   toCommunity,
@@ -40,7 +41,7 @@ import {
   pages,
   type Paging,
 } from './site.ts'
-import { createPostStream, type StreamPage, type StreamRow } from './stream.ts'
+import { createPostStream, type StreamPage, type StreamRow, type TopicsPage } from './stream.ts'
 import { createTopicTags } from './tags.ts'
 import { createTopicReads } from './topics.ts'
 
@@ -60,13 +61,20 @@ export function createDiscourse(options: SourceOptions): Source {
   const client = createSiteClient(options)
   const { base_url, http, site } = client
   const { placeOf, categoryIds } = createPlaces(client)
-  const { states, ...topics } = createTopicReads(client)
+  const { states, starters, ...topics } = createTopicReads(client)
   const { credential } = options
   const held = createHold(options.clock)
   const stream = createPostStream({
     clock: options.clock,
     tags: createTopicTags(client, options),
     page: readPostPage,
+    topics: readNewTopics,
+    topic: async (id, call) => {
+      const rows = await starters(id, call)
+      return rows.ok ? ok(await toStreamRows(rows.value)) : rows
+    },
+    // A key has a small allowance for a day.
+    topics_every_ms: credential === null ? 60_000 : 180_000,
   })
 
   async function topicPage(
@@ -306,6 +314,10 @@ export function createDiscourse(options: SourceOptions): Source {
     const page = await readPosts(before, call)
     if (!page.ok) return page
     const { found, ...rest } = page.value
+    return ok({ rows: await toStreamRows(found), ...rest })
+  }
+
+  async function toStreamRows(found: readonly NativePost[]): Promise<StreamRow[]> {
     const rows: StreamRow[] = []
     const turn = createTurns()
     for (const it of found) {
@@ -313,7 +325,22 @@ export function createDiscourse(options: SourceOptions): Source {
       rows.push({ id: it.id, name: itemNameOf(it), digest: digestOf(it), item })
       await turn(item === null ? 0 : 2 * markdownOf(item).length)
     }
-    return ok({ rows, ...rest })
+    return rows
+  }
+
+  async function readNewTopics(page: number, call: HttpCall): Promise<Outcome<TopicsPage>> {
+    const path = `/latest.json?order=created&page=${page}`
+    const seen = await client.observe(path, call, '$.topic_list.topics[]')
+    if (!seen.ok) return seen
+    const { value, as_of, anonymous } = seen.value
+    const list = fieldsOf(fieldsOf(value)['topic_list'])
+    const found = rowsOf(list['topics']).flatMap((row) => {
+      const id = idAt(row, 'id')
+      const created_ms = Date.parse(textAt(row, 'created_at') ?? '')
+      return id === null || Number.isNaN(created_ms) ? [] : [{ id, created_ms }]
+    })
+    const more = textAt(list, 'more_topics_url') !== null && found.length > 0
+    return ok({ topics: found, as_of, anonymous, more })
   }
 
   const acts = discourseActs(client, topics)

@@ -25,10 +25,23 @@ export type StreamPage = {
   anonymous: boolean
 }
 
+/** A page of the list of topics by creation, newest first. */
+export type TopicsPage = {
+  topics: { id: number; created_ms: number }[]
+  as_of: number
+  anonymous: boolean
+  more: boolean
+}
+
 /** Reads of the API that the stream needs. `before` null: the newest page. */
 export type PostReader = {
   clock: { now(): number }
   page(before: number | null, call: HttpCall): Promise<Outcome<StreamPage>>
+  topics(page: number, call: HttpCall): Promise<Outcome<TopicsPage>>
+  /** Posts of a topic, as many as its first page has. */
+  topic(id: number, call: HttpCall): Promise<Outcome<StreamRow[]>>
+  /** Ms between two reads of the list of topics. */
+  topics_every_ms: number
   tags: TopicTags
 }
 
@@ -55,6 +68,12 @@ type State = {
   tail_at: number
   read_until: number
   summit: Summit | null
+  /** Topics of the last read of their list, with their creation (epoch s); null: it was not read yet. */
+  listed: [id: number, created_s: number][] | null
+  /** Time of that read by our clock, and the time that it and the first one prove by the source's. */
+  listed_at: number
+  listed_until: number
+  listed_from: number
   /** A monitor names a tag. */
   tagged: boolean
   /** Posts of topics whose tags could not be read yet. */
@@ -70,6 +89,8 @@ const TAIL_EVERY_MS = 10 * 60_000
 const OVERLAP_IDS = 20
 const SEEN_MAX = 400
 const HOLES_MAX = 20
+const LISTED_MAX = 300
+const LIST_PAGES_MAX = 5
 const UNTAGGED_MAX = 1000
 /** A topic that its readers may not see for so long is read with its posts, once they are shown again. */
 const UNTAGGED_MS = 10 * 60_000
@@ -122,8 +143,7 @@ export function createPostStream(
     const state = read(text)
     const walk = createWalk(reader, call, bounds.requests, state)
     const newest = await walk.page(null)
-    if (newest === null)
-      return fail(walk.fault() ?? { kind: 'throttled', retry_after_s: 1, not_requested: true })
+    if (newest === null) return fail(walk.fault() ?? OUT_OF_REQUESTS)
     const { ids, as_of } = newest
     const { summit } = state
     const is_back = climbed(state, newest, now)
@@ -148,6 +168,9 @@ export function createPostStream(
         if (hole === undefined) break
         await walk.down(hole)
       }
+      const unlisted = await readTopics(reader, state, walk, { call, now })
+      // Without a first list, no later one shows which topics are new.
+      if (state.listed === null) return fail(unlisted ?? walk.fault() ?? OUT_OF_REQUESTS)
       if (state.holes.length === 0) await readTail(state, walk, { low, now })
       if (state.holes.length === 0) state.read_until = Math.max(state.read_until, as_of)
     } else if (newest.anonymous) walk.deliverUnproven(newest)
@@ -177,7 +200,7 @@ export function createPostStream(
       // An id without a row is no post: one of another list, or a write that was undone.
       unanswered: [],
       answered: [],
-      verified_until: state.read_until,
+      verified_until: Math.min(state.read_until, state.listed_until),
       partial: walk.anonymous() ? 'seen_as_anonymous' : null,
       ...(is_back && { went_back: true as const }),
       requests: walk.requests(),
@@ -258,6 +281,57 @@ async function readTail(
   const reached = low > from_id ? await walk.down({ from_id, to_id: low - 1 }) : low
   if (reached <= from_id) state.tail_at = now
 }
+
+/**
+ * Finds topics whose posts have old ids: one that a timer publishes, and a message that becomes a topic, are dated at their
+ * publication and keep their ids.
+ */
+async function readTopics(
+  { topics, topic, topics_every_ms }: PostReader,
+  state: State,
+  walk: Walk,
+  { call, now }: { call: HttpCall; now: number },
+): Promise<Fault | null> {
+  if (now >= state.listed_at && now - state.listed_at < topics_every_ms) return null
+  const { left, sent } = walk.requests_of
+  const known = new Map(state.listed)
+  const found: TopicsPage['topics'] = []
+  let as_of: number | null = null
+  for (let page = 0; ; page++) {
+    if (page === LIST_PAGES_MAX || left() === 0) return null
+    sent()
+    const answer = await topics(page, call)
+    if (!answer.ok) return answer.fault
+    if (answer.value.anonymous) return null
+    as_of ??= answer.value.as_of
+    found.push(...answer.value.topics)
+    const oldest_ms = Math.min(...answer.value.topics.map(({ created_ms }) => created_ms))
+    if (state.listed === null || !answer.value.more || oldest_ms <= state.listed_until) break
+  }
+  if (state.listed === null) state.listed_from = as_of
+  else
+    for (const { id, created_ms } of found) {
+      if (created_ms <= state.listed_from || known.get(id) === toSeconds(created_ms)) continue
+      if (walk.hasTopic(id, created_ms)) continue
+      if (left() === 0) return null
+      sent()
+      const rows = await topic(id, call)
+      if (rows.ok) walk.offer(rows.value)
+      else if (rows.fault.kind !== 'not_found' && rows.fault.kind !== 'forbidden') return rows.fault
+    }
+  for (const { id, created_ms } of found) {
+    known.delete(id)
+    known.set(id, toSeconds(created_ms))
+  }
+  state.listed = [...known].slice(-LISTED_MAX)
+  state.listed_at = now
+  state.listed_until = as_of
+  return null
+}
+
+const OUT_OF_REQUESTS = { kind: 'throttled', retry_after_s: 1, not_requested: true } as const
+
+const toSeconds = (ms: number): number => Math.floor(ms / 1000)
 
 type Walk = ReturnType<typeof createWalk>
 
@@ -372,6 +446,13 @@ function createWalk(reader: PostReader, call: HttpCall, requests_max: number, st
       for (const row of rows)
         if (row.item !== null && isWanted(row.item.created_utc * 1000)) found.set(row.id, row)
     },
+    /** True for a topic whose first post is known, with this creation. */
+    hasTopic: (topic_id: number, created_ms: number): boolean =>
+      [...seen.values()].some((it) => it[1] === topic_id && it[4] === toSeconds(created_ms)),
+    /** Gives posts of a topic that are not known as they are. */
+    offer(rows: readonly StreamRow[]): void {
+      for (const row of rows) if (row.item !== null && !found.has(row.id)) found.set(row.id, row)
+    },
     /** Forgets the rows of a state that was begun again. */
     forget: () => seen.clear(),
     /** Topics of what was found, by the id of the post. */
@@ -446,6 +527,10 @@ function read(text: string | null): State {
     tail_at: 0,
     read_until: 0,
     summit: null,
+    listed: null,
+    listed_at: -Infinity,
+    listed_until: 0,
+    listed_from: 0,
     tagged: false,
     untagged: [],
   }

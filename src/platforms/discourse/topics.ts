@@ -30,9 +30,11 @@ type TopicsRead = Map<number, Promise<Outcome<TopicPage>>>
 
 type TopicReads = 'tree' | 'more' | 'postsById' | 'nodesById' | 'liveness' | 'visibility'
 
-export function createTopicReads(
-  client: SiteClient,
-): Pick<ReadPort, TopicReads> & { states: ItemStates } {
+export function createTopicReads(client: SiteClient): Pick<ReadPort, TopicReads> & {
+  states: ItemStates
+  /** The posts on a topic's first page. */
+  starters(id: number, call: HttpCall): Promise<Outcome<NativePost[]>>
+} {
   const { site } = client
 
   /** A topic with the posts that its first page has. */
@@ -115,6 +117,13 @@ export function createTopicReads(
       .map((it) => toNode(toComment(it, site)))
 
   return {
+    async starters(id, call) {
+      const read = await readTopic(String(id), call)
+      if (!read.ok) return read
+      const { starter, posts } = read.value
+      return ok(starter === null ? posts : [starter, ...posts])
+    },
+
     async tree({ post_id, comment_id, sort, limit }, call) {
       const read = await readTopic(post_id, call)
       if (!read.ok) return read

@@ -415,3 +415,22 @@ test('its controls answer by HTTP, and name a wrong field', async () => {
   expect(index.json.calls.join()).toContain('POST /__sandbox/comment {topic_id, reply_to?, author?')
   expect(index.json.faults).toContain('as_anonymous')
 })
+
+test('a topic that a timer publishes is dated now, under its old ids', async () => {
+  await using site = await openSource(DISCOURSE)
+  const draft = control(site, 'post', {
+    title: 'Planned',
+    visible: false,
+    created_at: 1_700_000_000_000,
+  })
+  control(site, 'post', { title: 'Later' })
+  control(site, 'publish', { topic_id: draft.topic_id })
+  const { json } = await ask(site, '/latest.json?order=created')
+  const row = json.topic_list.topics.find(({ id }: { id: number }) => id === draft.topic_id)
+  expect(Date.parse(row.created_at)).toBeGreaterThan(1_700_000_000_000)
+  const { json: topic } = await ask(site, `/t/${draft.topic_id}.json`)
+  expect(topic.post_stream.posts[0]).toMatchObject({
+    id: draft.post_id,
+    created_at: row.created_at,
+  })
+})

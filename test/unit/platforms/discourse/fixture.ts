@@ -86,6 +86,33 @@ export function startForum({
         { headers },
       )
     }
+    const starters = [...forum.posts.values()].filter(
+      ({ id, post_number }) => post_number === 1 && !forum.hidden.has(Number(id)),
+    )
+    if (pathname === '/latest.json' && searchParams.get('order') === 'created') {
+      const topics = starters
+        .map(({ topic_id, topic_title, created_at }) => ({
+          id: topic_id,
+          title: topic_title,
+          created_at,
+        }))
+        .toSorted((a, b) => Date.parse(String(b.created_at)) - Date.parse(String(a.created_at)))
+      return Response.json({ topic_list: { topics } }, { headers })
+    }
+    const topic_id = Number(/^\/t\/(\d+)\.json$/.exec(pathname)?.[1])
+    const starter = starters.find((it) => it['topic_id'] === topic_id)
+    if (starter !== undefined) {
+      const posts = [...forum.posts.values()].filter((it) => it['topic_id'] === topic_id)
+      return Response.json(
+        {
+          id: topic_id,
+          title: starter['topic_title'],
+          category_id: 6,
+          post_stream: { posts, stream: posts.map(({ id }) => id) },
+        },
+        { headers },
+      )
+    }
     return Response.json(
       { errors: ['not found'], error_type: 'not_found' },
       { status: 404, headers },

@@ -154,18 +154,86 @@ describe.each(GENERATIONS)('the list of the %s generation', (generation) => {
   })
 })
 
-test('an idle step costs one request, and the tail is read again every ten minutes', async () => {
+test('an idle step costs one request, the topics one a minute, the tail some every ten minutes', async () => {
   await using it = startForum()
   for (const id of range(1, 500)) it.put(id)
   let { state } = await it.step(null)
-  for (let minute = 0; minute < 9; minute++) {
-    it.forum.now += MINUTE
+  for (let half = 1; half < 18; half++) {
+    it.forum.now += MINUTE / 2
     const next = await it.step(state)
-    expect(next.requests).toBe(1)
+    expect(next.requests).toBe(half % 2 === 0 ? 2 : 1)
     ;({ state } = next)
   }
   it.forum.now += 2 * MINUTE
-  expect((await it.step(state)).requests).toBe(4)
+  expect((await it.step(state)).requests).toBe(5)
+})
+
+describe('a topic that a timer publishes under its old id', () => {
+  const startHidden = async () => {
+    const it = startForum()
+    it.put(40, { post_number: 1, topic_id: 9, raw: 'written weeks ago' })
+    it.put(41, { post_number: 2, topic_id: 9 })
+    for (const id of range(100, 700)) it.put(id)
+    for (const id of [40, 41]) it.forum.hidden.add(id)
+    const { state } = await it.step(null)
+    it.forum.now += 5 * SECOND
+    const publish = () => {
+      for (const id of [40, 41]) {
+        it.forum.hidden.delete(id)
+        it.put(id, { ...it.forum.posts.get(id), created_at: new Date(it.forum.now).toISOString() })
+      }
+    }
+    return { it, state, publish }
+  }
+
+  test('is read with its replies within a minute, once', async () => {
+    const { it, state, publish } = await startHidden()
+    await using _ = it
+    publish()
+    const early = await it.step(state)
+    expect(early.items).toEqual([])
+    it.forum.now += MINUTE
+    const next = await it.step(early.state)
+    expect(next.items).toMatchObject([
+      { id: '9', kind: 'post', created_utc: Math.floor(it.forum.now / 1000) - 60 },
+      { id: '41', kind: 'comment', post_id: '9' },
+    ])
+    it.forum.now += MINUTE
+    expect((await it.step(next.state)).items).toEqual([])
+  })
+
+  test('lies after the instant that is proven until it is read', async () => {
+    const { it, state, publish } = await startHidden()
+    await using _ = it
+    const published_at = it.forum.now
+    publish()
+    it.forum.now += 30 * SECOND
+    const early = await it.step(state)
+    expect(early.verified_until).toBeLessThan(published_at)
+  })
+
+  test('is read again later if it could not be read', async () => {
+    const { it, state, publish } = await startHidden()
+    await using _ = it
+    publish()
+    it.forum.override = ({ path }) =>
+      path.startsWith('/t/') ? new Response('', { status: 503 }) : null
+    it.forum.now += MINUTE
+    const failed = await it.step(state)
+    expect(failed.items).toEqual([])
+    expect(failed.verified_until).toBeLessThan(it.forum.now - MINUTE)
+    it.forum.override = () => null
+    expect(idsOf(await it.step(failed.state))).toEqual([9, 41])
+  })
+})
+
+test('a first step without the list of topics fails, as no later list could show what is new', async () => {
+  await using it = startForum()
+  it.put(1)
+  it.forum.override = ({ path }) =>
+    path === '/latest.json' ? new Response('', { status: 404 }) : null
+  const bounds = { requests: 5, places: [], deadline_at: it.forum.now + MINUTE }
+  expect(await it.stream.advance(null, bounds)).toMatchObject({ ok: false })
 })
 
 test('an empty first page is no observation', async () => {
