@@ -4,6 +4,7 @@ import { fail, type Fault, ok } from '../../../src/core/base/result.ts'
 import { type Item, MORE_PLACES } from '../../../src/core/forum/items.ts'
 import { DAY_MS } from '../../../src/core/polling/days.ts'
 import type { StreamSource, StreamSources } from '../../../src/gateway/streams.ts'
+import { listEvents, listGaps } from '../../../src/store/monitoring/checks.ts'
 import { listCoverage } from '../../../src/store/monitoring/coverage-days.ts'
 import { findMonitor, listMonitorFeeds } from '../../../src/store/monitoring/monitors.ts'
 import { limitWrites } from '../../simulation/disk.ts'
@@ -175,6 +176,57 @@ test('ids that a step leaves are read after its items were matched, until nothin
   a.put('listed', START + S)
   await owned.check()
   expect(found).toEqual([['listed'], ['listed', 'later'], ['listed', 'later', 'last']])
+})
+
+const query = { monitor_id: 'mon_1', since_at: 0 }
+
+test('a stored proof that is later than the clock is lowered, and is an event', async () => {
+  const { fixture, site } = startWith('a')
+  await using owned = fixture
+  owned.monitor('mon_1', { source: 'a' })
+  await owned.pollDue()
+  owned.db
+    .query(`UPDATE feeds SET position = json_set(position, '$.verified_until', 9000000000000000)`)
+    .run()
+  site('a').put('one', START + S)
+  await owned.check()
+  expect(facts(owned)?.verified_until).toBeLessThanOrEqual(owned.clock.now())
+  expect(listEvents(owned.db, query).map(({ kind }) => kind)).toContain('proof_lowered')
+  site('a').put('two', START + 61 * S)
+  await owned.check()
+  expect(listEvents(owned.db, query).filter(({ kind }) => kind === 'proof_lowered')).toHaveLength(1)
+})
+
+test('ids that went back are a gap of their own', async () => {
+  const { fixture, site } = startWith('a')
+  await using owned = fixture
+  const { source } = site('a')
+  owned.monitor('mon_1', { source: 'a' })
+  await owned.pollDue()
+  const { step } = source
+  source.step = async (...given) => {
+    const read = await step(...given)
+    return read.ok ? ok({ ...read.value, went_back: true as const }) : read
+  }
+  await owned.check()
+  const gaps = listGaps(owned.db, { ...query, offset_ms: 0 })
+  expect(gaps).toMatchObject([{ reason: 'ids_went_back', closed_at: null, missed_estimate: null }])
+})
+
+test('a wait that a source asks for is bounded before it is scheduled', async () => {
+  const { fixture, site } = startWith('a')
+  await using owned = fixture
+  owned.monitor('mon_1', { source: 'a' })
+  await owned.pollDue()
+  for (const retry_after_s of [99_999_999_999, Infinity, Number.NaN, -1]) {
+    site('a').script.fault = { kind: 'throttled', retry_after_s }
+    await owned.check()
+    const { at } = owned.db
+      .query<{ at: number }, []>('SELECT next_check_at AS at FROM feeds')
+      .get() ?? { at: Infinity }
+    expect(at).toBeLessThanOrEqual(owned.clock.now() + 900 * S)
+    owned.db.query('UPDATE feeds SET next_check_at = 0').run()
+  }
 })
 
 test('monitors of one source share its feed', async () => {
