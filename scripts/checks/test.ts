@@ -34,6 +34,8 @@ const LONG_ONLY = [
   'test/browser/dashboard*.test.ts',
   // The browser of an account; daemon.test.ts is the short form.
   'test/browser/{background-requests,comment,login,processes,proxies,tls}.test.ts',
+  // Clients of others against the sandbox, where they are installed.
+  'test/integration/sandbox*-clients.test.ts',
 ]
 /** Ends a test that hangs; long enough for a busy machine. */
 const HANGS_MS = '30000'

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 
 import * as z from 'zod'
 
+import { cases } from '../support/long-form.ts'
 import { readRecordings, recordingsFolder } from '../support/replay.ts'
 import { startConformanceFixture } from './fixture.ts'
 import { CHECKS } from './recording-checks.ts'
@@ -12,6 +13,9 @@ import { CHECKS } from './recording-checks.ts'
 // from the documentation alone in another language.
 
 const folder = recordingsFolder()
+
+/** The short form compares some of the recordings of each kind. */
+const EVERY = cases({ short: 4, long: 1 })
 
 /** Known differences. A resolved one must be removed from the list. */
 const ExpectedFailures = z.array(z.object({ line: z.string(), why: z.string() }))
@@ -23,7 +27,7 @@ describe.skipIf(folder === null)('recordings', () => {
     'every %s becomes the documented rows',
     async (kind) => {
       await using fixture = await startConformanceFixture(folder ?? '')
-      const ours = all.filter((it) => it.kind === kind)
+      const ours = all.filter((it) => it.kind === kind).filter((_, n) => n % EVERY === 0)
       const mapped_rows = await fixture.mapRecordings(kind, ours)
 
       const found: string[] = []
@@ -39,7 +43,7 @@ describe.skipIf(folder === null)('recordings', () => {
       )
       const expected = expected_failures
         .map(({ line }) => line)
-        .filter((line) => line.startsWith(`raw/${kind}/`))
+        .filter((line) => ours.some(({ file }) => line.startsWith(`${file} `)))
       expect(found.toSorted()).toEqual(expected.toSorted())
       const skipped = mapped_rows.flatMap(({ skip }) => skip ?? [])
       console.log(

@@ -32,7 +32,7 @@ type Place = {
 }
 
 /** One in this many recordings is replayed. */
-const EVERY = cases({ short: 4, long: 1 })
+const EVERY = cases({ short: 8, long: 1 })
 
 // No recording contains a comment with this id.
 const UNKNOWN_ID = 'zzzzz0'

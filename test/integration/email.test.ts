@@ -20,105 +20,116 @@ const enriched = (fields: Parameters<typeof postOf>[0]) => ({
 const tokenOf = (link: string) => link.slice(link.lastIndexOf('/') + 1)
 const addressIn = (text = '') => /https?:\/\/\S+/.exec(text)?.[0] ?? ''
 
-test.concurrent('a new address gets only a confirmation mail until its recipient confirms on the linked page', async () => {
-  await using it = await startReaders()
-  const created = await it.call('/webhook/create', { url: 'mailto:Reader@Example.COM' })
+test.concurrent(
+  'a new address gets only a confirmation mail until its recipient confirms on the linked page',
+  async () => {
+    await using it = await startReaders()
+    const created = await it.call('/webhook/create', { url: 'mailto:Reader@Example.COM' })
 
-  expect(created.status).toBe(200)
-  expect(created.body).toMatchObject({
-    kind: 'email',
-    url: 'mailto:Reader@example.com',
-    active: false,
-    confirmation: 'sent',
-    secret: expect.stringMatching(/^whsec_/),
-  })
-  const [confirmation] = it.arrived
-  expect(confirmation?.to).toEqual(['Reader@example.com'])
-  expect(confirmation?.mail.subject).toStartWith('Confirm that you want alerts from 127.0.0.1')
-  expect(listTargets(it.db, 'cus_1', null, 'mon_1')).toEqual([])
-  expect(listTargets(it.db, 'cus_1', [created.body.id], 'mon_1')).toMatchObject([{ paused: true }])
-
-  const link = addressIn(confirmation?.mail.text)
-  expect((await fetch(link, { method: 'HEAD' })).status).toBe(200)
-  expect((await it.call('/webhook/list')).body.webhooks[0].active).toBe(false)
-  // A mail scanner follows links, with every safe method.
-  for (let n = 0; n < 3; n++) {
-    const followed = await fetch(link)
-    const page = await followed.text()
-    expect([followed.status, page]).toEqual([
-      200,
-      expect.stringContaining('Send alerts to Reader@example.com?'),
+    expect(created.status).toBe(200)
+    expect(created.body).toMatchObject({
+      kind: 'email',
+      url: 'mailto:Reader@example.com',
+      active: false,
+      confirmation: 'sent',
+      secret: expect.stringMatching(/^whsec_/),
+    })
+    const [confirmation] = it.arrived
+    expect(confirmation?.to).toEqual(['Reader@example.com'])
+    expect(confirmation?.mail.subject).toStartWith('Confirm that you want alerts from 127.0.0.1')
+    expect(listTargets(it.db, 'cus_1', null, 'mon_1')).toEqual([])
+    expect(listTargets(it.db, 'cus_1', [created.body.id], 'mon_1')).toMatchObject([
+      { paused: true },
     ])
-    expect(page).toContain('<form method="post"><button type="submit">Confirm</button></form>')
-    expect(page).not.toContain('<script')
-  }
-  expect((await it.call('/webhook/list')).body.webhooks[0].active).toBe(false)
-  expect(listTargets(it.db, 'cus_1', null, 'mon_1')).toEqual([])
 
-  for (let n = 0; n < 2; n++) {
-    const confirmed = await fetch(link, { method: 'POST' })
-    expect([confirmed.status, await confirmed.text()]).toEqual([
-      200,
-      expect.stringContaining('Reader@example.com gets alerts from now on'),
+    const link = addressIn(confirmation?.mail.text)
+    expect((await fetch(link, { method: 'HEAD' })).status).toBe(200)
+    expect((await it.call('/webhook/list')).body.webhooks[0].active).toBe(false)
+    // A mail scanner follows links, with every safe method.
+    for (let n = 0; n < 3; n++) {
+      const followed = await fetch(link)
+      const page = await followed.text()
+      expect([followed.status, page]).toEqual([
+        200,
+        expect.stringContaining('Send alerts to Reader@example.com?'),
+      ])
+      expect(page).toContain('<form method="post"><button type="submit">Confirm</button></form>')
+      expect(page).not.toContain('<script')
+    }
+    expect((await it.call('/webhook/list')).body.webhooks[0].active).toBe(false)
+    expect(listTargets(it.db, 'cus_1', null, 'mon_1')).toEqual([])
+
+    for (let n = 0; n < 2; n++) {
+      const confirmed = await fetch(link, { method: 'POST' })
+      expect([confirmed.status, await confirmed.text()]).toEqual([
+        200,
+        expect.stringContaining('Reader@example.com gets alerts from now on'),
+      ])
+    }
+    expect(await (await fetch(link)).text()).not.toContain('<form')
+    expect((await it.call('/webhook/list')).body.webhooks[0].active).toBe(true)
+    expect(listTargets(it.db, 'cus_1', null, 'mon_1')).toMatchObject([{ paused: false }])
+  },
+)
+
+test.concurrent(
+  'a customer cannot confirm for a recipient, only repeat the confirmation mail',
+  async () => {
+    await using it = await startReaders()
+    const id = await it.register()
+
+    expect((await it.call('/webhook/update', { id, active: true })).body.active).toBe(false)
+    expect((await it.call('/webhook/update', { id, name: 'mine' })).body.active).toBe(false)
+    const tested = await it.call('/webhook/test', { id })
+    expect(tested.body).toMatchObject({ ok: true, status_code: 250, reason: null })
+    expect(it.arrived.map(({ mail }) => mail.subject?.slice(0, 7))).toEqual(['Confirm', 'Confirm'])
+
+    await fetch(addressIn(it.arrived[1]?.mail.text), { method: 'POST' })
+    expect((await it.call('/webhook/list')).body.webhooks[0]).toMatchObject({
+      active: true,
+      name: 'mine',
+    })
+  },
+)
+
+test.concurrent(
+  'a delivery arrives over STARTTLS with its text, its page and an unsubscribe link',
+  async () => {
+    await using it = await startReaders()
+    const id = await it.confirmed()
+    it.put(id, [
+      enriched({
+        title: 'Which kettle – für Tee?',
+        text: 'It should **pour** well.',
+        link_url: 'https://media.example/k.png',
+        media_kind: 'image',
+      }),
     ])
-  }
-  expect(await (await fetch(link)).text()).not.toContain('<form')
-  expect((await it.call('/webhook/list')).body.webhooks[0].active).toBe(true)
-  expect(listTargets(it.db, 'cus_1', null, 'mon_1')).toMatchObject([{ paused: false }])
-})
+    await it.sendDue()
 
-test.concurrent('a customer cannot confirm for a recipient, only repeat the confirmation mail', async () => {
-  await using it = await startReaders()
-  const id = await it.register()
-
-  expect((await it.call('/webhook/update', { id, active: true })).body.active).toBe(false)
-  expect((await it.call('/webhook/update', { id, name: 'mine' })).body.active).toBe(false)
-  const tested = await it.call('/webhook/test', { id })
-  expect(tested.body).toMatchObject({ ok: true, status_code: 250, reason: null })
-  expect(it.arrived.map(({ mail }) => mail.subject?.slice(0, 7))).toEqual(['Confirm', 'Confirm'])
-
-  await fetch(addressIn(it.arrived[1]?.mail.text), { method: 'POST' })
-  expect((await it.call('/webhook/list')).body.webhooks[0]).toMatchObject({
-    active: true,
-    name: 'mine',
-  })
-})
-
-test.concurrent('a delivery arrives over STARTTLS with its text, its page and an unsubscribe link', async () => {
-  await using it = await startReaders()
-  const id = await it.confirmed()
-  it.put(id, [
-    enriched({
-      title: 'Which kettle – für Tee?',
-      text: 'It should **pour** well.',
-      link_url: 'https://media.example/k.png',
-      media_kind: 'image',
-    }),
-  ])
-  await it.sendDue()
-
-  const { mail, secure, user } = it.arrived.at(-1) ?? {}
-  expect([secure, user]).toEqual([true, 'ann'])
-  expect(mail).toMatchObject({
-    subject: 'Which kettle – für Tee?',
-    messageId: '<dlv_1@forum.example>',
-    from: { name: 'forumd', address: 'alerts@forum.example' },
-    to: [{ address: 'reader@example.com' }],
-  })
-  for (const text of ['in cats by someone', 'It should pour well.', 'matched kettle · positive'])
-    for (const part of [mail?.text, mail?.html]) expect(part).toContain(text)
-  expect(mail?.html).toContain(
-    '<a href="https://www.forum.example/r/cats/comments/p1/a_title/">Which kettle – für Tee?</a>',
-  )
-  expect(mail?.html).toContain('<img src="https://media.example/k.png"')
-  const head = Object.fromEntries(mail?.headers.map(({ key, value }) => [key, value]) ?? [])
-  expect(head).toMatchObject({
-    'list-unsubscribe': `<${it.links.unsubscribe(id, 'mon_1')}>`,
-    'list-unsubscribe-post': 'List-Unsubscribe=One-Click',
-    'auto-submitted': 'auto-generated',
-  })
-  expect(it.rows()).toMatchObject([{ status: 'delivered', attempts: 1, last_error: null }])
-})
+    const { mail, secure, user } = it.arrived.at(-1) ?? {}
+    expect([secure, user]).toEqual([true, 'ann'])
+    expect(mail).toMatchObject({
+      subject: 'Which kettle – für Tee?',
+      messageId: '<dlv_1@forum.example>',
+      from: { name: 'forumd', address: 'alerts@forum.example' },
+      to: [{ address: 'reader@example.com' }],
+    })
+    for (const text of ['in cats by someone', 'It should pour well.', 'matched kettle · positive'])
+      for (const part of [mail?.text, mail?.html]) expect(part).toContain(text)
+    expect(mail?.html).toContain(
+      '<a href="https://www.forum.example/r/cats/comments/p1/a_title/">Which kettle – für Tee?</a>',
+    )
+    expect(mail?.html).toContain('<img src="https://media.example/k.png"')
+    const head = Object.fromEntries(mail?.headers.map(({ key, value }) => [key, value]) ?? [])
+    expect(head).toMatchObject({
+      'list-unsubscribe': `<${it.links.unsubscribe(id, 'mon_1')}>`,
+      'list-unsubscribe-post': 'List-Unsubscribe=One-Click',
+      'auto-submitted': 'auto-generated',
+    })
+    expect(it.rows()).toMatchObject([{ status: 'delivered', attempts: 1, last_error: null }])
+  },
+)
 
 test.concurrent('a bundle is one mail that lists every item', async () => {
   await using it = await startReaders()
@@ -178,48 +189,56 @@ test.concurrent('one-click unsubscribe stops only this monitor for this recipien
   ])
 })
 
-test.concurrent('a redelivery reaches no recipient who has not confirmed, or has unsubscribed', async () => {
-  await using it = await startReaders()
-  const again = (delivery_id: string) =>
-    redeliver(it.db, {
-      customer_id: 'cus_1',
-      which: { delivery_id },
-      dry_run: false,
-      rows_max: 10,
-      now: it.clock.now(),
-    })
-  const fail = (id: string) =>
-    it.db.run(`UPDATE deliveries SET status = 'failed', next_attempt_at = NULL WHERE id = '${id}'`)
-  const registered = await it.register('asked@example.com')
-  it.put(registered, [enriched({})])
-  fail('dlv_1')
-  expect(again('dlv_1')).toEqual({ queued: 0, skipped: 1 })
+test.concurrent(
+  'a redelivery reaches no recipient who has not confirmed, or has unsubscribed',
+  async () => {
+    await using it = await startReaders()
+    const again = (delivery_id: string) =>
+      redeliver(it.db, {
+        customer_id: 'cus_1',
+        which: { delivery_id },
+        dry_run: false,
+        rows_max: 10,
+        now: it.clock.now(),
+      })
+    const fail = (id: string) =>
+      it.db.run(
+        `UPDATE deliveries SET status = 'failed', next_attempt_at = NULL WHERE id = '${id}'`,
+      )
+    const registered = await it.register('asked@example.com')
+    it.put(registered, [enriched({})])
+    fail('dlv_1')
+    expect(again('dlv_1')).toEqual({ queued: 0, skipped: 1 })
 
-  const id = await it.confirmed()
-  it.put(id, [enriched({})], { id: 'dlv_2' })
-  fail('dlv_2')
-  expect(again('dlv_2')).toEqual({ queued: 1, skipped: 0 })
-  await fetch(it.links.unsubscribe(id, 'mon_1'), { method: 'POST' })
-  expect(again('dlv_2')).toEqual({ queued: 0, skipped: 1 })
-  const before = it.arrived.length
-  await it.sendDue()
-  expect(it.arrived).toHaveLength(before)
-})
+    const id = await it.confirmed()
+    it.put(id, [enriched({})], { id: 'dlv_2' })
+    fail('dlv_2')
+    expect(again('dlv_2')).toEqual({ queued: 1, skipped: 0 })
+    await fetch(it.links.unsubscribe(id, 'mon_1'), { method: 'POST' })
+    expect(again('dlv_2')).toEqual({ queued: 0, skipped: 1 })
+    const before = it.arrived.length
+    await it.sendDue()
+    expect(it.arrived).toHaveLength(before)
+  },
+)
 
-test.concurrent('a recipient who unsubscribes while a mail is delayed gets no further mail', async () => {
-  await using it = await startReaders()
-  const id = await it.confirmed()
-  it.mail_server.refuse.data = [451, 'later']
-  it.put(id, [enriched({})])
-  await it.sendDue()
-  delete it.mail_server.refuse.data
-  await fetch(it.links.unsubscribe(id, 'mon_1'), { method: 'POST' })
-  const before = it.arrived.length
-  await it.clock.advance(3_600_000)
-  await it.sendDue()
-  expect(it.arrived).toHaveLength(before)
-  expect(it.rows()).toMatchObject([{ status: 'failed', last_error: 'webhook_paused' }])
-})
+test.concurrent(
+  'a recipient who unsubscribes while a mail is delayed gets no further mail',
+  async () => {
+    await using it = await startReaders()
+    const id = await it.confirmed()
+    it.mail_server.refuse.data = [451, 'later']
+    it.put(id, [enriched({})])
+    await it.sendDue()
+    delete it.mail_server.refuse.data
+    await fetch(it.links.unsubscribe(id, 'mon_1'), { method: 'POST' })
+    const before = it.arrived.length
+    await it.clock.advance(3_600_000)
+    await it.sendDue()
+    expect(it.arrived).toHaveLength(before)
+    expect(it.rows()).toMatchObject([{ status: 'failed', last_error: 'webhook_paused' }])
+  },
+)
 
 test.concurrent.each([
   ['nonsense', 'nonsense'],
@@ -278,19 +297,22 @@ test.concurrent('a delayed mail is sent again with the same Message-ID', async (
   expect(it.arrived.at(-1)?.mail.messageId).toBe('<dlv_1@forum.example>')
 })
 
-test.concurrent('an unreachable mail server, or one with a wrong certificate, is retried', async () => {
-  const { cert } = await certificate(['elsewhere.test'])
-  for (const [options, last_error] of [
-    [{ url: 'smtp://ann:secret@127.0.0.1:1' }, 'connect_failed'],
-    [{ ca: cert }, 'tls_failed'],
-  ] as const) {
-    await using it = await startReaders(options)
-    const id = await it.register()
-    it.put(id, [enriched({})])
-    await it.sendDue()
-    expect(it.rows()).toMatchObject([{ status: 'pending', last_error }])
-  }
-})
+test.concurrent(
+  'an unreachable mail server, or one with a wrong certificate, is retried',
+  async () => {
+    const { cert } = await certificate(['elsewhere.test'])
+    for (const [options, last_error] of [
+      [{ url: 'smtp://ann:secret@127.0.0.1:1' }, 'connect_failed'],
+      [{ ca: cert }, 'tls_failed'],
+    ] as const) {
+      await using it = await startReaders(options)
+      const id = await it.register()
+      it.put(id, [enriched({})])
+      await it.sendDue()
+      expect(it.rows()).toMatchObject([{ status: 'pending', last_error }])
+    }
+  },
+)
 
 test.concurrent.each([
   'mailto:',
@@ -343,17 +365,20 @@ test.concurrent('a confirmation mail repeated by a test counts like the first on
   expect((await it.call('/webhook/test', { id })).status).toBe(200)
 })
 
-test.concurrent('concurrent requests, tags and capitals do not bypass the limit of an address', async () => {
-  await using it = await startReaders()
-  const created = await Promise.all(
-    Array.from({ length: 12 }, (_, n) =>
-      it.call('/webhook/create', { url: `mailto:${n % 2 ? 'R' : 'r'}eader+${n}@example.com` }),
-    ),
-  )
+test.concurrent(
+  'concurrent requests, tags and capitals do not bypass the limit of an address',
+  async () => {
+    await using it = await startReaders()
+    const created = await Promise.all(
+      Array.from({ length: 12 }, (_, n) =>
+        it.call('/webhook/create', { url: `mailto:${n % 2 ? 'R' : 'r'}eader+${n}@example.com` }),
+      ),
+    )
 
-  expect(created.filter(({ status }) => status === 200)).toHaveLength(3)
-  expect(it.arrived).toHaveLength(3)
-})
+    expect(created.filter(({ status }) => status === 200)).toHaveLength(3)
+    expect(it.arrived).toHaveLength(3)
+  },
+)
 
 test.concurrent('a customer, and the process, have limits of their own', async () => {
   await using it = await startReaders()
@@ -377,19 +402,22 @@ test.concurrent('a customer, and the process, have limits of their own', async (
   expect(it.arrived).toHaveLength(20)
 })
 
-test.concurrent('the pages linked in a mail have no scripts, no external resources and no referrer', async () => {
-  await using it = await startReaders()
-  const id = await it.register()
-  for (const link of [it.links.confirm(id), it.links.unsubscribe(id, 'mon_1')]) {
-    const { headers } = await fetch(link)
-    const csp = headers.get('content-security-policy') ?? ''
-    expect(csp).toStartWith("default-src 'none'; style-src 'sha256-")
-    expect(csp).not.toContain('unsafe')
-    expect(csp).toContain("frame-ancestors 'none'")
-    expect(headers.get('referrer-policy')).toBe('no-referrer')
-    expect(headers.get('cache-control')).toBe('no-store')
-  }
-})
+test.concurrent(
+  'the pages linked in a mail have no scripts, no external resources and no referrer',
+  async () => {
+    await using it = await startReaders()
+    const id = await it.register()
+    for (const link of [it.links.confirm(id), it.links.unsubscribe(id, 'mon_1')]) {
+      const { headers } = await fetch(link)
+      const csp = headers.get('content-security-policy') ?? ''
+      expect(csp).toStartWith("default-src 'none'; style-src 'sha256-")
+      expect(csp).not.toContain('unsafe')
+      expect(csp).toContain("frame-ancestors 'none'")
+      expect(headers.get('referrer-policy')).toBe('no-referrer')
+      expect(headers.get('cache-control')).toBe('no-store')
+    }
+  },
+)
 
 test.concurrent('no address can be flooded with confirmation mails', async () => {
   await using it = await startReaders()

@@ -13,7 +13,7 @@ import { breaches, simulateCoverage, simulateSharing } from './bars.ts'
 const SEED = Number(process.env['FORUMD_SEED'] ?? 20_261_120)
 
 test(`no item is missed while coverage is complete, and no lower bound exceeds the truth (FORUMD_SEED=${SEED})`, async () => {
-  const verdicts = await simulateCoverage(SEED, cases({ short: 6, long: 20 }))
+  const verdicts = await simulateCoverage(SEED, cases({ short: 4, long: 20 }))
 
   for (const { items, readings, complete_h } of verdicts) {
     expect(complete_h).toBeGreaterThan(20)
@@ -23,8 +23,10 @@ test(`no item is missed while coverage is complete, and no lower bound exceeds t
   expect(breaches(verdicts)).toEqual([])
 }, 300_000)
 
-test('five hundred monitors of a subforum cost no more requests than one', async () => {
-  const { one, many } = await simulateSharing(1, 500)
+const MONITORS = cases({ short: 100, long: 500 })
+
+test(`${MONITORS} monitors of a subforum cost no more requests than one`, async () => {
+  const { one, many } = await simulateSharing(1, MONITORS)
 
   expect(one).toBeGreaterThan(700)
   expect(many).toBeLessThanOrEqual(one * 1.05)

@@ -125,17 +125,22 @@ test('a stop fails what waits, and loses nothing', async () => {
 })
 
 // A worker that answers nothing at first, as one that was frozen with its process.
-const SLOW_WORKER = `import { parentPort } from 'node:worker_threads'
-parentPort.on('message', ({ id }) => id && setTimeout(() => parentPort.postMessage({ id, gives: { items: 7 } }), 100))`
+const workerThatAnswersIn = (ms: number) => `import { parentPort } from 'node:worker_threads'
+parentPort.on('message', ({ id }) => id && setTimeout(() => parentPort.postMessage({ id, gives: { items: 7 } }), ${ms}))`
 
 test.each([
-  ['one wait of any length passes, as after a freeze: the answer still counts', 11, 7],
-  ['all waits pass: the thread hangs, and its work fails', 12, 'the thread does not answer'],
+  ['one wait of any length passes, as after a freeze: the answer still counts', 11, 100, 7],
+  [
+    'all waits pass: the thread hangs, and its work fails',
+    12,
+    600_000,
+    'the thread does not answer',
+  ],
 ])(
   '%s',
-  async (_, passing, expected) => {
+  async (_, passing, answers_in_ms, expected) => {
     const worker_path = join(dir, 'worker.mjs')
-    await Bun.write(worker_path, SLOW_WORKER)
+    await Bun.write(worker_path, workerThatAnswersIn(answers_in_ms))
     let waits = 0
     const clock = {
       ...realClock,

@@ -6,6 +6,7 @@ import * as fc from 'fast-check'
 
 import { transact } from '../../../src/store/db/connection.ts'
 import { DIGEST_BUNDLES_MAX, putIntoBundle } from '../../../src/store/monitoring/bundles.ts'
+import { cases } from '../../support/long-form.ts'
 import { breachesOf, type Fate, type Sent, startSending } from './attention-fixture.ts'
 import { CUSTOMER, type MonitorFixture, post, START, startMonitorFixture } from './fixture.ts'
 
@@ -143,7 +144,7 @@ test('random rules, kills and failures: one id per match, nothing in quiet hours
         for (const { at } of sending.sent) expect(isQuiet(attention, local(at))).toBe(false)
       },
     ),
-    { numRuns: Number(process.env['FORUMD_ATTENTION_RUNS'] ?? 4) },
+    { numRuns: Number(process.env['FORUMD_ATTENTION_RUNS'] ?? cases({ short: 2, long: 4 })) },
   )
 })
 

@@ -7,7 +7,7 @@ export const NOON = Date.UTC(2026, 10, 20, 12)
 export const open = (options: Partial<SandboxOptions> = {}): Promise<Sandbox> =>
   startSandbox({ port: 0, seed: 7, speed: 0, world: 'empty', now: () => NOON, ...options })
 
-export type Row = { kind: string; data: Record<string, any> }
+type Row = { kind: string; data: Record<string, any> }
 export type Page = {
   kind: string
   data: {
@@ -72,19 +72,6 @@ export async function page(
 export const names = ({ data }: Page): string[] => data.children.map((row) => row.data['name'])
 export const titles = ({ data }: Page): string[] => data.children.map((row) => row.data['title'])
 
-/** Fetches every page of a listing until `after` is null, at most `most` of them. */
-export async function walk(sandbox: Sandbox, path: string, most = 40): Promise<Page[]> {
-  const pages: Page[] = []
-  let after: string | null = null
-  for (let turn = 0; turn < most; turn++) {
-    const next: Page = await page(sandbox, after === null ? path : `${path}&after=${after}`)
-    pages.push(next)
-    after = next.data.after
-    if (after === null) return pages
-  }
-  throw new Error(`${path} did not end after ${most} pages`)
-}
-
 /** Cookie header of a seeded account. */
 export function cookieOf(sandbox: Sandbox, username: string): string {
   const account = sandbox.overview().accounts.find((it) => it.username === username)
@@ -97,13 +84,3 @@ export const headerOf = (cookies: Record<string, string>): string =>
   Object.entries(cookies)
     .map(([name, value]) => `${name}=${value}`)
     .join('; ')
-
-/** Opens a session: the Cookie header, and a form call with its write token. */
-export function signedIn(sandbox: Sandbox, username: string) {
-  const { cookies } = sandbox.session({ username })
-  const cookie = headerOf(cookies)
-  const uh = sandbox.world.sessions.get(cookies['reddit_session'] ?? '')?.modhash ?? ''
-  const post = (path: string, form: Record<string, string>) =>
-    fetchPath(sandbox, path, { cookie, form: { api_type: 'json', uh, ...form } })
-  return { cookie, uh, post }
-}
