@@ -1,9 +1,8 @@
-import { render } from 'preact'
+import { type ComponentType, render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 
-import { ErrorNotice, Skeleton } from './components/base/notice.tsx'
-import { Frame } from './components/layout.tsx'
-import { lazyPage } from './components/lazy-page.tsx'
+import { ErrorNotice, Notice, Skeleton } from './components/base/notice.tsx'
+import { Frame, PageLayout } from './components/layout.tsx'
 import { NotFound } from './components/not-found.tsx'
 import { CurrentUser, LiveNow, useLiveConnection } from './hooks/contexts.ts'
 import { callApi, clearCache, type Failure, onSessionEnd, requestSession } from './lib/api.ts'
@@ -163,3 +162,44 @@ function CustomerPages() {
 
 const root = document.querySelector('#app')
 if (root !== null) render(<App />, root)
+
+/** A page whose code is loaded when it is shown first, so that the start of the others does not wait for it. */
+function lazyPage<P extends object>(title: string, load: () => Promise<ComponentType<P>>) {
+  let loaded: ComponentType<P> | null = null
+  return function LazyPage(props: P) {
+    const [state, setState] = useState<'loading' | 'loaded' | 'failed'>(
+      loaded === null ? 'loading' : 'loaded',
+    )
+    useEffect(() => {
+      if (loaded !== null) return
+      let gone = false
+      const settle = (to: 'loaded' | 'failed') => {
+        if (!gone) setState(to)
+      }
+      void load().then(
+        (page) => {
+          loaded = page
+          settle('loaded')
+        },
+        () => settle('failed'),
+      )
+      return () => {
+        gone = true
+      }
+    }, [])
+    const Page = loaded
+    if (state === 'loaded' && Page !== null) return <Page {...props} />
+    if (state !== 'failed') return <Skeleton rows={5} />
+    // After an upgrade the daemon has files of other names.
+    return (
+      <PageLayout title={title}>
+        <Notice tone="bad">
+          <p>This page could not be loaded. The daemon may have been upgraded or is away.</p>
+          <button type="button" onClick={() => location.reload()}>
+            Load again
+          </button>
+        </Notice>
+      </PageLayout>
+    )
+  }
+}

@@ -1,7 +1,8 @@
 import type { Metrics } from '../api/metrics/registry.ts'
-import { registerRelevanceGauges } from '../api/metrics/relevance.ts'
 import type { Config } from '../config/schema.ts'
 import type { Naming } from '../core/forum/naming.ts'
+import { allCalls } from '../core/relevance/calls.ts'
+import type { ModelReport } from '../core/relevance/judgement.ts'
 import {
   createJudging,
   type JudgingDeps,
@@ -10,7 +11,9 @@ import {
 import { createEgress } from '../net/egress.ts'
 import type { Guard } from '../net/guard.ts'
 import { createModelClient } from '../net/model.ts'
-import type { Runtime } from '../runtime/runtime.ts'
+import type { Clock, Runtime } from '../runtime/runtime.ts'
+import type { Db } from '../store/db/connection.ts'
+import { measureWaiting } from '../store/relevance/judgements.ts'
 
 const DAY_MS = 86_400_000
 
@@ -70,4 +73,23 @@ export function createRelevance(
   })
   registerRelevanceGauges(metrics, { db: needs.db, clock, model: judging.report })
   return judging
+}
+
+function registerRelevanceGauges(
+  metrics: Metrics,
+  { db, clock, model }: { db: Db; clock: Clock; model: () => ModelReport | null },
+): void {
+  metrics.onScrapeAll(['relevance_waiting', 'relevance_oldest_waiting_seconds'], () => {
+    const { waiting, since_at } = measureWaiting(db)
+    const age_ms = since_at === null ? 0 : Math.max(0, clock.now() - since_at)
+    return { relevance_waiting: waiting, relevance_oldest_waiting_seconds: age_ms / 1000 }
+  })
+  metrics.onScrapeAll(['relevance_model_up', 'relevance_day_calls', 'relevance_day_limit'], () => {
+    const report = model()
+    return {
+      relevance_model_up: report === null ? null : report.is_up ? 1 : 0,
+      relevance_day_calls: report && allCalls(report.calls),
+      relevance_day_limit: report && report.calls.limits.all,
+    }
+  })
 }

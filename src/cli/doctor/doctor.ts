@@ -1,7 +1,13 @@
 import { existsSync } from 'node:fs'
 
 import { hasMain } from '../../config/schema.ts'
-import type { PlatformTools } from '../account/platform-tools.ts'
+import { listAccounts, openAccount } from '../../store/accounts/accounts.ts'
+import { listProxies, openProxy } from '../../store/accounts/proxies.ts'
+import type { Db } from '../../store/db/connection.ts'
+import { listFailingWebhooks } from '../../store/maintenance/metric-queries.ts'
+import type { OpenedAccount as Credentials, PlatformTools } from '../account/platform-tools.ts'
+import { proxyError } from '../account/proxy.ts'
+import { VERDICTS } from '../account/test.ts'
 import {
   command,
   type CommandContext,
@@ -10,15 +16,13 @@ import {
   type OpenConfig,
   type Stdout,
 } from '../command.ts'
-import { NoConfiguration, openConfig, withInstance } from '../configuration.ts'
+import { NoConfiguration, openConfig, type OpenInstance, withInstance } from '../configuration.ts'
 import { explainError } from '../failures.ts'
 import { openBar } from '../progress.ts'
 import { isPlaceholder } from '../setup-checks.ts'
-import { type OpenedPool, openPool, poolChecks } from './accounts.ts'
 import { bad, type Check, type CheckResult, doubtful, fine } from './check.ts'
 import { browserChecks, networkChecks } from './network.ts'
 import { storageChecks } from './storage.ts'
-import { webhookChecks } from './webhooks.ts'
 
 export const doctor = command({
   name: 'doctor',
@@ -125,4 +129,124 @@ function summary(findings: readonly CheckResult[]): string {
   const count = (wanted: CheckResult['verdict']) =>
     findings.filter(({ verdict }) => verdict === wanted).length
   return `\n${count('ok')} ok, ${count('warn')} ${count('warn') === 1 ? 'warning' : 'warnings'}, ${count('fail')} failed\n`
+}
+
+const LISTED_MAX = 10
+
+/** Checks for webhooks without successful deliveries, with their pending deliveries. */
+function webhookChecks(db: Db): Check[] {
+  const { count, failing } = listFailingWebhooks(db)
+  return [{ title: 'checking webhooks', run: () => webhookResults(count, failing) }]
+}
+
+type Failing = ReturnType<typeof listFailingWebhooks>['failing']
+
+function webhookResults(count: number, failing: Failing): CheckResult[] {
+  if (count === 0) return []
+  if (failing.length === 0)
+    return [
+      fine('webhooks', count === 1 ? '1 webhook, none fails' : `${count} webhooks, none fails`),
+    ]
+  const more = failing.length - LISTED_MAX
+  return [
+    ...failing.slice(0, LISTED_MAX).map((it) => {
+      const of = `${it.id} of ${it.customer}`
+      if (it.pause_reason !== null)
+        return doubtful(
+          'webhook',
+          it.pause_reason === 'gone'
+            ? 'it is paused: its receiver answered 410'
+            : 'it is paused: no delivery succeeded for a week',
+          'fix the receiver, then call webhook/test and run forumd deliveries redrive',
+          of,
+        )
+      return doubtful(
+        'webhook',
+        `its deliveries fail (${it.last_error ?? 'unknown'}), ${it.waiting} pending`,
+        'check its receiver; GET why?delivery_id=… shows its responses',
+        of,
+      )
+    }),
+    ...(more > 0 ? [doubtful('webhook', `${more} more fail`, 'see /dashboard, Webhooks')] : []),
+  ]
+}
+
+/** Accounts and proxies of the pool, decrypted, for checks without the database. */
+type OpenedPool = {
+  accounts: { name: string; paused: boolean; credentials: Credentials }[]
+  proxies: { name: string; proxy: NonNullable<ReturnType<typeof openProxy>> }[]
+}
+
+function openPool({ db, ring }: OpenInstance): OpenedPool {
+  return {
+    accounts: listAccounts(db).flatMap(({ id, name, state, proxy_id }) => {
+      const opened = openAccount(db, ring, id)
+      const proxy = proxy_id === null ? null : openProxy(db, ring, proxy_id)
+      return opened ? [{ name, paused: state === 'paused', credentials: { ...opened, proxy } }] : []
+    }),
+    proxies: listProxies(db).flatMap(({ id, name }) => {
+      const proxy = openProxy(db, ring, id)
+      return proxy ? [{ name, proxy }] : []
+    }),
+  }
+}
+
+/** One request by each proxy and each account, one after another: several at once may get them blocked. */
+function poolChecks(
+  { accounts, proxies }: OpenedPool,
+  allow_anonymous: boolean,
+  tools: PlatformTools,
+): Check[] {
+  const noAccounts = { title: 'checking the pool', run: () => [emptyPool(allow_anonymous)] }
+  return [
+    ...(accounts.length === 0 ? [noAccounts] : []),
+    ...proxies.map(({ name, proxy }) => ({
+      title: `checking proxy ${name}`,
+      run: async () => [proxyOf(name, proxyError(await tools.tryProxy(proxy)))],
+    })),
+    ...accounts.map(({ name, paused, credentials }) => ({
+      title: `checking the session of ${name}`,
+      run: async () => [await accountOf(name, paused, () => tools.test(credentials))],
+    })),
+  ]
+}
+
+const ADD = 'add one: forumd account add NAME --jar FILE'
+
+const emptyPool = (allow_anonymous: boolean): CheckResult =>
+  allow_anonymous
+    ? fine('accounts', 'none: reads are anonymous, at the rate limit of one address')
+    : bad('accounts', 'none, and [pool].allow_anonymous is false: no read is possible', ADD)
+
+const proxyOf = (name: string, trouble: string | null): CheckResult =>
+  trouble === null
+    ? fine('proxy', 'the platform answers through it', name)
+    : bad(
+        'proxy',
+        `it fails: ${trouble}`,
+        `check its address and credentials: forumd proxy test ${name}`,
+        name,
+      )
+
+async function accountOf(
+  name: string,
+  paused: boolean,
+  test: () => ReturnType<PlatformTools['test']>,
+): Promise<CheckResult> {
+  if (paused) return doubtful('account', 'it is paused', `forumd account resume ${name}`, name)
+  const { finding, username } = await test()
+  const { word, means } = VERDICTS[finding.kind]
+  switch (finding.kind) {
+    case 'alive':
+      return fine('account', username === null ? 'signed in' : `signed in as ${username}`, name)
+    case 'throttled':
+    case 'unclear':
+      return doubtful('account', word, means, name)
+    case 'logged_out':
+      return bad('account', 'its session is no longer valid', `forumd account login ${name}`, name)
+    case 'suspended':
+    case 'locked':
+    case 'blocked':
+      return bad('account', word, means, name)
+  }
 }

@@ -1,3 +1,5 @@
+import { useState } from 'preact/hooks'
+
 import { Badge, DeliveryBadge } from '../components/base/badge.tsx'
 import { Copyable } from '../components/base/copyable.tsx'
 import { Facts } from '../components/base/facts.tsx'
@@ -6,7 +8,6 @@ import { DataTable } from '../components/base/table.tsx'
 import { Time } from '../components/base/time.tsx'
 import { notify } from '../components/base/toast.tsx'
 import { ReasonsView } from '../components/criteria.tsx'
-import { RequestView } from '../components/delivery-request.tsx'
 import { headlineOf, stateOf } from '../components/delivery-rows.tsx'
 import { ItemView } from '../components/item.tsx'
 import { PageLayout } from '../components/layout.tsx'
@@ -18,7 +19,7 @@ import { inShort } from '../lib/filter-spec.ts'
 import { count } from '../lib/format.ts'
 import { errorReason, redeliverRefusal, suppression } from '../lib/reasons.ts'
 import { dashboardPath, Link } from '../lib/route.tsx'
-import type { Attempt, Delivery, MonitorList, Webhook, Why } from '../lib/types.ts'
+import type { Attempt, Delivery, DeliveryRequest, MonitorList, Webhook, Why } from '../lib/types.ts'
 import { webhookName, webhookPath } from '../lib/webhook-health.ts'
 
 const REFRESH_MS = 10_000
@@ -214,3 +215,58 @@ function PayloadView({ delivery }: { delivery: Delivery }) {
     </section>
   )
 }
+
+/** Headers of each attempt, and the request as a command, for a receiver that refuses a signature. Read when it is opened. */
+function RequestView({ id }: { id: string }) {
+  const { monitor_path } = useCurrentUser()
+  const [open, setOpen] = useState(false)
+  const { value, failure, again } = useQuery<DeliveryRequest>(
+    open ? `${monitor_path}/deliveries/request?delivery_id=${encodeURIComponent(id)}` : null,
+  )
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Request headers and curl</summary>
+      <ErrorNotice failure={failure} again={again} />
+      {open && value === undefined && failure === null && <Skeleton rows={3} />}
+      {value && (
+        <>
+          {value.attempts.map(({ n, headers }) => (
+            <section key={n} aria-label={`Request of attempt ${n}`}>
+              <h3>Attempt {n}</h3>
+              <pre tabIndex={0}>{inLines(value.url, headers)}</pre>
+            </section>
+          ))}
+          <h3>Send it by hand</h3>
+          <p class="quiet">
+            Signed <Time at={value.signed_at} />. Receivers that check the timestamp accept it for 5
+            minutes.
+          </p>
+          <Copyable text={toCurl(value)} label="Request as curl" />
+          <button type="button" class="small" onClick={again}>
+            Sign again
+          </button>
+        </>
+      )}
+    </details>
+  )
+}
+
+const inLines = (url: string, headers: DeliveryRequest['attempts'][number]['headers']): string =>
+  [
+    `POST ${url}`,
+    ...Object.entries(headers).map(
+      ([name, value]) => `${name}: ${value ?? '(by a secret that was rotated since)'}`,
+    ),
+  ].join('\n')
+
+/** Quotes a word for a POSIX shell. */
+const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`
+
+const toCurl = ({ url, headers, body }: DeliveryRequest): string =>
+  [
+    'curl',
+    '-X POST',
+    ...Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
+    `--data-raw ${quoted(body)}`,
+    quoted(url),
+  ].join(' ')

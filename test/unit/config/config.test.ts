@@ -2,9 +2,9 @@ import { describe, expect, test } from 'bun:test'
 
 import { parse } from 'smol-toml'
 
+import { warningsOf } from '../../../src/cli/configuration.ts'
 import { ConfigError, keysByTable, parseConfig } from '../../../src/config/load.ts'
 import { defaultSource, hasMain } from '../../../src/config/schema.ts'
-import { warningsOf } from '../../../src/config/warnings.ts'
 import { REMOVED } from '../../../src/core/base/removed.ts'
 
 const REQUIRED = '[platform]\nbase_url = "https://f.example"\nsession_cookie = "s"\n'

@@ -1,16 +1,16 @@
-import { Icon } from '../../components/base/icon.tsx'
+import { Icon, type IconName } from '../../components/base/icon.tsx'
 import { EmptyState, ErrorNotice, Skeleton } from '../../components/base/notice.tsx'
 import { useNow } from '../../components/base/time.tsx'
 import { PageLayout } from '../../components/layout.tsx'
-import { count, inFull } from '../../lib/format.ts'
+import { compact, count, inFull } from '../../lib/format.ts'
 import { Link } from '../../lib/route.tsx'
 import { HelpDialog, HistoryDialog, LabelDialog, ReplyDialog } from './dialogs.tsx'
 import { Chips, FilterMenu, InboxSearch, Tabs } from './filters.tsx'
 import { MatchListView } from './list.tsx'
 import { MuteDialog } from './mute.tsx'
 import { ReaderPane } from './reader.tsx'
-import { SelectionBar } from './selection.tsx'
 import { inboxPath, isNarrowed, type ListFilter, tabOf } from './state/filter.ts'
+import type { TriageChange } from './state/types.ts'
 import { type InboxStore, useInbox } from './state/use-inbox.ts'
 import { FRESH_MAX } from './state/use-live.ts'
 
@@ -175,3 +175,42 @@ function NothingHere({ filter }: { filter: ListFilter }) {
     </EmptyState>
   )
 }
+
+type SelectionProps = {
+  size: number
+  /** Number of matches of the filter, which can be chosen as a whole; null: they cannot. */
+  all: number | null
+  /** The whole filter is chosen. */
+  whole: boolean
+  choose_all: () => void
+  act: (set: TriageChange) => void
+  label: () => void
+  clear: () => void
+}
+
+const SelectionBar = ({ size, all, whole, choose_all, act, label, clear }: SelectionProps) => (
+  <div class="selection" role="group" aria-label="Selected matches">
+    <strong aria-live="polite">
+      {whole ? `All ${all === null ? '' : count(all)} selected` : `${count(size)} selected`}
+    </strong>
+    {all !== null && !whole && all > size && (
+      <button type="button" class="plain small" onClick={choose_all}>
+        Select all {compact(all)}
+      </button>
+    )}
+    <span class="selection-acts">
+      <Act icon="dismiss" name="Dismiss selected" run={() => act({ state: 'dismissed' })} />
+      <Act icon="check" name="Mark selected read" run={() => act({ state: 'read' })} />
+      <Act icon="unread" name="Mark selected unread" run={() => act({ state: 'unread' })} />
+      <Act icon="star" name="Star selected" run={() => act({ starred: true })} />
+      <Act icon="label" name="Label selected" run={label} />
+      <Act icon="close" name="Clear the selection" run={clear} />
+    </span>
+  </div>
+)
+
+const Act = ({ icon, name, run }: { icon: IconName; name: string; run: () => void }) => (
+  <button type="button" class="plain small" aria-label={name} title={name} onClick={run}>
+    <Icon name={icon} />
+  </button>
+)

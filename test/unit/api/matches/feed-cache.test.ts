@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { createFeedCache } from '../../../../src/api/matches/feed-cache.ts'
+import { createFeedCache } from '../../../../src/api/matches/atom.ts'
 import { createByteBudget } from '../../../../src/core/limits/byte-budget.ts'
 
 const KIB = 1024

@@ -7,8 +7,8 @@ import {
   evaluateDirectly,
   NO_PATTERN,
   patternSetOf,
+  requiredLiteral,
 } from '../../../../src/core/pattern/evaluate.ts'
-import { requiredLiteral } from '../../../../src/core/pattern/literal.ts'
 import { checkPattern } from '../../../../src/core/pattern/syntax.ts'
 import { postOf } from '../../../support/items.ts'
 

@@ -1,4 +1,4 @@
-import { useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 
 import { useCurrentUser } from '../../../hooks/contexts.ts'
 import { useQuery } from '../../../hooks/use-query.ts'
@@ -15,10 +15,9 @@ import {
   toCountQuery,
   toQuery,
 } from './filter.ts'
-import type { KeyAct } from './keys.ts'
+import { actOf, type FocusPlace, type KeyAct } from './keys.ts'
 import type { MatchState, TriageChange } from './types.ts'
 import { useCursor } from './use-cursor.ts'
-import { useInboxKeys } from './use-keys.ts'
 import { useLiveInbox } from './use-live.ts'
 import { useMatches } from './use-matches.ts'
 import { useTriage } from './use-triage.ts'
@@ -170,4 +169,29 @@ export function useInbox() {
 function useFilter(query: URLSearchParams): ListFilter {
   const filter = readFilter(query)
   return useMemo(() => filter, [JSON.stringify(filter)])
+}
+
+/** Performs the acts of keys while the page is open. `letters` false: single letters do nothing. */
+function useInboxKeys(perform: (act: KeyAct) => void, letters: boolean): void {
+  const latest = useRef({ perform, letters })
+  latest.current = { perform, letters }
+  useEffect(() => {
+    function pressed(event: KeyboardEvent) {
+      if (event.defaultPrevented) return
+      const act = actOf(event, placeOfFocus(event.target), latest.current.letters)
+      if (act === null) return
+      event.preventDefault()
+      latest.current.perform(act)
+    }
+    addEventListener('keydown', pressed)
+    return () => removeEventListener('keydown', pressed)
+  }, [])
+}
+
+function placeOfFocus(target: EventTarget | null): FocusPlace {
+  if (!(target instanceof HTMLElement)) return 'page'
+  if (target.closest('input, textarea, select, dialog, [role=dialog]') !== null) return 'typing'
+  if (target.closest('.inbox-list') !== null) return 'list'
+  if (target.closest('a, button, summary') !== null) return 'control'
+  return target.closest('.reader') === null ? 'page' : 'reader'
 }

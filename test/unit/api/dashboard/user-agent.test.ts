@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { browserName } from '../../../../src/core/base/user-agent.ts'
+import { browserName } from '../../../../src/api/dashboard/session.ts'
 
 test.each([
   [
