@@ -4,6 +4,8 @@ import {
   type AccountStatus,
   afterAnswer,
   afterProbe,
+  endDeferred,
+  isEndDoubted,
   needsLogin,
   signedIn,
 } from '../core/accounts/status.ts'
@@ -20,6 +22,7 @@ type LifecycleDeps = {
   log: Log
   /** Called after a change that has to be stored. */
   onChange: () => void
+  accounts: () => readonly PooledAccount[]
   /** The account's current object: the operator may have changed it during a request. */
   current: (it: PooledAccount) => PooledAccount
   /** Stores secrets that replaced others; false if the operator has replaced those meanwhile. */
@@ -36,6 +39,9 @@ const RENEW_AGAIN_MS = 5_000
 const RENEW_DOUBLINGS_MAX = 5
 /** Refusals without a reason in a row, after which an application is examined. */
 const REFUSALS_MAX = 3
+/** Ends of all sessions within this time are the platform's trouble, for so long. */
+const TOGETHER_MS = 60_000
+const PLATFORM_MAX_MS = 6 * 3_600_000
 /** Failed sign-ins after which the operator is needed. */
 const LOGIN_TRIES_MAX = 3
 
@@ -165,8 +171,27 @@ export function createLifecycle(deps: LifecycleDeps) {
     }
     const result = toAccountResult(me, it.secrets)
     if (result.kind === 'logged_out' && it.secrets.kind === 'oauth') onTokenRefused(it)
+    else if (result.kind === 'logged_out' && isPlatformsTrouble(it))
+      setStatus(it, endDeferred(it.status, clock.now()))
     else setStatus(it, afterProbe(it.status, result, clock.now()))
     return result
+  }
+
+  /** True if all sessions, of two or more accounts, seemed to end within a minute, and did so for less than some hours. */
+  function isPlatformsTrouble({ id, status }: PooledAccount): boolean {
+    if (!isEndDoubted(status) || clock.now() - status.state_since > PLATFORM_MAX_MS) return false
+    const others = deps
+      .accounts()
+      .filter((it) => it.id !== id && it.secrets.kind === 'session' && it.jar !== null)
+      .filter((it) => it.status.state === 'ready' || it.status.state === 'cooling')
+    return (
+      others.length > 0 &&
+      others.every(
+        (it) =>
+          isEndDoubted(it.status) &&
+          Math.abs(it.status.state_since - status.state_since) <= TOGETHER_MS,
+      )
+    )
   }
 
   async function signIn(it: PooledAccount): Promise<void> {

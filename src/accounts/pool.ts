@@ -109,6 +109,7 @@ export function createPool(deps: PoolDeps): Pool {
     clock,
     log,
     onChange,
+    accounts: accounts.all,
     current,
     recordExchange,
     signal: deps.signal,

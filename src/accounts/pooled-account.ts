@@ -3,7 +3,12 @@ import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
 
 import { LOGIN_WAIT_MAX_MS } from '../core/accounts/selection.ts'
-import { type AccountStatus, expireCooling, isOver } from '../core/accounts/status.ts'
+import {
+  type AccountStatus,
+  expireCooling,
+  isOver,
+  PROBE_WAIT_MAX_MS,
+} from '../core/accounts/status.ts'
 import { once } from '../core/base/lazy.ts'
 import type { Ring } from '../core/base/secrets.ts'
 import type { Proxy } from '../core/forum/proxy.ts'
@@ -196,8 +201,6 @@ export function credentialsOf({ secrets, username, status }: PooledAccount) {
 /** Time of the next automatic sign-in, epoch ms; null: none. */
 export const signInAt = (it: PooledAccount): number | null =>
   it.status.state === 'needs_login' && credentialsOf(it) !== null ? (it.next_login_at ?? 0) : null
-
-const PROBE_WAIT_MAX_MS = 3_600_000
 
 /** The task that is due now, if any. `mono` is monotonic ms. */
 export function taskOf(

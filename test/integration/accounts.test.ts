@@ -272,7 +272,7 @@ describe('an account', () => {
     const dead = await it.run('account test')
     expect(dead.code).toBe(1)
     expect(dead.out).toMatch(/^main +dead /m)
-    expect(await it.accounts()).toMatchObject([{ state: 'needs_login', reason: 'logged_out' }])
+    expect(await it.accounts()).toMatchObject([{ state: 'cooling', reason: 'logged_out' }])
 
     const fresh = sandbox.session({ username }).cookies
     const again = await it.run('account login main --jar -', { stdin: header(fresh) })

@@ -4,7 +4,6 @@ import {
   type AccountResult,
   type AccountStatus,
   afterProbe,
-  needsLogin,
   signedIn,
   type StateReason,
 } from '../../core/accounts/status.ts'
@@ -166,7 +165,8 @@ function statusAfter(account: Account, finding: Tested['finding'], now: number):
     case 'alive':
       return state === 'ready' ? current : signedIn(now)
     case 'logged_out':
-      return state === 'needs_login' ? current : needsLogin(now, 'logged_out')
+      // One answer is no proof: a running daemon asks again.
+      return state === 'needs_login' ? current : afterProbe(current, finding, now)
     case 'suspended':
     case 'locked':
       return afterProbe(current, finding, now)

@@ -178,9 +178,7 @@ export function afterProbe(it: AccountStatus, result: AccountResult, now: number
     case 'alive':
       return it.state === 'ready' ? { ...it, strikes: 0, ...checkup(now) } : ready(it, now)
     case 'logged_out':
-      return it.state === 'needs_login' && it.state_reason !== 'blocked'
-        ? { ...it, probe_at: null }
-        : needsLogin(now, 'logged_out')
+      return loggedOut(it, now)
     case 'suspended':
       return stopped(it, now, 'suspended', 'suspended')
     case 'locked':
@@ -196,6 +194,44 @@ export function afterProbe(it: AccountStatus, result: AccountResult, now: number
     case 'unclear':
       return probeLater(it, now + waitMs(it.probes + 1), it.probes + 1)
   }
+}
+
+/** Delay before the check that confirms the end of a session. */
+const CONFIRM_MS = 120_000
+/** Delays between checks of a session that has ended by two answers; the last one repeats. */
+const ENDED_WAITS_MS = [600_000, 3_600_000, 21_600_000]
+/** Longest delay of a session check. */
+export const PROBE_WAIT_MAX_MS = 21_600_000
+
+/**
+ * Status after an answer as to an anonymous client. A platform in read-only mode gives it to every session, so the end needs
+ * a second one, and checks go on afterwards.
+ */
+function loggedOut(it: AccountStatus, now: number): AccountStatus {
+  if (isEndDoubted(it))
+    return now < (it.probe_at ?? 0)
+      ? it
+      : { ...needsLogin(now, 'logged_out'), probe_at: now + endedWait(0) }
+  if (it.state === 'needs_login') {
+    const probes = it.state_reason === 'logged_out' ? it.probes + 1 : 0
+    const begun = it.state_reason === 'logged_out' ? it : needsLogin(now, 'logged_out')
+    return { ...begun, probes, probe_at: now + endedWait(probes) }
+  }
+  const at = now + CONFIRM_MS
+  return { ...needsLogin(now, 'logged_out'), state: 'cooling', cooling_until: at, probe_at: at }
+}
+
+const endedWait = (probes: number): number =>
+  ENDED_WAITS_MS[Math.min(probes, ENDED_WAITS_MS.length - 1)] ?? 0
+
+/** True while one answer alone says that the session has ended. */
+export const isEndDoubted = ({ state, state_reason }: AccountStatus): boolean =>
+  state === 'cooling' && state_reason === 'logged_out'
+
+/** Status after a second such answer while all accounts have it: the platform's trouble, which is checked again later. */
+export const endDeferred = (it: AccountStatus, now: number): AccountStatus => {
+  const at = now + endedWait(it.probes)
+  return { ...it, probes: it.probes + 1, cooling_until: at, probe_at: at }
 }
 
 function blockedProbe(it: AccountStatus, now: number): AccountStatus {

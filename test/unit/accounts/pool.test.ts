@@ -183,21 +183,65 @@ describe('a throttled account', () => {
 })
 
 describe('an account that the platform treats as anonymous', () => {
-  test('is checked, and needs a login if the check confirms it', async () => {
+  test('is checked, and needs a login if a check two minutes later confirms it', async () => {
     using fixture = startPoolFixture()
     fixture.add('a')
-    fixture.mes.push(ok(null))
+    fixture.mes.push(ok(null), ok(null))
     fixture.pool.reload()
     fixture.pool.report(leased(fixture.pool.lease('read')), { kind: 'login_required' })
     expect(fixture.pool.lease('read')).toBeNull()
     await fixture.turn()
+    expect(fixture.states()).toEqual({ a: 'cooling' })
+    await fixture.pass(2 * MINUTE)
 
-    expect(fixture.asked).toEqual(['me a'])
+    expect(fixture.asked).toEqual(['me a', 'me a'])
     expect(fixture.states()).toEqual({ a: 'needs_login' })
     expect(fixture.events()).toContain('account.needs_login')
     expect(fixture.pool.usable()).toBe(false)
     await fixture.turn()
     expect(fixture.events()).toContain('pool.empty')
+  })
+
+  test('returns by itself once the platform knows its session again', async () => {
+    using fixture = startPoolFixture()
+    fixture.add('a')
+    fixture.mes.push(ok(null), ok(null), ok(null))
+    fixture.pool.reload()
+    fixture.pool.report(leased(fixture.pool.lease('read')), { kind: 'login_required' })
+    await fixture.pass(13 * MINUTE)
+    expect(fixture.states()).toEqual({ a: 'needs_login' })
+    await fixture.pass(60 * MINUTE)
+
+    expect(fixture.states()).toEqual({ a: 'ready' })
+  })
+
+  test('is not logged out while all others are anonymous too: that is the platform', async () => {
+    using fixture = startPoolFixture()
+    const names = ['a', 'b', 'c']
+    for (const name of names) fixture.add(name)
+    fixture.mes.push(...Array.from({ length: 6 }, () => ok(null)))
+    fixture.pool.reload()
+    for (const _ of names)
+      fixture.pool.report(leased(fixture.pool.lease('read')), { kind: 'login_required' })
+    await fixture.pass(3 * MINUTE)
+    expect(fixture.asked).toHaveLength(6)
+    expect(fixture.states()).toEqual({ a: 'cooling', b: 'cooling', c: 'cooling' })
+    expect(fixture.events()).not.toContain('account.needs_login')
+    await fixture.pass(11 * MINUTE)
+
+    expect(fixture.states()).toEqual({ a: 'ready', b: 'ready', c: 'ready' })
+  })
+
+  test('is logged out while another one is signed in', async () => {
+    using fixture = startPoolFixture()
+    fixture.add('a')
+    fixture.add('b')
+    fixture.mes.push(ok(null), ok(null))
+    fixture.pool.reload()
+    fixture.pool.report(leased(fixture.pool.lease('read')), { kind: 'login_required' })
+    await fixture.pass(3 * MINUTE)
+
+    expect(Object.values(fixture.states()).toSorted()).toEqual(['needs_login', 'ready'])
   })
 
   test('stays in use if the check finds it signed in', async () => {
@@ -216,13 +260,13 @@ describe('an account that the platform treats as anonymous', () => {
       secrets: { kind: 'session', password: 'hunter2', totp_secret: null },
       username: 'ann',
     })
-    fixture.mes.push(ok(null))
+    fixture.mes.push(ok(null), ok(null))
     fixture.sign_ins.push({ ok: true, jar: jarOf('c=fresh'), username: 'ann' })
     fixture.pool.reload()
     fixture.pool.report(leased(fixture.pool.lease('read')), { kind: 'login_required' })
-    await fixture.pass(20_000)
+    await fixture.pass(3 * MINUTE)
 
-    expect(fixture.asked).toEqual(['me a', 'sign in ann'])
+    expect(fixture.asked).toEqual(['me a', 'me a', 'sign in ann'])
     expect(fixture.pool.lease('read')?.cookie).toBe('c=fresh')
     expect(fixture.events()).not.toContain('account.needs_login')
     expect(openAccount(fixture.beside, ring, 'a')?.jar).toBe('c=fresh')

@@ -57,7 +57,7 @@ test('a probe runs at once, and its result counts', async () => {
   expect(await fixture.pool.probe('a')).toBe('alive')
   fixture.mes.push(ok(null))
   expect(await fixture.pool.probe('a')).toBe('logged_out')
-  expect(fixture.states()).toEqual({ a: 'needs_login' })
+  expect(fixture.states()).toEqual({ a: 'cooling' })
   expect(fixture.asked).toEqual(['me a', 'me a'])
 })
 

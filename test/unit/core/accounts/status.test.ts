@@ -133,16 +133,40 @@ describe('a session check', () => {
     expect(it).toMatchObject({ state: 'cooling', state_reason: 'login_page', probe_at: NOW })
     expect(probes(it, [{ kind: 'alive' }, 1]).state).toBe('ready')
     expect(probes(it, [{ kind: 'logged_out' }, 1])).toMatchObject({
-      state: 'needs_login',
+      state: 'cooling',
       state_reason: 'logged_out',
-      probe_at: null,
+      probe_at: NOW + 121 * S,
+    })
+  })
+
+  test('ends a session by two answers, and goes on after 10 min, 1 h and every 6 h', () => {
+    const first = afterProbe(well, { kind: 'logged_out' }, NOW)
+    const second = probes(first, [{ kind: 'logged_out' }, 120])
+    expect(second).toMatchObject({ state: 'needs_login', state_reason: 'logged_out' })
+    const waits = [120]
+    let it = second
+    for (let n = 0; n < 4; n++) {
+      waits.push((it.probe_at ?? 0) / S - NOW / S)
+      it = probes(it, [{ kind: 'logged_out' }, waits.at(-1) ?? 0])
+    }
+    const steps = waits.slice(1).map((at, n) => at - (waits[n] ?? 0))
+    expect(steps).toEqual([600, 3600, 21_600, 21_600])
+    expect(it).toMatchObject({ state: 'needs_login', state_since: NOW + 120 * S })
+    expect(afterProbe(it, { kind: 'alive' }, NOW).state).toBe('ready')
+  })
+
+  test('forgets a single answer once another one knows the account', () => {
+    const first = afterProbe(well, { kind: 'logged_out' }, NOW)
+    expect(probes(first, [{ kind: 'alive' }, 120])).toMatchObject({
+      state: 'ready',
+      state_reason: null,
     })
   })
 
   test.each<[AccountResult['kind'], AccountStatus['state'], AccountStatus['state_reason']]>([
     ['suspended', 'suspended', 'suspended'],
     ['locked', 'locked', 'password_reset'],
-    ['logged_out', 'needs_login', 'logged_out'],
+    ['logged_out', 'cooling', 'logged_out'],
   ])('%s makes a ready account %s', (kind, state, state_reason) => {
     const it = afterProbe(well, { kind } as AccountResult, NOW)
 
