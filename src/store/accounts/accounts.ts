@@ -40,10 +40,15 @@ export type Account = {
   last_ok_at: number | null
 } & AccountStatus
 
-const STATUS_COLUMNS =
-  'state, state_reason, state_since, cooling_until, strikes, probes, probe_at' as const
-const COLUMNS = `id, name, kind, username, proxy_id, jar_expires_at, revision, login_failures, next_login_at,
-  created_at, last_used_at, last_ok_at, ${STATUS_COLUMNS}`
+type Row = Omit<Account, keyof AccountStatus> & { status: string }
+
+const COLUMNS =
+  'id, name, kind, username, proxy_id, jar_expires_at, revision, login_failures, next_login_at, created_at, last_used_at, last_ok_at, status'
+
+const toAccount = ({ status, ...row }: Row): Account => ({
+  ...row,
+  ...(JSON.parse(status) as AccountStatus),
+})
 
 const secretsPlace = (id: string) => `accounts.secrets:${id}`
 const jarPlace = (id: string) => `accounts.jar:${id}`
@@ -104,16 +109,15 @@ export function insertAccount(
 ): void {
   const { id, name, username, secrets, jar, proxy_id, status, created_at } = it
   db.query(
-    `INSERT INTO accounts (id, name, kind, username, secrets, jar, jar_expires_at, proxy_id, created_at, ${STATUS_COLUMNS})
-     VALUES ($id, $name, $kind, $username, $secrets, $jar, $jar_expires_at, $proxy_id, $created_at,
-             $state, $state_reason, $state_since, $cooling_until, $strikes, $probes, $probe_at)`,
+    `INSERT INTO accounts (id, name, kind, username, secrets, jar, jar_expires_at, proxy_id, created_at, status)
+     VALUES ($id, $name, $kind, $username, $secrets, $jar, $jar_expires_at, $proxy_id, $created_at, $status)`,
   ).run({
     id,
     name,
     username,
     proxy_id,
     created_at,
-    ...status,
+    status: JSON.stringify(status),
     kind: secrets.kind,
     secrets: ring.seal(secretsPlace(id), JSON.stringify(secrets)),
     jar: jar && ring.seal(jarPlace(id), jar.text),
@@ -123,13 +127,14 @@ export function insertAccount(
 
 /** An account by its name; null when there is none. */
 export function findAccountByName(db: Db, name: string): Account | null {
-  return db
-    .query<Account, [{ name: string }]>(`SELECT ${COLUMNS} FROM accounts WHERE name = $name`)
+  const row = db
+    .query<Row, [{ name: string }]>(`SELECT ${COLUMNS} FROM accounts WHERE name = $name`)
     .get({ name })
+  return row && toAccount(row)
 }
 
 export function listAccounts(db: Db): Account[] {
-  return db.query<Account, []>(`SELECT ${COLUMNS} FROM accounts ORDER BY name`).all()
+  return db.query<Row, []>(`SELECT ${COLUMNS} FROM accounts ORDER BY name`).all().map(toAccount)
 }
 
 type Sealed = { secrets: Uint8Array; jar: Uint8Array | null }
@@ -175,13 +180,11 @@ export function writeAccountUpdate(db: Db, ring: Ring, it: AccountUpdate): boole
   const key = { id, revision }
   const { changes } = db
     .query(
-      `UPDATE accounts SET state = $state, state_reason = $state_reason, state_since = $state_since,
-              cooling_until = $cooling_until, strikes = $strikes, probes = $probes, probe_at = $probe_at,
-              login_failures = $login_failures, next_login_at = $next_login_at,
+      `UPDATE accounts SET status = $status, login_failures = $login_failures, next_login_at = $next_login_at,
               username = coalesce($username, username), last_used_at = $last_used_at, last_ok_at = $last_ok_at
         WHERE id = $id AND revision = $revision`,
     )
-    .run({ ...key, ...status, ...rest, username })
+    .run({ ...key, ...rest, status: JSON.stringify(status), username })
   if (changes === 0) return false
   if (jar !== undefined)
     db.query(

@@ -28,7 +28,7 @@ const ACCOUNT_KINDS: Record<AccountSecrets['kind'], true> = { session: true, oau
 /** Each vocabulary of the code, by the column that stores its words. */
 const VOCABULARIES: Record<string, readonly string[]> = {
   'accounts.kind': Object.keys(ACCOUNT_KINDS),
-  'accounts.state': ACCOUNT_STATES,
+  "accounts.status ->> '$.state'": ACCOUNT_STATES,
   'alarms.kind': ALARM_KINDS,
   'deliveries.event': [...ALARM_EVENTS, ...ITEM_EVENTS],
   'deliveries.status': DELIVERY_STATUSES,
@@ -59,10 +59,12 @@ function storedVocabularies(): Record<string, string[]> {
     .all()
   return Object.fromEntries(
     tables.flatMap(({ name, sql }) =>
-      [...sql.matchAll(/CHECK \((\w+) IN \(('[^)]*)\)\)/g)].map(([, column = '', words = '']) => [
-        `${name}.${column}`,
-        [...words.matchAll(/'([\w.]+)'/g)].map(([, word = '']) => word),
-      ]),
+      [...sql.matchAll(/CHECK \((\w+(?: ->> '[$.\w]+')?) IN \(('[^)]*)\)\)/g)].map(
+        ([, column = '', words = '']) => [
+          `${name}.${column}`,
+          [...words.matchAll(/'([\w.]+)'/g)].map(([, word = '']) => word),
+        ],
+      ),
     ),
   )
 }

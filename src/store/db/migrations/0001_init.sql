@@ -562,7 +562,8 @@ CREATE TABLE host_paces (
 ) STRICT;
 
 -- The operator's accounts on the platform. secrets and jar are sealed; an oauth account's jar is its access token.
--- revision counts changes by the operator: state observed under an older revision does not overwrite it.
+-- revision counts changes by the operator: a status observed under an older revision does not overwrite it. status: JSON of
+-- `AccountStatus`.
 CREATE TABLE accounts (
   id              TEXT    PRIMARY KEY,
   name            TEXT    NOT NULL UNIQUE,
@@ -573,19 +574,14 @@ CREATE TABLE accounts (
   jar_expires_at  INTEGER,
   proxy_id        TEXT    REFERENCES proxies (id),
   revision        INTEGER NOT NULL DEFAULT 1,
-  state           TEXT    NOT NULL CHECK (state IN ('ready', 'cooling', 'needs_login', 'suspended', 'locked', 'paused')),
-  state_reason    TEXT,
-  state_since     INTEGER NOT NULL,
-  cooling_until   INTEGER,
-  strikes         INTEGER NOT NULL DEFAULT 0,
-  probes          INTEGER NOT NULL DEFAULT 0,
-  probe_at        INTEGER,
+  status          TEXT    NOT NULL,
   login_failures  INTEGER NOT NULL DEFAULT 0,
   next_login_at   INTEGER,
   created_at      INTEGER NOT NULL,
   last_used_at    INTEGER,
   last_ok_at      INTEGER,
-  CHECK ((state = 'cooling') = (cooling_until IS NOT NULL))
+  CHECK (status ->> '$.state' IN ('ready', 'cooling', 'needs_login', 'suspended', 'locked', 'paused')),
+  CHECK ((status ->> '$.state' = 'cooling') = (status ->> '$.cooling_until' IS NOT NULL))
 ) STRICT;
 
 -- Operator events to be sent to [operator].webhook. body is written once: every attempt sends the same.
@@ -825,14 +821,14 @@ END;
 
 CREATE TRIGGER audit_account_created AFTER INSERT ON accounts BEGIN
   INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'account.created', NEW.id,
-    json_object('name', NEW.name, 'account', NEW.kind, 'state', NEW.state, 'proxy_id', NEW.proxy_id));
+    json_object('name', NEW.name, 'account', NEW.kind, 'state', NEW.status ->> '$.state', 'proxy_id', NEW.proxy_id));
 END;
 -- Cooling is temporary and is not audited.
-CREATE TRIGGER audit_account_changed AFTER UPDATE OF secrets, proxy_id, revision, state ON accounts
+CREATE TRIGGER audit_account_changed AFTER UPDATE OF secrets, proxy_id, revision, status ON accounts
 WHEN (NEW.secrets, NEW.proxy_id, NEW.revision) IS NOT (OLD.secrets, OLD.proxy_id, OLD.revision)
-  OR (NEW.state IS NOT OLD.state AND NEW.state <> 'cooling' AND OLD.state <> 'cooling') BEGIN
+  OR (NEW.status ->> '$.state' <> OLD.status ->> '$.state' AND 'cooling' NOT IN (NEW.status ->> '$.state', OLD.status ->> '$.state')) BEGIN
   INSERT INTO audit (at, kind, subject, detail) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER), 'account.changed', NEW.id,
-    json_object('new_secrets', NEW.secrets IS NOT OLD.secrets, 'state', NEW.state, 'reason', NEW.state_reason,
+    json_object('new_secrets', NEW.secrets IS NOT OLD.secrets, 'state', NEW.status ->> '$.state', 'reason', NEW.status ->> '$.state_reason',
       'proxy_id', NEW.proxy_id, 'revision', NEW.revision));
 END;
 CREATE TRIGGER audit_account_removed AFTER DELETE ON accounts BEGIN

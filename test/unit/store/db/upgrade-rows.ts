@@ -48,9 +48,9 @@ const ROWS: Readonly<Record<number, string>> = {
     INSERT INTO source_accounts VALUES ('meta', x'ab', 1000);
     INSERT INTO host_paces VALUES ('forum.example', '{"times":[1000],"reserved":2,"paused_until":null}');
     INSERT INTO proxies VALUES ('prx_1', 'home', x'aa', 1000, 2000, NULL);
-    INSERT INTO accounts (id, name, kind, username, secrets, jar, jar_expires_at, proxy_id, revision, state, state_reason, state_since, cooling_until, strikes, probes, probe_at, login_failures, next_login_at, created_at, last_used_at, last_ok_at)
-      VALUES ('acc_1', 'main', 'session', 'ann_w', x'bb', x'cc', 99000, 'prx_1', 4, 'cooling', 'throttled', 1000, 9000, 2, 1, 9500, 0, NULL, 1000, 2000, 1900),
-             ('acc_2', 'app', 'oauth', NULL, x'dd', NULL, NULL, NULL, 1, 'needs_login', 'token_refused', 1000, NULL, 0, 0, NULL, 3, 9000, 1000, NULL, NULL);
+    INSERT INTO accounts (id, name, kind, username, secrets, jar, jar_expires_at, proxy_id, revision, status, login_failures, next_login_at, created_at, last_used_at, last_ok_at)
+      VALUES ('acc_1', 'main', 'session', 'ann_w', x'bb', x'cc', 99000, 'prx_1', 4, '{"state":"cooling","state_reason":"throttled","state_since":1000,"cooling_until":9000,"strikes":2,"probes":1,"probe_at":9500}', 0, NULL, 1000, 2000, 1900),
+             ('acc_2', 'app', 'oauth', NULL, x'dd', NULL, NULL, NULL, 1, '{"state":"needs_login","state_reason":"token_refused","state_since":1000,"cooling_until":null,"strikes":0,"probes":0,"probe_at":null}', 3, 9000, 1000, NULL, NULL);
     INSERT INTO operator_events VALUES ('evt_1', 'account.needs_login', 'acc_2', x'7b7d', 1000, 'pending', 1, 5000);
     INSERT INTO idempotent_writes VALUES ('key_1', 'POST /x', 'once', x'ee', x'7b7d', 1000), ('key_1', 'POST /x', 'running', x'ee', NULL, 1000);
     INSERT INTO match_bodies (monitor_id, seq, body, matched_at) VALUES ('mon_1', 1, x'7b7d', 1200), ('mon_1', 2, x'7b7d', 1300);
