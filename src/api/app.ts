@@ -25,7 +25,7 @@ import {
   createKeyed,
   createOperators,
 } from './http/auth.ts'
-import { bodyMax, createReadJson, takesNoBody } from './http/body.ts'
+import { bodyMax, createDrain, createReadJson, takesNoBody } from './http/body.ts'
 import { errors } from './http/errors.ts'
 import { createInternalClient } from './http/internal.ts'
 import { createPacers, type Limits } from './http/pacers.ts'
@@ -157,8 +157,10 @@ export function createApp(deps: AppDeps) {
     on_stalled: () => metrics.count('write_timeouts_total'),
   })
   const readJson = createReadJson({ clock, hold: in_flight.holdForRequest })
+  const drain = createDrain(clock)
   const admit = createAdmit({
     words,
+    drain,
     clock,
     random,
     authenticate,
@@ -237,7 +239,7 @@ export function createApp(deps: AppDeps) {
     .mapResponse({ as: 'global' }, ({ responseValue, request, set }) =>
       jsonResponse(responseValue, set.headers, (bytes) => in_flight.send(request, bytes)),
     )
-    .use(errors(words, log, (error) => reportStorageError(db, error)))
+    .use(errors(words, log, { onError: (error) => reportStorageError(db, error), drain }))
     .use(health(deps))
     .use(scrape({ metrics, token: deps.metrics_token, peerOf, failed_auth }))
     .use(docs(document))

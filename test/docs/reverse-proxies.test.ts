@@ -1,13 +1,14 @@
-// Goal: the nginx and Caddy sites in examples/ forward every kind of call, and trust no client
-// header. Method: the files, with other addresses and certificates, run by the real servers in
+// Goal: the sites of examples/ forward every kind of call, trust no client header, and pass on the answer to a refused
+// upload. Method: the files, with other addresses and certificates, run by the real servers in
 // front of a daemon.
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { join } from 'node:path'
 
 import { certificate } from '../support/certificate.ts'
 import { type Folder, tempFolder } from '../support/folder.ts'
+import { cases, installsAll } from '../support/long-form.ts'
 import { postGrinder, startLoopbackDaemon, watchCoffee } from '../support/loopback-daemon.ts'
 import { freePort } from '../support/port.ts'
 import { startListening } from '../support/receivers.ts'
@@ -52,6 +53,8 @@ const SERVERS = {
         '/etc/letsencrypt/live/forumd.example.org/fullchain.pem': folder.file('cert.pem'),
         '/etc/letsencrypt/live/forumd.example.org/privkey.pem': folder.file('key.pem'),
       })
+      // Its worker, which is not root, keeps bodies there.
+      chmodSync(folder.path, 0o755)
       const temp = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
         (it) => `${it}_temp_path ${folder.file(it)};`,
       )
@@ -88,6 +91,45 @@ http { access_log off; ${temp.join(' ')}\n${site}\n}`,
         `{\n\tadmin off\n\tauto_https disable_redirects\n}\n${site}`,
       )
       return run(folder, ['caddy', 'run', ...whole, folder.file('Caddyfile')], port)
+    },
+  },
+  apache2: {
+    version: ['-v'],
+    async start(folder: Folder, upstream: string): Promise<Front> {
+      const port = freePort()
+      const { key, cert } = await certificate()
+      writeFileSync(folder.file('key.pem'), key)
+      writeFileSync(folder.file('cert.pem'), cert)
+      const site = adapted('apache/forumd.conf', {
+        '*:443': `127.0.0.1:${port}`,
+        'http://127.0.0.1:8080': upstream,
+        '/etc/letsencrypt/live/forumd.example.org/fullchain.pem': folder.file('cert.pem'),
+        '/etc/letsencrypt/live/forumd.example.org/privkey.pem': folder.file('key.pem'),
+      })
+      const modules = ['mpm_event', 'authz_core', 'ssl', 'http2', 'proxy', 'proxy_http', 'headers']
+        .map((it) => `LoadModule ${it}_module /usr/lib/apache2/modules/mod_${it}.so`)
+        .join('\n')
+      writeFileSync(
+        folder.file('apache.conf'),
+        `ServerRoot ${folder.path}\nServerName localhost\nPidFile ${folder.file('pid')}\nDefaultRuntimeDir ${folder.path}
+ErrorLog ${folder.file('errors')}\nUser www-data\nGroup www-data\nListen 127.0.0.1:${port}\n${modules}\n${site}`,
+      )
+      return run(folder, ['apache2', '-f', folder.file('apache.conf'), '-D', 'FOREGROUND'], port)
+    },
+  },
+  haproxy: {
+    version: ['-v'],
+    async start(folder: Folder, upstream: string): Promise<Front> {
+      const port = freePort()
+      const { key, cert } = await certificate()
+      writeFileSync(folder.file('both.pem'), `${cert}\n${key}`)
+      const site = adapted('haproxy/haproxy.cfg', {
+        'bind :443': `bind 127.0.0.1:${port}`,
+        '127.0.0.1:8080': upstream.replace('http://', ''),
+        '/etc/haproxy/forumd.example.org.pem': folder.file('both.pem'),
+      })
+      writeFileSync(folder.file('haproxy.cfg'), site)
+      return run(folder, ['haproxy', '-db', '-f', folder.file('haproxy.cfg')], port)
     },
   },
 }
@@ -141,12 +183,24 @@ async function behind(): Promise<TestDaemon> {
   return startLoopbackDaemon((config) => {
     config.server.public_url = `https://${HOST}`
     config.server.trusted_proxies = ['127.0.0.1']
+    // The same client sends all refused uploads.
+    const many = 1_000_000
+    Object.assign(config.limits, {
+      uploads_per_minute: many,
+      writes_per_minute: many,
+      management_per_minute: many,
+      failed_auth_per_minute: many,
+      unknown_routes_per_minute: many,
+      health_per_minute: many,
+    })
   })
 }
 
 const names = Object.keys(SERVERS).filter((it): it is keyof typeof SERVERS => it in SERVERS)
 const absent = names.filter((it) => Bun.which(it, { PATH }) === null)
-if (absent.length > 0 && process.env['CI']) throw new Error(`not installed: ${absent.join(', ')}`)
+/** CI installs these two in the long form only. */
+const is_needed = absent.some((it) => installsAll || it === 'nginx' || it === 'caddy')
+if (is_needed && process.env['CI']) throw new Error(`not installed: ${absent.join(', ')}`)
 if (absent.length > 0) console.log(`sites not tried, for want of: ${absent.join(', ')}`)
 
 describe.each(names.filter((it) => !absent.includes(it)))('the site for %s', (name) => {
@@ -209,4 +263,88 @@ describe.each(names.filter((it) => !absent.includes(it)))('the site for %s', (na
     expect((await curl(front, '/metrics')).status).toBeGreaterThanOrEqual(401)
     expect((await curl(front, '/metrics', claims)).status).toBeGreaterThanOrEqual(401)
   })
+
+  test.each(['--http1.1', '--http2'])(
+    'passes on the answer to each refused upload by %s, beside another client',
+    async (protocol) => {
+      using folder = tempFolder()
+      await using daemon = await behind()
+      await using front = await SERVERS[name].start(folder, daemon.url())
+      writeFileSync(folder.file('large'), new Uint8Array(7_000_000))
+      writeFileSync(folder.file('small'), '{"half')
+      const bearer = `Authorization: Bearer ${daemon.key}`
+      const json = 'Content-Type: application/json'
+      const upload = async (
+        path: string,
+        file: string,
+        headers: string[],
+        how = '--data-binary',
+      ) => {
+        const status = await send(front, folder, protocol, path, [
+          ...['Expect:', ...headers].flatMap((header) => ['-H', header]),
+          '-X',
+          'POST',
+          how,
+          how === '-T' ? folder.file(file) : `@${folder.file(file)}`,
+        ])
+        return `${path} ${status}`
+      }
+      const uploads = [
+        () => upload('/api/forum/profile/avatar', 'large', [bearer, 'Content-Type: image/png']),
+        () => upload('/api/forum/profile/banner', 'large', ['Authorization: Bearer fk_none', json]),
+        () => upload('/forum/monitor/add', 'large', [bearer, json]),
+        () => upload('/forum/monitor/list', 'large', [bearer, json, 'Transfer-Encoding: chunked']),
+        () =>
+          upload(
+            '/forum/monitor/preview',
+            'large',
+            [bearer, json, 'Transfer-Encoding: chunked'],
+            '-T',
+          ),
+        () => upload('/forum/monitor/update', 'small', [bearer, json]),
+        () => upload('/nowhere', 'large', [bearer, json]),
+      ]
+      const found = new Map<string, number>()
+      const note = (line: string) => found.set(line, (found.get(line) ?? 0) + 1)
+      const rounds = cases({ short: 2, long: 30 })
+      const over = new AbortController()
+      const others = (async () => {
+        while (!over.signal.aborted)
+          note(`/health ${await send(front, folder, protocol, '/health')}`)
+      })()
+      for (let round = 0; round < rounds; round++)
+        await Promise.all(uploads.map(async (one) => note(await one())))
+      over.abort()
+      await others
+
+      found.delete('/health 200')
+      expect(Object.fromEntries(found)).toEqual({
+        '/api/forum/profile/avatar 400': rounds,
+        '/api/forum/profile/banner 403': rounds,
+        '/forum/monitor/add 413': rounds,
+        '/forum/monitor/list 405': rounds,
+        '/forum/monitor/preview 413': rounds,
+        '/forum/monitor/update 400': rounds,
+        '/nowhere 404': rounds,
+      })
+    },
+  )
 })
+
+/** The status of one call by a client of its own, such as HTTP/2. */
+async function send(
+  { port }: Front,
+  folder: Folder,
+  protocol: string,
+  path: string,
+  options: string[] = [],
+): Promise<string> {
+  const child = Bun.spawn(
+    'curl -sk --max-time 60 -o /dev/null -w %{http_code}'
+      .split(' ')
+      .concat(protocol, '--resolve', `${HOST}:${port}:127.0.0.1`, options)
+      .concat(`https://${HOST}:${port}${path}`),
+    { cwd: folder.path, stdout: 'pipe' },
+  )
+  return new Response(child.stdout).text()
+}

@@ -17,7 +17,7 @@ import {
   operatorOnly,
   type Operators,
 } from './auth.ts'
-import { announcedBytes, bodyMax, createDrain, heldFor, isDiscarded, tooLarge } from './body.ts'
+import { announcedBytes, bodyMax, type Drain, heldFor, leavesBodyUnread, tooLarge } from './body.ts'
 import type { Pacers } from './pacers.ts'
 import {
   actsByCookie,
@@ -39,12 +39,11 @@ import {
 const REQUEST_ID = /^[\w.:-]{1,128}$/
 const PREFLIGHT_S = 86_400
 
-/** Bytes of a rejected body to drain so that the connection can be reused. */
+/** Bytes of an unread body that a kept connection may still read to the end. */
 const LEFT_UNREAD_MAX = 64 * 1024
 
 /** Minimum idle time of a connection; the server counts up to 255 s only. */
 const QUIET_S = 120
-const REFUSED_QUIET_S = 10
 const COUNTED_MAX_S = 255
 
 /** Idle seconds allowed on a connection whose answer may take `longest_s` to begin; 0: no limit. */
@@ -83,6 +82,7 @@ type Deps = {
   identified?: (request: Request, key_id: string) => void
   /** Maximum seconds until an answer begins, including waits and its deadline. */
   longest_s: () => number
+  drain: Drain
   /** Read at the first request, when all routes are registered. */
   table: () => RouteTable<Policy>
 }
@@ -94,7 +94,6 @@ type Deps = {
 export function createAdmit(deps: Deps): Admit {
   const {
     words,
-    clock,
     random,
     holders,
     operators,
@@ -105,27 +104,17 @@ export function createAdmit(deps: Deps): Admit {
     site,
     longest_s,
     in_flight,
+    drain,
   } = deps
   const preflight = preflightHeaders(words)
-  const drain = createDrain(clock)
 
   return async (arrival) => {
-    try {
-      return await judge(arrival)
-    } catch (error) {
-      await letPass(arrival)
-      throw error
-    }
-  }
-
-  /** Drains a refused body so that the client can read the error. */
-  async function letPass({ request, headers, server }: Arrival): Promise<void> {
-    if (!mayHaveMore(request)) return
-    // The body of an internal request is a stream, which only reading empties.
-    if (!isDiscarded(request) || delegation.find(request)) return drain(request)
-    // The server reads a kept connection to the end of the request and discards the bytes.
-    delete headers['connection']
-    server?.timeout(request, REFUSED_QUIET_S)
+    const answer = await judge(arrival)
+    const { request, headers } = arrival
+    // An internal request is part of one that is drained itself.
+    if (!delegation.find(request) && leavesBodyUnread(request.method, requestPath(request.url)))
+      await drain(request, headers)
+    return answer
   }
 
   async function judge({ request, headers, server }: Arrival): Promise<Response | undefined> {

@@ -1,3 +1,5 @@
+import type { HTTPHeaders } from 'elysia'
+
 import { ApiError, invalid } from '../../core/base/errors.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import { isBeyond, type JsonBounds } from '../../core/limits/json-bounds.ts'
@@ -9,13 +11,15 @@ const BODY_MAX = MIB
 const IMAGE_BODY_MAX = 8 * MIB
 const BODY_TIMEOUT_MS = 30_000
 /**
- * Limits for draining a refused body so that its sender can read the error: the largest body of any
- * call, and 2 s.
+ * Limits for draining a body that no route reads, so that its sender can read the answer: bytes, seconds without a byte, and
+ * seconds in all.
  */
-const DRAIN_BYTES_MAX = IMAGE_BODY_MAX
-const DRAIN_TIMEOUT_MS = 2000
-/** Each drain uses one or two MiB of the server's buffers. */
+const DRAIN_BYTES_MAX = 2 * IMAGE_BODY_MAX
+const DRAIN_QUIET_MS = 2000
+const DRAIN_MAX_MS = 10_000
+/** Drains at a time: each uses one or two MiB of the server's buffers. Others wait, and flow control stops their senders. */
 const DRAINS_MAX = 8
+const WAITING_MAX = 64
 /** Memory per byte of a body: the bytes, their text and the parsed value. */
 const HELD_PER_BYTE = 3
 export const heldFor = (bytes: number): number => bytes * HELD_PER_BYTE
@@ -40,14 +44,13 @@ export function bodyMax(words: Naming, path: string): number {
 const FORWARDED_PATH = '/dashboard/api/'
 /** These routes check that their resource exists before they read the body. */
 const DEFERRED_BODY_PATHS = ['/drafts/', '/operator/drafts/', '/mcp']
-const BODILESS = [
-  '/confirm/',
-  '/connect/',
-  '/unsubscribe/',
-  '/operator/pool/',
-  FORWARDED_PATH,
-  ...DEFERRED_BODY_PATHS,
-]
+const NEVER_READ = ['/confirm/', '/connect/', '/unsubscribe/', '/operator/pool/']
+const BODILESS = [...NEVER_READ, FORWARDED_PATH, ...DEFERRED_BODY_PATHS]
+
+/** True if no route at this path reads a body. */
+export const leavesBodyUnread = (method: string, path: string): boolean =>
+  ['GET', 'HEAD', 'OPTIONS', 'DELETE'].includes(method) ||
+  NEVER_READ.some((place) => path.startsWith(place))
 
 /**
  * True if a body sent to this path is left unread: none is needed, or it is read after forwarding.
@@ -108,13 +111,17 @@ async function readBytes(
   if (!reader) return new Uint8Array()
   const chunks: Uint8Array[] = []
   let length = 0
+  let is_late = false
   const arrived = new AbortController()
   // Runs beside the read: a sender that stalls produces no event that could end it.
   const timeout = clock.sleep(BODY_TIMEOUT_MS, arrived.signal).then(() => null)
   try {
     for (;;) {
       const next = await Promise.race([reader.read(), timeout])
-      if (next === null) throw tooSlow()
+      if (next === null) {
+        is_late = true
+        throw tooSlow()
+      }
       if (next.done) return concat(chunks, length)
       length += next.value.byteLength
       chunks.push(next.value)
@@ -126,53 +133,81 @@ async function readBytes(
     }
   } catch (error) {
     chunks.forEach(releaseBuffer)
-    // The rest stays unread. A stream that has failed cannot be cancelled, and need not be.
-    reader.cancel().catch(() => {})
     throw error
   } finally {
     arrived.abort()
+    // A read that is late holds the body for good: nothing can drain it.
+    if (!is_late) reader.releaseLock()
   }
 }
 
 /**
- * True if the server itself reads a refused request to its end: on a kept connection, with a
- * Content-Length that is not too large.
+ * Reads and discards the rest of a request's body before its answer is sent: a client or proxy that is still sending when
+ * the connection closes sees a reset instead of the answer, and one whose connection is kept takes the rest for the next
+ * request. Where the body is too large or too slow for that, the answer closes the connection.
  */
-export const isDiscarded = (request: Request): boolean =>
-  !request.headers.has('transfer-encoding') &&
-  !/\bclose\b/i.test(request.headers.get('connection') ?? '') &&
-  announcedBytes(request) <= DRAIN_BYTES_MAX
+export type Drain = (request: Request, headers: HTTPHeaders) => Promise<void>
 
-/**
- * Reads and discards the body of a refused request: a client that is still sending when its
- * connection closes sees a reset instead of the error.
- * A body larger than any call may send is not read, and none is while many others are.
- */
-export function createDrain(clock: Clock): (request: Request) => Promise<void> {
+export function createDrain(clock: Clock): Drain {
   let draining = 0
-  return async (request) => {
-    if (announcedBytes(request) > DRAIN_BYTES_MAX || draining >= DRAINS_MAX) return
-    const reader = request.body?.getReader()
-    if (!reader) return
-    draining += 1
+  const waiting: (() => void)[] = []
+
+  async function readToEnd(request: Request): Promise<boolean> {
+    const { body } = request
+    if (body === null) return true
+    if (body.locked || announcedBytes(request) > DRAIN_BYTES_MAX) return false
+    const reader = body.getReader()
     const arrived = new AbortController()
-    const timeout = clock.sleep(DRAIN_TIMEOUT_MS, arrived.signal).then(() => null)
+    let passed = 0
+    const late = (async () => {
+      for (let waited_ms = 0, before = -1; waited_ms < DRAIN_MAX_MS && passed > before;) {
+        before = passed
+        await clock.sleep(DRAIN_QUIET_MS, arrived.signal)
+        waited_ms += DRAIN_QUIET_MS
+        if (arrived.signal.aborted) break
+      }
+      return null
+    })()
     try {
-      for (let passed = 0; passed <= DRAIN_BYTES_MAX;) {
-        const next = await Promise.race([reader.read(), timeout])
-        if (next === null || next.done) return
+      while (passed <= DRAIN_BYTES_MAX) {
+        const next = await Promise.race([reader.read(), late])
+        if (next === null) return false
+        if (next.done) return true
         passed += next.value.byteLength
         releaseBuffer(next.value)
       }
+      return false
     } catch {
       // The client has disconnected.
+      return false
     } finally {
-      draining -= 1
       arrived.abort()
       reader.cancel().catch(() => {})
     }
   }
+
+  return async (request, headers) => {
+    if (!hasBody(request)) return
+    if (waiting.length >= WAITING_MAX) {
+      headers['connection'] = 'close'
+      return
+    }
+    // A place is passed on, not given up.
+    if (draining >= DRAINS_MAX) await new Promise<void>((resolve) => waiting.push(resolve))
+    else draining += 1
+    try {
+      if (!(await readToEnd(request))) headers['connection'] = 'close'
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else draining -= 1
+    }
+  }
 }
+
+/** True if a request announces a body, of any size. */
+const hasBody = (request: Request): boolean =>
+  request.headers.has('transfer-encoding') || announcedBytes(request) > 0
 
 const tooSlow = () => invalid('body', `body must arrive within ${BODY_TIMEOUT_MS / 1000} seconds`)
 

@@ -7,6 +7,7 @@ import type { Fault, ProxyTrouble, RefusalReason } from '../../core/base/result.
 import { type Naming, wireCode } from '../../core/forum/naming.ts'
 import type { Log } from '../../runtime/runtime.ts'
 import { isStorageError } from '../../store/db/connection.ts'
+import type { Drain } from './body.ts'
 
 const STORAGE_RETRY_S = 5
 const FRAMES = 6
@@ -44,10 +45,14 @@ export function render(error: ApiError, words: Naming) {
 }
 
 /** Converts every thrown value into the API's error body. `onError` receives the original. */
-export const errors = (words: Naming, log: Log, onError: (error: unknown) => void = () => {}) =>
+export const errors = (
+  words: Naming,
+  log: Log,
+  { onError, drain }: { onError: (error: unknown) => void; drain: Drain },
+) =>
   new Elysia({ name: 'errors' }).onError(
     { as: 'global' },
-    ({ code, error, set, request, route }) => {
+    async ({ code, error, set, request, route }) => {
       onError(error)
       const api_error = apiErrorOf(code, error)
       if (
@@ -64,6 +69,7 @@ export const errors = (words: Naming, log: Log, onError: (error: unknown) => voi
       const { status, body, headers } = render(api_error ?? new ApiError('internal_error'), words)
       set.status = status
       Object.assign(set.headers, headers)
+      await drain(request, set.headers)
       return body
     },
   )
