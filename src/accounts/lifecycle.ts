@@ -45,10 +45,6 @@ const PLATFORM_MAX_MS = 6 * 3_600_000
 /** Failed sign-ins after which the operator is needed. */
 const LOGIN_TRIES_MAX = 3
 
-/**
- * Creates the state changes of one account: results of its requests, session check, sign-in, token
- * renewal.
- */
 export function createLifecycle(deps: LifecycleDeps) {
   const { client, clock, log, onChange, signal } = deps
 

@@ -95,10 +95,6 @@ export type Pool = {
 
 const PROXY_CLOSED_MS = 30_000
 
-/**
- * Creates the pool of the operator's accounts: chooses among them, tracks their state and starts
- * their tasks.
- */
 export function createPool(deps: PoolDeps): Pool {
   const { db, clock, log, client, nudge } = deps
   const accounts = createPooledAccounts(deps)

@@ -249,9 +249,6 @@ const RELOAD_EVERY_MS = 1000
 const WRITE_AFTER_MS = 5000
 const WRITE_TIMES_AFTER_MS = 60_000
 
-/**
- * Creates the in-memory accounts: picks up changes from the database and stores changes made here.
- */
 export function createPooledAccounts({
   db,
   ring,

@@ -24,10 +24,6 @@ type ToVerify = {
   proxy: Proxy | null
 }
 
-/**
- * Creates the checks of the command line and of operators, for accounts outside a running pool.
- * They store nothing.
- */
 export function createProbe({
   client,
   jars,

@@ -164,10 +164,6 @@ type Deps = {
 
 const TREE_FETCHES_MAX = 200
 
-/**
- * Creates the reads, each within one deadline: with the pool's identities, or with the account of a
- * caller that sends a session.
- */
 export function createReads(deps: Deps): Reads {
   const { clock, identities, read_deadline_ms: deadline_ms, read_wait_ms: wait_ms } = deps
   const observer = createSessionObserver(deps.platform)

@@ -168,10 +168,6 @@ function* inParts(work: (limit: number) => number): Chunks<void> {
   }
 }
 
-/**
- * Creates the stall watch for a loop: reports each feed once that was not polled for three of its intervals while the
- * daemon was up.
- */
 export function createStallWatch({
   db,
   clock,

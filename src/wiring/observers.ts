@@ -26,10 +26,6 @@ import type { Receivers } from './delivery.ts'
 
 type ObserverContext = { config: Config; runtime: Runtime; db: Db; receivers: Receivers }
 
-/**
- * Creates the observers of events: the log, which feeds operator events and metrics; the dashboard; and the request
- * counters.
- */
 export function createObservers(
   { config, runtime, db, receivers }: ObserverContext,
   { wakeOperator }: { wakeOperator: () => void },

@@ -256,9 +256,6 @@ type WriteDeps = {
   identities: Pick<Identities, 'lease' | 'delegatedIdentity' | 'egress'>
 }
 
-/**
- * Creates the write actions of a caller's own account on the configured platform, and the means to get its session.
- */
 export function createWriteActions(
   { platform: at }: Config,
   runtime: Runtime,

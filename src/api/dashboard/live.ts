@@ -62,10 +62,6 @@ const bodyShape = once(() =>
   }),
 )
 
-/**
- * Title of a body in a list: the title of its first item, the title of its thread, or the start of
- * its text.
- */
 function titleOf(body: Uint8Array | null): string | null {
   if (body === null) return null
   const [first] =

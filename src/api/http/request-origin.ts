@@ -156,9 +156,6 @@ export function createSite({ public_url, hosts, peerOf }: Deps): Site {
     return peerOf(request, socket).tls
   }
 
-  /**
-   * Origins of this service's pages: the public one, and that of the host the request was sent to.
-   */
   function ownOrigins(request: Request, socket: string | undefined): (string | null)[] {
     const service_url = new URL(public_url())
     // For the public host name only the public scheme and port count: other ports may belong to

@@ -96,9 +96,6 @@ const rotateBody = bodySchema(() => ({ id: idField('id'), monitor_id: idField('m
 export const atomFeedUrl = ({ db, links }: AtomFeedDeps, monitor_id: string): string =>
   links.feed(monitor_id, feedRevision(db, monitor_id))
 
-/**
- * Atom feed of a monitor's matches, for anyone with its address.
- */
 export function atomFeed(context: RouteContext, { budget, ...deps }: AtomFeedOptions) {
   const cache = createFeedCache(budget && { budget })
   return group(context.words.monitor, context, { ...deps, cache })

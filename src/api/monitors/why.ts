@@ -56,9 +56,6 @@ const BUNDLED_WITHIN_MS = 2 * 3_600_000
 const DIGESTED_WITHIN_MS = 9 * 86_400_000
 const BUNDLES_MAX = 2_000
 
-/**
- * Deliveries that carry an item of a monitor: alone, by their deterministic ids, or in a bundle.
- */
 function deliveriesOf(
   db: Db,
   of: {

@@ -87,9 +87,6 @@ const PLACES = ['avatar', 'banner'] as const
 
 const tags = ['Profile']
 
-/**
- * Profile of the account: description, display name, avatar and banner. Nothing else is changed.
- */
 export function profileWrites(context: WriteContext, acting: AccountWrites, load: LoadPicture) {
   const { words, keyed, shapes } = context
   const session = once(() => sessionShape(words, PROXY_SCHEMES))

@@ -15,9 +15,6 @@ const SUPPRESSED_REASONS = [
   'unjudged',
 ] as const
 
-/**
- * Reason why a delivery was suppressed, with its figures, such as `oldest_age_s` and `threshold_s`.
- */
 export type Suppressed = {
   reason: (typeof SUPPRESSED_REASONS)[number]
   [figure: string]: string | number

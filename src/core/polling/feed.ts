@@ -1,7 +1,3 @@
-/**
- * Kinds of feeds: posts or comments of a place, a search, the comments of a post, posts or comments of a user, all items
- * of a further source.
- */
 export const FEED_KINDS = [
   'posts',
   'comments',

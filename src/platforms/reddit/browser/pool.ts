@@ -32,9 +32,6 @@ type Deps = {
   idle_ms: number
 }
 
-/**
- * Creates a pool with at most one Chromium for new calls, started on demand and ended when idle.
- */
 export function createBrowserPool({ launch, clock, log, uses_max, idle_ms }: Deps): BrowserPool {
   let current: PooledBrowser | null = null
   let starting: Promise<PooledBrowser | string> | null = null

@@ -59,9 +59,6 @@ const UPLOAD_TYPES = { avatar: 'icon', banner: 'banner' } as const
 const STYLES = { avatar: 'profileIcon', banner: 'profileBanner' } as const
 const FIELDS = { file: 'image', filepath: 'image', mimetype: 'image', imagetype: 'image' }
 
-/**
- * Creates the call that changes the avatar or banner of a profile. Pictures are sent unmodified.
- */
 export function createPictures({ client, forms, random, store }: Deps) {
   function inOne({ place, picture }: PictureChange, actor: Actor, call: Call) {
     const { type, suffix } = IMAGE_TYPES[picture.kind]
