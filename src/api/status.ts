@@ -38,23 +38,22 @@ type Health = {
 
 const health_shape = () =>
   z.object({
-    ok: z.boolean().meta({ description: 'True if the daemon serves.' }),
+    ok: z.boolean().describe('True if the daemon serves.'),
     reads: z
       .enum(['ok', 'degraded', 'unknown'])
-      .meta({ description: 'State of reads over the last 60 seconds.' }),
+      .describe('State of reads over the last 60 seconds.'),
     storage: z
       .string()
       .optional()
-      .meta({ description: 'Description of a storage failure; absent if there is none.' }),
+      .describe('Description of a storage failure; absent if there is none.'),
     ends: z
       .array(z.object({ source: z.string(), ends_at: z.string() }))
       .optional()
-      .meta({
-        description: 'Sources whose access ends within 30 days, or has ended; absent if none does.',
-      }),
-    role: z.enum(['primary', 'standby']).optional().meta({
-      description: 'Role of this node; absent without a standby.',
-    }),
+      .describe('Sources whose access ends within 30 days, or has ended; absent if none does.'),
+    role: z
+      .enum(['primary', 'standby'])
+      .optional()
+      .describe('Role of this node; absent without a standby.'),
   })
 
 const ready_shape = () => z.object({ ready: z.boolean() })

@@ -30,34 +30,35 @@ const PAST_MS = 10 * 60_000
 
 export const activityShape = once(() =>
   z.object({
-    bucket: z.enum(['hour', 'day']).meta({ description: 'Length of a bucket; days are of UTC.' }),
+    bucket: z.enum(['hour', 'day']).describe('Length of a bucket; days are of UTC.'),
     buckets: z
       .array(
         z.object({
-          start: z.iso.datetime().meta({ description: 'Start of the hour or day.' }),
-          matches: z.int().nullable().meta({
-            description:
+          start: z.iso.datetime().describe('Start of the hour or day.'),
+          matches: z
+            .int()
+            .nullable()
+            .describe(
               'Items matched, each once per monitor; null where `[retention] days` has removed them.',
-          }),
-          delivered: z.int().meta({ description: 'Deliveries that arrived in it.' }),
-          failed: z.int().meta({ description: 'Deliveries created in it that failed for good.' }),
+            ),
+          delivered: z.int().describe('Deliveries that arrived in it.'),
+          failed: z.int().describe('Deliveries created in it that failed for good.'),
         }),
       )
-      .meta({
-        description:
-          'Every hour or day of the period, oldest first; the last one has not ended. 24 for 24h, 168 for 7d, 30 for 30d.',
-      }),
+      .describe(
+        'Every hour or day of the period, oldest first; the last one has not ended. 24 for 24h, 168 for 7d, 30 for 30d.',
+      ),
     newest: z
       .array(
         z.object({
-          matched_at: z.iso.datetime().meta({ description: 'When it was matched first.' }),
+          matched_at: z.iso.datetime().describe('When it was matched first.'),
           monitors: z
             .array(z.object({ id: z.string(), name: z.string().nullable() }))
-            .meta({ description: 'The monitors that it matched.' }),
-          item: z.looseObject({}).meta({ description: 'The item as delivered to a webhook.' }),
+            .describe('The monitors that it matched.'),
+          item: z.looseObject({}).describe('The item as delivered to a webhook.'),
         }),
       )
-      .meta({ description: `The newest matched items, each once; at most ${NEWEST}.` }),
+      .describe(`The newest matched items, each once; at most ${NEWEST}.`),
   }),
 )
 

@@ -52,7 +52,7 @@ const evidenceField = () =>
     .refine((it) => it.length > 0 && it.length <= EVIDENCE_MAX, EVIDENCE)
     .nullable()
     .optional()
-    .meta({ description: 'Text, or an object, which is stored and shown as its JSON text.' })
+    .describe('Text, or an object, which is stored and shown as its JSON text.')
 
 const enumField = <const V extends readonly [string, ...string[]]>(name: string, values: V) =>
   z.enum(values, {
@@ -82,7 +82,7 @@ const shapes = once(() => {
     area: z.string().nullable(),
     evidence: z.string().nullable(),
     status,
-    response: z.string().nullable().meta({ description: "The operator's answer; null: none yet." }),
+    response: z.string().nullable().describe("The operator's answer; null: none yet."),
     created_at: instant,
     updated_at: instant,
   })

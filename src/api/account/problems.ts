@@ -74,28 +74,29 @@ const KIND_MAX = 50
 
 export const problemsShape = once(() =>
   z.object({
-    status: z.enum(['ok', 'warning', 'error']).meta({
-      description: 'The worst severity; ok: no problem but of severity info.',
-    }),
+    status: z
+      .enum(['ok', 'warning', 'error'])
+      .describe('The worst severity; ok: no problem but of severity info.'),
     problems: z
       .array(
         z.object({
-          kind: z.enum(PROBLEM_KINDS).meta({ description: 'Kind of the problem, for programs.' }),
-          severity: z.enum(SEVERITIES).meta({
-            description:
+          kind: z.enum(PROBLEM_KINDS).describe('Kind of the problem, for programs.'),
+          severity: z
+            .enum(SEVERITIES)
+            .describe(
               'error: it does not work. warning: it works in part, or is tried again. info: it waits for you.',
-          }),
+            ),
           subject: z
             .object({ id: z.string().nullable(), name: z.string() })
             .nullable()
-            .meta({ description: 'Id and name of the object; null: no single one.' }),
-          since: z.iso.datetime().nullable().meta({ description: 'Start; null: not known.' }),
-          message: z.string().meta({ description: 'The problem, as a sentence.' }),
-          fix: z.string().meta({ description: 'The next step, as a sentence.' }),
+            .describe('Id and name of the object; null: no single one.'),
+          since: z.iso.datetime().nullable().describe('Start; null: not known.'),
+          message: z.string().describe('The problem, as a sentence.'),
+          fix: z.string().describe('The next step, as a sentence.'),
         }),
       )
-      .meta({ description: `Worst first; at most ${PROBLEMS_MAX}.` }),
-    truncated: z.boolean().meta({ description: 'True if there are further problems.' }),
+      .describe(`Worst first; at most ${PROBLEMS_MAX}.`),
+    truncated: z.boolean().describe('True if there are further problems.'),
   }),
 )
 

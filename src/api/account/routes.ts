@@ -47,7 +47,7 @@ const usageQuery = querySchema(() => ({
 // Used by the OpenAPI document only.
 const shapes = once(() => {
   const instant = z.iso.datetime()
-  const dollars = z.number().meta({ description: 'USD, with up to six decimals.' })
+  const dollars = z.number().describe('USD, with up to six decimals.')
   const me = z.object({
     id: z.string(),
     name: z.string(),
@@ -59,10 +59,11 @@ const shapes = once(() => {
     monitors: z.object({
       used: z.int(),
       total: z.int(),
-      cadence_s: z.int().meta({
-        description:
+      cadence_s: z
+        .int()
+        .describe(
           'Shortest poll interval of the plan, in seconds: the one of a monitor that names none.',
-      }),
+        ),
     }),
   })
   const payments = z.object({

@@ -42,12 +42,10 @@ export async function fromArchive<T>(work: Promise<T>): Promise<T> {
 
 const archivedShape = () =>
   z.object({
-    first_seen: z.iso.datetime().meta({ description: 'Time at which it was first seen.' }),
-    last_seen: z.iso
-      .datetime()
-      .meta({ description: 'Time of its last reading, which score and text are of.' }),
-    versions: z.int().meta({ description: 'Former texts that are kept.' }),
-    monitor_ids: z.array(z.string()).meta({ description: 'Your monitors that matched it.' }),
+    first_seen: z.iso.datetime().describe('Time at which it was first seen.'),
+    last_seen: z.iso.datetime().describe('Time of its last reading, which score and text are of.'),
+    versions: z.int().describe('Former texts that are kept.'),
+    monitor_ids: z.array(z.string()).describe('Your monitors that matched it.'),
   })
 
 const pageShape = () =>
@@ -55,30 +53,32 @@ const pageShape = () =>
     items: z
       .array(
         z.looseObject({
-          archived: archivedShape().meta({ description: 'Facts of the archive about the item.' }),
+          archived: archivedShape().describe('Facts of the archive about the item.'),
         }),
       )
-      .meta({ description: 'Newest first, each as delivered to a webhook.' }),
-    after: z.string().nullable().meta({ description: 'Cursor of the next page; null at the end.' }),
-    scanned: z.int().meta({ description: 'Items that were tested.' }),
-    scanned_until: z.iso.datetime().nullable().meta({
-      description:
+      .describe('Newest first, each as delivered to a webhook.'),
+    after: z.string().nullable().describe('Cursor of the next page; null at the end.'),
+    scanned: z.int().describe('Items that were tested.'),
+    scanned_until: z.iso
+      .datetime()
+      .nullable()
+      .describe(
         'Time ran out: everything created after this was tested, and after goes on. Null: the page is full, or the end.',
-    }),
+      ),
   })
 
 const stateShape = () =>
   z.object({
     keep: z
       .enum(ARCHIVE_KEEPS)
-      .meta({ description: 'Items that are kept: matches, all of watched feeds, or no new ones.' }),
-    days: z.int().meta({ description: 'Days after its creation for which an item is kept.' }),
-    max_size_mb: z.int().meta({ description: 'Size in MiB above which the oldest items leave.' }),
-    items: z.int().meta({ description: 'Number of archived items.' }),
-    bytes: z.int().meta({ description: 'Their size with the index.' }),
-    oldest: z.iso.datetime().nullable().meta({ description: 'Creation of the oldest item.' }),
-    newest: z.iso.datetime().nullable().meta({ description: 'Creation of the newest item.' }),
-    queued: z.int().meta({ description: 'Items that are not searchable yet.' }),
+      .describe('Items that are kept: matches, all of watched feeds, or no new ones.'),
+    days: z.int().describe('Days after its creation for which an item is kept.'),
+    max_size_mb: z.int().describe('Size in MiB above which the oldest items leave.'),
+    items: z.int().describe('Number of archived items.'),
+    bytes: z.int().describe('Their size with the index.'),
+    oldest: z.iso.datetime().nullable().describe('Creation of the oldest item.'),
+    newest: z.iso.datetime().nullable().describe('Creation of the newest item.'),
+    queued: z.int().describe('Items that are not searchable yet.'),
   })
 
 function group(

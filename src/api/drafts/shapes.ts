@@ -31,7 +31,7 @@ export const draftBody = bodySchema(() => ({
     .string({ error: 'source must be the name of a source' })
     .max(SOURCE_MAX, `source must have at most ${SOURCE_MAX} characters`)
     .nullish()
-    .meta({ description: 'Name of the source to act on; absent or null: main.' }),
+    .describe('Name of the source to act on; absent or null: main.'),
 }))
 
 export const draftsQuery = querySchema(() => ({
@@ -99,13 +99,13 @@ export const draftShapes = once(() => {
     id: z.string(),
     action: z.enum(DRAFT_ACTIONS),
     body: open,
-    source: z.string().nullable().meta({ description: 'Source that it acts on; null: main.' }),
+    source: z.string().nullable().describe('Source that it acts on; null: main.'),
     status: z.enum(DRAFT_STATUSES),
     created_at: instant,
     expires_at: instant,
     decided_at: instant.nullable(),
     customer: z.object({ id: z.string(), name: z.string() }),
-    answer: open.nullable().meta({ description: 'Answer of the write; null before it was made.' }),
+    answer: open.nullable().describe('Answer of the write; null before it was made.'),
   })
   return { draft, page: z.object({ drafts: z.array(draft), ...pagingShape() }) }
 })

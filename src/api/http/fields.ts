@@ -216,7 +216,7 @@ export function pageOf<R extends { id: string }>(rows: readonly R[], rows_max: n
 }
 
 export const pagingShape = () => ({
-  count: z.int().meta({ description: 'Rows of this page.' }),
+  count: z.int().describe('Rows of this page.'),
   limit: z.int(),
-  next_cursor: z.string().nullable().meta({ description: 'Null at the end.' }),
+  next_cursor: z.string().nullable().describe('Null at the end.'),
 })

@@ -22,7 +22,7 @@ const COMMENTS = 500
 const FORWARDED_HEADERS = ['retry-after', 'x-credits-remaining']
 
 const contextQuery = querySchema(() => ({
-  id: required('id', { max: 64 }).meta({ description: 'Id of an item of the inbox.' }),
+  id: required('id', { max: 64 }).describe('Id of an item of the inbox.'),
 }))
 
 const treeShape = once(() => {

@@ -33,15 +33,13 @@ const named = (name: string, max: number) => {
 
 /** Texts of a filter, equal in a query and in a body. */
 const texts = () => ({
-  monitor: named('monitor', 64).meta({ description: 'Id of a monitor that matched it.' }),
-  label: named('label', LABEL_MAX).meta({ description: 'Label of the items.' }),
-  source: named('source', 64).meta({ description: 'Name of the source of the items.' }),
-  place: named('place', NAME_MAX).meta({
-    description: 'Place of the items, such as a community; case is ignored.',
-  }),
-  author: named('author', NAME_MAX).meta({
-    description: 'Author of the items; case is ignored.',
-  }),
+  monitor: named('monitor', 64).describe('Id of a monitor that matched it.'),
+  label: named('label', LABEL_MAX).describe('Label of the items.'),
+  source: named('source', 64).describe('Name of the source of the items.'),
+  place: named('place', NAME_MAX).describe(
+    'Place of the items, such as a community; case is ignored.',
+  ),
+  author: named('author', NAME_MAX).describe('Author of the items; case is ignored.'),
 })
 
 /** Fields of a filter in a query, without `text`. */
@@ -60,22 +58,19 @@ export const filterQuery = () => ({
       type: 'string',
       description: `States of the items: ${STATES}, separated by commas. Default: all.`,
     }),
-  starred: maybeFlag('starred').meta({
-    description: 'true: only starred items; false: only those without a star.',
-  }),
-  from: maybeInstant('from').meta({
-    description: 'Only items first matched at this time or later.',
-  }),
-  to: maybeInstant('to').meta({ description: 'Only items first matched before this time.' }),
+  starred: maybeFlag('starred').describe(
+    'true: only starred items; false: only those without a star.',
+  ),
+  from: maybeInstant('from').describe('Only items first matched at this time or later.'),
+  to: maybeInstant('to').describe('Only items first matched before this time.'),
 })
 
 /** The same with `text`. */
 export const listFilterQuery = () => ({
   ...filterQuery(),
-  text: named('text', TEXT_MAX).meta({
-    description:
-      'Words that all occur in title or text, in any case. A page examines a bounded number of items.',
-  }),
+  text: named('text', TEXT_MAX).describe(
+    'Words that all occur in title or text, in any case. A page examines a bounded number of items.',
+  ),
 })
 
 const instantText = (name: string) => {
@@ -215,7 +210,7 @@ export const changeFields = () => {
           .max(LABEL_MAX, label)
           .nullable()
           .optional()
-          .meta({ description: 'Whom or what it is assigned to; null removes it.' }),
+          .describe('Whom or what it is assigned to; null removes it.'),
       },
       {
         error: (issue) =>

@@ -58,16 +58,16 @@ const muteBody = bodySchema(() => ({
     .min(1, phraseSentence)
     .max(TERM_LENGTH_MAX, phraseSentence)
     .optional()
-    .meta({ description: 'Words to exclude, with mute phrase only.' }),
+    .describe('Words to exclude, with mute phrase only.'),
   monitor_id: z
     .string({ error: 'monitor_id must be text' })
     .max(64, 'monitor_id must be the id of a monitor')
     .optional()
-    .meta({ description: 'Monitor to edit; required if several matched the item.' }),
+    .describe('Monitor to edit; required if several matched the item.'),
   apply: z
     .boolean({ error: 'apply must be true or false' })
     .default(false)
-    .meta({ description: 'true: change the filter; false: only show the edit and its effect.' }),
+    .describe('true: change the filter; false: only show the edit and its effect.'),
 }))
 
 export const inboxMute = (context: RouteContext, deps: MonitorDeps) =>

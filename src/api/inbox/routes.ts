@@ -74,7 +74,7 @@ const listQuery = querySchema(() => ({
 }))
 const countsQuery = querySchema(filterQuery)
 const itemQuery = querySchema(() => ({
-  id: required('id', { max: 64 }).meta({ description: 'Id of an item of the inbox.' }),
+  id: required('id', { max: 64 }).describe('Id of an item of the inbox.'),
 }))
 const listIdsQuery = querySchema(() => ({
   ...filterQuery(),
@@ -96,7 +96,7 @@ const undoBody = bodySchema(() => ({
     .max(64, 'action_id must be the id of an action of the history'),
 }))
 const historyQuery = querySchema(() => ({
-  key_id: optionalText('key_id', { max: 64 }).meta({ description: 'Only changes by this key.' }),
+  key_id: optionalText('key_id', { max: 64 }).describe('Only changes by this key.'),
   cursor: z
     .string({ error: 'cursor must be the next_cursor of an earlier page' })
     .regex(/^\d{1,15}$/, 'cursor must be the next_cursor of an earlier page')

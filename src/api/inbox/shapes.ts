@@ -10,32 +10,32 @@ const keyShape = () =>
   z
     .object({
       key_id: z.string(),
-      name: z.string().nullable().meta({ description: 'Name of the key; null: it has none.' }),
+      name: z.string().nullable().describe('Name of the key; null: it has none.'),
     })
-    .meta({ description: 'Key that made the change.' })
+    .describe('Key that made the change.')
 
 const rangeShape = () =>
   z.object({
-    in: z.enum(['title', 'excerpt']).meta({ description: 'Text that the range is in.' }),
-    start: z.int().meta({ description: 'First UTF-16 unit of the term.' }),
-    end: z.int().meta({ description: 'UTF-16 unit after the term.' }),
+    in: z.enum(['title', 'excerpt']).describe('Text that the range is in.'),
+    start: z.int().describe('First UTF-16 unit of the term.'),
+    end: z.int().describe('UTF-16 unit after the term.'),
   })
 
 const inboxMonitorShape = () =>
   z.object({
     id: z.string(),
     name: z.string().nullable(),
-    removed: z.boolean().meta({ description: 'True: the monitor exists no longer.' }),
+    removed: z.boolean().describe('True: the monitor exists no longer.'),
     matched_at: instant(),
     matched_terms: z.array(z.string()),
     judgement: z
       .object({
-        score: z.number().nullable().meta({ description: 'Its score; null: it was unavailable.' }),
-        min_score: z.number().nullable().meta({ description: 'Least score of the monitor.' }),
-        reason: z.string().nullable().meta({ description: 'Its reason, in its own words.' }),
+        score: z.number().nullable().describe('Its score; null: it was unavailable.'),
+        min_score: z.number().nullable().describe('Least score of the monitor.'),
+        reason: z.string().nullable().describe('Its reason, in its own words.'),
       })
       .nullable()
-      .meta({ description: "Verdict of the operator's model; null: the monitor asks for none." }),
+      .describe("Verdict of the operator's model; null: the monitor asks for none."),
   })
 
 const inboxItemShape = () =>
@@ -47,16 +47,17 @@ const inboxItemShape = () =>
     }),
     source: z.string(),
     kind: z.enum(['post', 'comment']),
-    title: z.string().nullable().meta({
-      description: 'Title of the post, or of the thread of a comment; null: unknown or erased.',
-    }),
-    excerpt: z.string().meta({
-      description: 'At most 300 characters around the first matched term, in one line.',
-    }),
-    highlights: z.array(rangeShape()).meta({ description: 'Matched terms within the texts.' }),
+    title: z
+      .string()
+      .nullable()
+      .describe('Title of the post, or of the thread of a comment; null: unknown or erased.'),
+    excerpt: z
+      .string()
+      .describe('At most 300 characters around the first matched term, in one line.'),
+    highlights: z.array(rangeShape()).describe('Matched terms within the texts.'),
     matched_terms: z.array(z.string()),
     url: z.string().nullable(),
-    place: z.string().meta({ description: 'Place of the item, such as its community.' }),
+    place: z.string().describe('Place of the item, such as its community.'),
     author: z.string().nullable(),
     score: z.number().nullable(),
     comments: z.number().nullable(),
@@ -64,50 +65,52 @@ const inboxItemShape = () =>
     sentiment: z.string().nullable(),
     intent: z.string().nullable(),
     relevance: z.number().nullable(),
-    erased: z.boolean().meta({
-      description: 'True: its content was deleted at its source, or is past its retention.',
-    }),
-    matched_at: instant().meta({ description: 'First match, which is the order of the list.' }),
+    erased: z
+      .boolean()
+      .describe('True: its content was deleted at its source, or is past its retention.'),
+    matched_at: instant().describe('First match, which is the order of the list.'),
     monitors: z
       .array(inboxMonitorShape())
-      .meta({ description: 'Monitors that matched it, the first first; at most 20.' }),
+      .describe('Monitors that matched it, the first first; at most 20.'),
     state: state(),
     starred: z.boolean(),
     label: z.string().nullable(),
     changed: z
       .object({ at: instant(), by: keyShape().nullable() })
       .nullable()
-      .meta({ description: 'Last change of state, star or label; null: none.' }),
+      .describe('Last change of state, star or label; null: none.'),
   })
 
 export const inboxWholeShape = () =>
   inboxItemShape().extend({
-    text: z.string().nullable().meta({
-      description:
+    text: z
+      .string()
+      .nullable()
+      .describe(
         'Whole text as it was last delivered, in the markdown of its author, at most 40,000 characters; null: erased.',
-    }),
+      ),
   })
 
 export const inboxIdsShape = () =>
   z.object({
     ids: z.array(z.string()),
-    next_cursor: z
-      .string()
-      .nullable()
-      .meta({ description: 'Cursor of the next page; null at the end.' }),
+    next_cursor: z.string().nullable().describe('Cursor of the next page; null at the end.'),
   })
 
 export const inboxPageShape = () =>
   z.object({
     items: z.array(inboxItemShape()),
-    next_cursor: z.string().nullable().meta({
-      description:
+    next_cursor: z
+      .string()
+      .nullable()
+      .describe(
         'Cursor of the next page; null at the end. A page may have fewer items than limit before the end.',
-    }),
-    examined_until: instant().nullable().meta({
-      description:
+      ),
+    examined_until: instant()
+      .nullable()
+      .describe(
         'Match up to which a page looked that ended before limit and before the end; else null.',
-    }),
+      ),
   })
 
 export const inboxCountsShape = () =>
@@ -116,39 +119,40 @@ export const inboxCountsShape = () =>
     read: z.int(),
     answered: z.int(),
     dismissed: z.int(),
-    starred: z.int().meta({ description: 'Starred items of any state.' }),
+    starred: z.int().describe('Starred items of any state.'),
     total: z.int(),
-    complete: z.boolean().meta({ description: 'False: the numbers are lower bounds.' }),
+    complete: z.boolean().describe('False: the numbers are lower bounds.'),
     labels: z
       .array(z.object({ label: z.string(), items: z.int() }))
-      .meta({ description: 'Labels that are in use, at most 100.' }),
+      .describe('Labels that are in use, at most 100.'),
   })
 
 export const inboxChangedShape = () =>
   z.object({
-    action_id: z.string().nullable().meta({ description: 'For undo; null: nothing changed.' }),
+    action_id: z.string().nullable().describe('For undo; null: nothing changed.'),
     changed: z.int(),
-    unchanged: z.int().meta({ description: 'Named items that had the values already.' }),
+    unchanged: z.int().describe('Named items that had the values already.'),
     unknown_ids: z.array(z.string()),
     has_more: z.boolean(),
-    next_cursor: z.string().nullable().meta({
-      description: 'Continues a change of a filter in a further call; null: all are done.',
-    }),
+    next_cursor: z
+      .string()
+      .nullable()
+      .describe('Continues a change of a filter in a further call; null: all are done.'),
     undo_until: instant().nullable(),
   })
 
 export const inboxUndoneShape = () =>
   z.object({
-    action_id: z.string().meta({ description: 'The undoing itself, which can be undone too.' }),
+    action_id: z.string().describe('The undoing itself, which can be undone too.'),
     undone: z.string(),
-    restored: z.int().meta({ description: 'Items, or the filter of a mute: 1.' }),
-    skipped: z.int().meta({ description: 'Items that were changed since, or are gone.' }),
+    restored: z.int().describe('Items, or the filter of a mute: 1.'),
+    skipped: z.int().describe('Items that were changed since, or are gone.'),
   })
 
 const editFields = () => ({
-  field: z.string().meta({ description: 'List of the filter that changes.' }),
-  added: z.string().nullable().meta({ description: 'New entry; null: an entry was removed.' }),
-  removed: z.string().nullable().meta({ description: 'Removed entry; null: one was added.' }),
+  field: z.string().describe('List of the filter that changes.'),
+  added: z.string().nullable().describe('New entry; null: an entry was removed.'),
+  removed: z.string().nullable().describe('Removed entry; null: one was added.'),
 })
 
 export const inboxHistoryShape = () =>
@@ -158,10 +162,11 @@ export const inboxHistoryShape = () =>
         action_id: z.string(),
         at: instant(),
         by: keyShape(),
-        kind: z.enum(INBOX_ACTIONS).meta({
-          description:
+        kind: z
+          .enum(INBOX_ACTIONS)
+          .describe(
             'update: by a person; answered: followed from a comment; mute: edited a filter; undo.',
-        }),
+          ),
         set: z
           .object({
             state: state().optional(),
@@ -169,13 +174,13 @@ export const inboxHistoryShape = () =>
             label: z.string().nullable().optional(),
           })
           .nullable()
-          .meta({ description: 'Values that were set; null: an undoing or a mute.' }),
+          .describe('Values that were set; null: an undoing or a mute.'),
         mute: z
           .object({ monitor_id: z.string(), ...editFields() })
           .nullable()
-          .meta({ description: 'Edit of the filter of a monitor; null: items were changed.' }),
-        items: z.int().meta({ description: 'Number of changed items.' }),
-        ids: z.array(z.string()).meta({ description: 'The first 10 of them.' }),
+          .describe('Edit of the filter of a monitor; null: items were changed.'),
+        items: z.int().describe('Number of changed items.'),
+        ids: z.array(z.string()).describe('The first 10 of them.'),
         undoes: z.string().nullable(),
         undone_by: z.string().nullable(),
         can_undo: z.boolean(),
@@ -188,8 +193,8 @@ export const inboxMuteShape = () =>
   z.object({
     monitor_id: z.string(),
     monitor_name: z.string().nullable(),
-    applied: z.boolean().meta({ description: 'True: the filter is changed.' }),
-    action_id: z.string().nullable().meta({ description: 'For undo; null: nothing changed.' }),
+    applied: z.boolean().describe('True: the filter is changed.'),
+    action_id: z.string().nullable().describe('For undo; null: nothing changed.'),
     undo_until: instant().nullable(),
     edit: z
       .object({
@@ -197,13 +202,13 @@ export const inboxMuteShape = () =>
         before: z.array(z.string()),
         after: z.array(z.string()),
       })
-      .meta({ description: 'Change of the filter.' }),
+      .describe('Change of the filter.'),
     effect: z
       .object({
         days: z.int(),
-        examined: z.int().meta({ description: 'Matches of the monitor that were evaluated.' }),
-        complete: z.boolean().meta({ description: 'False: only the newest were evaluated.' }),
-        removed: z.int().meta({ description: 'Matches that there would not have been.' }),
+        examined: z.int().describe('Matches of the monitor that were evaluated.'),
+        complete: z.boolean().describe('False: only the newest were evaluated.'),
+        removed: z.int().describe('Matches that there would not have been.'),
         kept: z.int(),
         samples: z
           .array(
@@ -216,9 +221,9 @@ export const inboxMuteShape = () =>
               matched_at: instant(),
             }),
           )
-          .meta({ description: 'The newest of the removed, at most 5.' }),
+          .describe('The newest of the removed, at most 5.'),
       })
-      .meta({ description: 'Effect of the edit on past matches.' }),
+      .describe('Effect of the edit on past matches.'),
   })
 
 const threadRowShape = () =>
@@ -227,7 +232,7 @@ const threadRowShape = () =>
     kind: z.enum(['post', 'comment']),
     author: z.string().nullable(),
     title: z.string().nullable(),
-    text: z.string().meta({ description: 'Visible text, at most 2,000 characters.' }),
+    text: z.string().describe('Visible text, at most 2,000 characters.'),
     score: z.number().nullable(),
     url: z.string().nullable(),
     created: z.string().nullable(),
@@ -236,10 +241,10 @@ const threadRowShape = () =>
 export const inboxContextShape = () =>
   z.object({
     id: z.string(),
-    post: threadRowShape().nullable().meta({ description: 'The post; null: unreadable.' }),
+    post: threadRowShape().nullable().describe('The post; null: unreadable.'),
     ancestors: z
       .array(threadRowShape())
-      .meta({ description: 'Comments above it, from the top; none: it answers the post.' }),
-    replies: z.array(threadRowShape()).meta({ description: 'Direct replies, at most 20.' }),
-    found: z.boolean().meta({ description: 'False: the comment was not among those read.' }),
+      .describe('Comments above it, from the top; none: it answers the post.'),
+    replies: z.array(threadRowShape()).describe('Direct replies, at most 20.'),
+    found: z.boolean().describe('False: the comment was not among those read.'),
   })

@@ -150,26 +150,28 @@ const payloadShape = once(() =>
         monitor_name: z.string().nullable(),
         from: z.string().meta({ format: 'date-time', description: 'Begin of its period.' }),
         to: z.string().meta({ format: 'date-time', description: 'End of its period.' }),
-        time_zone: z.string().meta({ description: 'IANA time zone of its hour.' }),
+        time_zone: z.string().describe('IANA time zone of its hour.'),
       })
       .optional()
-      .meta({ description: 'Period of a digest; absent for other deliveries.' }),
+      .describe('Period of a digest; absent for other deliveries.'),
     type: z
       .enum([...ALARM_EVENTS, ...ITEM_EVENTS])
       .optional()
-      .meta({ description: 'Event of an alarm, or of an item; absent for matches.' }),
+      .describe('Event of an alarm, or of an item; absent for matches.'),
     item: z
       .object({ id: z.string(), source: z.string() })
       .optional()
-      .meta({ description: 'Of item.deleted: fullname and source of the item.' }),
+      .describe('Of item.deleted: fullname and source of the item.'),
     monitor_ids: z
       .array(z.string())
       .optional()
-      .meta({ description: 'Of item.deleted: monitors of which the target had received it.' }),
-    reason: z.enum(ERASURE_REASONS).optional().meta({
-      description:
+      .describe('Of item.deleted: monitors of which the target had received it.'),
+    reason: z
+      .enum(ERASURE_REASONS)
+      .optional()
+      .describe(
         'Of item.deleted. author: its author deleted it; platform: it was removed; request: the operator erased it.',
-    }),
+      ),
     detected_at: z
       .string()
       .optional()
@@ -178,7 +180,7 @@ const payloadShape = once(() =>
       .looseObject({
         kind: z.enum(ALARM_KINDS),
         since: z.string().meta({ format: 'date-time' }),
-        repeat: z.int().meta({ description: '0: not a repeat.' }),
+        repeat: z.int().describe('0: not a repeat.'),
         monitor_name: z.string().nullable(),
         title: z.string(),
         message: z.string(),
@@ -197,18 +199,19 @@ const deliveryShape = () =>
     last_error: z.string().nullable(),
     created_at: z.string(),
     delivered_at: z.string().nullable(),
-    retrying: z.boolean().meta({ description: 'True if it waits after a failed attempt.' }),
+    retrying: z.boolean().describe('True if it waits after a failed attempt.'),
     next_attempt_at: z
       .string()
       .nullable()
-      .meta({ description: 'Due time of the next attempt; null unless pending.' }),
+      .describe('Due time of the next attempt; null unless pending.'),
     held_until: z
       .string()
       .nullable()
-      .meta({ description: 'End of the quiet hours for which it waits; null: it does not.' }),
-    redeliver_refusal: z.enum(REDELIVER_REFUSALS).nullable().meta({
-      description: 'Reason why it cannot be sent again now; null if it can.',
-    }),
+      .describe('End of the quiet hours for which it waits; null: it does not.'),
+    redeliver_refusal: z
+      .enum(REDELIVER_REFUSALS)
+      .nullable()
+      .describe('Reason why it cannot be sent again now; null if it can.'),
     payload: payloadShape(),
   })
 
@@ -320,7 +323,7 @@ const group = (prefix: string, { keyed }: RouteContext, db: Db) =>
             next_before: z
               .string()
               .nullable()
-              .meta({ description: 'The before of the next page; null at the end.' }),
+              .describe('The before of the next page; null at the end.'),
           }),
         ),
       },

@@ -27,13 +27,8 @@ const bodyShape = once(() => z.looseObject({ items: z.array(z.looseObject({})) }
 
 const answerShape = () =>
   z.object({
-    items: z
-      .array(z.looseObject({}))
-      .meta({ description: 'Oldest first, each as delivered to a webhook.' }),
-    after: z
-      .string()
-      .nullable()
-      .meta({ description: 'Cursor of the next page; null: no matches yet.' }),
+    items: z.array(z.looseObject({})).describe('Oldest first, each as delivered to a webhook.'),
+    after: z.string().nullable().describe('Cursor of the next page; null: no matches yet.'),
     has_more: z.boolean(),
   })
 

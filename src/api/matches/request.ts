@@ -31,20 +31,21 @@ const shape = once(() => {
     delivery_id: z.string(),
     method: z.literal('POST'),
     url: z.string(),
-    headers: headers.meta({ description: 'Headers of this request, signed at signed_at.' }),
-    signed_at: z.iso.datetime().meta({ description: 'Time of the signature in headers.' }),
-    body: z.string().meta({ description: 'The body, whose bytes are signed.' }),
+    headers: headers.describe('Headers of this request, signed at signed_at.'),
+    signed_at: z.iso.datetime().describe('Time of the signature in headers.'),
+    body: z.string().describe('The body, whose bytes are signed.'),
     attempts: z
       .array(
         z.object({
           n: z.int(),
-          headers: z.record(z.string(), z.string().nullable()).meta({
-            description:
+          headers: z
+            .record(z.string(), z.string().nullable())
+            .describe(
               'Headers that the attempt sent; null: a signature by a secret that was since rotated.',
-          }),
+            ),
         }),
       )
-      .meta({ description: 'The attempts so far, first to last.' }),
+      .describe('The attempts so far, first to last.'),
   })
 })
 

@@ -21,9 +21,9 @@ export const alarmsShape = () =>
   z
     .array(
       z.object({
-        kind: z.enum(ALARM_KINDS).meta({
-          description: 'silent: no match for silent_after_h. degraded: coverage_24h is degraded.',
-        }),
+        kind: z
+          .enum(ALARM_KINDS)
+          .describe('silent: no match for silent_after_h. degraded: coverage_24h is degraded.'),
         since: z.string().meta({ format: 'date-time' }),
         repeats: z.int(),
         next_repeat_at: z
@@ -33,4 +33,4 @@ export const alarmsShape = () =>
         acknowledged_at: z.string().nullable().meta({ format: 'date-time' }),
       }),
     )
-    .meta({ description: 'Alarms that are not over.' })
+    .describe('Alarms that are not over.')

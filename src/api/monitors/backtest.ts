@@ -169,60 +169,62 @@ const dayCounts = () =>
   z
     .array(
       z.object({
-        date: z.iso.date().meta({ description: 'Day of UTC.' }),
-        matched: count().meta({ description: 'Matches created on it.' }),
+        date: z.iso.date().describe('Day of UTC.'),
+        matched: count().describe('Matches created on it.'),
       }),
     )
-    .meta({ description: 'Every day of the window, oldest first.' })
+    .describe('Every day of the window, oldest first.')
 
 /** Fields of the answer to a preview with `window`, for the document. */
 export const backtestShape = () => ({
   window: z
     .object({
-      from: z.iso.datetime().meta({ description: 'Start of the window.' }),
-      to: z.iso.datetime().meta({ description: 'End of the window.' }),
-      basis: z.enum(ARCHIVE_KEEPS).meta({
-        description: 'Items that the archive keeps: with matches, only what your monitors matched.',
-      }),
-      oldest: z.iso.datetime().nullable().meta({
-        description: 'Creation of the oldest archived item of the window; null: there is none.',
-      }),
-      scanned_until: z.iso.datetime().nullable().meta({
-        description: 'Time ran out: only what was created after this was tested.',
-      }),
+      from: z.iso.datetime().describe('Start of the window.'),
+      to: z.iso.datetime().describe('End of the window.'),
+      basis: z
+        .enum(ARCHIVE_KEEPS)
+        .describe('Items that the archive keeps: with matches, only what your monitors matched.'),
+      oldest: z.iso
+        .datetime()
+        .nullable()
+        .describe('Creation of the oldest archived item of the window; null: there is none.'),
+      scanned_until: z.iso
+        .datetime()
+        .nullable()
+        .describe('Time ran out: only what was created after this was tested.'),
     })
     .optional()
-    .meta({ description: 'With window: the time that was tested.' }),
+    .describe('With window: the time that was tested.'),
   days: dayCounts().optional(),
   deliveries: z
     .object({
-      per_day: z.number().nullable().meta({ description: 'To all targets; null: no data.' }),
-      targets: count().meta({ description: 'Your active webhooks.' }),
-      daily_ceiling: count().meta({ description: 'Deliveries a day that the plan allows.' }),
-      days_over_ceiling: count().meta({ description: 'Days on which that is exceeded.' }),
-      over_ceiling: count().meta({ description: 'Deliveries that would have been withheld.' }),
-      polls_per_day: count().meta({
-        description: 'Requests for the feeds of the filter, unless other monitors share them.',
-      }),
+      per_day: z.number().nullable().describe('To all targets; null: no data.'),
+      targets: count().describe('Your active webhooks.'),
+      daily_ceiling: count().describe('Deliveries a day that the plan allows.'),
+      days_over_ceiling: count().describe('Days on which that is exceeded.'),
+      over_ceiling: count().describe('Deliveries that would have been withheld.'),
+      polls_per_day: count().describe(
+        'Requests for the feeds of the filter, unless other monitors share them.',
+      ),
     })
     .optional()
-    .meta({ description: 'With window: expected deliveries. They cost no credits.' }),
+    .describe('With window: expected deliveries. They cost no credits.'),
   compare: z
     .object({
-      filter_spec: z.looseObject({}).meta({ description: 'The second filter.' }),
-      matched: count().meta({ description: 'Its matches.' }),
-      both: count().meta({ description: 'Items that both filters match.' }),
-      only_first: count().meta({ description: 'Items that only the first filter matches.' }),
-      only_second: count().meta({ description: 'Items that only the second filter matches.' }),
+      filter_spec: z.looseObject({}).describe('The second filter.'),
+      matched: count().describe('Its matches.'),
+      both: count().describe('Items that both filters match.'),
+      only_first: count().describe('Items that only the first filter matches.'),
+      only_second: count().describe('Items that only the second filter matches.'),
       samples: z
         .object({
-          only_first: z.array(row()).meta({ description: 'The newest of them.' }),
-          only_second: z.array(row()).meta({ description: 'The newest of them.' }),
+          only_first: z.array(row()).describe('The newest of them.'),
+          only_second: z.array(row()).describe('The newest of them.'),
         })
-        .meta({ description: 'Items that one filter matches and the other does not.' }),
+        .describe('Items that one filter matches and the other does not.'),
       days: dayCounts(),
     })
     .nullable()
     .optional()
-    .meta({ description: 'With compare: the second filter beside the first.' }),
+    .describe('With compare: the second filter beside the first.'),
 })

@@ -106,14 +106,15 @@ export const coverageShape = once(() => {
             z.object({
               from: instant,
               until: instant,
-              status: z.enum(['degraded', 'partial', 'unknown']).meta({
-                description:
+              status: z
+                .enum(['degraded', 'partial', 'unknown'])
+                .describe(
                   'degraded: a poll was cut; partial: read but not verified; unknown: not watched.',
-              }),
+                ),
               reason: z.string(),
             }),
           )
-          .meta({ description: 'All that is not complete, oldest first.' }),
+          .describe('All that is not complete, oldest first.'),
       }),
     ),
   })

@@ -76,19 +76,18 @@ export function judgementOf(db: Db, at: { monitor_id: string; item_id: string })
   }
 }
 
-const faultShape = () =>
-  z.enum(MODEL_FAULTS).nullable().meta({ description: 'Why there is no verdict.' })
+const faultShape = () => z.enum(MODEL_FAULTS).nullable().describe('Why there is no verdict.')
 
 /** Shape of {@link judgementOf}, for the document. */
 export const judgementShape = () =>
   z.object({
-    outcome: z.enum(['relevant', 'irrelevant', 'unjudged', 'waiting']).meta({
-      description: 'unjudged: delivered without a verdict. waiting: there is none yet.',
-    }),
-    score: z.number().nullable().meta({ description: 'From 0, not relevant, to 1.' }),
-    min_score: z.number().nullable().meta({ description: 'Minimum of the monitor at that time.' }),
-    reason: z.string().nullable().meta({ description: "The model's words." }),
-    model: z.string().nullable().meta({ description: 'Name of the model.' }),
+    outcome: z
+      .enum(['relevant', 'irrelevant', 'unjudged', 'waiting'])
+      .describe('unjudged: delivered without a verdict. waiting: there is none yet.'),
+    score: z.number().nullable().describe('From 0, not relevant, to 1.'),
+    min_score: z.number().nullable().describe('Minimum of the monitor at that time.'),
+    reason: z.string().nullable().describe("The model's words."),
+    model: z.string().nullable().describe('Name of the model.'),
     fault: faultShape(),
     at: z.string().meta({ format: 'date-time', description: 'While waiting: since when.' }),
     next_attempt_at: z.string().nullable().meta({
@@ -97,14 +96,14 @@ export const judgementShape = () =>
     }),
   })
 
-const limitShape = () => z.int().nullable().meta({ description: 'Null: no limit.' })
+const limitShape = () => z.int().nullable().describe('Null: no limit.')
 
 /** Shape of {@link toModelOf}, for the document. */
 const modelShape = () =>
   z
     .object({
-      name: z.string().meta({ description: 'Name of the model.' }),
-      status: z.enum(['up', 'down']).meta({ description: 'down: it cannot be used now.' }),
+      name: z.string().describe('Name of the model.'),
+      status: z.enum(['up', 'down']).describe('down: it cannot be used now.'),
       fault: faultShape(),
       down_since: z
         .string()
@@ -112,41 +111,41 @@ const modelShape = () =>
         .meta({ format: 'date-time', description: 'First fault of the outage; null: it is up.' }),
       calls_today: z
         .object({
-          used: z.int().meta({ description: 'Calls of all customers.' }),
+          used: z.int().describe('Calls of all customers.'),
           limit: limitShape(),
         })
-        .meta({ description: 'Calls in this UTC day.' }),
+        .describe('Calls in this UTC day.'),
       your_calls_today: z
         .object({
-          used: z.int().meta({ description: 'Calls for your monitors.' }),
-          reserved: z.int().meta({ description: 'Calls that others leave to you.' }),
+          used: z.int().describe('Calls for your monitors.'),
+          reserved: z.int().describe('Calls that others leave to you.'),
           limit: limitShape(),
         })
-        .meta({ description: 'Your calls in this UTC day.' }),
+        .describe('Your calls in this UTC day.'),
     })
     .nullable()
-    .meta({ description: 'Null: the operator has configured none.' })
+    .describe('Null: the operator has configured none.')
 
 /** Shape of {@link relevanceHealth}, for the document. */
 export const relevanceHealthShape = () =>
   z
     .object({
-      waiting: z.int().meta({ description: 'Matches that wait for a verdict.' }),
+      waiting: z.int().describe('Matches that wait for a verdict.'),
       oldest_waiting_s: z
         .int()
         .nullable()
-        .meta({ description: 'Seconds for which the oldest of them has waited; null: none does.' }),
-      overdue: z.boolean().meta({ description: 'True if one has waited for a day or longer.' }),
+        .describe('Seconds for which the oldest of them has waited; null: none does.'),
+      overdue: z.boolean().describe('True if one has waited for a day or longer.'),
       held_by_limit: z
         .int()
-        .meta({ description: 'Of those that wait: held, because the calls of the day are used.' }),
+        .describe('Of those that wait: held, because the calls of the day are used.'),
       held_until: z
         .string()
         .nullable()
         .meta({ format: 'date-time', description: 'When they are judged; null: none is held.' }),
-      relevant_24h: z.int().meta({ description: 'Delivered with a verdict.' }),
-      irrelevant_24h: z.int().meta({ description: 'Suppressed as irrelevant.' }),
-      unjudged_24h: z.int().meta({ description: 'Delivered without a verdict.' }),
+      relevant_24h: z.int().describe('Delivered with a verdict.'),
+      irrelevant_24h: z.int().describe('Suppressed as irrelevant.'),
+      unjudged_24h: z.int().describe('Delivered without a verdict.'),
       model: modelShape(),
     })
-    .meta({ description: 'Absent if the monitor has no relevance rules and nothing waits.' })
+    .describe('Absent if the monitor has no relevance rules and nothing waits.')

@@ -30,17 +30,15 @@ const fields = once(() => {
       .max(WEBHOOKS_MAX, idsSentence)
       .nullable()
       .optional()
-      .meta({
-        description:
-          'The webhooks to deliver to. Null or empty: every active one, unless targets is none.',
-      }),
+      .describe(
+        'The webhooks to deliver to. Null or empty: every active one, unless targets is none.',
+      ),
     targets: z
       .enum(TARGETS, { error: `targets must be one of ${TARGETS.join(', ')}` })
       .optional()
-      .meta({
-        description:
-          'none: no webhook, for a monitor that is read by pull. The field distinguishes its empty webhook_ids from those that mean every webhook, so a monitor can be sent back as it was read.',
-      }),
+      .describe(
+        'none: no webhook, for a monitor that is read by pull. The field distinguishes its empty webhook_ids from those that mean every webhook, so a monitor can be sent back as it was read.',
+      ),
     name: z
       .string({ error: 'name must be text or null' })
       .trim()
@@ -53,14 +51,16 @@ const fields = once(() => {
       .min(1, cadenceSentence)
       .max(CADENCE_MAX_S, cadenceSentence)
       .optional(),
-    attention: attentionSchema().nullable().optional().meta({
-      description:
-        'Quiet hours, digests and alarms. Replaces all rules at once; null removes them.',
-    }),
-    relevance: relevanceSchema().nullable().optional().meta({
-      description:
+    attention: attentionSchema()
+      .nullable()
+      .optional()
+      .describe('Quiet hours, digests and alarms. Replaces all rules at once; null removes them.'),
+    relevance: relevanceSchema()
+      .nullable()
+      .optional()
+      .describe(
         "Matches are judged by the operator's model before they are delivered. Replaces all rules at once; null removes them.",
-    }),
+      ),
   }
 })
 const baselineSentence = 'baseline_item_id must be the id of a post or comment, such as t3_abc123'

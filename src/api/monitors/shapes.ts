@@ -99,39 +99,32 @@ export const createMonitorShapes = (words: Naming) =>
       id: text,
       name: maybeText,
       filter_spec: z.looseObject({}),
-      cadence_s: count.meta({ description: 'Promised interval, in seconds.' }),
-      requested_cadence_s: count
-        .nullable()
-        .meta({ description: 'Interval of the request; null: the default.' }),
-      raised: flag.meta({ description: 'True if the plan does not allow the requested interval.' }),
-      webhook_ids: z
-        .array(text)
-        .nullable()
-        .meta({ description: 'Null: every active webhook. Empty: none.' }),
-      targets: z.enum(TARGETS).meta({
-        description: 'all: webhook_ids is null. none: it is empty. listed: it names some.',
-      }),
+      cadence_s: count.describe('Promised interval, in seconds.'),
+      requested_cadence_s: count.nullable().describe('Interval of the request; null: the default.'),
+      raised: flag.describe('True if the plan does not allow the requested interval.'),
+      webhook_ids: z.array(text).nullable().describe('Null: every active webhook. Empty: none.'),
+      targets: z
+        .enum(TARGETS)
+        .describe('all: webhook_ids is null. none: it is empty. listed: it names some.'),
       active: flag,
       pause_reason: pauseReasonShape(),
       created_at: instant,
       updated_at: instant,
       last_match_at: maybeInstant,
-      attention: attentionSchema().nullable().meta({
-        description: 'Quiet hours, digests and alarms, with all defaults; null: none.',
-      }),
-      relevance: relevanceSchema().nullable().meta({
-        description: "Rules by which the operator's model judges matches; null: it does not.",
-      }),
-      feed_url: text.meta({
-        description: 'Matches as Atom; anyone with this address can read them.',
-      }),
+      attention: attentionSchema()
+        .nullable()
+        .describe('Quiet hours, digests and alarms, with all defaults; null: none.'),
+      relevance: relevanceSchema()
+        .nullable()
+        .describe("Rules by which the operator's model judges matches; null: it does not."),
+      feed_url: text.describe('Matches as Atom; anyone with this address can read them.'),
       streams: z.array(
         z.looseObject(
           toWire(words, {
             id: text,
             kind: z.enum(FEED_KINDS),
             subforum: maybeText,
-            interval_s: count.meta({ description: 'Actual poll interval, in seconds.' }),
+            interval_s: count.describe('Actual poll interval, in seconds.'),
           }),
         ),
       ),
@@ -139,7 +132,7 @@ export const createMonitorShapes = (words: Naming) =>
     const warnings = z
       .array(text)
       .optional()
-      .meta({ description: `${words.community}_unverified: the platform could not be reached.` })
+      .describe(`${words.community}_unverified: the platform could not be reached.`)
     return {
       changed: z.looseObject({ ...fields, warnings }),
       list: z.looseObject({
@@ -159,10 +152,12 @@ export const createMonitorShapes = (words: Naming) =>
   })
 
 const pauseReasonShape = () =>
-  z.enum(MONITOR_PAUSE_REASONS).nullable().meta({
-    description:
+  z
+    .enum(MONITOR_PAUSE_REASONS)
+    .nullable()
+    .describe(
       'Why the service has paused it, until active is set again. filter_too_slow: its patterns took more processor time than a monitor has.',
-  })
+    )
 
 const sourceCoverage = once(() => {
   const { text, instant, maybeInstant, count, flag, maybeText } = parts()
@@ -172,19 +167,19 @@ const sourceCoverage = once(() => {
     status: z.enum(['complete', 'degraded', 'partial', 'unknown']),
     reason: maybeText,
     proof: maybeText,
-    proven: ids.nullable().meta({ description: 'Ids that are proven, both inclusive.' }),
-    behind: ids.nullable().meta({ description: 'Ids that the next checks will read.' }),
+    proven: ids.nullable().describe('Ids that are proven, both inclusive.'),
+    behind: ids.nullable().describe('Ids that the next checks will read.'),
     lag_ids: count,
-    lag_s: count.nullable().meta({
-      description: 'Seconds since the instant up to which everything was read.',
-    }),
-    reread: z.looseObject({ since: instant, at: instant }).nullable().meta({
-      description:
+    lag_s: count.nullable().describe('Seconds since the instant up to which everything was read.'),
+    reread: z
+      .looseObject({ since: instant, at: instant })
+      .nullable()
+      .describe(
         'Items since `since` were read again up to `at`: what had come late under an old id, or had changed, was matched. Null: none were, or the source needs no such pass.',
-    }),
-    missing: z.looseObject({ found: count, healed: count, open: count }).meta({
-      description: 'Numbers of ids that had no item, or were not read, when it was their turn.',
-    }),
+      ),
+    missing: z
+      .looseObject({ found: count, healed: count, open: count })
+      .describe('Numbers of ids that had no item, or were not read, when it was their turn.'),
     open: z
       .array(
         z.looseObject({
@@ -195,17 +190,14 @@ const sourceCoverage = once(() => {
           retry_at: maybeInstant,
         }),
       )
-      .meta({
-        description: 'Ids that are still missing. retry_at null: they are not requested again.',
-      }),
+      .describe('Ids that are still missing. retry_at null: they are not requested again.'),
     open_truncated: flag,
     changes: z
       .looseObject({ waiting: count, oldest_at: maybeInstant, dropped_24h: count })
       .nullable()
-      .meta({
-        description:
-          'Items that the source has named as changed and that were not read since; oldest_at: when the first of them was named. dropped_24h: not to be read any more. Null: the source names no changes.',
-      }),
+      .describe(
+        'Items that the source has named as changed and that were not read since; oldest_at: when the first of them was named. dropped_24h: not to be read any more. Null: the source names no changes.',
+      ),
     left_out: z
       .looseObject({
         rows: count.describe('Number of rows.'),
@@ -213,10 +205,9 @@ const sourceCoverage = once(() => {
         at: instant,
       })
       .nullable()
-      .meta({
-        description:
-          'Rows of the source that were left out since the start of the daemon, because a value of theirs cannot be; field: the last such value. Null: none.',
-      }),
+      .describe(
+        'Rows of the source that were left out since the start of the daemon, because a value of theirs cannot be; field: the last such value. Null: none.',
+      ),
   })
 })
 
@@ -228,11 +219,9 @@ const healthShape = once(() => {
     pause_reason: pauseReasonShape(),
     daily_delivery_ceiling: count,
     delivered_24h: count,
-    failed_24h: count.meta({ description: 'Deliveries that exhausted the retry schedule.' }),
-    rejected_24h: count.meta({
-      description: 'Deliveries that their receiver refused permanently.',
-    }),
-    suppressed_24h: count.meta({ description: 'A lower bound.' }),
+    failed_24h: count.describe('Deliveries that exhausted the retry schedule.'),
+    rejected_24h: count.describe('Deliveries that their receiver refused permanently.'),
+    suppressed_24h: count.describe('A lower bound.'),
     suppressed_breakdown: z.looseObject({
       ceiling: count,
       stale: count,
@@ -248,10 +237,11 @@ const healthShape = once(() => {
     coverage_24h: z.looseObject({
       status: z.enum(['complete', 'degraded', 'partial', 'unknown']),
       reason: maybeText,
-      proof: z.array(text).meta({
-        description:
+      proof: z
+        .array(text)
+        .describe(
           'How its feeds prove that nothing was missed: time_listing (polls and audits of listings), keyset, dense or sparse_walk (by ids).',
-      }),
+        ),
       since: instant,
       audited_until: maybeInstant,
       audit_interval_s: count.nullable(),
@@ -263,10 +253,11 @@ const healthShape = once(() => {
           from: maybeInstant,
           until: maybeInstant,
           missed_estimate: count.nullable(),
-          from_id: count.nullable().meta({
-            description:
+          from_id: count
+            .nullable()
+            .describe(
               'First id of a further source that had no item (reason unanswered) or was not read (skipped). Null: a gap in time.',
-          }),
+            ),
           to_id: count.nullable(),
           healed_at: maybeInstant,
         }),
@@ -274,9 +265,9 @@ const healthShape = once(() => {
       gaps_returned: count,
       gaps_truncated: flag,
       gap_events_24h: count.nullable(),
-      gaps_open: count.nullable().meta({
-        description: 'Number of the gap events that no later check has healed.',
-      }),
+      gaps_open: count
+        .nullable()
+        .describe('Number of the gap events that no later check has healed.'),
       posts_in_window_at_least: count.nullable(),
       posts_missed_estimate: count.nullable(),
       observed_events: z.array(event),
@@ -286,7 +277,7 @@ const healthShape = once(() => {
       .array(sourceCoverage())
       .nullable()
       .optional()
-      .meta({ description: 'Coverage of each further source; absent if the monitor has none.' }),
+      .describe('Coverage of each further source; absent if the monitor has none.'),
     stream_liveness: z.looseObject({
       status: z.enum(['live', 'degraded', 'unknown']),
       reason: maybeText,
@@ -295,10 +286,11 @@ const healthShape = once(() => {
     cadence: z.looseObject({
       promised_cadence_s: count,
       requested_cadence_s: count.nullable(),
-      meets_entitlement: flag.nullable().meta({
-        description:
+      meets_entitlement: flag
+        .nullable()
+        .describe(
           'True while every feed is polled as often as promised, by its interval and by its last check; null while unknown.',
-      }),
+        ),
       last_checked_s_ago: count.nullable(),
       freshness_ratio: z.number().nullable(),
       within_margin: flag.nullable(),
@@ -319,49 +311,46 @@ export const criteriaShape = () =>
       z.object({
         criterion: text(),
         verdict: z.enum(['met', 'not_met', 'later', 'withheld']),
-        detail: text().meta({ description: 'Part of the item that was checked.' }),
+        detail: text().describe('Part of the item that was checked.'),
       }),
     )
-    .meta({ description: 'Every condition of the filter, in order of evaluation.' })
+    .describe('Every condition of the filter, in order of evaluation.')
 
 export const previewShape = (words: Naming) =>
   z.object({
     filter_spec: z.looseObject({}),
-    matches: z.array(z.looseObject({})).meta({ description: 'As delivered to a webhook.' }),
+    matches: z.array(z.looseObject({})).describe('As delivered to a webhook.'),
     matched: count(),
-    low_relevance: count().meta({ description: 'Matches below min_relevance.' }),
-    not_yet: count().meta({ description: 'Below min_score or min_comments so far.' }),
+    low_relevance: count().describe('Matches below min_relevance.'),
+    not_yet: count().describe('Below min_score or min_comments so far.'),
     scanned: count(),
-    truncated: z
-      .boolean()
-      .meta({ description: 'True if there were more items than could be checked.' }),
+    truncated: z.boolean().describe('True if there were more items than could be checked.'),
     terms: z.array(
       z.object({ term: text(), role: z.enum(['wanted', 'excluded']), items: count() }),
     ),
     criteria: z
       .array(z.object({ criterion: text(), left: count() }))
-      .meta({ description: 'Items that pass each condition and all before it.' }),
-    estimate_per_day: z.number().nullable().meta({ description: 'Null: not enough data.' }),
+      .describe('Items that pass each condition and all before it.'),
+    estimate_per_day: z.number().nullable().describe('Null: not enough data.'),
     feeds: z.array(
       z.looseObject(
         toWire(words, {
           kind: z.enum(FEED_KINDS),
           subforums: z.array(text()).nullable(),
           query: text().nullable(),
-          place: text().nullable().meta({ description: 'A thread, an author, or a source.' }),
-          items: z.enum(['posts', 'comments']).optional().meta({
-            description: 'The items that were listed of a further source.',
-          }),
+          place: text().nullable().describe('A thread, an author, or a source.'),
+          items: z
+            .enum(['posts', 'comments'])
+            .optional()
+            .describe('The items that were listed of a further source.'),
           scanned: count().nullable(),
           matched: count().nullable(),
           oldest: text().nullable().meta({ format: 'date-time' }),
-          error: text().nullable().meta({ description: 'Why this feed could not be read.' }),
+          error: text().nullable().describe('Why this feed could not be read.'),
         }),
       ),
     ),
-    feeds_left_out: count().meta({
-      description: 'Searches, threads and authors that were not read.',
-    }),
+    feeds_left_out: count().describe('Searches, threads and authors that were not read.'),
     item: z
       .object({
         item_id: text(),

@@ -41,10 +41,7 @@ export const whyShape = (words: Naming) => {
     first_seen: z
       .object({
         at: instant,
-        age_s: z
-          .int()
-          .nullable()
-          .meta({ description: 'Age of the item at that time, in seconds.' }),
+        age_s: z.int().nullable().describe('Age of the item at that time, in seconds.'),
         fresh: z.boolean().nullable(),
         freshness_s: z.int(),
         streams: z.array(stream),
@@ -52,16 +49,16 @@ export const whyShape = (words: Naming) => {
       .nullable(),
     filter_edited_since: z
       .boolean()
-      .meta({ description: 'True if the conditions are those of the current filter.' }),
+      .describe('True if the conditions are those of the current filter.'),
     as_of: z
       .enum(['match', 'now'])
       .nullable()
-      .meta({ description: 'Version of the item that is judged: as delivered, or as it is now.' }),
+      .describe('Version of the item that is judged: as delivered, or as it is now.'),
     criteria: criteriaShape().nullable(),
     enrichment: z.looseObject({}).nullable(),
     judgement: judgementShape()
       .nullable()
-      .meta({ description: "Result of the operator's model; null: it was not to judge the item." }),
+      .describe("Result of the operator's model; null: it was not to judge the item."),
   })
   const attempt = z.object({
     n: z.int(),
@@ -70,10 +67,8 @@ export const whyShape = (words: Naming) => {
     duration_ms: z.int(),
     status_code: z.int().nullable(),
     error: plain_text.nullable(),
-    headers: z
-      .record(plain_text, plain_text)
-      .meta({ description: 'Relevant headers of the answer.' }),
-    body_start: plain_text.nullable().meta({ description: 'Start of the answer, redacted.' }),
+    headers: z.record(plain_text, plain_text).describe('Relevant headers of the answer.'),
+    body_start: plain_text.nullable().describe('Start of the answer, redacted.'),
   })
   const delivery = z.object({
     delivery_id: plain_text,

@@ -31,26 +31,26 @@ export const rowShapes = once(() => {
   const flag = z.boolean()
   const maybeFlag = z.boolean().nullable()
   const created = text.meta({ format: 'date-time', description: 'ISO 8601, UTC.' })
-  const created_utc = z.number().meta({ description: 'Epoch seconds.' })
-  const edited = z.union([created, flag]).meta({
-    description: 'Time of the last edit; false: never, true: the time is unknown.',
-  })
+  const created_utc = z.number().describe('Epoch seconds.')
+  const edited = z
+    .union([created, flag])
+    .describe('Time of the last edit; false: never, true: the time is unknown.')
   const author_info = z.looseObject({ fullname: maybe, flair: maybe, premium: maybeFlag })
 
   const post = {
-    id: text.meta({ description: 'Without prefix.' }),
-    name: text.meta({ description: 't3_ and the id.' }),
+    id: text.describe('Without prefix.'),
+    name: text.describe('t3_ and the id.'),
     title: text,
     author: text,
     subforum: text,
     permalink: text,
-    url: text.meta({ description: 'The address of the post on the platform.' }),
+    url: text.describe('The address of the post on the platform.'),
     upvotes: whole,
     comments: whole,
     created,
     created_utc,
     text,
-    link_url: maybe.meta({ description: 'What a link post points to.' }),
+    link_url: maybe.describe('What a link post points to.'),
     upvote_ratio: z.number().nullable(),
     over_18: flag,
     spoiler: flag,
@@ -69,8 +69,8 @@ export const rowShapes = once(() => {
   } satisfies Fields<Omit<Post, 'contest_mode' | 'score_hidden'>>
 
   const comment = {
-    id: text.meta({ description: 'Without prefix.' }),
-    name: text.meta({ description: 't1_ and the id.' }),
+    id: text.describe('Without prefix.'),
+    name: text.describe('t1_ and the id.'),
     author: text,
     body: text,
     subforum: text,
@@ -166,8 +166,8 @@ export const rowShapes = once(() => {
 
   const visibility = {
     verdict: z.enum(['live', 'not_visible', 'undecidable']),
-    reason: maybe.meta({ description: 'A sentence; null when it is live.' }),
-    reason_code: maybe.meta({ description: 'absent, deleted, removed or seen_by_moderator.' }),
+    reason: maybe.describe('A sentence; null when it is live.'),
+    reason_code: maybe.describe('absent, deleted, removed or seen_by_moderator.'),
     confident: flag,
   } satisfies Fields<Visibility & { reason_code: string | null }>
 
@@ -194,15 +194,14 @@ export const rowShapes = once(() => {
 
   const node = z
     .looseObject({ kind: z.enum(['t1', 'more']), data: z.looseObject({}) })
-    .meta({ description: 'As sent by the platform.' })
+    .describe('As sent by the platform.')
 
   const turn = {
-    after: maybe.meta({
-      description: 'Cursor of the next page, to be sent unchanged; null at the end.',
-    }),
-    listing_status: z.enum(LISTING_STATUSES).optional().meta({
-      description: 'Present if after is null. Only complete means that everything was returned.',
-    }),
+    after: maybe.describe('Cursor of the next page, to be sent unchanged; null at the end.'),
+    listing_status: z
+      .enum(LISTING_STATUSES)
+      .optional()
+      .describe('Present if after is null. Only complete means that everything was returned.'),
   }
 
   return {

@@ -57,11 +57,8 @@ export const createShapes = (words: Naming) =>
         ...turn,
       }),
       deep: z.looseObject({
-        comments: z.array(deepRow).optional().meta({ description: 'Without group_by.' }),
-        authors: z
-          .array(z.looseObject(deepAuthor))
-          .optional()
-          .meta({ description: 'With group_by=author.' }),
+        comments: z.array(deepRow).optional().describe('Without group_by.'),
+        authors: z.array(z.looseObject(deepAuthor)).optional().describe('With group_by=author.'),
         after: maybe,
         meta: z.looseObject({
           truncated: flag,
@@ -86,7 +83,7 @@ export const createShapes = (words: Naming) =>
       verified: z.looseObject({
         comments: z.array(
           z.looseObject({
-            id: text.meta({ description: 'As given in the request.' }),
+            id: text.describe('As given in the request.'),
             name: maybe,
             status: z.enum(['live', 'deleted', 'removed', 'not_found']),
           }),

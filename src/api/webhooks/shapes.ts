@@ -44,10 +44,10 @@ const credentialField = (name: 'token' | 'username') => {
   return z.string({ error }).min(1, error).max(CREDENTIAL_MAX, error).nullable().optional()
 }
 export const credentialFields = () => ({
-  token: credentialField('token').meta({
-    description: `Access token of kinds ${SERVICE_KINDS.join(', ')}; password of kind mqtt. Never shown again.`,
-  }),
-  username: credentialField('username').meta({ description: 'User of kind mqtt.' }),
+  token: credentialField('token').describe(
+    `Access token of kinds ${SERVICE_KINDS.join(', ')}; password of kind mqtt. Never shown again.`,
+  ),
+  username: credentialField('username').describe('User of kind mqtt.'),
 })
 
 export const signaturesField = () => {
@@ -56,10 +56,9 @@ export const signaturesField = () => {
     .array(z.enum(SIGNATURES, { error }), { error })
     .refine((them) => them[0] === 'v1' && them.length === new Set(them).size, error)
     .optional()
-    .meta({
-      description:
-        'Signatures of kind webhook: v1, HMAC; v1a, Ed25519 beside it, which a receiver verifies with a public key alone.',
-    })
+    .describe(
+      'Signatures of kind webhook: v1, HMAC; v1a, Ed25519 beside it, which a receiver verifies with a public key alone.',
+    )
 }
 
 /** @throws {ApiError} INVALID_REQUEST if not */
@@ -140,41 +139,44 @@ export function toHealth(health: WebhookHealth) {
 const healthShape = () => {
   const by_hour = z.array(z.int()).length(HEALTH_HOURS)
   return z.object({
-    state: z.enum(HEALTH_STATES).meta({
-      description:
+    state: z
+      .enum(HEALTH_STATES)
+      .describe(
         'unused: no attempt yet. good: the last attempt succeeded. retrying: attempts fail and are repeated. failing: a delivery failed or was dead-lettered since the last success. paused: see pause_reason. off: disabled, or not confirmed.',
-    }),
+      ),
     failing_since: z
       .string()
       .nullable()
-      .meta({ description: 'The first failed attempt since the last success or successful test.' }),
+      .describe('The first failed attempt since the last success or successful test.'),
     success_rate_24h: z
       .number()
       .nullable()
-      .meta({ description: 'Share of attempts that succeeded, 0 to 1; null without attempts.' }),
-    succeeded_24h: z.int().meta({ description: 'Attempts; tests are not counted.' }),
-    failed_24h: z.int().meta({ description: 'Attempts, including those that are repeated.' }),
+      .describe('Share of attempts that succeeded, 0 to 1; null without attempts.'),
+    succeeded_24h: z.int().describe('Attempts; tests are not counted.'),
+    failed_24h: z.int().describe('Attempts, including those that are repeated.'),
     last_success_at: z.string().nullable(),
     last_failure: z
       .object({
         at: z.string(),
         delivery_id: z.string().nullable(),
-        reason: z.string().nullable().meta({ description: 'A last_error code.' }),
+        reason: z.string().nullable().describe('A last_error code.'),
         status_code: z.int().nullable(),
         body_start: z
           .string()
           .nullable()
-          .meta({ description: "The beginning of the receiver's response, redacted." }),
+          .describe("The beginning of the receiver's response, redacted."),
       })
       .nullable(),
-    waiting: z.int().meta({
-      description: `Pending deliveries without a failed attempt; counted up to ${WAITING_MAX} with retrying.`,
-    }),
-    retrying: z.int().meta({ description: 'Pending deliveries with a failed attempt.' }),
+    waiting: z
+      .int()
+      .describe(
+        `Pending deliveries without a failed attempt; counted up to ${WAITING_MAX} with retrying.`,
+      ),
+    retrying: z.int().describe('Pending deliveries with a failed attempt.'),
     next_attempt_at: z.string().nullable(),
-    hours: z.object({ succeeded: by_hour, failed: by_hour }).meta({
-      description: 'Attempts by hour, oldest first; the last is the present hour.',
-    }),
+    hours: z
+      .object({ succeeded: by_hour, failed: by_hour })
+      .describe('Attempts by hour, oldest first; the last is the present hour.'),
   })
 }
 
@@ -185,9 +187,7 @@ export const shapes = once(() => {
     kind: z.enum(WEBHOOK_KINDS),
     url: z.string(),
     created_at: z.string(),
-    active: z
-      .boolean()
-      .meta({ description: 'True if it takes deliveries: enabled, confirmed and not paused.' }),
+    active: z.boolean().describe('True if it takes deliveries: enabled, confirmed and not paused.'),
     paused_at: z.string().nullable(),
     pause_reason: z.enum(PAUSE_REASONS).nullable(),
     name: z.string().nullable(),
@@ -197,37 +197,34 @@ export const shapes = once(() => {
     has_credentials: z
       .boolean()
       .optional()
-      .meta({
-        description: `Kinds ${SERVICE_KINDS.join(', ')} only: true if a token or password is stored.`,
-      }),
+      .describe(`Kinds ${SERVICE_KINDS.join(', ')} only: true if a token or password is stored.`),
   })
   const keyed = {
-    signatures: z.array(z.enum(SIGNATURES)).optional().meta({ description: 'Absent: v1 alone.' }),
-    public_key: z.string().optional().meta({
-      description: 'Key that v1a is verified with: whpk_ and base64. Absent without v1a.',
-    }),
+    signatures: z.array(z.enum(SIGNATURES)).optional().describe('Absent: v1 alone.'),
+    public_key: z
+      .string()
+      .optional()
+      .describe('Key that v1a is verified with: whpk_ and base64. Absent without v1a.'),
   }
   const webhook = signed.extend(keyed)
   const created = webhook.extend({
     secret: z.string(),
     kind_inferred_from: z.string().nullable(),
-    confirmation: z
-      .string()
-      .optional()
-      .meta({ description: 'Kind email only: sent, or an error code.' }),
+    confirmation: z.string().optional().describe('Kind email only: sent, or an error code.'),
   })
   const report = z.object({
     ok: z.boolean(),
     status_code: z.int().nullable(),
-    status: z.int().nullable().meta({ description: 'The same as status_code.' }),
+    status: z.int().nullable().describe('The same as status_code.'),
     delivery_id: z.string(),
     duration_ms: z.int(),
     reason: z.string().nullable(),
     hint: z.string().nullable(),
     detail: z.string(),
-    body_start: z.string().nullable().meta({
-      description: "The beginning of the receiver's response, redacted; null without one.",
-    }),
+    body_start: z
+      .string()
+      .nullable()
+      .describe("The beginning of the receiver's response, redacted; null without one."),
   })
   return {
     webhook,

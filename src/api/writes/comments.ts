@@ -24,7 +24,7 @@ export function commentWrites(context: WriteContext, acting: AccountWrites) {
       'post_url',
       'the address of a post or a comment on the platform, or its share link',
       acting.link,
-    ).meta({ description: "A post's or a comment's link: a comment's is replied to." }),
+    ).describe("A post's or a comment's link: a comment's is replied to."),
     text: textField('text', { max: TEXT_MAX }),
   }))
   const pageFields = once(() => ({ ...commentFields(), ...browserFields() }))

@@ -330,7 +330,7 @@ export function sessionFieldText(wire: Naming, part: SessionPart): string {
 /** Body fields of the session, its proxy and further cookies. They are parsed before validation. */
 export function sessionShape(wire: Naming, schemes: readonly string[]): Record<string, z.ZodType> {
   const parts = SESSION_PARTS.map((part) => {
-    const text = z.string().meta({ description: sessionFieldText(wire, part) })
+    const text = z.string().describe(sessionFieldText(wire, part))
     return [sessionField(wire, part), part === 'session' ? text : text.nullish()]
   })
   return {

@@ -24,14 +24,14 @@ const PASSWORD_MAX = 1024
 const secretSentence = 'totp_secret must be the base32 secret of the second factor'
 
 const fields = once(() => ({
-  username: textField('username', { max: NAME_MAX }).meta({ description: 'A name, or an e-mail.' }),
+  username: textField('username', { max: NAME_MAX }).describe('A name, or an e-mail.'),
   password: textField('password', { max: PASSWORD_MAX }),
   totp_secret: z
     .string({ error: secretSentence })
     .nullish()
     .transform((text) => text || null)
     .refine((text) => text === null || base32(text) !== null, secretSentence)
-    .meta({ description: 'Base32; only where the account has a second factor.' }),
+    .describe('Base32; only where the account has a second factor.'),
   method: z
     .enum(LOGIN_METHODS, { error: `method must be one of ${LOGIN_METHODS.join(', ')}` })
     .default('http'),

@@ -19,9 +19,9 @@ const paged = { min: 1, max: 100, fallback: 25 }
 const folderSentence = `folder must be one of ${FOLDERS.join(', ')}`
 
 const contentFields = once(() => ({
-  subject: textField('subject', { max: SUBJECT_MAX }).meta({
-    description: 'In chat, which has no subject, it becomes the first line.',
-  }),
+  subject: textField('subject', { max: SUBJECT_MAX }).describe(
+    'In chat, which has no subject, it becomes the first line.',
+  ),
   text: textField('text', { max: TEXT_MAX }),
 }))
 const listFields = once(() => ({

@@ -80,7 +80,7 @@ const pictureFields = once(() => ({
     .string({ error: 'image_url must be text' })
     .max(URL_MAX, `image_url must be at most ${URL_MAX} characters`)
     .optional()
-    .meta({ description: 'https, on the public internet.' }),
+    .describe('https, on the public internet.'),
   image_base64: z.string({ error: 'image_base64 must be text' }).optional(),
 }))
 const PLACES = ['avatar', 'banner'] as const

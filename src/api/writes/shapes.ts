@@ -14,36 +14,38 @@ export const createWriteShapes = (words: Naming) =>
     const instant = text.meta({ format: 'date-time', description: 'ISO 8601, UTC.' })
     const channel = z.enum(CHANNELS)
     const waits = {
-      pending: z.literal(true).optional().meta({
-        description:
+      pending: z
+        .literal(true)
+        .optional()
+        .describe(
           'Present if a source has accepted this and shows it once a moderator has approved it. Do not send it again.',
-      }),
+        ),
       pending_id: maybe
         .optional()
-        .meta({ description: 'Its number among those that wait; null if the source names none.' }),
+        .describe('Its number among those that wait; null if the source names none.'),
     }
     return {
       login: z.looseObject({
         success,
-        method: z.enum(LOGIN_METHODS).meta({ description: 'Method that succeeded.' }),
+        method: z.enum(LOGIN_METHODS).describe('Method that succeeded.'),
         username: text,
         link_karma: whole.nullable(),
         comment_karma: whole.nullable(),
         cookies: z
           .record(text, text)
-          .meta({ description: `The whole jar; ${words.session} and loid make a session.` }),
+          .describe(`The whole jar; ${words.session} and loid make a session.`),
         expires: z
           .record(text, instant.nullable())
-          .meta({ description: 'Expiry of each cookie; null: a session cookie.' }),
+          .describe('Expiry of each cookie; null: a session cookie.'),
       }),
       comment: z.looseObject({
         success,
-        comment_id: maybe.meta({ description: 't1_ and the id; null while it waits.' }),
-        permalink: maybe.meta({ description: 'Absolute.' }),
+        comment_id: maybe.describe('t1_ and the id; null while it waits.'),
+        permalink: maybe.describe('Absolute.'),
         comment: z
           .looseObject(toWire(words, comment))
           .nullable()
-          .meta({ description: 'Read back; null where that failed.' }),
+          .describe('Read back; null where that failed.'),
         transport: z.enum(LOGIN_METHODS),
         ...waits,
       }),
@@ -63,7 +65,7 @@ export const createWriteShapes = (words: Naming) =>
           }),
         ),
         after: maybe,
-        missing: z.array(channel).meta({ description: 'Message types that could not be read.' }),
+        missing: z.array(channel).describe('Message types that could not be read.'),
       }),
       messages: z.looseObject({
         messages: z.array(

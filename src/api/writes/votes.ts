@@ -62,7 +62,7 @@ export function voteWrites(context: WriteContext, acting: AccountWrites) {
       return bare === null || !acting.isItem(`t3_${bare}`) ? null : `t3_${bare}`
     })
       .optional()
-      .meta({ description: 'A post id, with or without t3_; instead of id.' }),
+      .describe('A post id, with or without t3_; instead of id.'),
     url: readAs(
       'url',
       'the address of a post or a comment on the platform, or its share link',

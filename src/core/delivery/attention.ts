@@ -45,15 +45,15 @@ const fields = once(() => {
   }
   const window = table(field('quiet_hours'), {
     from: clock(`quiet_hours.from`),
-    to: hour('quiet_hours.to', /^(([01]\d|2[0-3]):[0-5]\d|24:00)$/, '00:00 to 24:00').meta({
-      description: 'Not later than from: on the next day.',
-    }),
+    to: hour('quiet_hours.to', /^(([01]\d|2[0-3]):[0-5]\d|24:00)$/, '00:00 to 24:00').describe(
+      'Not later than from: on the next day.',
+    ),
     days: z
       .array(z.enum(DAYS, { error: daysSentence }), { error: daysSentence })
       .min(1, { error: daysSentence })
       .max(DAYS.length, { error: daysSentence })
       .default([...DAYS])
-      .meta({ description: 'Days on which it begins; default: every day.' }),
+      .describe('Days on which it begins; default: every day.'),
   }).refine(({ from, to }) => from !== to, {
     error: `${field('quiet_hours')}: from and to must differ; a whole day is from 00:00 to 24:00`,
   })
@@ -64,7 +64,7 @@ const fields = once(() => {
       .enum(DAYS, { error: `${field('digest.day')} must be one of ${DAYS.join(', ')}` })
       .nullable()
       .default(null)
-      .meta({ description: 'Day of a weekly digest; null: every is day.' }),
+      .describe('Day of a weekly digest; null: every is day.'),
   }).refine(({ every, day }) => (every === 'week') === (day !== null), {
     error: `${field('digest.day')} is required if every is week, and only then`,
   })
@@ -74,9 +74,7 @@ const fields = once(() => {
       .string({ error: zoneSentence })
       .refine((text) => parseTimezone(text) !== null, { error: zoneSentence })
   const sending = {
-    time_zone: zone()
-      .default('UTC')
-      .meta({ description: 'IANA time zone of all hours beside it.' }),
+    time_zone: zone().default('UTC').describe('IANA time zone of all hours beside it.'),
     quiet_hours: z
       .array(window, { error: `${field('quiet_hours')} must be a list` })
       .max(WINDOWS_MAX, { error: `${field('quiet_hours')} has at most ${WINDOWS_MAX} entries` })
@@ -84,11 +82,11 @@ const fields = once(() => {
         error: `${field('quiet_hours')} must leave time in every week to send`,
       })
       .default([])
-      .meta({ description: 'Nothing is sent then; what is due waits for their end.' }),
+      .describe('Nothing is sent then; what is due waits for their end.'),
     digest: digest
       .nullable()
       .default(null)
-      .meta({ description: 'Matches are collected and sent at this hour; null: each at once.' }),
+      .describe('Matches are collected and sent at this hour; null: each at once.'),
   }
   return table('attention', {
     ...sending,
@@ -97,10 +95,7 @@ const fields = once(() => {
         table(field('targets'), {
           webhook_id: z.string({ error: `${field('targets.webhook_id')} must be text` }).max(64),
           ...sending,
-          time_zone: zone()
-            .nullable()
-            .default(null)
-            .meta({ description: 'Null: that of the monitor.' }),
+          time_zone: zone().nullable().default(null).describe('Null: that of the monitor.'),
         }),
         { error: `${field('targets')} must be a list` },
       )
@@ -109,30 +104,28 @@ const fields = once(() => {
         error: `${field('targets')} must name each webhook once`,
       })
       .default([])
-      .meta({
-        description:
-          'Webhooks with a time zone, quiet hours and digest of their own instead of those above.',
-      }),
+      .describe(
+        'Webhooks with a time zone, quiet hours and digest of their own instead of those above.',
+      ),
     silent_after_h: whole('silent_after_h', 1, SILENT_MAX_H)
       .nullable()
       .default(null)
-      .meta({ description: 'Hours without a match after which an alarm is sent; null: never.' }),
+      .describe('Hours without a match after which an alarm is sent; null: never.'),
     alarm_on_degraded: z
       .boolean({ error: `${field('alarm_on_degraded')} must be true or false` })
       .default(false)
-      .meta({ description: 'Send an alarm when coverage in health becomes degraded.' }),
+      .describe('Send an alarm when coverage in health becomes degraded.'),
     escalate: table(field('escalate'), {
       every_min: whole('escalate.every_min', REPEAT_MIN.least, REPEAT_MIN.most),
       max: whole('escalate.max', 1, REPEATS_MAX)
         .default(REPEATS)
-        .meta({ description: 'Repeats of one alarm at most.' }),
+        .describe('Repeats of one alarm at most.'),
     })
       .nullable()
       .default(null)
-      .meta({
-        description:
-          'Repeat an alarm at this interval until it is acknowledged or over; null: send it once.',
-      }),
+      .describe(
+        'Repeat an alarm at this interval until it is acknowledged or over; null: send it once.',
+      ),
   }).refine((it) => it.escalate === null || it.silent_after_h !== null || it.alarm_on_degraded, {
     error: `${field('escalate')} repeats alarms: set silent_after_h or alarm_on_degraded beside it`,
   })

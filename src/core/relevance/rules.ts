@@ -20,17 +20,19 @@ const shape = once(() => ({
     .trim()
     .min(1, promptSentence)
     .max(PROMPT_MAX, promptSentence)
-    .meta({ description: 'Describes to the model which items are relevant.' }),
+    .describe('Describes to the model which items are relevant.'),
   min_score: z
     .number({ error: scoreSentence })
     .min(0, scoreSentence)
     .max(1, scoreSentence)
     .default(MIN_SCORE)
-    .meta({ description: 'Matches with a lower score are suppressed as irrelevant.' }),
-  when_down: z.enum(WHEN_DOWN, { error: downSentence }).default('deliver').meta({
-    description:
+    .describe('Matches with a lower score are suppressed as irrelevant.'),
+  when_down: z
+    .enum(WHEN_DOWN, { error: downSentence })
+    .default('deliver')
+    .describe(
       'While the model cannot judge, or a limit of the day is reached: deliver without a verdict, or hold until there is one.',
-  }),
+    ),
 }))
 
 /** Schema of the field `relevance` of a monitor; defaults are filled in. */
