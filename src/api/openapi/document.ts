@@ -145,7 +145,9 @@ function nameAnswer({ content, ...rest }: Json, title: string): Json {
   if (!isObject(content)) return { ...rest }
   const named = Object.entries(content).map(([type, it]) => [
     type,
-    isObject(it) && isObject(it['schema']) ? { ...it, schema: { title, ...it['schema'] } } : it,
+    isObject(it) && isObject(it['schema'])
+      ? { ...it, schema: { title: `${title}Answer`, ...it['schema'] } }
+      : it,
   ])
   return { ...rest, content: Object.fromEntries(named) }
 }
@@ -204,7 +206,7 @@ export function openApiDocument({
       policy: policyOf(words, method, path),
       words,
       examples,
-      text: texts.get(`${method} ${path}`),
+      purpose: texts.get(`${method} ${path}`),
     })
     paths[openapi_path] = { ...paths[openapi_path], [method.toLowerCase()]: operation }
   }
@@ -247,14 +249,14 @@ type Operation = {
   policy: Policy
   words: Naming
   examples: ReturnType<typeof exampleBodies>
-  text: ReturnType<ReturnType<typeof operationTexts>['get']>
+  purpose: string | undefined
 }
 
 function toOperation(operation: Operation): Json {
-  const { method, path, detail, schemas, policy, words, examples, text } = operation
-  const [title = '', purpose = null] = text ?? []
+  const { method, path, detail, schemas, policy, words, examples, purpose } = operation
   const { hide: _, responses = {}, refusals: own = [], operationId, ...documentation } = detail
   const { 200: answer = {}, ...other_answers } = responses
+  const title = titleOf(words, path, operationId)
   const session = sessionDocs(words, path)
   const parameters = [
     ...toParameters(words, path, schemas),
@@ -326,6 +328,11 @@ const operationIdOf = (method: string, path: string): string =>
     .filter((part) => part !== '')
     .map((part) => (part.startsWith(':') ? `By${capital(part.slice(1))}` : capital(part)))
     .join('')
+/** Name of an operation in those of its schemas, such as `MonitorAdd`: the platform's word is left out. */
+const titleOf = ({ monitor }: Naming, path: string, operation_id: string | undefined): string =>
+  operation_id === undefined
+    ? capital(operationIdOf('monitor', path.slice(monitor.length)))
+    : capital(operation_id)
 const capital = (text: string) => text.slice(0, 1).toUpperCase() + text.slice(1)
 
 function withExample(words: Naming, answer: Json, title: string): Json {

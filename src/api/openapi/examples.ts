@@ -12,28 +12,24 @@ const idOf = (kind: string, n: number) => `${kind}_0199a000-0000-7000-8000-00000
 const IDS = {
   monitor: idOf('mon', 1),
   webhook: idOf('wh', 2),
-  customer: idOf('cus', 3),
-  draft: idOf('drf', 5),
-  feedback: idOf('fb', 6),
   delivery: 'dlv_DNIMOUN-WuxB2A7gBKgs1i',
-} as const
+}
 
-/** Ids by the name of the object that has them, which is an answer's title or a field. */
-const OBJECT_IDS: readonly [RegExp, string][] = [
-  [/^(Account|customer)$/, IDS.customer],
-  [/Monitor|^(AcknowledgedAlarms|FeedAddress|monitors)$/, IDS.monitor],
-  [/Webhook|^(RotatedSecret|webhooks|subject)$/, IDS.webhook],
-  [/Draft|^drafts$/, IDS.draft],
-  [/Feedback$/, IDS.feedback],
-  [/^payments$/, idOf('pay', 4)],
-  [/omment$|^comments$/, 'n3k01ab'],
-  [/^(Inbox.*|samples|Vote|previous)$/, 't3_1abcde'],
-  [/^(SentMessage|messages|threads)$/, 't4_2abcde'],
-  [/^moderators$/, 't2_1abcd'],
-  [/^(User|users)$/, '1abcd'],
-  [/^(Community|communities|subforums)$/, '2xtnu'],
-  [/^streams$/, 'posts:coffee'],
+/** Kinds of the objects in answers, by the name of the operation or of the field that has one. */
+const KINDS: readonly [RegExp, string][] = [
+  [/^(AccountMe|customer)$/, 'customer'],
+  [/^MonitorWebhook|^(webhooks|subject)$/, 'webhook'],
+  [/^Monitor|^monitors$/, 'monitor'],
+  [/Draft$|^drafts$/, 'draft'],
+  [/Feedback$/, 'feedback'],
+  [/omment$|^comments$/, 'comment'],
+  [/^Inbox|^(samples|Vote|previous)$/, 'match'],
+  [/^(Post|post|posts|items)$/, 'post'],
+  [/^(Dm|messages|threads)$/, 'message'],
+  [/^(User|users)$/, 'user'],
+  [/^(SubAbout|communities|subforums)$/, 'community'],
 ]
+const kindOf = (object: string): string => KINDS.find(([of]) => of.test(object))?.[1] ?? object
 
 const ENRICHMENT = {
   relevance: {
@@ -60,28 +56,38 @@ const ITEM = {
 const DRAFT = { id: 't3_1abcde', direction: 'up' }
 const COUNTS = { calls: 19, billed_calls: 19, cost_usd: 0.038, errors: 0 }
 
-/** Values of fields whose schema has no useful one: by name, or after the name of an object. null: only if allowed. */
+/** Fields that an example shows as null where that is allowed: their usual state. */
+const NULLS = new Set(
+  `
+  area collected_until crosspost_origin error evidence failing_since figures flair_text
+  held_until hint judgement kind_inferred_from link_url next_attempt_at next_before next_cursor
+  note paused_at reason reason_code relevance removed requested_cadence_s thumbnail_url undoes
+  undone_by unknown_reason unresolved_reason waiting_until
+`
+    .trim()
+    .split(/\s+/),
+)
+
+/** Values of fields whose schema has no useful one: by name, or after the name or kind of an object. */
 const VALUES: Readonly<Record<string, unknown>> = {
   action_id: idOf('act', 8),
   active: true,
   added: 'example_user',
   after: 't3_1abcde',
-  'MatchPage.after': '1',
+  'MonitorItems.after': '1',
   'edit.after': ['example_user'],
   alarms: [],
   answer: { success: true, ...DRAFT },
-  area: null,
   audit_interval_s: 600,
   author: 'example_user',
   before: [],
   body: 'Get one with flat burrs, and a spare burr set.',
-  'DeliveryRequest.body': '{"count":1}',
+  'MonitorDeliveriesRequest.body': '{"count":1}',
   body_start: 'out of workers',
   by_tier: { read: COUNTS },
   cadence_s: 60,
   can_undo: true,
   capabilities: ['posts', 'comments', 'search', 'tree', 'user'],
-  collected_until: null,
   comment_id: 't1_n3k01ab',
   complete: true,
   confident: true,
@@ -89,7 +95,6 @@ const VALUES: Readonly<Record<string, unknown>> = {
   content_md: '# Coffee',
   created_utc: 1769860680,
   criterion: 'include_any',
-  crosspost_origin: null,
   daily_delivery_ceiling: 10_000,
   data: { id: 'n3k01ab', author: 'example_user', body: 'Get one with flat burrs.', score: 7 },
   delivery_id: IDS.delivery,
@@ -101,17 +106,12 @@ const VALUES: Readonly<Record<string, unknown>> = {
   domain: 'self.coffee',
   edited: false,
   enrichment: ENRICHMENT,
-  error: null,
   'attempts.error': 'http_503',
-  evidence: null,
   excerpt: 'Mine broke after ten years. I am looking for one for espresso.',
   expires: { loid: null },
-  failing_since: null,
   field: 'exclude_authors',
-  figures: null,
   fix: 'Repair the receiver and test the webhook',
   flair: 'Gear',
-  flair_text: null,
   found: true,
   fresh: true,
   freshness_ratio: 0.37,
@@ -120,33 +120,42 @@ const VALUES: Readonly<Record<string, unknown>> = {
   fullname: 't2_1abcd',
   grouped: false,
   headers: { 'content-type': 'application/json' },
-  held_until: null,
-  hint: null,
+  id: '1abcde',
+  'comment.id': 'n3k01ab',
+  'community.id': '2xtnu',
+  'customer.id': idOf('cus', 3),
+  'draft.id': idOf('drf', 5),
+  'feedback.id': idOf('fb', 6),
+  'match.id': 't3_1abcde',
+  'message.id': 't4_2abcde',
+  'moderators.id': 't2_1abcd',
+  'monitor.id': IDS.monitor,
+  'payments.id': idOf('pay', 4),
+  'streams.id': 'posts:coffee',
+  'user.id': '1abcd',
+  'webhook.id': IDS.webhook,
+  ids: ['t3_1abcde'],
   intent: 'question',
   interval_s: 60,
   is_self: true,
-  'Preview.item': null,
+  'MonitorPreview.item': null,
   'newest.item': ITEM,
   item_id: 't3_1abcde',
-  'MatchPage.items': [ITEM],
+  'MonitorItems.items': [ITEM],
   'payload.items': [ITEM],
-  judgement: null,
   key_id: idOf('key', 7),
   kind: 'hackernews',
   'observed_events.kind': 'poll_overflow',
   'unobserved_events.kind': 'poll_overflow',
-  kind_inferred_from: null,
   label: 'ann',
   language: 'en',
   last_error: 'http_503',
   last_message: 'They came today.',
   link_title: 'Which grinder would you buy?',
-  link_url: null,
   'comment.link_url': HOST + THREAD,
-  'comments.link_url': HOST + THREAD,
   listing_status: 'complete',
   matched_terms: ['grinder'],
-  'Preview.matches': [ITEM],
+  'MonitorPreview.matches': [ITEM],
   means: 'it matched; see its deliveries',
   meets_entitlement: true,
   message: 'Webhook crm is failing: 3 deliveries are tried again (http_503)',
@@ -158,36 +167,19 @@ const VALUES: Readonly<Record<string, unknown>> = {
   monitor_ids: [IDS.monitor],
   monitor_name: 'grinders',
   name: 'example_user',
-  'Account.name': 'acme',
-  'Community.name': 'coffee',
-  'Monitor.name': 'grinders',
-  'NewMonitor.name': 'grinders',
-  'NewWebhook.name': 'crm',
-  'Post.name': 't3_1abcde',
-  'Webhook.name': 'crm',
   'achievements.name': '7-Year Club',
   'by.name': 'laptop',
   'comment.name': 't1_n3k01ab',
-  'comments.name': 't1_n3k01ab',
-  'communities.name': 'coffee',
+  'community.name': 'coffee',
   'customer.name': 'acme',
-  'items.name': 't3_1abcde',
   'model.name': 'example-model',
-  'monitors.name': 'grinders',
+  'monitor.name': 'grinders',
   'post.name': 't3_1abcde',
-  'posts.name': 't3_1abcde',
   'rules.name': 'Search before you ask',
   'sources.name': 'hn',
-  'subforums.name': 'coffee',
-  'subject.name': 'crm',
-  'webhooks.name': 'crm',
-  next_attempt_at: null,
-  next_before: null,
-  next_cursor: null,
-  note: null,
+  'webhook.name': 'crm',
   ok: true,
   parent_id: 't3_1abcde',
-  paused_at: null,
   permalink: THREAD,
   place: 'coffee',
   place_examples: ['story', 'ask', 'show', 'job'],
@@ -199,15 +191,10 @@ const VALUES: Readonly<Record<string, unknown>> = {
   query: 'grinder',
   reachable: true,
   ready: true,
-  reason: null,
   'gaps.reason': 'poll_overflow',
   'last_failure.reason': 'http_503',
   'open.reason': 'poll_overflow',
   'streams.reason': 'poll_overflow',
-  reason_code: null,
-  relevance: null,
-  removed: null,
-  requested_cadence_s: null,
   resolved: true,
   response: 'On our list.',
   revised_by: 'example_user',
@@ -230,36 +217,25 @@ const VALUES: Readonly<Record<string, unknown>> = {
   term: 'grinder',
   text: 'Mine broke after ten years. I am looking for one for espresso.',
   thread_id: 't4_2abcde',
-  thumbnail_url: null,
   tier: 'entry',
   time_zone: 'Europe/Berlin',
   title: 'Which grinder would you buy?',
-  'Community.title': 'Coffee',
-  'Feedback.title': 'Weekly summaries',
-  'communities.title': 'Coffee',
-  'subforums.title': 'Coffee',
+  'FindFeedback.title': 'Weekly summaries',
+  'community.title': 'Coffee',
   to: 'another_user',
   total_karma: 4857,
   type: 'public',
-  undoes: null,
   undone: idOf('act', 9),
-  undone_by: null,
   unknown_ids: [],
-  unknown_reason: null,
   unobserved_events: [],
-  unresolved_reason: null,
   upvote_ratio: 0.97,
   upvotes: 42,
   url: HOST + THREAD,
-  'Community.url': `${HOST}/r/coffee/`,
-  'User.url': `${HOST}/user/example_user/`,
-  'communities.url': `${HOST}/r/coffee/`,
+  'community.url': `${HOST}/r/coffee/`,
   'sources.url': 'https://news.ycombinator.com',
-  'subforums.url': `${HOST}/r/coffee/`,
-  'users.url': `${HOST}/user/example_user/`,
+  'user.url': `${HOST}/user/example_user/`,
   username: 'example_user',
   violation_reason: 'Asked before',
-  waiting_until: null,
   webhook_id: IDS.webhook,
   webhook_ids: [IDS.webhook],
   with: 'another_user',
@@ -345,13 +321,14 @@ function textOf({ format, pattern }: Json, named: unknown, field: string): unkno
 function namedValue(words: Naming, parent: string, field: string): unknown {
   const name = canonicalField(words, field)
   const object = canonicalField(words, parent)
-  if (name === 'id') return OBJECT_IDS.find(([of]) => of.test(object))?.[1] ?? '1abcde'
-  if (name === 'ids') return ['t3_1abcde']
   if (name === 'filter_spec') return exampleSpec(words)
   if (name === 'cookies') return { [words.session]: 'eyJhbGciOi…' }
   if (name === 'feed_url')
     return `https://api.example.com${words.monitor}/feed/${IDS.monitor}~1~wTcG9f0m`
-  const value = VALUES[`${object}.${name}` in VALUES ? `${object}.${name}` : name]
+  const keys = [`${object}.${name}`, `${kindOf(object)}.${name}`, name]
+  const key = keys.find((it) => it in VALUES)
+  if (key === undefined && NULLS.has(name)) return null
+  const value = VALUES[key ?? name]
   return value === undefined && name.endsWith('_url') ? PICTURE : value
 }
 
