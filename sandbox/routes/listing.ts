@@ -72,8 +72,9 @@ export function listing(
     return thing === undefined ? -1 : rows.indexOf(thing)
   }
   const before = query.get('before')
-  // A removed row has nothing before it; an unknown one is ignored as `after`.
-  if (before && cursor('before') < 0)
+  // A row that has left the listing has nothing before or after it; an id without a row is ignored as `after`.
+  const has_left = hasLeft(world.things.get(query.get('after') ?? ''), cursor('after'))
+  if (has_left || (before && cursor('before') < 0))
     return listingEnvelope(request, [], { after: null, before: null, facets })
   const until = before ? cursor('before') : end
   const from = before ? Math.max(0, until - limit) : Math.min(cursor('after') + 1, end)
@@ -92,6 +93,10 @@ export function listing(
     facets,
   })
 }
+
+/** True for the row of a cursor that its author has deleted since, or that the listing does not show. */
+const hasLeft = (thing: Thing | undefined, at: number): boolean =>
+  thing !== undefined && (at < 0 || thing.removed === 'author')
 
 /** The notice in place of mature rows: it has the shape of a post, and leads to the login. */
 function noticeRow({ path, viewer }: SandboxRequest): string {

@@ -7,6 +7,7 @@ import type { Item } from '../core/forum/items.ts'
 import { isTooSilent, joinPlaces } from '../core/polling/batching.ts'
 import {
   advance,
+  backUp,
   type FeedRow,
   includesAny,
   markPinned,
@@ -105,6 +106,12 @@ export async function fetchPages(
     if (!page.ok) {
       // Further pages were only for the gap of an earlier poll.
       if (state.complete) return end({ kind: 'complete' })
+      const before =
+        state.pages > 0 && page.fault.kind === 'forbidden' ? backUp(state, false) : null
+      if (before?.kind === 'retry') {
+        ;({ state } = before)
+        continue
+      }
       // The client has already retried where a retry can help.
       return end({ kind: 'fault', fault: page.fault })
     }

@@ -71,7 +71,12 @@ export function endPage(
 ): PageEnd {
   const before = cursor === null ? 0 : cursor.depth
   const depth = before === null ? null : before + page.rows
-  if (page.after === null) return { after: null, listing_status: listingStatus(kind, depth) }
+  if (page.after === null) {
+    const status = listingStatus(kind, depth)
+    // More was announced, so the cursor's row has left the listing: what lies below it was not read.
+    const has_lost = cursor !== null && page.rows === 0 && status === 'complete'
+    return { after: null, listing_status: has_lost ? 'unknown' : status }
+  }
   // A cursor that does not advance would loop forever.
   if (page.after === cursor?.native && !cursor.in_pinned)
     return { after: null, listing_status: 'unknown' }

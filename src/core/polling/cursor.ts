@@ -219,18 +219,25 @@ export function advance(before: PollState, page: PollPage): PollStep {
       kind: last_try ? 'stale' : 'retry',
       state: { ...state, tries, limit: PAGE_LIMIT - LIMIT_STEP * tries },
     }
-  if (state.pages > 0 && isRestart(state, page)) {
-    // The cursor's row is gone and the platform restarted the listing: the row before it may still exist.
-    const earlier = state.rows.at(-1 - state.joins.length - tries)
-    if (state.complete) return { kind: 'complete', state }
-    return last_try || earlier === undefined
-      ? { kind: 'truncated', reason: 'page_restart', state }
-      : { kind: 'retry', state: { ...state, tries, after: earlier.id } }
-  }
+  if (state.pages > 0 && isRestart(state, page)) return backUp(state, page.rows.length === 0)
   // An empty page where more was announced may be a failure of the platform, and is no end.
   if (state.pages > 0 && page.rows.length === 0 && page.after === null && !last_try)
     return { kind: 'retry', state: { ...state, tries } }
   return acceptPage(state, page)
+}
+
+/**
+ * Next step after a page that does not continue the last one. The cursor's row is gone, or in a place that became
+ * private: the platform restarts the listing, ends it or refuses it, and the row before it may still exist.
+ */
+export function backUp(state: PollState, is_empty: boolean): PollStep {
+  const tries = state.tries + 1
+  const earlier = state.rows.at(-1 - state.joins.length - tries)
+  const is_over = tries >= TRIES_MAX || earlier === undefined
+  if (state.complete && (is_over || !is_empty)) return { kind: 'complete', state }
+  return is_over
+    ? { kind: 'truncated', reason: 'page_restart', state }
+    : { kind: 'retry', state: { ...state, tries, after: earlier.id } }
 }
 
 function acceptPage(state: PollState, page: PollPage): PollStep {
@@ -360,13 +367,13 @@ function cursorAfter({ rows, after }: { rows: readonly FeedRow[]; after: string 
   return { after: cursor.id, joins: rows.slice(-OVERLAP).map(({ id }) => id) }
 }
 
-/** True for a page that does not continue the last one: no repeated row, newer rows first, or no new row before the end. */
+/** True for a page that does not continue the last one: no repeated row, as of an empty page, newer rows first, or no new row before the end. */
 function isRestart(
   { rows: seen, joins }: PollState,
   page: { rows: readonly FeedRow[]; after: string | null },
 ): boolean {
   const found = page.rows.map(({ id }) => id)
-  if (joins.length > 0 && found.length > 0 && !joins.some((id) => found.includes(id))) return true
+  if (joins.length > 0 && !joins.some((id) => found.includes(id))) return true
   const seen_ids = new Set(seen.map(({ id }) => id))
   const fresh = page.rows.filter(({ id }) => !seen_ids.has(id))
   if (found.length > 0 && fresh.length === 0)

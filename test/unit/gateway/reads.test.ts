@@ -68,7 +68,7 @@ describe('posts', () => {
     )
 
     expect(body).toEqual({ posts: [aPost('b')], after: 't3_b' })
-    expect(calls).toEqual([
+    expect(calls).toMatchObject([
       { identity: ANONYMOUS, deadline_at: now.now() + 30_000, wait_until: now.now() + 8_000 },
     ])
   })

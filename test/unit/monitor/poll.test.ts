@@ -545,3 +545,18 @@ test('a page that fails half way keeps the rows read, and the next check reads o
   expect(fixture.titles()).toHaveLength(150)
   expect(fixture.gaps()).toMatchObject([{ closed_at: fixture.clock.now() }])
 })
+
+test('goes on with the row before a cursor in a place that became private', async () => {
+  await using fixture = await watching()
+  fixture.feed.put('cats', ...posts(100, 150, START + 200 * S))
+  const all = fixture.feed.rows('cats')
+  fixture.feed.instead(
+    (rows) => ok({ rows: rows.slice(0, 100), after: rows[99]?.name ?? null }),
+    fail({ kind: 'forbidden', reason: 'private' }),
+  )
+  fixture.pass(200 * S)
+  await fixture.check()
+
+  expect(all.length).toBe(210)
+  expect(fixture.gaps()).toEqual([])
+})

@@ -214,6 +214,7 @@ test('vanish_anchor removes the newest rows, also as cursors', async () => {
 
   expect(titles(await page(sandbox, CATS))).toEqual(['cat 1', 'cat 2'])
   expect(titles(await page(sandbox, `${CATS}?before=${newest}`))).toEqual([])
+  expect(titles(await page(sandbox, `${CATS}?after=${newest}`))).toEqual([])
 })
 
 test('a stale page shows nothing newer than the rule, or than its age', async () => {

@@ -114,6 +114,14 @@ describe('the end of a page', () => {
     expect(endPage('user', null, { rows: 0, after: 't3_b' })).toEqual({ after: 't3_b~0' })
   })
 
+  test('is unknown if nothing follows a cursor, whose row has left the listing', () => {
+    const end = (depth: number) =>
+      endPage('chronological', { native: 't3_a', depth }, { rows: 0, after: null })
+
+    expect(end(25)).toEqual({ after: null, listing_status: 'unknown' })
+    expect(end(950)).toEqual({ after: null, listing_status: 'truncated' })
+  })
+
   test('is reported if the platform repeats the cursor', () => {
     const turn = endPage('ranked', { native: 't3_a', depth: 25 }, { rows: 25, after: 't3_a' })
     expect(turn).toEqual({ after: null, listing_status: 'unknown' })

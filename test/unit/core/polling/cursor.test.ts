@@ -143,7 +143,7 @@ describe('reaching the checkpoint', () => {
 
     const empty = { rows: [], after: null }
     const again = advance(one.state, empty)
-    expect(again).toMatchObject({ kind: 'retry', state: { gap_closed: false, after: 't3_63' } })
+    expect(again).toMatchObject({ kind: 'retry', state: { gap_closed: false, after: 't3_64' } })
     expect(advance(again.state, page(rows(62, 1)))).toMatchObject({ state: { gap_closed: true } })
     const still = advance(again.state, empty)
     expect(still.kind).toBe('retry')
@@ -219,6 +219,20 @@ describe('a truncated poll', () => {
     const three = advance(two.state, again)
     expect(three).toMatchObject({ kind: 'retry', state: { after: 't3_206' } })
     expect(advance(three.state, again)).toMatchObject({ kind: 'truncated', reason: 'page_restart' })
+  })
+
+  test('goes on with the row before a cursor after which the platform lists nothing', () => {
+    const one = advance(after(rows(5, 1)), page(rows(300, 201)))
+    const empty = { rows: [], after: null }
+
+    const two = advance(one.state, empty)
+    expect(two).toMatchObject({ kind: 'retry', state: { after: 't3_205' } })
+    expect(advance(two.state, page(rows(204, 105))).kind).toBe('next_page')
+    const three = advance(two.state, empty)
+    expect(advance(three.state, empty)).toMatchObject({
+      kind: 'truncated',
+      reason: 'page_restart',
+    })
   })
 
   test('continues when the row before the cursor works', () => {
