@@ -2,7 +2,6 @@ import { ApiError } from '../core/base/errors.ts'
 import type { Naming } from '../core/forum/naming.ts'
 import { render } from './http/errors.ts'
 
-/** Reason why only health is served. */
 export type StorageOutage = {
   /** Code, as in `/health`. */
   reason: string

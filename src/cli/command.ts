@@ -5,7 +5,6 @@ import type { Stuck } from '../runtime/systemd.ts'
 import type { InstancePaths } from '../store/maintenance/paths.ts'
 import type { PlatformTools } from './account/platform-tools.ts'
 
-/** A daemon that runs until it is disposed. */
 export type RunningDaemon = AsyncDisposable & {
   readonly url: string
   /** Resolves with the reason when the daemon cannot go on and wants to be started again. */

@@ -3,7 +3,6 @@ import type { ConfigPath } from './positions.ts'
 
 export type ReferenceSources = {
   env: Readonly<Record<string, string | undefined>>
-  /** Reads a text file; throws if it is unreadable. */
   readFile: (path: string) => string
   /** `$CREDENTIALS_DIRECTORY`, the folder of `file:` names without a slash; null: not set. */
   credentials_dir: string | null

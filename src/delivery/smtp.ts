@@ -24,7 +24,6 @@ const LOCAL = /^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/
 /** Total time of the conversation, in time-outs. Each step may take one time-out. */
 const STEPS = 3
 
-/** The server that `[smtp]` names. */
 type MailServer = {
   url: string
   from: string

@@ -78,7 +78,6 @@ export type MediaQuery = Paged & {
   t: string
   nsfw: boolean
 }
-/** Posts with media, out of `scanned`. */
 export type MediaBody = { posts: MediaPost[]; scanned: number } & PageEnd
 
 /** Searches posts and returns those with media. `scanned` counts all posts searched. */

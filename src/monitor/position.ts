@@ -162,7 +162,6 @@ function busyAfter(db: Db, stream: Feed, result: FeedResult, arrivals: number): 
   return rates.length === 0 ? null : Math.max(...rates)
 }
 
-/** Records a truncated check and the range that it could not observe. */
 export function recordTruncated(
   db: Db,
   stream: Feed,

@@ -237,7 +237,6 @@ export type Identity = {
   on_cookies?: (lines: string[]) => void
 }
 
-/** The identity without credentials. */
 export const ANONYMOUS: Identity = {
   id: 'anonymous',
   whose: 'anonymous',

@@ -267,7 +267,6 @@ const FAULTS: Readonly<Record<string, { text: string; customer?: string; operato
 
 const RETRIED = 'forumd tries again at every poll'
 
-/** Sources that cannot be read, and feeds that are late. */
 function sourceProblems(states: readonly FeedGroup[], audience: Audience, now: number): Problem[] {
   const total = new Map<string, number>()
   for (const { source, feeds } of states) total.set(source, (total.get(source) ?? 0) + feeds)

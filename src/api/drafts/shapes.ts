@@ -57,7 +57,6 @@ export const toOperatorsDraft = (it: Draft, now: number) => ({
   account: it.account,
 })
 
-/** Page of drafts, each mapped by `toRow`. */
 export function toDraftPage<S>(rows: readonly Draft[], rows_max: number, toRow: (it: Draft) => S) {
   const { page, paging } = pageOf(rows, rows_max)
   return { drafts: page.map(toRow), ...paging }

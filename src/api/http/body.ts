@@ -34,7 +34,6 @@ const BODY_BOUNDS: JsonBounds = { depth: 32, values: 20_000 }
 /** The body holds an API key only, and any caller may send it. */
 const SIGN_IN_BODY_MAX = 16 * 1024
 
-/** Maximum bytes of a body sent to this path. */
 export function bodyMax(words: Naming, path: string): number {
   if (path === '/dashboard/session') return SIGN_IN_BODY_MAX
   return isUpload(words, path) || path.startsWith(FORWARDED_PATH) ? IMAGE_BODY_MAX : BODY_MAX
@@ -58,7 +57,6 @@ export const leavesBodyUnread = (method: string, path: string): boolean =>
 export const takesNoBody = (path: string): boolean =>
   BODILESS.some((place) => path.startsWith(place))
 
-/** Creates a 413 error that states the limit. */
 export const tooLarge = (max: number): ApiError =>
   new ApiError('BODY_TOO_LARGE', {
     message: `the body must be at most ${max < MIB ? `${max / 1024} KiB` : `${max / MIB} MiB`}`,

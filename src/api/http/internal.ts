@@ -2,7 +2,6 @@ import type { Session } from '../../core/forum/session.ts'
 import type { KeyHolder } from '../../store/customers/keys.ts'
 import type { Delegation } from './auth.ts'
 
-/** Options of an internal request that are not part of the HTTP request. */
 export type RequestOptions = {
   /** Only validates a write: it answers `{}` instead of calling the platform. */
   dry_run?: boolean
@@ -16,7 +15,6 @@ export type RequestOptions = {
  */
 export type InternalClient = {
   send(request: Request, holder: KeyHolder, options?: RequestOptions): Promise<Response>
-  /** Options of a request; empty for an external one. */
   optionsOf(request: Request): RequestOptions
 }
 

@@ -136,7 +136,6 @@ export function toFilter(given: GivenFilter): InboxFilter {
   }
 }
 
-/** True for a filter without conditions. */
 export const isEmptyFilter = (filter: InboxFilter): boolean =>
   JSON.stringify(filter) === JSON.stringify(NO_FILTER)
 

@@ -236,7 +236,6 @@ export const METRICS = {
   ),
 } as const satisfies Record<string, MetricSpec>
 
-/** Name of a metric, without its prefix. */
 export type MetricName = keyof typeof METRICS
 
 export const fullName = (name: string): string =>

@@ -175,7 +175,6 @@ const dayCounts = () =>
     )
     .describe('Every day of the window, oldest first.')
 
-/** Fields of the answer to a preview with `window`, for the document. */
 export const backtestShape = () => ({
   window: z
     .object({

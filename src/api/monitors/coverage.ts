@@ -15,7 +15,6 @@ import { type MonitorDeps, requireMonitor } from './edit.ts'
 const DAYS_MAX = 100
 const DAYS_DEFAULT = 30
 
-/** Query of `GET coverage`. */
 export const coverageQuery = querySchema(() => ({
   id: required('id', { max: 64 }),
   from: dayField('from'),
@@ -40,7 +39,6 @@ const dayText = (day: number): string => iso(day * DAY_MS).slice(0, 10)
 
 type Days = { from?: string | undefined; to?: string | undefined }
 
-/** Requested days, first and last, with defaults. */
 function daysOf({ from, to }: Days, today: number): { first: number; last: number } {
   const last = to === undefined ? today : (dayOf(to) ?? today)
   const first = from === undefined ? last - DAYS_DEFAULT + 1 : (dayOf(from) ?? last)

@@ -42,7 +42,6 @@ import { toAlarm } from './alarms.ts'
 import { type MonitorDeps, requireMonitor } from './edit.ts'
 import { relevanceHealth } from './relevance.ts'
 
-/** Health of a monitor: its last 24 hours, and the coverage of its feeds. */
 export function monitorHealth(
   { clock, log }: RouteContext,
   { db, watch, streams: sources, plan_of, model }: MonitorDeps,

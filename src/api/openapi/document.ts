@@ -112,7 +112,6 @@ function toWireText(words: Naming, node: unknown): unknown {
 }
 const SENTENCES = ['summary', 'description']
 
-/** Adds the description of each field without one. */
 function describeFields(words: Naming, node: unknown, parent: string): unknown {
   if (Array.isArray(node)) return node.map((it) => describeFields(words, it, parent))
   if (!isObject(node)) return node
@@ -140,7 +139,6 @@ function describeFields(words: Naming, node: unknown, parent: string): unknown {
 const describeAnswer = (words: Naming, answer: Json, title: string): Json =>
   z.record(z.string(), z.unknown()).parse(describeFields(words, answer, title))
 
-/** Names the schema of a 200, for generated code and for the reference. */
 function nameAnswer({ content, ...rest }: Json, title: string): Json {
   if (!isObject(content)) return { ...rest }
   const named = Object.entries(content).map(([type, it]) => [

@@ -25,7 +25,6 @@ const ACCOUNT_CODES: readonly ErrorCode[] = [
   'PROXY_ERROR',
   'NOT_SUPPORTED_BY_SOURCE',
 ]
-/** Error codes of calls with a session, without those of a login. */
 const SESSION_CODES: readonly ErrorCode[] = [
   'INCOMPLETE_SESSION',
   'SESSION_REQUIRED',
@@ -48,7 +47,6 @@ type Route = {
   policy: Policy
   takes_fields: boolean
   takes_body: boolean
-  /** Error codes of this route only. */
   own: readonly ErrorCode[]
   words: Naming
 }

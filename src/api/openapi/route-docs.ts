@@ -23,7 +23,6 @@ export function answers(schema: () => z.ZodType): { responses: Responses } {
   return { responses: responses_shape.parse({ 200: done }) }
 }
 
-/** Route `detail` that documents error codes of this route only. */
 export const refuses = (...codes: ErrorCode[]): { refusals: ErrorCode[] } => ({ refusals: codes })
 
 /** Field metadata that documents an untyped field with a lazily created schema. */

@@ -38,7 +38,6 @@ export type NameRules = {
   user(field: string): ReturnType<typeof nameOf>
 }
 
-/** Names of the platform of `[platform]`. */
 export const PLATFORM_NAMES: NameRules = {
   subforum: (field) =>
     nameOf(

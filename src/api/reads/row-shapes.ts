@@ -22,7 +22,6 @@ import type { DeepComment } from '../../gateway/deep-search.ts'
 
 type Fields<T> = Record<keyof T, z.ZodType>
 
-/** Rows of the reads and their envelopes, created at the first call. */
 export const rowShapes = once(() => {
   const text = z.string()
   const maybe = z.string().nullable()

@@ -23,7 +23,6 @@ import { PAUSE_REASONS, type Webhook } from '../../store/delivery/webhooks.ts'
 import { bodySchema, idField } from '../http/fields.ts'
 
 export const ids = () => ({ id: idField('id'), webhook_id: idField('webhook_id') })
-/** Body that only names a target. */
 export const namedBody = bodySchema(ids)
 
 const NAME_MAX = 100

@@ -97,7 +97,6 @@ const changing = (
     },
   })
 
-/** The `account pause` command. */
 export const accountPause = changing(
   'pause',
   'stops using an account until you resume it',
@@ -108,7 +107,6 @@ export const accountPause = changing(
   'A running daemon stops using it within two seconds; requests in progress are finished.',
 )
 
-/** The `account resume` command. */
 export const accountResume = changing(
   'resume',
   'uses an account again after a pause or a failure',
@@ -120,7 +118,6 @@ export const accountResume = changing(
   'The daemon checks its session at once, and sets it aside again if the session is not valid.',
 )
 
-/** The `account remove` command. */
 export const accountRemove = command({
   name: 'account remove',
   summary: 'removes an account with its cookies and password',

@@ -46,7 +46,6 @@ export function createSources(context: SourceContext, values: Readonly<Record<st
     throw new UsageError(`--${option}: the environment variable ${name} is not set, or is empty`)
   }
 
-  /** A secret of one line, without its line end. */
   async function secret(option: string, from: string): Promise<string> {
     const text = (await read(option, from)).replace(/\r?\n$/, '')
     if (text !== '' && text.length <= LONGEST && !/[\r\n\0]/.test(text)) return text

@@ -410,7 +410,6 @@ export type Problems = {
   readonly all: readonly RefusedValue[]
 }
 
-/** An empty collection. */
 export function createProblems(): Problems {
   const all: RefusedValue[] = []
   return { all, add: (path, found, allowed) => void all.push({ path, found, allowed }) }

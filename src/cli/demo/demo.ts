@@ -192,7 +192,6 @@ function useInstance<T>(
   }
 }
 
-/** Creates a customer and its key, as `forumd key create` does. */
 function createDemoKey(opened: OpenInstance): string {
   const { id } = createCustomer(opened, { name: 'demo', plan: undefined })
   return newKey(opened, { customer_id: id, name: 'demo' }).token

@@ -12,7 +12,6 @@ type Painted = {
 
 export type DemoOutput = ReturnType<typeof createDemoOutput>
 
-/** Writes the demo's lines; in colour on a terminal. */
 export function createDemoOutput({ write, color }: Pick<Stdout, 'write' | 'color'>) {
   const paint = (code: number) => (text: string) =>
     color ? `\u001B[${code}m${text}\u001B[0m` : text

@@ -133,7 +133,6 @@ function summary(findings: readonly CheckResult[]): string {
 
 const LISTED_MAX = 10
 
-/** Checks for webhooks without successful deliveries, with their pending deliveries. */
 function webhookChecks(db: Db): Check[] {
   const { count, failing } = listFailingWebhooks(db)
   return [{ title: 'checking webhooks', run: () => webhookResults(count, failing) }]

@@ -57,7 +57,6 @@ export function networkChecks(config: Config, runtime: Runtime, tools: PlatformT
   ]
 }
 
-/** The hosts that the configuration names, each with the key that names it first. */
 function hostsOf({ platform, source, smtp, operator }: Config): Map<string, string> {
   const named: [string, string][] = [
     ['platform.base_url', platform.base_url],

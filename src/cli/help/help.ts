@@ -49,7 +49,6 @@ First steps:
   forumd serve    runs it, and prints a link that signs a browser in
 `
 
-/** Wraps text at `width` characters, between words. */
 export const wrap = (text: string, width: number): string[] =>
   new Help().boxWrap(text, width).split('\n')
 

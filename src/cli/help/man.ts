@@ -53,7 +53,6 @@ const STATUS: [string, string][] = [
   [String(EXIT.broken), 'the database is missing or damaged: do not restart'],
 ]
 
-/** The manual page in man(7), generated from the table of commands. */
 export function manPage(commands: readonly Command[], release: string): string {
   return [
     '.\\" Made by forumd man.',

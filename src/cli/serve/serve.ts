@@ -130,7 +130,6 @@ export const serveCommand = command({
       return daemon
     }
 
-    /** Serves until the end of a daemon. Returns its exit code. */
     async function serveToEnd(daemon: RunningDaemon): Promise<number> {
       using _address = writeAddress(config.storage.dir, daemon.url, { sleep, log })
       // On a terminal only: the log of a service is read by others and kept.

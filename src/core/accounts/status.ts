@@ -78,7 +78,6 @@ export const newStatus = (now: number): AccountStatus => ({
 /** Status of an account that has no session yet. */
 export const unsigned = (now: number): AccountStatus => needsLogin(now, 'never_signed_in')
 
-/** Status of an account paused by the operator; only the operator resumes it. */
 export const paused = (now: number): AccountStatus => ({
   ...newStatus(now),
   state: 'paused',

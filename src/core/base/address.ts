@@ -109,7 +109,6 @@ export type Allowed = {
 
 const isNetwork = (target: string): boolean => isIP(target.split('/')[0] ?? '') !== 0
 
-/** Splits `allow_targets` into CIDRs and host names. */
 export function createAllowed({
   allow_targets,
   allow_http,

@@ -110,7 +110,6 @@ export class ApiError extends Error {
   }
 }
 
-/** Error 400 with a sentence that names the field and the allowed values. */
 export const invalid = (field: string, sentence: string): ApiError =>
   new ApiError('INVALID_REQUEST', { field, message: sentence })
 

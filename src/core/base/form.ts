@@ -21,7 +21,6 @@ export type View = 0 | 1 | 2 | 3
 export const viewOf = (spec: { fold_accents: boolean; case_sensitive: boolean }): View =>
   spec.case_sensitive ? (spec.fold_accents ? 3 : 2) : spec.fold_accents ? 1 : 0
 
-/** True for views without accents. */
 export const foldsAccents = (view: View): boolean => view === 1 || view === 3
 /** True for case-sensitive views. */
 export const keepsCase = (view: View): boolean => view >= 2

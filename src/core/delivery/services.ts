@@ -120,7 +120,6 @@ function decoded(text: string): string | null {
   }
 }
 
-/** Services that accept nothing without credentials. */
 const NEEDS_TOKEN: Partial<Record<ServiceKind, string>> = {
   telegram: 'the token of a bot, as BotFather gives it',
   gotify: 'the token of an application',

@@ -48,7 +48,6 @@ type Book = {
 
 const ITEMS_MAX = 0xffff_fffe
 
-/** Creates an empty index. */
 export function createIndex(): Index {
   // Words are numbers from 1; 0 means no word. Their data is in typed arrays: a million objects would take too much
   // memory.
@@ -246,7 +245,6 @@ const GONE_MIN = 100
 /** The spec of a version of a monitor; null when it no longer exists, and nothing matches. */
 export type SpecOf = (monitor_id: string, version: number) => FilterSpec | null
 
-/** Creates a matcher without monitors. */
 export function createMatcher(specOf: SpecOf, verdicts: Verdicts = DIRECT_VERDICTS): Matcher {
   /** By waiter number, which is never reused; undefined once removed. */
   const entries: (Entry | undefined)[] = []

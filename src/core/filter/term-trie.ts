@@ -55,12 +55,10 @@ type TermTree = {
   grow(parent: number, code: number): number
 }
 
-/** Creates a trie with only a root. */
 function createTermTree(): TermTree {
   let cells = new Int32Array(64 * NODE)
   let used_cells = NODE
 
-  /** Allocates `size` numbers, all 0. */
   function allot(size: number): number {
     const at = used_cells
     used_cells += size
@@ -157,7 +155,6 @@ export type Tails = {
 const HEAD = 2
 const BYTE = 0xff
 
-/** Creates an empty store of tails. */
 export function createTails(): Tails {
   // Bytes, until a character above 255 is stored.
   let units: Uint8Array | Uint16Array = new Uint8Array(64)
@@ -250,7 +247,6 @@ const TAILED = 2
 const CLOSED = 1
 const OPEN = 2
 
-/** Creates an empty automaton. */
 export function createAutomaton(begins: Begins): Automaton {
   const by_word = begins === 'word'
   const tree = createTermTree()

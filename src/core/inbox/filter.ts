@@ -18,7 +18,6 @@ export type InboxFilter = {
   text: string | null
 }
 
-/** The filter without conditions. */
 export const NO_FILTER: InboxFilter = Object.freeze({
   monitor: null,
   state: [],

@@ -1,6 +1,5 @@
 import { iso } from '../base/time.ts'
 
-/** Price tier of a call. Prices are configuration (`[billing.prices]`). */
 export type Tier = 'read' | 'deep_search' | 'vote' | 'write' | 'dm'
 
 /** Millionths of a dollar per call. */

@@ -92,7 +92,6 @@ export type PatternCache = { testOf(pattern: string, case_sensitive: boolean): P
 
 const CACHED_PATTERNS_MAX = 1000
 
-/** Creates an empty cache. */
 export function createPatternCache(isFull: () => boolean): PatternCache {
   const tests = createLru<string, PatternTest>(CACHED_PATTERNS_MAX)
   return {

@@ -14,7 +14,6 @@ export type PatternNeed = { subject: string; set: PatternSet; item: Item }
  */
 export type Verdicts = {
   evaluate: EvaluatePatterns
-  /** Runs `work` and attributes its needs to `subject`. */
   attribute(subject: string, work: () => void): void
   lacking(): boolean
   takeNeeds(): PatternNeed[]

@@ -2,7 +2,6 @@
 
 /** Window of health, ms. */
 export const WINDOW_MS = 86_400_000
-/** Newest gaps, and newest events, in an answer. */
 export const ENTRIES_MAX = 50
 
 // A feed is live when its last check is at most this many intervals old.

@@ -91,7 +91,6 @@ export type ModelState = {
   since_at: number | null
 }
 
-/** State of a model without a fault. */
 export const MODEL_UP: ModelState = { strikes: 0, opens: 0, until: 0, fault: null, since_at: null }
 
 const STRIKES_MAX = 5

@@ -7,7 +7,6 @@ import { Time } from './base/time.tsx'
 
 type OutwardProps = { url: unknown; own?: boolean; children: ComponentChildren }
 
-/** An external link without a referrer. */
 export function Outward({ url, own = false, children }: OutwardProps) {
   const href = safeUrl(url, own)
   if (href === null) return <>{children}</>

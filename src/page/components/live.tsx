@@ -66,7 +66,6 @@ export function LiveTiles({ snapshot, more = [] }: { snapshot: Snapshot | null; 
   )
 }
 
-/** Recent events, newest first. */
 export function Events({ recent }: { recent: readonly Recent[] }) {
   // The linked pages belong to the customer, so operators get no links.
   const linked = useCurrentUser().role === 'customer'

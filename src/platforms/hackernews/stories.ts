@@ -46,7 +46,6 @@ export function createStories() {
   return {
     add,
 
-    /** The story above a comment, whose ancestors `read` requests. */
     async above(item: NativeItem, read: ReadAncestor): Promise<Outcome<FoundStory>> {
       const path: number[] = [item.id]
       let parent = idAt(item.row, 'parent')

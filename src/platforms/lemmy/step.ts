@@ -11,7 +11,6 @@ type Row = Record<string, unknown>
 export type StepReads = ReturnType<typeof createStep>
 /** State of an id: `absent` is one that no reader can see, for a reason that the API does not state. */
 export type Asked = 'live' | 'hidden' | 'absent'
-/** A page of the newest rows. */
 export type StepPage = { views: Row[]; after: string | null; age_ms: number }
 
 /** Reads within a number of requests. `wait_ms`: after the first one, no request is sent that has to wait. */

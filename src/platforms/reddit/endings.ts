@@ -13,7 +13,6 @@ import { isAnonymous } from './client.ts'
 
 /** Followers from which an empty place is not believed: a new or purged place has fewer. */
 const FOLLOWERS_MIN = 10_000
-/** Karma of an account that never posted. */
 const KARMA_OF_NOTHING = 1
 const hasKarma = (karma: number | null) => karma !== null && (karma > KARMA_OF_NOTHING || karma < 0)
 /** Time for which the result of a check holds. A place without rows is read again and again. */

@@ -71,7 +71,6 @@ const blockedBy = (body: string): Fault =>
 
 // A redirect carries meaning here, so none is followed automatically.
 
-/** Meaning of a redirect that is not followed. */
 function redirectFault(location: string | null): Fault {
   const [first, second, third] = segmentsOf(location)
   if (first === undefined) return { kind: 'unreadable', path: 'location' }
@@ -270,7 +269,6 @@ function forbidden(row: NativeRow, request: RequestInfo): Fault {
   return { kind: 'forbidden', reason }
 }
 
-/** The fault of a success that is not JSON. */
 function unparsed({ status, headers, body }: NativeResponse): Fault {
   if (isHtml(headers.get('content-type'), body)) return refusingPage(body)
   const text = body.trim()

@@ -252,7 +252,6 @@ export function changeAccount(
     })
 }
 
-/** Pauses an account until it is resumed. */
 export function pauseAccount(db: Db, ring: Ring, id: string, now: number): void {
   changeAccount(db, ring, id, { status: paused(now) })
 }

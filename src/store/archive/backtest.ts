@@ -41,7 +41,6 @@ export type BacktestResult = {
   work_ms: number
 }
 
-/** The second filter beside the first. */
 export type Comparison = {
   matched: number
   both: number

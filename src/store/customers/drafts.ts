@@ -107,7 +107,6 @@ export type DraftQuery = {
   limit: number
 }
 
-/** Drafts, the newest first. */
 export function listDrafts(db: Db, { waiting, ...query }: DraftQuery): Draft[] {
   const { now, ...others } = query
   const rows = db

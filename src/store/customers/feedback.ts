@@ -51,7 +51,6 @@ export const listNewFeedback = (
     )
     .all({ limit })
 
-/** The number of pieces of feedback stored for a customer, and the bytes of their text. */
 export function measureFeedback(db: Db, customer_id: string): { rows: number; bytes: number } {
   const found = db
     .query<{ rows: number; bytes: number }, [{ customer_id: string }]>(

@@ -37,7 +37,6 @@ export function connect(path: string, { create = false } = {}): Db {
   }
 }
 
-/** Opens (and with `create`, creates) a database and migrates its schema. */
 export function openDb(path: string, options: { create?: boolean } = {}): Db {
   const db = connect(path, options)
   try {

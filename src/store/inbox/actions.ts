@@ -161,7 +161,6 @@ function insertInboxAction(
   return Number(lastInsertRowid)
 }
 
-/** Reasons for which an action is not undone. */
 export type UndoRefusal = 'unknown' | 'undone' | 'too_old'
 
 /**

@@ -187,7 +187,6 @@ export function removeTempFiles(final_paths: readonly string[]): void {
   }
 }
 
-/** Removes snapshots that were never finished. */
 export const removePartialSnapshots = (folder: string): void =>
   removeFrom(folder, (name) => SNAPSHOT_PART.test(name))
 

@@ -232,7 +232,6 @@ export function attachFeeds(
 /** Value of active_from_seq until a check has read back to the monitor's start. */
 export const FIRST_POLL_SEQ = -1
 
-/** Removes a monitor from all feeds but those of `keep`. */
 export function detachFeeds(db: Db, monitor_id: string, keep: readonly string[] = []): void {
   db.query(
     `DELETE FROM monitor_feeds WHERE monitor_id = $monitor_id AND feed_id NOT IN
@@ -240,7 +239,6 @@ export function detachFeeds(db: Db, monitor_id: string, keep: readonly string[] 
   ).run({ monitor_id, keep: JSON.stringify(keep) })
 }
 
-/** Restarts every feed of a monitor from `active_since`. */
 export function restartFeeds(db: Db, monitor_id: string, active_since: number): void {
   db.query(
     `UPDATE monitor_feeds SET active_since = $active_since, active_from_seq = ${FIRST_POLL_SEQ}

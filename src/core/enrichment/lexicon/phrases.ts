@@ -18,7 +18,6 @@ export type Found<T> = { value: T; length: number }
 const GAP_MAX = 5
 const SENTENCE_ENDS = new Set(['.', '!', '?', '\n'])
 
-/** Indexes phrases and their values by first word. */
 export function phrasesByStart<T>(phrases: Iterable<readonly [string, T]>): Map<string, Starts<T>> {
   const starts = new Map<string, Starts<T>>()
   for (const [phrase, value] of phrases) {

@@ -5,7 +5,6 @@ import { Icon } from './icon.tsx'
 
 const COPIED_MS = 2500
 
-/** A read-only text with a button that copies it. */
 export function Copyable({ text, label }: { text: string; label: string }) {
   const [copied, setCopied] = useState(false)
   const box = useRef<HTMLInputElement>(null)

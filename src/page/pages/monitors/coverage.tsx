@@ -20,7 +20,6 @@ import type {
   Stream,
 } from '../../lib/types.ts'
 
-/** The gaps of the last 24 hours. */
 export function CoverageDetails({ health }: { health: Health }) {
   const now = useNow()
   const { gaps, gaps_truncated, posts_in_window_at_least, unobserved_events } = health.coverage_24h
@@ -139,7 +138,6 @@ export function CoverageHistory({ id }: { id: string }) {
 
 const isPause = ({ reason }: CoverageDay['gaps'][number]) => reason === 'monitor_paused'
 
-/** Delivery counts of the last 24 hours. */
 export function DeliveryStats({ id, health }: { id: string; health: Health }) {
   const { suppressed_breakdown: breakdown } = health
   const now = useNow()

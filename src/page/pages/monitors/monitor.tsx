@@ -118,7 +118,6 @@ function MonitorTargets({ monitor: { webhook_ids } }: { monitor: Monitor }) {
   )
 }
 
-/** Targets that do not take the deliveries of a monitor now. */
 function TargetProblems({ targets }: { targets: readonly Webhook[] }) {
   const failing = targets.filter((it) => webhookProblem(it) !== null)
   if (failing.length === 0) return null

@@ -27,7 +27,6 @@ const LIST_MS = 30_000
 const HEALTH_FRESH_MS = 60_000
 const PAGE_SIZE = 20
 
-/** All monitors with status and coverage of the last 24 hours. */
 export function Monitors() {
   const { monitor_path, words } = useCurrentUser()
   const list = useQuery<MonitorList>(`${monitor_path}/list`, { every_ms: LIST_MS })

@@ -11,7 +11,6 @@ import type { Preview } from '../../lib/types.ts'
 
 const MATCHES = 10
 
-/** The state of a preview: loaded, loading, failed or empty. */
 export type PreviewState = {
   /** The latest preview; a stale one stays until the next is loaded. */
   value: Preview | null

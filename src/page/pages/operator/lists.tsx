@@ -98,7 +98,6 @@ const MONITOR_BADGES: { [status: string]: readonly ['good' | 'quiet' | 'bad', st
   stopped: ['bad', 'Stopped'],
 }
 
-/** Monitors of all customers, newest first. */
 export function InstanceMonitorsPage() {
   const { fields, path } = useFilters('monitors', MONITOR_STATES, 'Created in')
   const list = usePaged<InstanceMonitors>(path, { every_ms: REFRESH_MS })

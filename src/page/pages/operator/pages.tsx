@@ -50,7 +50,6 @@ const SENTENCES: { [action: string]: string } = {
   'draft.declined': 'Draft declined',
 }
 
-/** Actions of operators, newest first. */
 function AuditPage() {
   const list = usePaged<AuditList>('/operator/audit?limit=25', { every_ms: REFRESH_MS })
   const rows = list.pages.flatMap((page) => page.actions)

@@ -15,7 +15,6 @@ type ProxyRequestHead = {
   rest: Uint8Array
 }
 
-/** A response without a body. */
 const answerHead = (status: string, ...lines: string[]): string =>
   [`HTTP/1.1 ${status}`, ...lines, 'Content-Length: 0', 'Connection: close', '', ''].join('\r\n')
 

@@ -119,7 +119,6 @@ export function withWait(code: LoginCode, answer: NativeResponse, now: number): 
     : failed(code)
 }
 
-/** Result of a sign-in without a readable answer. */
 function lost(fault: Fault): LoginResult {
   const trouble = fault.kind === 'proxy' || fault.kind === 'unavailable' ? fault.trouble : undefined
   return { ok: false, code: 'UPSTREAM_ERROR', ...(trouble && { trouble }) }

@@ -16,7 +16,6 @@ import {
 import { dataOf } from '../readers/items.ts'
 import type { Actor, Forms } from './form.ts'
 
-/** The fault of a cursor that no page of `what` returned. */
 export const badCursor = (what: string): Acted<never> => ({
   ok: false,
   fault: {

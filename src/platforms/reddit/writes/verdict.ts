@@ -44,7 +44,6 @@ const isMishap = (refusal: WriteFault, { status }: NativeResponse): boolean =>
 
 const failed = (fault: WriteFault): Acted<never> => ({ ok: false, fault })
 
-/** Meaning of an answer without a verdict of its own for a write. */
 function meant(fault: Fault, { status }: NativeResponse): WriteFault {
   switch (fault.kind) {
     case 'throttled':
@@ -79,7 +78,6 @@ const asJson = ({ headers, ...answer }: NativeResponse): NativeResponse => ({
   },
 })
 
-/** Parsed JSON, or undefined. */
 function parsed({ body }: NativeResponse): unknown {
   try {
     return JSON.parse(body)

@@ -37,7 +37,6 @@ type Options = {
   onRestored: (id: string) => void
 }
 
-/** Confirmation of an action on `n` matches. */
 function confirmation(set: TriageChange, n: number): string {
   const matches = many(n, 'match', 'matches')
   if (set.state === 'dismissed') return `Dismissed ${matches}.`

@@ -101,7 +101,6 @@ export function createOpenChat(deps: {
     return who.fault.kind === 'login_required' ? ok(null) : who
   }
 
-  /** Logs in with a token that the chat does not know yet. */
   async function introduce(token: string, call: Call): Promise<string | null> {
     const body = JSON.stringify({ type: LOGIN_TYPE, token, initial_device_display_name: 'forumd' })
     const done = await write({ method: 'POST', path: '/login', body }, token, call)
