@@ -187,6 +187,7 @@ export function createStreamSource({
       if (stream.settle === undefined) return ok(null)
       const step = await stream.settle(state, {
         requests: shareOf(interval_s),
+        interval_s,
         // The next step must not wait for it.
         deadline_at: clock.now() + Math.max(SETTLE_MIN_MS, (interval_s * 1000) / 2),
         signal,

@@ -2,7 +2,7 @@ import type { Fault } from '../core/base/result.ts'
 import { createTurns } from '../core/base/turns.ts'
 import { boundedWait } from '../core/base/wait.ts'
 import { markdownOf, textOf } from '../core/filter/text.ts'
-import { type Item, itemKey, MORE_PLACES } from '../core/forum/items.ts'
+import { type Item, itemKey, shownDigest } from '../core/forum/items.ts'
 import { joinVerified } from '../core/polling/audit.ts'
 import { type Ids, isStepComplete } from '../core/polling/coverage.ts'
 import { smooth } from '../core/polling/cursor.ts'
@@ -429,13 +429,6 @@ function noteGone(db: Db, { place: source }: Feed, names: readonly string[], now
   checkSoon(db, keys, now)
 }
 
-/** Changes with the place and the text of an item, and not with its votes. */
-function digestOf(item: Item): string {
-  const text = item.kind === 'post' ? [item.title, item.text] : [item.body]
-  const places = [...(item[MORE_PLACES] ?? [])].toSorted()
-  return Bun.hash(JSON.stringify([item.subforum, places, item.author, ...text])).toString(36)
-}
-
 /** Stores the items that are new to the feed, and the present form of the others. */
 function writeSeen(
   db: RecordDeps['db'],
@@ -455,7 +448,7 @@ function writeSeen(
   let seq = next_seq
   for (const item of items) {
     const item_id = itemKey(item)
-    const digest = digestOf(item)
+    const digest = shownDigest(item)
     if (first_seen.has(item_id)) {
       if (digests.get(item_id) === digest) continue
       changed.add(item_id)

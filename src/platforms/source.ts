@@ -165,6 +165,8 @@ export type StreamCall = {
   /** Places that monitors name. Absent: none. */
   places?: readonly string[]
   deadline_at: number
+  /** Time between two steps. Absent: not known. */
+  interval_s?: number
   signal?: AbortSignal | undefined
   /** `poll`: forumd requests it by itself. */
   use?: Use

@@ -226,6 +226,18 @@ export const MAIN = 'main'
 export const itemKey = ({ name, source }: { name: string; source?: string | undefined }): string =>
   source === undefined ? name : `${source}/${name}`
 
+/**
+ * Digest of what an item shows: text, link, flags, place. It is known by this, not by its id and its edit time alone, and
+ * votes do not change it.
+ */
+export function shownDigest(item: Item): string {
+  const shown =
+    item.kind === 'post' ? [item.title, item.text, item.link_url, item.flair] : [item.body]
+  const places = [...(item[MORE_PLACES] ?? [])].toSorted()
+  const { subforum, author, over_18 } = item
+  return Bun.hash(JSON.stringify([subforum, places, author, over_18, ...shown])).toString(36)
+}
+
 export function ofItemKey(key: string): { source: string; name: string } {
   const at = key.indexOf('/')
   return at === -1

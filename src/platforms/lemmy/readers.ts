@@ -103,9 +103,6 @@ function timeOf(text: string | null): number {
 export const createdOf = (row: Row): number => timeOf(firstText(row, 'published_at', 'published'))
 const editedOf = (row: Row): string | null => firstText(row, 'updated_at', 'updated', 'edited_at')
 
-/** Epoch seconds of the last edit; 0 for none. */
-export const versionOf = (row: Row): number => Math.floor(timeOf(editedOf(row)) / 1000) || 0
-
 /** Name on this server: with `@` and the host where it is of another one. */
 function localName(row: Row, name: string): string {
   if (row['local'] !== false) return name

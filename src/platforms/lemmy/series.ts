@@ -1,7 +1,8 @@
+import { shownDigest } from '../../core/forum/items.ts'
 import type { IdRange } from '../source.ts'
 import { climb, type Summit } from '../summit.ts'
 import { fieldsOf, idAt } from '../values.ts'
-import { createdOf, stateOf, versionOf } from './readers.ts'
+import { createdOf, toItem } from './readers.ts'
 
 type Row = Record<string, unknown>
 export type SeriesName = 'post' | 'comment'
@@ -11,8 +12,10 @@ export type SeriesName = 'post' | 'comment'
  * before (s) everything was read. A negative number, -1 less it: the id has an item, which is removed or deleted.
  */
 export type Hole = [id: number, since_s: number, tries: number, lag_s: number]
-/** A row of the newest pages: its edit (epoch s, 0: none, -1: hidden) and its creation (epoch s). */
-export type Known = [id: number, version: number, created_s: number]
+/** A row of the newest pages: the digest of what it shows ('': it is hidden) and its creation (epoch s). */
+export type Known = [id: number, digest: string, created_s: number]
+/** An item that waits for a second read that agrees. Epoch ms: since when, and of its creation. */
+export type Held = [name: string, digest: string, since: number, created: number]
 
 export type Series = {
   first: number
@@ -45,6 +48,8 @@ export type State = {
   modlog: { t3: number; t1: number; at: number; until: number }
   /** Requests that monitors may send, at an instant (epoch ms); negative after a step that had to send more. */
   budget: { tokens: number; at: number }
+  /** Items of a server that publishes in steps. */
+  held: Held[]
   /** True after the first requests by id that followed a step: the others need a positive budget. */
   is_settled: boolean
 }
@@ -89,6 +94,7 @@ export function newState(now: number): State {
     comment: series(),
     modlog: { t3: 0, t1: 0, at: 0, until: 0 },
     budget: { tokens: TOKENS_FIRST, at: now },
+    held: [],
     is_settled: true,
   }
 }
@@ -129,8 +135,12 @@ export function climbed(
 
 export const toKnown = (view: Row, kind: SeriesName): Known => {
   const object = fieldsOf(view[kind])
-  const version = stateOf(view) === 'public' ? versionOf(object) : -1
-  return [idOf(kind, view), version, seconds(createdOf(object)) || 0]
+  const item = toItem(view, '')
+  return [
+    idOf(kind, view),
+    item === null ? '' : shownDigest(item).slice(-8),
+    seconds(createdOf(object)) || 0,
+  ]
 }
 
 /** Keeps the newest rows: those of `views`, then those of the steps before. */

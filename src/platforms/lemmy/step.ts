@@ -1,10 +1,10 @@
 import type { Fault } from '../../core/base/result.ts'
-import type { Item } from '../../core/forum/items.ts'
+import { type Item, shownDigest } from '../../core/forum/items.ts'
 import type { HttpCall } from '../http.ts'
 import { fieldsOf, idAt } from '../values.ts'
 import { type Api, type ApiCall, PAGE_MAX } from './api.ts'
 import { hiddenUntil, modActionsOf, stateOf, toItem } from './readers.ts'
-import { baseOf, type SeriesName } from './series.ts'
+import { baseOf, type Held, type SeriesName } from './series.ts'
 
 type Row = Record<string, unknown>
 
@@ -13,13 +13,26 @@ export type StepReads = ReturnType<typeof createStep>
 export type Asked = 'live' | 'hidden' | 'absent'
 export type StepPage = { views: Row[]; after: string | null; age_ms: number }
 
-/** Reads within a number of requests. `wait_ms`: after the first one, no request is sent that has to wait. */
+/** So long a new item waits for a second read of a server that publishes in steps, at least and at most. */
+export const HELD_MIN_MS = 3000
+const HELD_MAX_MS = 15_000
+/** Older items were published whole. */
+const HELD_YOUNG_MS = 90_000
+
+/**
+ * Reads within a number of requests. `wait_ms`: after the first one, no request is sent that has
+ * to wait. `held`: items that wait for a second read; null: none has to.
+ */
 export function createStep(
   api: Api,
   site_url: string,
   bounds: HttpCall,
   requests_max: number,
-  wait_ms: () => number = () => 0,
+  {
+    held = null,
+    now = 0,
+    wait_ms = () => 0,
+  }: { held?: Map<string, Held> | null; now?: number; wait_ms?: () => number } = {},
 ) {
   const items = new Map<string, Item>()
   const gone = new Set<string>()
@@ -46,6 +59,24 @@ export function createStep(
     return Math.max(0, requests_max - sent)
   }
 
+  /** True for an item that may be delivered: the server has shown it like this before, or for long enough. */
+  function isWhole(item: Item): boolean {
+    if (held === null) return true
+    const digest = shownDigest(item)
+    const created = item.created_utc * 1000
+    const before = held.get(item.name)
+    if (before === undefined) {
+      if (now - created > HELD_YOUNG_MS) return true
+      held.set(item.name, [item.name, digest, now, created])
+      return false
+    }
+    const held_ms = now - before[2]
+    const agrees = before[1] === digest && held_ms >= HELD_MIN_MS
+    if (agrees || held_ms >= HELD_MAX_MS) return held.delete(item.name)
+    held.set(item.name, [item.name, digest, before[2], created])
+    return false
+  }
+
   /** Takes a row that was read; false for one that its readers cannot see. */
   function take(kind: SeriesName, view: Row): boolean {
     const object = fieldsOf(view[kind])
@@ -56,13 +87,14 @@ export function createStep(
     const state = stateOf(view)
     if (state !== 'public') {
       items.delete(name)
+      held?.delete(name)
       if (state === 'removed' || state === 'deleted') gone.add(name)
       until.set(name, hiddenUntil(view) ?? 0)
       return false
     }
     const item = toItem(view, site_url)
     gone.delete(name)
-    if (item !== null) items.set(name, item)
+    if (item !== null && isWhole(item)) items.set(name, item)
     return true
   }
 
@@ -81,6 +113,7 @@ export function createStep(
     publishedIs: (kind: SeriesName, id: number) => void published.add(nameOf(kind, id)),
     answered: () => [...answered],
     hiddenUntil: (kind: SeriesName, id: number): number => until.get(nameOf(kind, id)) ?? 0,
+    isHeld: (kind: SeriesName, id: number): boolean => held?.has(nameOf(kind, id)) === true,
     goneIs: (kind: SeriesName, id: number) => void gone.add(nameOf(kind, id)),
     /** A page of the newest; null if it was not read. A cursor that has failed ends the pages only. */
     async page(

@@ -1,4 +1,5 @@
 import { fail, ok, type Outcome } from '../../core/base/result.ts'
+import type { Clock } from '../../runtime/runtime.ts'
 import type { IdRange, ItemStream, PartialReason, StreamCall, StreamStep } from '../source.ts'
 import { isAfter } from '../summit.ts'
 import { fieldsOf } from '../values.ts'
@@ -11,6 +12,7 @@ import {
   climbed,
   COMMENT_BASE,
   dueHoles,
+  type Held,
   heldAt,
   holeOf,
   isReadAhead,
@@ -29,7 +31,7 @@ import {
   toKnown,
   unreadOf,
 } from './series.ts'
-import { type Asked, createStep, type StepPage, type StepReads } from './step.ts'
+import { type Asked, createStep, HELD_MIN_MS, type StepPage, type StepReads } from './step.ts'
 
 type Row = Record<string, unknown>
 
@@ -42,6 +44,8 @@ const SKIP_MS = 3_600_000
 const MODLOG_EVERY_MS = 60_000
 const VANISHED_MAX = 5
 const AT_ONCE = 4
+/** Steps that follow each other so soon read an item again in time. */
+const SOON_S = 12
 /** Share of the requests a minute that monitors use; reads have the rest. */
 const SHARE = 0.75
 /** Requests by id that follow a step, even if its lists have used up the budget. */
@@ -66,7 +70,7 @@ export function createStream({
   api,
   site_url,
 }: {
-  clock: { now(): number }
+  clock: Pick<Clock, 'now' | 'sleep'>
   api: Api
   site_url: string
 }): ItemStream {
@@ -92,7 +96,8 @@ export function createStream({
         retry_after_s: Math.ceil(wait_ms / 1000),
         not_requested: true,
       })
-    const step = createStep(api, site_url, call, bounds.requests)
+    const held = heldOf(state, dialect)
+    const step = createStep(api, site_url, call, bounds.requests, { held, now: began })
     const params = { type_: dialect.word('All'), sort: dialect.word('New') }
 
     const heads = {
@@ -138,6 +143,7 @@ export function createStream({
     }
     if (text === null) await readModlog(state, step, began, true)
     state.is_settled = false
+    state.held = [...(held?.values() ?? [])]
     const found = result(state, step, began, { behind, skipped, unanswered: [], partial })
     return ok(went_back ? { ...found, went_back } : found)
   }
@@ -147,18 +153,27 @@ export function createStream({
     const server = await api.server(call)
     if (!server.ok) return server
     const { dialect } = server.value
-    const began = clock.now()
     const state: State = JSON.parse(text)
+    const held = heldOf(state, dialect)
+    // The next step reads it again, if it is soon enough.
+    const reads_again = held !== null && held.size > 0 && (bounds.interval_s ?? 0) > SOON_S
+    if (reads_again) {
+      const since = Math.max(...[...held.values()].map((it) => it[2]))
+      const ms = since + 2 * HELD_MIN_MS - clock.now()
+      if (ms > 0) await clock.sleep(ms, bounds.signal)
+    }
+    const began = clock.now()
     refill(state, began, bounds.requests)
     const affordable = Math.floor(state.budget.tokens)
     const most = Math.max(state.is_settled ? 0 : SETTLE_MIN, affordable)
     state.is_settled = true
-    const step = createStep(api, site_url, call, Math.min(SETTLE_MAX, most), () =>
-      api.client.wait_ms(),
-    )
+    const requests = Math.min(SETTLE_MAX, most) + (reads_again ? KINDS.length : 0)
+    const wait_ms = () => api.client.wait_ms()
+    const step = createStep(api, site_url, call, requests, { held, now: began, wait_ms })
     /** Is one more request within the budget, so that it delays no step? */
     const canSpare = () => step.requests() < affordable
     const unanswered: number[] = []
+    if (reads_again) await readHeld(held, dialect, step)
     const kinds = KINDS.filter((kind) => state[kind].first !== 0 && canAsk(kind, dialect))
     for (const kind of kinds) await walk(state[kind], kind, step, began)
     await readModlog(state, step, began, false)
@@ -177,6 +192,7 @@ export function createStream({
       await retryHoles(state[kind], kind, step, began, unanswered, affordable, true)
     const fault = step.fault()
     if (fault !== null && step.answered().length === 0) return { ok: false, fault }
+    state.held = [...(held?.values() ?? [])]
     let behind: IdRange | null = null
     let partial: PartialReason | null = null
     for (const kind of KINDS) {
@@ -219,6 +235,28 @@ export function createStream({
   }
 }
 
+/** Items that wait for a second read, by name; null: the server publishes at once. */
+const heldOf = ({ held }: State, { generation }: Dialect): Map<string, Held> | null =>
+  generation === 'piefed' ? new Map(held.map((it) => [it[0], it])) : null
+
+/** Reads the newest page again for the items that wait. */
+async function readHeld(
+  held: ReadonlyMap<string, Held>,
+  { word }: Dialect,
+  step: StepReads,
+): Promise<void> {
+  const params = { type_: word('All'), sort: word('New') }
+  for (const kind of KINDS) {
+    const prefix = kind === 'post' ? 't3_' : 't1_'
+    if (![...held.keys()].some((name) => name.startsWith(prefix))) continue
+    const page = await step.page(kind, params, null)
+    for (const view of page?.views ?? []) {
+      const [id] = toKnown(view, kind)
+      if (step.isHeld(kind, id)) step.take(kind, view)
+    }
+  }
+}
+
 /** Can the ids of a series be requested? A partial API has only those of posts. */
 const canAsk = (kind: SeriesName, { is_wrapper }: Dialect): boolean =>
   kind === 'post' || !is_wrapper
@@ -243,15 +281,16 @@ async function readPages(
     }
     const news = page.views.slice(-PAGE_TAIL).filter(isNew).length
     for (const view of page.views) {
-      const [id, version, created_s] = toKnown(view, kind)
+      const [id, digest, created_s] = toKnown(view, kind)
       views.push(view)
       step.seen[kind].add(id)
       series.bound = Math.max(series.bound, id)
       const before = known.get(id)
-      if (id < series.first || (before?.[1] === version && before[2] === created_s)) continue
+      const is_known = before?.[1] === digest && before[2] === created_s
+      if (id < series.first || (is_known && !step.isHeld(kind, id))) continue
       step.take(kind, view)
-      const is_hidden = version === -1
-      if (before?.[1] === -1 || series.holes.some(([hole]) => hole === id))
+      const is_hidden = digest === ''
+      if (before?.[1] === '' || series.holes.some(([hole]) => hole === id))
         step.publishedIs(kind, id)
       // One that was hidden before it was read may be restored; one that was read has matched.
       if (is_hidden && (known.has(id) || !can_ask)) continue
@@ -346,8 +385,8 @@ function vanishedOf(series: Series, step: StepReads): number[] {
   const floor = oldest[Math.floor(oldest.length / 10)] ?? Infinity
   return series.rows
     .filter(
-      ([id, version, created]) =>
-        id >= series.first && version !== -1 && created > floor && !step.seen.post.has(id),
+      ([id, digest, created]) =>
+        id >= series.first && digest !== '' && created > floor && !step.seen.post.has(id),
     )
     .slice(0, VANISHED_MAX)
     .map(([id]) => id)
@@ -362,7 +401,7 @@ async function readVanished(series: Series, step: StepReads, now: number): Promi
     if (answer === 'live') continue
     step.goneIs('post', id)
     const row = series.rows.find((it) => it[0] === id)
-    if (row !== undefined) row[1] = -1
+    if (row !== undefined) row[1] = ''
     series.holes = series.holes.filter(([hole]) => hole !== id)
     series.holes.push(holeOf(series, id, now, { is_hidden: true, was_read: true }))
   }
@@ -429,6 +468,7 @@ function result(
       comment.read_until,
       heldAt(post, now),
       heldAt(comment, now),
+      ...state.held.map(([, , since, created]) => Math.min(since, created)),
     ),
     requests: step.requests(),
   }

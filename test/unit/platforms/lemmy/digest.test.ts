@@ -1,0 +1,87 @@
+import { expect, test } from 'bun:test'
+
+import { createServer, MINUTE, S } from './fixture.ts'
+
+const namesOf = ({ items }: { items: { name: string }[] }) => items.map(({ name }) => name)
+
+async function begun(generation: 'v3' | 'v4' | 'piefed') {
+  const fixture = createServer(generation)
+  fixture.put('post', 100)
+  fixture.put('comment', 500)
+  const { state } = await fixture.step(null)
+  fixture.world.now += 30 * S
+  return { ...fixture, state, [Symbol.asyncDispose]: fixture[Symbol.asyncDispose] }
+}
+
+test.each([
+  ['v3', { text: 'other' }],
+  ['v4', { url: 'https://example.com/' }],
+  ['v4', { nsfw: true }],
+  ['piefed', { nsfw: true }],
+] as const)(
+  '%s: a post that shows %p is read again, without an edit time',
+  async (generation, more) => {
+    await using fixture = await begun(generation)
+    const { world, put, step } = fixture
+    const published = world.now - 3 * MINUTE
+    put('post', 101, { published })
+    const first = await step(fixture.state)
+    expect(namesOf(first)).toEqual(['t3_101'])
+    put('post', 101, { published, ...more })
+    const next = await step(first.state)
+    expect(namesOf(next)).toEqual(['t3_101'])
+    expect(namesOf(await step(next.state))).toEqual([])
+  },
+)
+
+test('piefed: a post that is published in steps is delivered whole, at its second agreeing read', async () => {
+  await using fixture = await begun('piefed')
+  const { world, put, step } = fixture
+  const published = world.now
+  put('post', 101, { published, text: '' })
+  const first = await step(fixture.state)
+  expect(first).toMatchObject({ items: [], verified_until: published })
+  world.now += 5 * S
+  put('post', 101, { published, text: 'whole', url: 'https://example.com/', nsfw: true })
+  const second = await step(first.state)
+  expect(second.items).toEqual([])
+  world.now += 5 * S
+  const third = await step(second.state)
+  expect(third).toMatchObject({
+    items: [{ name: 't3_101', text: 'whole', link_url: 'https://example.com/', over_18: true }],
+    verified_until: world.now,
+  })
+  expect(namesOf(await step(third.state))).toEqual([])
+})
+
+test('piefed: a post that keeps changing is delivered after 15 seconds', async () => {
+  await using fixture = await begun('piefed')
+  const { world, put, step } = fixture
+  const published = world.now
+  let { state } = fixture
+  const seen: number[] = []
+  for (let at = 0; at <= 20; at += 5) {
+    world.now = published + at * S
+    put('post', 101, { published, text: `form ${at}` })
+    const next = await step(state)
+    if (next.items.length > 0) seen.push(at)
+    state = next.state
+  }
+  expect(seen[0]).toBe(15)
+})
+
+test('piefed: at a slow cadence the second read follows the step', async () => {
+  await using fixture = await begun('piefed')
+  const { world, put, step, source, call, clock } = fixture
+  put('post', 101)
+  const listed = await step(fixture.state, 100, { settles: false })
+  expect(listed.items).toEqual([])
+  const began = clock.now()
+  const bounds = { requests: 100, interval_s: 60, ...call() }
+  const settled = await source.stream?.settle?.(listed.state, bounds)
+  expect(settled).toMatchObject({ ok: true, value: { items: [{ name: 't3_101' }] } })
+  expect(clock.now() - began).toBeLessThanOrEqual(15 * S)
+  expect(
+    world.requests.filter((it) => it.includes('/post/list?') && !it.includes('community_id')),
+  ).toHaveLength(3)
+})
