@@ -9,6 +9,8 @@ import { join } from 'node:path'
 import * as z from 'zod'
 
 import {
+  noteState,
+  shownState,
   toComment,
   toItem,
   toModerators,
@@ -80,6 +82,8 @@ const CHECKS: Readonly<Record<string, ((value: unknown) => void) | null>> = {
     for (const view of views(value, 'comment')) {
       expectItem(toComment(view, SITE))
       // The recorded comment is deleted: it is no item.
+      const shown = { from: 'list', generation: 'piefed', is_account: false } as const
+      noteState(view, shownState(view, shown))
       expect(toItem(view, SITE)).toBeNull()
     }
   },
