@@ -138,7 +138,11 @@ export function createApp(deps: AppDeps) {
       metrics.count('billing_calls_total', { tier, billed: String(billed) }),
   })
   const meter = deps.live ? countingMeter(metered, deps.live.tally, billing.prices) : metered
-  const peerOf = createPeerOf(deps.trusted_proxies)
+  const peerOf = createPeerOf(deps.trusted_proxies, (fault, address) =>
+    fault === 'untrusted'
+      ? log('warn', 'http.proxy_not_trusted', { address })
+      : log('warn', 'http.hop_unreadable', { address }),
+  )
   const site = createSite({ public_url: deps.public_url, hosts: deps.hosts ?? [], peerOf })
   const delegation = createDelegation()
   const { limits } = deps

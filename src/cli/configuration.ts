@@ -266,8 +266,13 @@ export function localDaemon(context: CommandContext): { config: Config; url: str
 }
 
 /** Warnings about valid but probably unintended settings, logged at start. */
-export function warningsOf({ guard, delivery, platform, plans, smtp }: Config): string[] {
+export function warningsOf({ server, guard, delivery, platform, plans, smtp }: Config): string[] {
   const warnings: string[] = []
+  // forumd serves no TLS itself.
+  if (server.public_url.startsWith('https:') && server.trusted_proxies.length === 0)
+    warnings.push(
+      'server.trusted_proxies is empty although public_url begins with https://: all callers count as one address, that of the proxy. Name its addresses, such as ["127.0.0.1"]',
+    )
   const delays = delivery.retry_delays_s.length
   if (delays !== 6)
     warnings.push(

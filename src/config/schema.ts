@@ -29,6 +29,7 @@ import {
   schedule,
   secret,
   sender,
+  serviceAddress,
   sourceName,
   targets,
   timeZone,
@@ -47,7 +48,7 @@ const inner = <T>(it: z.ZodType<T, object>) => it.prefault({})
 const server = table({
   host: host('127.0.0.1'),
   port: integer(8080, 0, 65_535),
-  public_url: webAddress(),
+  public_url: serviceAddress(),
   hosts: hosts(),
   trusted_proxies: ranges(),
 })

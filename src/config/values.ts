@@ -138,6 +138,18 @@ function address(orNone: string, initial?: string) {
 
 /** The http(s) URL of the platform; '' if left out. */
 export const platformAddress = () => address('', '')
+/** The http(s) URL of this service, or "" for none: every page, file and redirect is at the root of its host. */
+export const serviceAddress = () =>
+  kind((value, refuse) => {
+    const allowed = 'https://HOST or http://HOST, with a port if need be, or "" for none'
+    if (value === '') return value
+    if (typeof value !== 'string' || !isAddress(value)) return refuse(allowed)
+    if (new URL(value).pathname.replace(/\/+$/, '') !== '')
+      return refuse(
+        `${allowed}, without a path: give forumd a host name of its own, such as https://forumd.example.org`,
+      )
+    return value.replace(/\/+$/, '')
+  }, '')
 /** An http(s) URL, or "" for none. */
 export const webAddress = () => address(', or "" for none', '')
 

@@ -110,8 +110,11 @@ export async function startStandby<D>(
       if (`${by} ${reason}` === state) return
       state = `${by} ${reason}`
       primary = by
-      const level = reason === 'foreign' || reason === 'ttl_too_long' ? 'error' : 'info'
-      log(level, 'lease.waiting', { ...(by !== '' && { holder: by }), reason })
+      const is_wrong = reason === 'foreign' || reason === 'ttl_too_long'
+      log(is_wrong ? 'error' : 'info', 'lease.waiting', {
+        ...(by !== '' && { holder: by }),
+        reason,
+      })
     })
     if (record === null) return false
     log('info', 'lease.acquired', { count: record.term })

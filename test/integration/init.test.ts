@@ -144,7 +144,11 @@ test('with options it asks nothing and answers in JSON', async () => {
     unit: null,
   })
   const { config } = configOf(folder)
-  expect(config.server).toMatchObject({ port: 8443, public_url: 'https://watch.forum.example' })
+  expect(config.server).toMatchObject({
+    port: 8443,
+    public_url: 'https://watch.forum.example',
+    trusted_proxies: ['127.0.0.1'],
+  })
   expect(config.source.map(({ name, kind, base_url }) => [name, kind, base_url])).toEqual([
     ['meta-forum-example', 'discourse', 'https://meta.forum.example'],
     ['lemmy-forum-example', 'lemmy', 'https://lemmy.forum.example'],

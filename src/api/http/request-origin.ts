@@ -20,31 +20,54 @@ type Peer = {
 /** Finds the caller of a request; `socket` is the remote address of the connection. */
 export type PeerOf = (request: Request, socket: string | undefined) => Peer
 
+/** Reports a fault of a proxy in front of the service. */
+export type OnProxyFault = (fault: 'untrusted' | 'unreadable_hop', address: string) => void
+
+/** Addresses that are reported: anyone can send such headers. */
+const REPORTED_MAX = 8
+
 const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via']
 
 /**
  * Creates the lookup. Reads X-Forwarded-For from its last hop: a hop is trusted while the one after
  * it is in `trusted_proxies` (CIDRs).
  */
-export function createPeerOf(trusted_proxies: readonly string[]): PeerOf {
+export function createPeerOf(
+  trusted_proxies: readonly string[],
+  onFault: OnProxyFault = () => {},
+): PeerOf {
   const trusted = new BlockList()
   for (const cidr of trusted_proxies) addNetwork(trusted, cidr)
   const loopback = new BlockList()
   loopback.addSubnet('127.0.0.0', 8, 'ipv4')
   loopback.addAddress('::1', 'ipv6')
 
+  const reported = new Set<string>()
+  /** Reports a fault once for each address. */
+  function report(fault: Parameters<OnProxyFault>[0], address: string) {
+    const name = `${fault} ${address}`
+    if (reported.has(name) || reported.size >= REPORTED_MAX) return
+    reported.add(name)
+    onFault(fault, address)
+  }
+
   return ({ headers }, socket) => {
     let address = unmapIpv4(socket ?? '')
     const is_forwarded = FORWARDING.some((name) => headers.has(name))
     const local = isListed(loopback, address) && !is_forwarded
     const tls = isListed(trusted, address) && headers.get('x-forwarded-proto') === 'https'
-    const hops = (headers.get('x-forwarded-for') ?? '')
-      .split(',')
-      .map((hop) => unmapIpv4(hop.trim()))
+    if (NAMING_CALLER.some((name) => headers.has(name)) && !isListed(trusted, address))
+      report('untrusted', address)
+    const hops = (headers.get('x-forwarded-for') ?? '').split(',').filter((hop) => /\S/.test(hop))
     while (isListed(trusted, address)) {
       const hop = hops.pop()
-      if (hop === undefined || isIP(hop) === 0) break
-      address = hop
+      if (hop === undefined) break
+      const found = hopAddress(hop)
+      if (found === null) {
+        report('unreadable_hop', address)
+        break
+      }
+      address = found
     }
     address ||= 'unknown'
     // Callers behind an untrusted local proxy share one count, which must differ from that of this
@@ -53,6 +76,17 @@ export function createPeerOf(trusted_proxies: readonly string[]): PeerOf {
     const network = behind_proxy ? `behind ${address}` : networkOf(address)
     return { address, network, local, tls }
   }
+}
+
+/** Headers that name the caller of a proxy. */
+const NAMING_CALLER = ['forwarded', 'x-forwarded-for', 'x-real-ip']
+
+/** The address of a hop without port and brackets: `192.0.2.1:4711`, `[2001:db8::1]:443`, `"[2001:db8::1]"`; null: it is none. */
+function hopAddress(text: string): string | null {
+  const hop = text.trim().replace(/^"(.*)"$/, '$1')
+  const bare =
+    /^\[([^\]]*)\](?::\d{1,5})?$/.exec(hop)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(hop)?.[1] ?? hop
+  return isIP(bare) === 0 ? null : unmapIpv4(bare)
 }
 
 function addNetwork(list: BlockList, cidr: string) {

@@ -110,7 +110,14 @@ export function configText({ sources, contact, dir, port, public_url }: SetupAns
       public_url === ''
         ? 'On this machine only. For others: a TLS proxy, public_url and trusted_proxies.'
         : 'The proxy at public_url forwards to this port; trusted_proxies names its addresses.',
-      { server: { port, ...(public_url !== '' && { public_url }) } },
+      {
+        server: {
+          port,
+          ...(public_url !== '' && { public_url }),
+          // TLS means a proxy, on this machine as in the examples.
+          ...(public_url.startsWith('https:') && { trusted_proxies: ['127.0.0.1'] }),
+        },
+      },
     ),
     part('Database and keys.', { storage: { dir } }),
     ...(Object.keys(described).length === 0

@@ -308,9 +308,26 @@ test('host names are lower-cased and lose a trailing dot', () => {
 })
 
 test('URLs lose a trailing slash', () => {
-  const config = parseConfig(`${REQUIRED}[server]\npublic_url = "https://a.example/forum//"`)
+  const config = parseConfig(`${REQUIRED}api_url = "https://a.example/forum//"`)
 
-  expect(config.server.public_url).toBe('https://a.example/forum')
+  expect(config.platform.api_url).toBe('https://a.example/forum')
+})
+
+test.each(['http://127.0.0.1:8080/forumd', 'https://a.example/x/', 'https://a.example/%20'])(
+  'a public_url with a path is refused by name: %s',
+  (url) => {
+    expect(problemsIn(`[server]\npublic_url = "${url}"`)).toEqual([
+      expect.stringContaining('without a path: give forumd a host name of its own'),
+    ])
+  },
+)
+
+test.each([
+  ['https://a.example/', 'https://a.example'],
+  ['http://127.0.0.1:8080', 'http://127.0.0.1:8080'],
+  ['', ''],
+])('a public_url of a host alone is accepted: %j', (url, taken) => {
+  expect(parseConfig(`${REQUIRED}[server]\npublic_url = "${url}"`).server.public_url).toBe(taken)
 })
 
 test.each([
@@ -318,6 +335,7 @@ test.each([
   ['[guard]\nallow_http = true', 'guard.allow_http has no effect'],
   ['[plans.entry]\nslots = 1', 'plans.entry.sitewide_slots is above slots'],
   ['[smtp]\nfrom = "a@b.example"', 'smtp.from has no effect'],
+  ['[server]\npublic_url = "https://a.example"', 'server.trusted_proxies is empty'],
 ])('%j is accepted with a warning', (text, sentence) => {
   const warnings = warningsOf(parseConfig(`${REQUIRED}${text}`))
 

@@ -36,6 +36,16 @@ test.each([
   ['not an address', '10.1.1.1', '10.1.1.1'],
   ['', '10.1.1.1', '10.1.1.1'],
   ['203.0.113.1', '198.51.100.4', '198.51.100.4'],
+  ['203.0.113.1:4711', '10.1.1.1', '203.0.113.1'],
+  ['[2001:db8:1::5]:443', '10.1.1.1', '2001:db8:1::5'],
+  ['[2001:db8:1::5]', '10.1.1.1', '2001:db8:1::5'],
+  ['"[2001:db8:1::5]:443"', '10.1.1.1', '2001:db8:1::5'],
+  ['2001:db8:1::5', '10.1.1.1', '2001:db8:1::5'],
+  ['[::ffff:203.0.113.1]:80', '10.1.1.1', '203.0.113.1'],
+  ['203.0.113.1:1, 192.0.2.7:4711, [::1]:80', '10.1.1.1', '203.0.113.1'],
+  ['203.0.113.1, unknown', '10.1.1.1', '10.1.1.1'],
+  ['203.0.113.1, 192.0.2.7:x', '10.1.1.1', '10.1.1.1'],
+  ['203.0.113.1, , ', '10.1.1.1', '203.0.113.1'],
 ])('with X-Forwarded-For %j from %s the caller is %s', (forwarded, socket, address) => {
   expect(behind(request({ 'x-forwarded-for': forwarded }), socket).address).toBe(address)
 })
@@ -84,4 +94,39 @@ test('callers behind an untrusted local proxy do not count as this machine', () 
   const forwarded = request({ 'x-forwarded-for': '203.0.113.1' })
   expect(direct(forwarded, '127.0.0.1').network).toBe('behind 127.0.0.1')
   expect(direct(request(), '127.0.0.1').network).toBe('127.0.0.1')
+})
+
+test('several lines of X-Forwarded-For are one list', () => {
+  const headers = new Headers()
+  headers.append('x-forwarded-for', '203.0.113.1:80')
+  headers.append('x-forwarded-for', '192.0.2.7')
+  expect(behind(new Request('http://localhost/', { headers }), '::1').address).toBe('203.0.113.1')
+})
+
+test('forwarding headers of an address that is not trusted are reported once, of eight addresses at most', () => {
+  const faults: string[] = []
+  const peerOf = createPeerOf(['10.0.0.0/8'], (fault, address) =>
+    faults.push(`${fault} ${address}`),
+  )
+  const ask = (headers: Record<string, string>, socket: string) => peerOf(request(headers), socket)
+
+  ask({ 'x-forwarded-for': '203.0.113.1' }, '127.0.0.1')
+  ask({ 'x-real-ip': '203.0.113.2' }, '127.0.0.1')
+  ask({ 'x-forwarded-for': '203.0.113.1' }, '10.1.1.1')
+  ask({ via: '1.1 cache' }, '192.0.2.1')
+  ask({}, '192.0.2.1')
+  expect(faults).toEqual(['untrusted 127.0.0.1'])
+
+  for (let n = 0; n < 20; n++) ask({ forwarded: 'for=192.0.2.9' }, `198.51.100.${n}`)
+  expect(faults).toHaveLength(8)
+})
+
+test('a hop of a trusted proxy that cannot be read is reported once', () => {
+  const faults: string[] = []
+  const peerOf = createPeerOf(['10.0.0.0/8'], (fault, address) =>
+    faults.push(`${fault} ${address}`),
+  )
+  for (const hop of ['unknown', '_hidden', '203.0.113.1:99999999'])
+    peerOf(request({ 'x-forwarded-for': hop }), '10.1.1.1')
+  expect(faults).toEqual(['unreadable_hop 10.1.1.1'])
 })
