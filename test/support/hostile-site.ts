@@ -256,3 +256,22 @@ const NO_RANDOM = {
   uuid: () => '',
   bytes: (count: number) => new Uint8Array(count),
 }
+
+/** Replaces one part of an answer; `pick` in [0, 1) chooses it. */
+export function mutate(root: unknown, pick: number, value: unknown): unknown {
+  const places: [object, string][] = []
+  const waiting = [root]
+  while (waiting.length > 0) {
+    const at = waiting.pop()
+    if (typeof at !== 'object' || at === null) continue
+    for (const [key, child] of Object.entries(at)) {
+      places.push([at, key])
+      waiting.push(child)
+    }
+  }
+  const place = places[Math.floor(pick * places.length)]
+  if (place === undefined) return value
+  // A copy, so that nothing holds itself.
+  Reflect.set(place[0], place[1], structuredClone(value))
+  return root
+}

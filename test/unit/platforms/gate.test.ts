@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 
 import { WAIT_MAX_S } from '../../../src/core/base/wait.ts'
 import { ADAPTERS } from '../../../src/wiring/sources.ts'
-import { KINDS, type SiteKind, startSite, STREAMED } from '../../support/hostile-site.ts'
+import { KINDS, mutate, type SiteKind, startSite, STREAMED } from '../../support/hostile-site.ts'
 import { cases } from '../../support/long-form.ts'
 
 const DAY = 86_400_000
@@ -166,24 +166,6 @@ const hostile = fc.oneof(
   fc.constantFrom<unknown>(LONG, EXPANDING, [], [[]], true, 'a\0b', '\ud800', [null], { id: 1 }),
   fc.jsonValue(),
 )
-
-/** Replaces one part of an answer; `pick` in [0, 1) chooses it. */
-function mutate(root: unknown, pick: number, value: unknown): unknown {
-  const places: [object, string][] = []
-  const waiting = [root]
-  while (waiting.length > 0) {
-    const at = waiting.pop()
-    if (typeof at !== 'object' || at === null) continue
-    for (const [key, child] of Object.entries(at)) {
-      places.push([at, key])
-      waiting.push(child)
-    }
-  }
-  const place = places[Math.floor(pick * places.length)]
-  if (place === undefined) return value
-  Reflect.set(place[0], place[1], value)
-  return root
-}
 
 describe.each(STREAMED)('the stream of %s', (kind) => {
   test('goes on after any mutated answers, without an exception, an endless walk or a proof of the future', async () => {

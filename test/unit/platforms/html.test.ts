@@ -87,7 +87,7 @@ test('any markup takes steps and gives text in proportion to its length', () => 
     }),
     { numRuns: cases({ short: 60, long: 3000 }) },
   )
-})
+}, 120_000)
 
 test.each(NAMES.split(' '))(
   'thousands of unclosed, mismatched and nested <%s> take linear steps',
