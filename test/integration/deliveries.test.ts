@@ -239,7 +239,7 @@ test('redeliver_refusal says why a delivery cannot be sent again, as redelivery 
   expect(await refusal()).toBeNull()
   const cases = [
     ["INSERT INTO instance (one, id, blanked_to) VALUES (1, 'i', 1)", 'content_erased'],
-    [`INSERT INTO unsubscribed VALUES ('${id}', 'mon_1')`, 'unsubscribed'],
+    [`UPDATE webhooks SET unsubscribed = '["mon_1"]'`, 'unsubscribed'],
     ['UPDATE webhooks SET awaits_confirmation = 1', 'unconfirmed'],
     ["UPDATE webhooks SET paused_at = 1, pause_reason = 'gone'", 'webhook_paused'],
     ['UPDATE webhooks SET active = 0', 'webhook_disabled'],

@@ -88,7 +88,6 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
   sign_in_links: { plain: 'hash key_id' },
   source_accounts: { sealed: 'credential', plain: 'source' },
   sources: { customer: 'name base_url', plain: 'kind' },
-  unsubscribed: { plain: 'webhook_id monitor_id' },
   usage_hours: { plain: 'customer_id tier' },
   web_sessions: { person: 'address', plain: 'hash key_id browser' },
   webhook_hours: { plain: 'webhook_id' },
@@ -96,7 +95,7 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
     customer: 'name',
     person: 'url',
     sealed: 'secret old_secret credentials',
-    plain: 'id customer_id kind pause_reason events public_key',
+    plain: 'id customer_id kind pause_reason events public_key unsubscribed',
   },
 }
 

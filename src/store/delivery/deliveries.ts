@@ -126,8 +126,7 @@ export const REDELIVER_REFUSAL = `CASE
   WHEN w.active = 0 THEN 'webhook_disabled'
   WHEN w.paused_at IS NOT NULL THEN 'webhook_paused'
   WHEN w.awaits_confirmation = 1 THEN 'unconfirmed'
-  WHEN EXISTS (SELECT 1 FROM unsubscribed u
-                WHERE u.webhook_id = d.webhook_id AND u.monitor_id = d.monitor_id) THEN 'unsubscribed'
+  WHEN EXISTS (SELECT 1 FROM json_each(w.unsubscribed) WHERE value = d.monitor_id) THEN 'unsubscribed'
   WHEN d.reason = 'item_deleted' THEN 'content_erased'
   WHEN d.row <= coalesce((SELECT blanked_to FROM instance), 0) THEN 'content_erased' END`
 

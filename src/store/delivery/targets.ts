@@ -1,7 +1,6 @@
 import type { WebhookKind } from '../../core/delivery/target.ts'
 import { type Db, transact } from '../db/connection.ts'
 import { notifyEndedTo, pendingDeliveries } from './pending.ts'
-import { listWebhooks } from './webhooks.ts'
 
 /** True while a target of kind email is unconfirmed by its reader. */
 export function awaitsConfirmation(db: Db, webhook_id: string): boolean {
@@ -104,8 +103,7 @@ type SubscriptionKey = { webhook_id: string; monitor_id: string }
 export function findSubscription(db: Db, subscription: SubscriptionKey): Subscription | null {
   const row = db
     .query<{ url: string; name: string | null; stopped: number }, [SubscriptionKey]>(
-      `SELECT w.url, m.name, EXISTS (SELECT 1 FROM unsubscribed
-               WHERE webhook_id = $webhook_id AND monitor_id = $monitor_id) AS stopped
+      `SELECT w.url, m.name, EXISTS (SELECT 1 FROM json_each(w.unsubscribed) WHERE value = m.id) AS stopped
          FROM webhooks w JOIN monitors m ON m.customer_id = w.customer_id
         WHERE w.id = $webhook_id AND m.id = $monitor_id
           AND w.deleted_at IS NULL AND m.removed_at IS NULL`,
@@ -118,7 +116,8 @@ export function findSubscription(db: Db, subscription: SubscriptionKey): Subscri
 export function unsubscribeTarget(db: Db, subscription: SubscriptionKey): void {
   transact(db, () => {
     db.query(
-      'INSERT OR IGNORE INTO unsubscribed (webhook_id, monitor_id) VALUES ($webhook_id, $monitor_id)',
+      `UPDATE webhooks SET unsubscribed = json_insert(unsubscribed, '$[#]', $monitor_id)
+        WHERE id = $webhook_id AND NOT EXISTS (SELECT 1 FROM json_each(unsubscribed) WHERE value = $monitor_id)`,
     ).run(subscription)
     const { changes: count } = db
       .query(
@@ -130,16 +129,6 @@ export function unsubscribeTarget(db: Db, subscription: SubscriptionKey): void {
       .run(subscription)
     notifyEndedTo(db, subscription.webhook_id, { status: 'failed', count })
   })
-}
-
-/** Targets whose reader has unsubscribed from a monitor. */
-function listUnsubscribed(db: Db, monitor_id: string): Set<string> {
-  const rows = db
-    .query<{ webhook_id: string }, [{ monitor_id: string }]>(
-      'SELECT webhook_id FROM unsubscribed WHERE monitor_id = $monitor_id',
-    )
-    .all({ monitor_id })
-  return new Set(rows.map(({ webhook_id }) => webhook_id))
 }
 
 export type Addressee = {
@@ -197,12 +186,17 @@ export function listTargets(
   webhook_ids: readonly string[] | null,
   monitor_id?: string,
 ): DeliveryTarget[] {
-  const stopped = monitor_id === undefined ? NO_WEBHOOKS : listUnsubscribed(db, monitor_id)
-  const all = listWebhooks(db, customer_id).map(({ id, kind, active, paused_at }) => ({
-    id,
-    kind,
-    paused: paused_at !== null || !active || stopped.has(id),
-  }))
+  const all = db
+    .query<
+      { id: string; kind: WebhookKind; paused: number },
+      [{ customer_id: string; monitor_id: string | null }]
+    >(
+      `SELECT id, kind, paused_at IS NOT NULL OR NOT active OR awaits_confirmation
+                OR EXISTS (SELECT 1 FROM json_each(unsubscribed) WHERE value = $monitor_id) AS paused
+         FROM webhooks WHERE customer_id = $customer_id AND deleted_at IS NULL ORDER BY created_at, id`,
+    )
+    .all({ customer_id, monitor_id: monitor_id ?? null })
+    .map((it): DeliveryTarget => ({ ...it, paused: it.paused === 1 }))
   if (webhook_ids === null) return all.filter(({ paused }) => !paused)
   const by_id = new Map(all.map((target) => [target.id, target]))
   return [...new Set(webhook_ids)].flatMap((id) => by_id.get(id) ?? [])
@@ -215,5 +209,3 @@ export function deletedTarget(db: Db, id: string): DeliveryTarget {
     .get({ id })
   return { id, kind: row?.kind ?? 'webhook', paused: true }
 }
-
-const NO_WEBHOOKS: ReadonlySet<string> = new Set()

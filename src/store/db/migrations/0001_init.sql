@@ -107,6 +107,8 @@ CREATE TABLE webhooks (
   public_key      BLOB,
   -- JSON list of what it receives: match, item.deleted, item.edited.
   events          TEXT    NOT NULL DEFAULT '["match"]',
+  -- JSON list of the monitors from which its reader has unsubscribed.
+  unsubscribed    TEXT    NOT NULL DEFAULT '[]',
   CHECK ((paused_at IS NULL) = (pause_reason IS NULL))
 ) STRICT;
 CREATE INDEX webhooks_customer ON webhooks (customer_id) WHERE deleted_at IS NULL;
@@ -683,13 +685,6 @@ CREATE TABLE inbox_actions (
 ) STRICT;
 CREATE INDEX inbox_actions_customer ON inbox_actions (customer_id, seq);
 CREATE INDEX inbox_actions_undoable ON inbox_actions (at) WHERE previous IS NOT NULL;
-
--- Targets whose reader has unsubscribed from a monitor.
-CREATE TABLE unsubscribed (
-  webhook_id      TEXT    NOT NULL REFERENCES webhooks (id),
-  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
-  PRIMARY KEY (webhook_id, monitor_id)
-) STRICT, WITHOUT ROWID;
 
 -- Dashboard sessions and the keys that opened them: a session has the permissions of its key and ends with it. Only
 -- the SHA-256 of the cookie is stored.

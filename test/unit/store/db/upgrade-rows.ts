@@ -61,9 +61,8 @@ const ROWS: Readonly<Record<number, string>> = {
       VALUES ('t3_a', 'main', NULL, 'ann', 't2_1', 'd', 1200, 1200, 4800), ('meta/t1_b', 'meta', 'meta/t3_1', NULL, NULL, 'd', 1, 2, 3);
     INSERT INTO item_copies VALUES ('t3_a', 'delivery', 1), ('t3_a', 'match', 1);
     INSERT INTO item_tombstones VALUES (1, 't3_gone', 'main', 'author', 2000);
-    INSERT INTO unsubscribed VALUES ('wh_2', 'mon_1');
     INSERT INTO confirmation_mails VALUES (1, 'cus_1', 'reader@example.com', 1000);
-    UPDATE webhooks SET awaits_confirmation = 1 WHERE id = 'wh_2';
+    UPDATE webhooks SET awaits_confirmation = 1, unsubscribed = '["mon_1"]' WHERE id = 'wh_2';
     UPDATE webhooks SET name = 'ops', max_per_second = 0.5, ordered = 1, old_secret = x'09', old_secret_until = 8000, credentials = x'0a' WHERE id = 'wh_1';
     UPDATE attempts SET round = 2, headers = '{}', body_start = 'no' WHERE delivery_row = 2;
     UPDATE instance SET key_fingerprint = 'abc';
