@@ -186,7 +186,7 @@ export function recordTruncated(
     covered_epoch: moves ? epoch : stream.covered_epoch,
   })
   if (retry_after_s > 0) reschedule(db, stream, ended_at + retry_after_s * 1000)
-  const check_id = insertCheck(db, {
+  insertCheck(db, {
     feed_id: stream.id,
     started_at,
     ended_at,
@@ -200,7 +200,6 @@ export function recordTruncated(
   const missed_estimate = estimateMissed(gap, arrivalsIn(db, stream, gap), state.rows, seen_at)
   insertGap(db, {
     feed_id: stream.id,
-    check_id,
     reason,
     from_at,
     until_at: moves ? end_at : null,
@@ -304,7 +303,7 @@ export function recordUnwritten(db: Db, stream: Feed, { at, kind }: Unwritten): 
     return
   }
   const check = { feed_id: stream.id, started_at: at, ended_at: at, new_items: 0, pages: 0 }
-  const check_id = insertCheck(db, { ...check, cut_reason: kind })
+  insertCheck(db, { ...check, cut_reason: kind })
   const { from_at } = gapSince(
     db,
     stream,
@@ -312,7 +311,6 @@ export function recordUnwritten(db: Db, stream: Feed, { at, kind }: Unwritten): 
   )
   insertGap(db, {
     feed_id: stream.id,
-    check_id,
     reason: kind,
     from_at,
     until_at: null,

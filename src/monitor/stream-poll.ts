@@ -313,8 +313,8 @@ function recordStep(
       insertEvent(db, { kind: 'proof_lowered', feed_id, at: ended_at, until_at: ended_at })
     }
     const check = { feed_id, started_at, ended_at, cut_reason: null, new_items }
-    const check_id = insertCheck(db, { ...check, pages: step.requests })
-    const gap = { feed_id, check_id, until_at: ended_at, recorded_at: ended_at }
+    insertCheck(db, { ...check, pages: step.requests })
+    const gap = { feed_id, until_at: ended_at, recorded_at: ended_at }
     if (step.went_back) {
       log('warn', 'monitor.ids_went_back', { feed: feed.key })
       const missed = { missed_estimate: null, anchor_ids: [], from_at: verified_before }

@@ -46,8 +46,8 @@ const rows = ({ fixture: { db } }: TestDaemon) =>
 /** Records that a poll was truncated. */
 const cut = ({ fixture: { db } }: TestDaemon, from: number, until: number, feed = 'posts:cats') =>
   db.run(
-    `INSERT INTO gaps (feed_id, check_id, reason, from_at, until_at, recorded_at)
-     SELECT f.id, max(c.id), 'poll_overflow', ?, ?, ? FROM feeds f JOIN checks c ON c.feed_id = f.id WHERE f.key = ?`,
+    `INSERT INTO gaps (feed_id, reason, from_at, until_at, recorded_at)
+     SELECT id, 'poll_overflow', ?, ?, ? FROM feeds WHERE key = ?`,
     [from, until, until, feed],
   )
 

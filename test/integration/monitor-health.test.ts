@@ -56,7 +56,7 @@ function cut(
   const recorded_at = fields.recorded_at ?? NOW - H
   const reason = fields.reason ?? 'poll_overflow'
   const feed_id = streamId(daemon, stream)
-  const check_id = insertCheck(db, {
+  insertCheck(db, {
     feed_id,
     started_at: recorded_at - S,
     ended_at: recorded_at,
@@ -66,7 +66,6 @@ function cut(
   })
   insertGap(db, {
     feed_id,
-    check_id,
     reason,
     from_at: recorded_at - H,
     until_at: recorded_at,

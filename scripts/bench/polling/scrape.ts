@@ -81,7 +81,7 @@ function fill({ db, instance_id }: Pick<Instance, 'db' | 'instance_id'>) {
        SELECT id, ${now}, ${now}, 'page_limit', 0, 1 FROM feeds WHERE id % 10 = 0`,
     )
     db.run(
-      `INSERT INTO gaps (feed_id, check_id, reason, recorded_at) SELECT feed_id, id, 'page_limit', ended_at FROM checks`,
+      `INSERT INTO gaps (feed_id, reason, recorded_at) SELECT feed_id, 'page_limit', ended_at FROM checks`,
     )
     const body = new Uint8Array(2000).fill(32)
     for (let n = 0; n < PENDING; n++) {

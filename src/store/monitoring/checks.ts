@@ -15,21 +15,17 @@ export type NewCheck = {
   pages: number
 }
 
-/** Inserts a finished or truncated check; returns its id. */
-export function insertCheck(db: Db, row: NewCheck): number {
-  const { lastInsertRowid } = db
-    .query(
-      `INSERT INTO checks (feed_id, started_at, ended_at, cut_reason, new_items, pages)
-       VALUES ($feed_id, $started_at, $ended_at, $cut_reason, $new_items, $pages)`,
-    )
-    .run(row)
-  return Number(lastInsertRowid)
+/** Inserts a finished or truncated check. */
+export function insertCheck(db: Db, row: NewCheck): void {
+  db.query(
+    `INSERT INTO checks (feed_id, started_at, ended_at, cut_reason, new_items, pages)
+     VALUES ($feed_id, $started_at, $ended_at, $cut_reason, $new_items, $pages)`,
+  ).run(row)
 }
 
 /** A range that a check could not observe. Epoch milliseconds. */
 export type NewGap = {
   feed_id: number
-  check_id: number
   reason: TruncationReason | 'ids_went_back'
   from_at: number | null
   /** Null while no newer row has been read: the gap is open, and the next finished check closes it. */
@@ -50,8 +46,8 @@ export function insertGap(db: Db, { anchor_ids, ...row }: NewGap): void {
       WHERE feed_id = $feed_id AND until_at IS NULL AND closed_at IS NULL`,
   ).run({ feed_id: row.feed_id, until_at: row.until_at })
   db.query(
-    `INSERT INTO gaps (feed_id, check_id, reason, from_at, until_at, missed_estimate, anchor_ids, recorded_at)
-     VALUES ($feed_id, $check_id, $reason, $from_at, $until_at, $missed_estimate, $anchor_ids, $recorded_at)`,
+    `INSERT INTO gaps (feed_id, reason, from_at, until_at, missed_estimate, anchor_ids, recorded_at)
+     VALUES ($feed_id, $reason, $from_at, $until_at, $missed_estimate, $anchor_ids, $recorded_at)`,
   ).run({ ...row, anchor_ids: JSON.stringify(anchor_ids) })
 }
 
@@ -140,9 +136,8 @@ export function pruneChecks(db: Db, old: PruneRange): number {
     .run(old).changes
   const checks = db
     .query<never, [PruneRange]>(
-      `DELETE FROM checks WHERE id IN (SELECT c.id FROM checks c
-        WHERE c.feed_id = $feed_id AND c.ended_at < $before_at
-          AND NOT EXISTS (SELECT 1 FROM gaps g WHERE g.check_id = c.id) LIMIT $limit)`,
+      `DELETE FROM checks WHERE id IN (SELECT id FROM checks
+        WHERE feed_id = $feed_id AND ended_at < $before_at LIMIT $limit)`,
     )
     .run(old).changes
   return gaps + checks

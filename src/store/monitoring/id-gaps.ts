@@ -7,7 +7,6 @@ export type IdGapReason = 'unanswered' | 'skipped'
 /** An open gap of ids. Epoch ms by our clock, `until_at` by that of the items. */
 export type IdGap = Ids & {
   id: number
-  check_id: number
   reason: IdGapReason
   /** Number of ids; less than the range has, if gaps were joined. */
   missed_estimate: number
@@ -34,7 +33,7 @@ function nextRetryAt(recorded_at: number, now: number): number | null {
 }
 
 const COLUMNS =
-  'id, check_id, reason, from_id, to_id, missed_estimate, until_at, recorded_at, close_attempts, retry_at'
+  'id, reason, from_id, to_id, missed_estimate, until_at, recorded_at, close_attempts, retry_at'
 
 export const listIdGaps = (db: Db, feed_id: number): IdGap[] =>
   db
@@ -59,7 +58,6 @@ export function insertIdGaps(
   ranges: readonly Ids[],
   gap: {
     feed_id: number
-    check_id: number
     reason: IdGapReason
     from_at?: number | null
     until_at: number
@@ -71,8 +69,8 @@ export function insertIdGaps(
   const retry_at =
     reason === 'skipped' ? recorded_at : (nextRetryAt(recorded_at, recorded_at) ?? recorded_at)
   const insert = db.query(
-    `INSERT INTO gaps (feed_id, check_id, reason, from_at, until_at, missed_estimate, recorded_at, from_id, to_id, retry_at)
-     VALUES ($feed_id, $check_id, $reason, $from_at, $until_at, $to_id - $from_id + 1, $recorded_at, $from_id, $to_id, $retry_at)`,
+    `INSERT INTO gaps (feed_id, reason, from_at, until_at, missed_estimate, recorded_at, from_id, to_id, retry_at)
+     VALUES ($feed_id, $reason, $from_at, $until_at, $to_id - $from_id + 1, $recorded_at, $from_id, $to_id, $retry_at)`,
   )
   const open = listIdGaps(db, gap.feed_id)
   for (const range of ranges)
@@ -208,16 +206,16 @@ type Part = Ids & {
 
 /** Replaces a gap by its parts, which keep its report. */
 function replace(db: Db, feed_id: number, gap: IdGap, parts: readonly Part[]): void {
-  const { check_id, until_at, recorded_at } = gap
+  const { until_at, recorded_at } = gap
   db.query('DELETE FROM gaps WHERE id = $id').run({ id: gap.id })
   const insert = db.query(
-    `INSERT INTO gaps (feed_id, check_id, reason, until_at, missed_estimate, recorded_at, from_id, to_id, closed_at,
+    `INSERT INTO gaps (feed_id, reason, until_at, missed_estimate, recorded_at, from_id, to_id, closed_at,
             close_attempts, retry_at)
-     VALUES ($feed_id, $check_id, $reason, $until_at, $number, $recorded_at, $from_id, $to_id, $closed_at,
+     VALUES ($feed_id, $reason, $until_at, $number, $recorded_at, $from_id, $to_id, $closed_at,
             $attempts, $retry_at)`,
   )
   for (const part of parts)
-    insert.run({ feed_id, check_id, until_at, recorded_at, number: sizeOf(part), ...part })
+    insert.run({ feed_id, until_at, recorded_at, number: sizeOf(part), ...part })
 }
 
 /** Numbers of ids that were reported missing, by what became of them. */

@@ -277,7 +277,6 @@ CREATE INDEX checks_feed ON checks (feed_id, ended_at DESC);
 CREATE TABLE gaps (
   id              INTEGER PRIMARY KEY,
   feed_id         INTEGER NOT NULL REFERENCES feeds (id),
-  check_id        INTEGER NOT NULL REFERENCES checks (id),
   reason          TEXT    NOT NULL,
   from_at         INTEGER,
   until_at        INTEGER,
@@ -291,7 +290,6 @@ CREATE TABLE gaps (
   retry_at        INTEGER
 ) STRICT;
 CREATE INDEX gaps_feed ON gaps (feed_id, recorded_at DESC);
-CREATE INDEX gaps_check ON gaps (check_id);
 CREATE INDEX gaps_retry ON gaps (feed_id, retry_at) WHERE retry_at IS NOT NULL;
 CREATE INDEX gaps_ids ON gaps (feed_id, from_id) WHERE closed_at IS NULL AND from_id IS NOT NULL;
 CREATE INDEX gaps_open ON gaps (feed_id) WHERE closed_at IS NULL AND until_at IS NULL;

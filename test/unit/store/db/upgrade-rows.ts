@@ -31,8 +31,8 @@ const ROWS: Readonly<Record<number, string>> = {
     INSERT INTO monitor_feeds VALUES ('mon_1', 1, 1000, 3), ('mon_2', 2, 1000, -1);
     INSERT INTO feed_items VALUES (1, 't3_a', 1, 800, 1100, 'poll', NULL), (1, 't3_b', 2, 900, 1100, 'audit', 'd');
     INSERT INTO checks VALUES (1, 1, 1900, 2000, NULL, 2, 1), (2, 1, 2900, 3000, 'poll_overflow', 100, 10);
-    INSERT INTO gaps (id, feed_id, check_id, reason, from_at, until_at, missed_estimate, anchor_ids, recorded_at, closed_at)
-      VALUES (1, 1, 2, 'poll_overflow', 2000, NULL, 5, '["t3_b"]', 3000, NULL), (2, 1, 2, 'error', 1, 2, NULL, '[]', 3000, 3500);
+    INSERT INTO gaps (id, feed_id, reason, from_at, until_at, missed_estimate, anchor_ids, recorded_at, closed_at)
+      VALUES (1, 1, 'poll_overflow', 2000, NULL, 5, '["t3_b"]', 3000, NULL), (2, 1, 'error', 1, 2, NULL, '[]', 3000, 3500);
     INSERT INTO observation_events VALUES (1, 'clock_jump', NULL, 1, 2), (2, 'process_down', 1, 3, NULL);
     INSERT INTO matches VALUES ('mon_1', 't3_a', 1, 1200), ('mon_1', 't3_b', 1, 1300);
     INSERT INTO deliveries (id, customer_id, monitor_id, webhook_id, status, reason, attempts, retry_index, round, interrupted, next_attempt_at, lease, last_error, created_at, delivered_at)

@@ -17,8 +17,8 @@ function createDb(count: number): Db {
                      s (s) AS (VALUES (1), (2)), at (n, s, at) AS (SELECT n, s, iif(n = ${count}, ${OLD}, 1) FROM n, s)`
   db.run(`${rows} INSERT INTO checks (feed_id, started_at, ended_at, new_items, pages)
           SELECT s, 0, at, 0, 1 FROM at`)
-  db.run(`INSERT INTO gaps (feed_id, check_id, reason, recorded_at, missed_estimate)
-          SELECT feed_id, id, 'x', ended_at, 1 FROM checks`)
+  db.run(`INSERT INTO gaps (feed_id, reason, recorded_at, missed_estimate)
+          SELECT feed_id, 'x', ended_at, 1 FROM checks`)
   db.run(`${rows} INSERT INTO feed_items SELECT s, 't3_' || n, n, at, 0, 'poll', NULL FROM at`)
   db.run(
     `${rows} INSERT INTO match_bodies (monitor_id, seq, body, matched_at) SELECT 'mon_1', n + 1, x'00', at FROM at WHERE s = 1`,
@@ -48,17 +48,9 @@ test('no step deletes more than five hundred rows of a kind', () => {
     parts += 1
   }
 
-  // A check is deleted together with its gap.
+  // Gaps and checks are deleted in one step.
   expect(most).toBeLessThanOrEqual(1000)
   expect(parts).toBeGreaterThan(12)
-})
-
-test('a check stays as long as a gap refers to it', () => {
-  using db = createDb(10)
-  db.run(`UPDATE gaps SET recorded_at = ${OLD}`)
-
-  runNow(pruneOld(db, { before_at: OLD, keep: 1 }))
-  expect(counts(db).slice(0, 2)).toEqual([22, 22])
 })
 
 test('a quiet feed keeps its newest items of any age', () => {
@@ -108,12 +100,4 @@ test('matches that stay are read in steps too: they may be the only ones of many
 
   expect(parts()).toBe(few + 3)
   expect(counts(db)[3]).toBe(1201)
-})
-
-test('the gap of a check is found through an index', () => {
-  using db = createDb(1)
-  const plan = db
-    .query<{ detail: string }, []>('EXPLAIN QUERY PLAN SELECT 1 FROM gaps g WHERE g.check_id = 1')
-    .all()
-  expect(plan.map(({ detail }) => detail).join()).toContain('gaps_check')
 })
