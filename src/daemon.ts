@@ -100,6 +100,7 @@ async function start(of_file: Config, runtime: Runtime, lease: HeldLease | null)
   const stored = listStoredSources(instance.db)
   const { config, left_out } = withSources(of_file, stored)
   for (const source of left_out) runtime.log('warn', 'source.left_out', { source })
+  if (instance.is_copy) runtime.log('warn', 'storage.copy_detected', { dir: config.storage.dir })
   if (instance.unrecorded !== null)
     runtime.log('warn', 'storage.instance_not_recorded', {
       file: config.storage.instance_file,

@@ -8,13 +8,13 @@ import { join } from 'node:path'
 
 import { certificate } from '../support/certificate.ts'
 import { type Folder, tempFolder } from '../support/folder.ts'
-import { cases, installsAll } from '../support/long-form.ts'
+import { cases, installsAll, isLongForm } from '../support/long-form.ts'
 import { postGrinder, startLoopbackDaemon, watchCoffee } from '../support/loopback-daemon.ts'
 import { freePort } from '../support/port.ts'
 import { startListening } from '../support/receivers.ts'
 import { root } from './documentation.ts'
 
-setDefaultTimeout(90_000)
+setDefaultTimeout(isLongForm ? 900_000 : 90_000)
 
 const examples = join(root, 'examples')
 const HOST = 'forumd.example.org'

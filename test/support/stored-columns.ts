@@ -55,7 +55,7 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
     plain: 'customer_id item_id source place state changed_by',
   },
   inbox_matches: { plain: 'monitor_id' },
-  instance: { plain: 'id key_fingerprint' },
+  instance: { plain: 'id key_fingerprint inodes' },
   item_copies: { plain: 'item_id kind' },
   item_tombstones: { plain: 'item_id source reason' },
   kept_items: {

@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { createRing, type Ring } from '../../core/base/secrets.ts'
 import { connect, type Db, migrate, schemaVersion } from '../db/connection.ts'
 import { migrations } from '../db/migrations.ts'
+import { noteCopy } from '../startup/copies.ts'
 import { keepRecord, requireDatabase, requireRecorded } from '../startup/record.ts'
 import { removePartialSnapshots, removeTempFiles } from './disk.ts'
 import { openFolder } from './folder.ts'
@@ -31,6 +32,8 @@ export type Instance = {
   ring: Ring
   /** Reason for which the record outside of the folder could not be written; null when it exists, or none is kept. */
   unrecorded: string | null
+  /** True if the files are a copy of those of the last start. */
+  is_copy: boolean
   /** Closes the database and releases the folder. */
   close(): void
 }
@@ -69,14 +72,16 @@ export function openInstance(
     const instance_id = own.id
     const unrecorded = keepRecord(paths, instance_id)
     const run_id = random.uuid()
+    let is_copy = false
     if (mode === 'serve') {
+      is_copy = noteCopy(db, paths, clock.now())
       // Safe only now, when all files exist: temporary files beside them were left by a process that died while
       // creating them.
       removeTempFiles([paths.db, paths.key, paths.marker])
       removePartialSnapshots(join(dir, 'snapshots'))
     }
     const close = () => undo.forEach((it) => it.release())
-    return { db, path: paths.db, instance_id, run_id, ring, unrecorded, close }
+    return { db, path: paths.db, instance_id, run_id, ring, unrecorded, is_copy, close }
   } catch (error) {
     for (const it of undo) it.release()
     throw error

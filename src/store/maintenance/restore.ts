@@ -12,7 +12,6 @@ import { basename, join } from 'node:path'
 
 import { createRing, type Ring } from '../../core/base/secrets.ts'
 import { newTargetSecret } from '../../core/delivery/signature.ts'
-import { removeWebSessions } from '../customers/web-sessions.ts'
 import {
   APPLICATION_ID,
   connect,
@@ -22,8 +21,7 @@ import {
   transact,
 } from '../db/connection.ts'
 import { rotateSecret, updateWebhook } from '../delivery/webhooks.ts'
-import { insertEvent } from '../monitoring/checks.ts'
-import { skipAhead } from '../monitoring/matches.ts'
+import { noteRestored } from '../startup/copies.ts'
 import { writeRecord } from '../startup/record.ts'
 import { requireOwnSchema } from '../startup/schema.ts'
 import { type NewFile, type OpenFolder, openFolder } from './folder.ts'
@@ -241,15 +239,9 @@ function prepare(
       : { webhooks: [], credentials: [], accounts: [], proxies: [], links: false }
   const now = clock.now()
   transact(db, () => {
-    db.query('UPDATE instance SET key_fingerprint = ?').run(ring.fingerprint)
-    // Matches since the backup are unknown, which health has to report. The event reaches back to what the backup saw last.
-    const { at = null } =
-      db.query<{ at: number | null }, []>('SELECT max(last_check_at) AS at FROM feeds').get() ?? {}
-    const until_at = at === null ? null : Math.min(at, now)
-    insertEvent(db, { kind: 'restore_detected', feed_id: null, at: now, until_at })
-    skipAhead(db, now)
-    // A session that was ended since the backup must not become valid again.
-    removeWebSessions(db)
+    // The next start is of a new file, which this command itself has noted.
+    db.query('UPDATE instance SET key_fingerprint = ?, inodes = NULL').run(ring.fingerprint)
+    noteRestored(db, now)
   })
   return { instance_id: info.id, fingerprint: ring.fingerprint, lost }
 }

@@ -11,7 +11,9 @@ CREATE TABLE instance (
   -- The newest tombstone at the last complete scrub of the file; below 0: content was erased without one since.
   scrubbed_to     INTEGER NOT NULL DEFAULT 0,
   -- Time of the last backup of this database; null before the first.
-  backup_at       INTEGER
+  backup_at       INTEGER,
+  -- Inode numbers of data folder and database file at the last start; null before it and after a restore.
+  inodes          TEXT
 ) STRICT;
 
 CREATE TABLE customers (

@@ -312,3 +312,47 @@ test('a refused start releases the folder', () => {
   writeFileSync(folder.file('data/secrets.key'), key)
   open(folder).close()
 })
+
+const restores = (db: Database) =>
+  db
+    .query<{ n: number }, []>(
+      "SELECT count(*) AS n FROM observation_events WHERE kind = 'restore_detected'",
+    )
+    .get()?.n
+
+test.each(['cp -a', 'cp -r --reflink=auto'])(
+  'a folder copied by %s is noticed at its first start, once',
+  (tool) => {
+    using folder = initializedFolder()
+    open(folder).close()
+    Bun.spawnSync([...tool.split(' '), `${folder.file('data')}/`, folder.file('copy')])
+    rmSync(folder.file('data'), { recursive: true })
+    // In the place of the original, as after a restore of files.
+    renameSync(folder.file('copy'), folder.file('data'))
+
+    const first = open(folder)
+    expect([first.is_copy, restores(first.db)]).toEqual([true, 1])
+    first.close()
+    const second = open(folder)
+    expect([second.is_copy, restores(second.db)]).toEqual([false, 1])
+    second.close()
+  },
+)
+
+test('a restart, a renamed folder and a command beside are no copy', () => {
+  using folder = initializedFolder()
+  const found: unknown[] = []
+  const start = (mode: 'serve' | 'beside') => {
+    const instance = open(folder, mode)
+    instance.db.run('VACUUM')
+    found.push(instance.is_copy, restores(instance.db))
+    instance.close()
+  }
+  start('serve')
+  start('beside')
+  renameSync(folder.file('data'), folder.file('elsewhere'))
+  renameSync(folder.file('elsewhere'), folder.file('data'))
+  start('serve')
+
+  expect(found).toEqual([false, 0, false, 0, false, 0])
+})
