@@ -108,8 +108,8 @@ test("Discord's body contains the retry time", async () => {
   const body = JSON.stringify({ message: 'You are being rate limited.', retry_after: 17.5 })
   chat.it.receiver.answers.push({ status: 429, body }, 204)
   await chat.send('dlv_1', [match(1)])
-
-  await chat.it.clock.advance(17.4 * SECOND)
+  // In whole seconds, rounded up.
+  await chat.it.clock.advance(17.9 * SECOND)
   expect(chat.it.receiver.received).toHaveLength(1)
   await chat.it.clock.advance(0.1 * SECOND)
   expect(chat.it.row('dlv_1').status).toBe('delivered')
