@@ -115,11 +115,12 @@ describe('the end of a page', () => {
   })
 
   test('is unknown if nothing follows a cursor, whose row has left the listing', () => {
-    const end = (depth: number) =>
-      endPage('chronological', { native: 't3_a', depth }, { rows: 0, after: null })
+    const nothing = { rows: 0, after: null }
+    const near = endPage('chronological', { native: 't3_a', depth: 25 }, nothing)
+    const far = endPage('chronological', { native: 't3_a', depth: 950 }, nothing)
 
-    expect(end(25)).toEqual({ after: null, listing_status: 'unknown' })
-    expect(end(950)).toEqual({ after: null, listing_status: 'truncated' })
+    expect(near).toEqual({ after: null, listing_status: 'unknown' })
+    expect(far).toEqual({ after: null, listing_status: 'truncated' })
   })
 
   test('is reported if the platform repeats the cursor', () => {
