@@ -203,10 +203,7 @@ const insufficientCredits = ({ amount_micros }: { amount_micros: number }): ApiE
 
 type Translate = (fault: Extract<Outcome<unknown>, { ok: false }>['fault']) => ApiError
 
-/**
- * Runs the work and captures its outcome. Exceptions are captured too, so that their hold is
- * released.
- */
+/** Exceptions are captured too, so that their hold is released. */
 async function attempt<T>(
   work: () => Promise<Outcome<T>>,
   translate: Translate,

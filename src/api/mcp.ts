@@ -37,10 +37,7 @@ type McpHttp = {
 }
 
 export type McpDeps = {
-  /**
-   * Creates the MCP handler from the OpenAPI document. Called at the first message: MCP is a large
-   * library.
-   */
+  /** Called at the first message: MCP is a large library. */
   open: (document: unknown) => Promise<McpHttp>
 }
 

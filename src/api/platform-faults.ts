@@ -14,10 +14,7 @@ export type PlatformFaults = {
 /** Kinds of one tier that are failing; each has a place in an answer or a status, of which there are few. */
 const KINDS_MAX = 100
 
-/**
- * Creates the record of faults. A platform that changes an answer fails every call that reads it,
- * and one line says so.
- */
+/** A platform that changes an answer fails every call that reads it, and one line says so. */
 export function createPlatformFaults({ clock, log }: { clock: Clock; log: Log }): PlatformFaults {
   const outages = createOutages(clock)
   const failing = new Map<Tier, Map<string, Fault>>()

@@ -238,10 +238,7 @@ type Judgement = {
   calm_since: number | null
 }
 
-/**
- * Judges the requests and faults within the window. The state turns degraded at once, and back only
- * after a calm window.
- */
+/** The state turns degraded at once, and back only after a calm window. */
 function judgeReads(
   { state, calm_since }: Judgement,
   { requests, faults }: { requests: number; faults: number },

@@ -105,10 +105,7 @@ export type OwnBody = { items: Item[] } & PageEnd
 const listingKind = ({ tab }: OwnQuery): ListingKind =>
   tab === 'gilded' ? 'user' : 'chronological'
 
-/**
- * Reads a private listing of an account. The account is verified first: for a dead session the
- * platform returns other rows or none.
- */
+/** The account is verified first: for a dead session the platform returns other rows or none. */
 export function ownItems(platform: Platform): Work<OwnQuery, OwnBody> {
   const page = pagedRead(
     listingKind,

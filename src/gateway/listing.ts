@@ -82,10 +82,7 @@ export function createPositions(): Positions {
 
 export type Work<Query, Body> = (query: Query, call: Call) => Promise<Outcome<Body>>
 
-/**
- * Creates a read of one page of rows. `kind` decides how the listing ends, and `toBody` names the
- * rows in the answer.
- */
+/** `kind` decides how the listing ends, and `toBody` names the rows in the answer. */
 export const pagedRead =
   <Query extends Paged, Row extends { name: string }, Body extends object>(
     kind: (query: Query) => ListingKind,

@@ -76,9 +76,7 @@ export type PollIdentities = {
 /** Maximum number of identities per request; a failing one is replaced. */
 const IDENTITIES_MAX = 2
 
-/**
- * Creates the monitors' view of the platform. `deadline_ms` limits one page with all its retries.
- */
+/** `deadline_ms` limits one page with all its retries. */
 export function createWatch({
   platform,
   states: readStates,

@@ -9,10 +9,7 @@ import type { EgressRequest, EgressResult } from './proxy-agents.ts'
 import { ENCODINGS, readBody, Unpackable } from './read-body.ts'
 import { mayHaveBeenSent } from './sent.ts'
 
-/**
- * Sends requests directly or through proxies. Follows no redirects, never throws, and ends within
- * the time limit.
- */
+/** Follows no redirects, never throws, and ends within the time limit. */
 export type Egress = {
   send(request: EgressRequest): Promise<EgressResult>
   close(): void

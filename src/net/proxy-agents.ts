@@ -65,10 +65,7 @@ const AGENTS_MAX = 64
 const IDLE_MS = 60_000
 const SOCKETS = { keepAlive: true, maxSockets: 16, maxFreeSockets: 2 }
 
-/**
- * Creates agents by proxy, dialled address and credentials. Connections are shared only between
- * requests with the same route.
- */
+/** Connections are shared only between requests with the same route. */
 export function createAgents(deps: { clock: Clock; resolve: Resolve; ca?: string | undefined }) {
   const { clock, resolve, ca } = deps
   // A proxy's certificate may be signed by a public authority or by one of the operator's own.

@@ -192,10 +192,7 @@ type Came = { answer: TransportResponse; whole: boolean }
 
 const failed = (error: AttemptError): Came => ({ answer: { kind: 'failed', error }, whole: false })
 
-/**
- * The body up to the size limit. The status is already known, so a body that breaks off does not
- * change it.
- */
+/** The status is already known, so a body that breaks off does not change it. */
 async function readStart(
   response: Response,
   signal: AbortSignal,

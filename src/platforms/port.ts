@@ -269,10 +269,7 @@ export type Call = {
 
 type Paging = { limit: number; after: string | null }
 
-/**
- * The rows of a listing. `logged_in`: whether the platform accepted the session; null if it does
- * not say.
- */
+/** `logged_in`: whether the platform accepted the session; null if it does not say. */
 export type Listing<T> = Page<T> & { logged_in: boolean | null }
 
 /** A post and the comments under it, in the platform's own form. */

@@ -18,10 +18,7 @@ const FORGET_MS = 24 * 3_600_000
 
 type Ended = { first: string; since: number; subjects: Map<string, number> }
 
-/**
- * Creates the record of ends. One kind is one event however many subjects it has: a thousand
- * refused places have one cause.
- */
+/** One kind is one event however many subjects it has: a thousand refused places have one cause. */
 export function createAccessEnds({ clock, log }: { clock: Clock; log: Log }): AccessEnds {
   const ends = new Map<AccessEnd, Ended>()
 

@@ -87,9 +87,7 @@ export function createDashboardSession({
   }
 }
 
-/**
- * Records the use of a session. A full disk must not prevent access for the sake of this timestamp.
- */
+/** A full disk must not prevent access for the sake of this timestamp. */
 function touch(db: Db, session: WebSession, now: number) {
   try {
     touchWebSession(db, session, now)

@@ -233,10 +233,7 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-/**
- * Releases a buffer at once. Megabytes arrive per second, and the engine's GC does not count their
- * size.
- */
+/** Megabytes arrive per second, and the engine's GC does not count their size. */
 function releaseBuffer({ buffer, byteLength }: Uint8Array): void {
   // The rest of a shared buffer may be in use.
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)

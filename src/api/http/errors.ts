@@ -212,10 +212,7 @@ export const PROXY = {
   failed: 'the proxy could not carry the request',
 } satisfies Record<Exclude<ProxyTrouble, 'refused'>, string>
 
-/**
- * Converts a fault into the caller's error. `core/base/errors.ts` states for each code whether it
- * is billed.
- */
+/** `core/base/errors.ts` states for each code whether it is billed. */
 export function toApiError(fault: Fault, { flavour, with_session, thing }: FaultContext): ApiError {
   switch (fault.kind) {
     case 'throttled':

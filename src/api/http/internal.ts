@@ -18,9 +18,7 @@ export type InternalClient = {
   optionsOf(request: Request): RequestOptions
 }
 
-/**
- * Creates the client. Options are held weakly by request; `handle` handles it like an external one.
- */
+/** Options are held weakly by request; `handle` handles it like an external one. */
 export function createInternalClient(
   delegation: Delegation,
   handle: (request: Request) => Promise<Response>,

@@ -22,9 +22,7 @@ export type Buckets = {
   size(): number
 }
 
-/**
- * Creates the buckets in bounded memory. `paceNow` is read at each call: a reload may change it.
- */
+/** `paceNow` is read at each call: a reload may change it. */
 export function createBuckets(clock: Clock, paceNow: () => Pace): Buckets {
   const buckets = createLru<string, Bucket>(BUCKETS_MAX)
 

@@ -18,10 +18,7 @@ export function markShared(value: object): void {
   if (!cacheable.has(value)) cacheable.set(value, null)
 }
 
-/**
- * Maps a value. For a shared value the copy is made once and is shared too; `map` must always be
- * the same.
- */
+/** For a shared value the copy is made once and is shared too; `map` must always be the same. */
 export function mapOnce<T extends object>(value: T, map: (value: T) => T): T
 // A cached copy was made by the same `map`, and so has its type.
 export function mapOnce(value: object, map: (value: object) => object): object {

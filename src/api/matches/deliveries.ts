@@ -283,9 +283,7 @@ function containsText(body: Uint8Array, wanted: string): boolean {
   )
 }
 
-/**
- * Routes to list deliveries, newest first, and to redeliver them. `nudge` is called after deliveries were queued.
- */
+/** `nudge` is called after deliveries were queued. */
 export const deliveries = (context: RouteContext, db: Db, nudge: () => void = () => {}) => {
   const place = context.words.monitor
   return [group(place, context, db), redeliveries(place, context, db, nudge)]

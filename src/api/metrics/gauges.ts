@@ -129,10 +129,7 @@ export type GaugeSources = {
 
 const toNumber = (it: boolean) => (it ? 1 : 0)
 
-/**
- * Registers the gauges that a scrape reads. Each query is short, and the event loop runs between
- * two.
- */
+/** Each query is short, and the event loop runs between two. */
 export function registerGauges(metrics: Metrics, deps: GaugeSources): void {
   if (deps.has_platform) registerPlatformGauges(metrics, deps)
   metrics.onScrape('reads_health', () => {

@@ -207,10 +207,7 @@ type Given = {
   relevance?: RelevanceRules | null | undefined
 }
 
-/**
- * Creates a monitor. Everything is checked before the write; it begins with the second of the
- * request.
- */
+/** Everything is checked before the write; it begins with the second of the request. */
 export async function addMonitor(
   { words, clock, random }: RouteContext,
   { db, watch, streams, patterns, plan_of, model, nudge, feed_url }: MonitorDeps,

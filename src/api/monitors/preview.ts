@@ -124,10 +124,7 @@ export const itemId = () =>
     .refine((it) => ITEM_ID.test(it), itemSentence)
     .optional()
 
-/**
- * Preview of a filter's matches. Free, and nothing is
- * delivered.
- */
+/** Free, and nothing is delivered. */
 export const preview = (context: RouteContext, deps: PreviewDeps) =>
   group(context.words.monitor, context, deps)
 

@@ -124,9 +124,7 @@ type ItemQuery = {
   row: object | null
 }
 
-/**
- * Explains one item at one monitor. An item that was not delivered is fetched in its current state.
- */
+/** An item that was not delivered is fetched in its current state. */
 async function whyItem({ words }: RouteContext, deps: WhyDeps, item_query: ItemQuery) {
   const { db, freshness_ms } = deps
   const { monitor, spec, name } = item_query
@@ -264,10 +262,7 @@ function firstSeen(
   }
 }
 
-/**
- * Dependencies of an explanation. `freshness_ms`: items older than this when first observed are
- * withheld.
- */
+/** `freshness_ms`: items older than this when first observed are withheld. */
 export type WhyDeps = PreviewDeps & { db: Db; instance_id: string; freshness_ms: number }
 
 export const why = (context: RouteContext, deps: WhyDeps) =>

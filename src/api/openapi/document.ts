@@ -91,10 +91,7 @@ function describePolicy({ open, scope, limit, feature }: Policy): string {
   return sentences.filter((it) => it !== null).join(' ')
 }
 
-/**
- * Converts the sentences of the document into the wire's words. Names of fields and paths use those
- * words already.
- */
+/** Names of fields and paths use those words already. */
 function toWireText(words: Naming, node: unknown): unknown {
   if (words.community === 'subforum') return node
   if (Array.isArray(node)) return node.map((it) => toWireText(words, it))

@@ -132,10 +132,7 @@ function fieldsOf(schema: unknown) {
   return objectShape().parse(zod_schema ? jsonSchema(zod_schema, 'input') : {})
 }
 
-/**
- * Parameters of a route's path and query, for the document. `schemas` are those that check its
- * calls.
- */
+/** `schemas` are those that check its calls. */
 export function toParameters(
   words: Naming,
   path: string,

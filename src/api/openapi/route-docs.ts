@@ -11,10 +11,7 @@ type Responses = NonNullable<DocumentDecoration['responses']>
 // zod creates JSON Schema, Elysia expects the types of OpenAPI 3.0; both are equal at run time.
 const responses_shape = z.custom<Responses>()
 
-/**
- * Route `detail` that documents its 200 by the schema of its body.
- * The schema is created with the document, so that the start is not delayed.
- */
+/** The schema is created with the document, so that the start is not delayed. */
 export function answers(schema: () => z.ZodType): { responses: Responses } {
   const done = () => ({
     description: 'Done.',

@@ -29,10 +29,7 @@ type Rules = {
 
 type Queue = { id: string; in_flight: number; waiting: Set<() => void> }
 
-/**
- * Creates a bulkhead that counts running and waiting work by id. Not p-queue: it takes microseconds
- * for each job, a twentieth of a cached read.
- */
+/** Not p-queue: it takes microseconds for each job, a twentieth of a cached read. */
 function createBulkhead({ clock, capacity, wait_ms, refusal }: Rules): Bulkhead {
   const queues = new Map<string, Queue>()
 

@@ -77,10 +77,7 @@ function createResponders(
   }
 }
 
-/**
- * Mapping of rows to the wire's words. Bodies are shared between callers, so each function returns
- * a copy, which may be cached.
- */
+/** Bodies are shared between callers, so each function returns a copy, which may be cached. */
 export type RowMapper = {
   row<T extends object>(row: T): T
   post<T extends Post>(post: T): T

@@ -91,10 +91,7 @@ export type WriteContext = Pick<RouteContext, 'words' | 'keyed' | 'log'> &
      * `work` creates.
      */
     perform(call: Call, work: (writer: Writer) => Promise<Body>): Promise<Body>
-    /**
-     * Meters platform requests of a write. If its end cannot be recorded, the outcome is reported
-     * as unknown.
-     */
+    /** If its end cannot be recorded, the outcome is reported as unknown. */
     metered<T>(call: Call, act: () => Promise<T>): Promise<T>
   }
 

@@ -40,10 +40,7 @@ export type Envelope = {
   test?: true
 }
 
-/**
- * Serialises the body of a delivery. It is built once and stored: every attempt sends and signs the
- * same bytes.
- */
+/** Built once and stored: every attempt sends and signs the same bytes. */
 export function envelope(content: Envelope): Uint8Array {
   const { delivery_id, monitor_id, items, grouped, digest, suppressed, test } = content
   const count = items.length

@@ -141,9 +141,7 @@ export function readAddress(kind: ServiceKind, text: string): Found | null {
   return READERS[kind](url)
 }
 
-/**
- * Reads the address of a service. Credentials within it are taken out, and must not differ from those given beside it.
- */
+/** Credentials within it are taken out, and must not differ from those given beside it. */
 export function readService(
   kind: ServiceKind,
   text: string,

@@ -75,9 +75,7 @@ function formOf({ hosts: [host], path }: (typeof CHATS)[ChatKind]): string {
   return `https://${host}${path}…`
 }
 
-/**
- * Rate limit per target. Instants are of the monotonic clock, in ms; `per_second` null: no limit.
- */
+/** Instants are of the monotonic clock, in ms; `per_second` null: no limit. */
 export type TargetPace = {
   /** Number of sends that may start now. */
   capacity(target: string, per_second: number | null, now: number): number

@@ -32,10 +32,7 @@ Object.freeze(NONE)
 /** A field's name in the API and its sent value; undefined when it was not sent. */
 export type FieldInput = { name: string; value: unknown }
 
-/**
- * Rules for the entries of a list. The reader returns null for an invalid entry. Entries with the same `key` are
- * equal.
- */
+/** The reader returns null for an invalid entry. Entries with the same `key` are equal. */
 type Entries = {
   allowed: string
   least: 0 | 1
@@ -111,10 +108,7 @@ function hostName(text: string): string | null {
   return URL.parse(`https://${text}`)?.hostname ?? null
 }
 
-/**
- * Entries of one kind without duplicates. A single entry may be sent without a list. Empty when the field was not
- * sent.
- */
+/** A single entry may be sent without a list. Empty when the field was not sent. */
 export function readEntries(
   { name, value }: FieldInput,
   { allowed, least, read, key }: Entries,

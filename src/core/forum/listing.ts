@@ -43,10 +43,7 @@ export function readCursor(text: string): Cursor | null {
 export const formatCursor = ({ native, depth, in_pinned = false }: Cursor): string =>
   depth === null ? native : `${native}~${in_pinned ? '^' : ''}${depth}`
 
-/**
- * Completeness that a listing's last page proves. `seen` counts rows from the first page on; null:
- * not counted.
- */
+/** `seen` counts rows from the first page on; null: not counted. */
 export function listingStatus(kind: ListingKind, seen: number | null): ListingStatus {
   if (seen === null) return 'unknown'
   if (seen >= LISTING_LIMIT) return 'truncated'

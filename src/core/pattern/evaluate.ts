@@ -9,9 +9,7 @@ export const READ_MAX = 10_000
 /** Index that means that no pattern matched. */
 export const NO_PATTERN = -1
 
-/**
- * Patterns of a filter, with all inputs of their result. Sets of equal `key` have equal results.
- */
+/** Sets of equal `key` have equal results. */
 export type PatternSet = {
   key: string
   patterns: readonly string[]

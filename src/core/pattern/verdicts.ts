@@ -1,10 +1,7 @@
 import type { Item } from '../forum/items.ts'
 import { evaluateDirectly, type EvaluatePatterns, type PatternSet } from './evaluate.ts'
 
-/**
- * Verdict that a filter needs and that is not known yet. `subject`: id of the filter's owner, such
- * as a monitor.
- */
+/** `subject`: id of the filter's owner, such as a monitor. */
 export type PatternNeed = { subject: string; set: PatternSet; item: Item }
 
 /**

@@ -23,10 +23,7 @@ export type ForumOptions = ClientOptions & {
   random: Random
   /** Address of the chat; absent: no chat. */
   chat_url?: string | undefined
-  /**
-   * Sends pictures to the addresses that the platform names. Without it only small pictures can be
-   * sent.
-   */
+  /** Without it only small pictures can be sent. */
   store?: Transport | undefined
   link_hosts?: readonly string[] | undefined
 }
@@ -48,9 +45,7 @@ export type Forum = Platform & {
   left_out(): LeftOut | null
 }
 
-/**
- * Creates the platform adapter. It makes requests with cookies, with a bearer token or anonymously.
- */
+/** Makes requests with cookies, with a bearer token or anonymously. */
 export function createForum(options: ForumOptions): Forum {
   const client = createClient(options)
   const session_check = createSessionCheck(client, options.clock)
@@ -179,10 +174,7 @@ const placeOf = (subforums: readonly string[]): string =>
 
 const adult = (nsfw: boolean): 'on' | null => (nsfw ? 'on' : null)
 
-/**
- * Applies the caller's `nsfw` choice. Without it, the preference of the account that makes the
- * request would decide.
- */
+/** Without it, the preference of the account that makes the request would decide. */
 function suitable<T extends { over_18: boolean | null }>(
   page: Outcome<Listing<T>>,
   nsfw: boolean,

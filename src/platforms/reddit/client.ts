@@ -183,10 +183,7 @@ const NOT_LOGGED_IN = { ok: true, value: null } as const
 export const isAnonymous = ({ cookie, bearer }: Identity): boolean =>
   cookie === null && bearer === null
 
-/**
- * Direct egress and the operator's proxies. A proxy named by a caller would need a guard, which is
- * not available here.
- */
+/** A proxy named by a caller would need a guard, which is not available here. */
 const plainEgress = ({ fetch, clock, ca }: ClientOptions): Egress =>
   createEgress({
     fetch,

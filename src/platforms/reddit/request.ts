@@ -85,10 +85,7 @@ export const createRequest =
     return left === undefined ? { ok: false, fault } : { ok: false, fault, left }
   }
 
-/**
- * A failure of a proxy. A caller is responsible for their own; for one of the pool another egress
- * may exist.
- */
+/** A caller is responsible for their own; for one of the pool another egress may exist. */
 function faultOf(why: (EgressResult & { ok: false })['why'], callers: boolean): Fault {
   if (why === 'timeout') return { kind: 'timeout' }
   if (why === 'too_large' || why === 'unpackable') return { kind: 'unreadable', path: 'body' }

@@ -36,10 +36,7 @@ export type NewGap = {
   recorded_at: number
 }
 
-/**
- * Inserts the gap of a truncated check. It replaces the open gaps before it, which lie within it and must not be
- * estimated twice.
- */
+/** Replaces the open gaps before it, which lie within it and must not be estimated twice. */
 export function insertGap(db: Db, { anchor_ids, ...row }: NewGap): void {
   db.query(
     `UPDATE gaps SET missed_estimate = 0, until_at = coalesce($until_at, until_at)

@@ -16,10 +16,7 @@ export const weights = once(
     ),
 )
 
-/**
- * Properties of a token. All but the phrases are looked up for every word of every item, hence a
- * single entry.
- */
+/** All but the phrases are looked up for every word of every item, hence a single entry. */
 export type LexiconEntry = {
   word: string
   weight: number

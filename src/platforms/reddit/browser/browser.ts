@@ -70,10 +70,7 @@ const IDLE_MS = 30_000
 /** A context that does not close in this time is ended together with its browser. */
 const CLOSE_MS = 3_000
 
-/**
- * Removes the files that browsers of an earlier run left. Never throws: a browser that is still
- * ending may add files meanwhile.
- */
+/** Never throws: a browser that is still ending may add files meanwhile. */
 export function removeProfileFiles(folder: string): void {
   try {
     rmSync(folder, { recursive: true, force: true })

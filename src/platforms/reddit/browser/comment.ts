@@ -210,10 +210,7 @@ function lost({ trouble }: Extract<BrowserFault, { kind: 'lost' }>, callers: boo
   return trouble === null ? nothing : { ...nothing, trouble }
 }
 
-/**
- * The session as browser cookies. The session and its token are hidden from scripts; the page's
- * forms need the others.
- */
+/** The session and its token are hidden from scripts; the page's forms need the others. */
 const browserCookies = (header: string, session_cookie: string): BrowserCookie[] =>
   header.split(/;\s*/).flatMap((pair) => {
     const split = pair.indexOf('=')

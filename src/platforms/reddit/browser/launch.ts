@@ -53,10 +53,7 @@ const FLAGS: readonly string[] = [
   '--js-flags=--max-old-space-size=512',
 ]
 
-/**
- * The whole command line. `user_agent` null: Chromium's own. `believed`: the fingerprint of a
- * trusted key.
- */
+/** `user_agent` null: Chromium's own. `believed`: the fingerprint of a trusted key. */
 export const flagsOf = (start: {
   profile: string
   sandboxed: boolean

@@ -23,10 +23,7 @@ type Deps = {
   timeout_ms: number
 }
 
-/**
- * Opens a cookie session. Redirects are returned as answers. Every answer that is not a refusal
- * fills the jar.
- */
+/** Redirects are returned as answers. Every answer that is not a refusal fills the jar. */
 export function openCookieSession(deps: Deps, origin: Origin, jar: CookieJar): CookieSession {
   const { egress, clock, base, user_agent, timeout_ms } = deps
   const { proxy, whose, deadline_at, signal } = origin

@@ -39,10 +39,7 @@ export const COMMENT_NEEDS = {
   created_utc: 'seconds',
 } as const
 
-/**
- * Converts a post's row to the port's shape. `base` is the platform's address without a trailing
- * slash.
- */
+/** `base` is the platform's address without a trailing slash. */
 export function toPost(base: string, row: NativeRow): Post {
   const id = textAt(row, 'id') ?? ''
   const permalink = pathOf(base, textAt(row, 'permalink') ?? '')
@@ -82,10 +79,7 @@ export function toPost(base: string, row: NativeRow): Post {
   }
 }
 
-/**
- * Converts a comment's row to the port's shape. `base` is the platform's address without a trailing
- * slash.
- */
+/** `base` is the platform's address without a trailing slash. */
 export function toComment(base: string, row: NativeRow): Comment {
   const id = textAt(row, 'id') ?? ''
   const permalink = commentPath(base, row, id)

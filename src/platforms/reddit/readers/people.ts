@@ -22,10 +22,7 @@ export const USER_NEEDS = { name: 'string' } as const
 export const COMMUNITY_NEEDS = { display_name: 'string' } as const
 export const MODERATOR_NEEDS = { id: 'string', name: 'string' } as const
 
-/**
- * Converts a user's row to the port's shape. For a suspended user only the name is real: the zeros
- * and blanks are placeholders.
- */
+/** For a suspended user only the name is real: the zeros and blanks are placeholders. */
 export function toUser(base: string, row: NativeRow): User {
   const name = textAt(row, 'name') ?? ''
   const is_suspended = row['is_suspended'] === true
@@ -97,10 +94,7 @@ export function toModerator(row: NativeRow): Moderator {
 /** The call that returns the signed-in account; bearers use an address of their own. */
 export const ME = { path_kind: 'me', path: '/api/me.json', bearer_path: '/api/v1/me' } as const
 
-/**
- * The signed-in account. A dead session gets a success without a name, and bearers get the account
- * without a wrapper.
- */
+/** A dead session gets a success without a name, and bearers get the account without a wrapper. */
 export function readMe(value: unknown): Outcome<Me | null> {
   if (value === '{}') return ok(null)
   if (!isObject(value)) return unreadable('')

@@ -45,10 +45,7 @@ type Deps = {
   client: Client
   forms: Forms
   random: Random
-  /**
-   * Uploads a picture to the platform's file store. The platform names the address, so the
-   * transport must be guarded.
-   */
+  /** The platform names the address, so the transport must be guarded. */
   store?: Transport | undefined
 }
 
