@@ -143,6 +143,8 @@ export function createApp(deps: AppDeps) {
       ? log('warn', 'http.proxy_not_trusted', { address })
       : log('warn', 'http.hop_unreadable', { address }),
   )
+  const networkOf = (request: Request): string =>
+    peerOf(request, app.server?.requestIP(request)?.address).network
   const site = createSite({ public_url: deps.public_url, hosts: deps.hosts ?? [], peerOf })
   const delegation = createDelegation()
   const { limits } = deps
@@ -155,7 +157,7 @@ export function createApp(deps: AppDeps) {
     ownerOf(request) {
       const holder = delegation.find(request) ?? holders.find(request)
       if (holder) return holder.key.id
-      return `address ${peerOf(request, app.server?.requestIP(request)?.address).network}`
+      return `address ${networkOf(request)}`
     },
     on_refused: (held_for, limit) => metrics.count('overloaded_total', { held_for, limit }),
     on_stalled: () => metrics.count('write_timeouts_total'),
@@ -307,6 +309,7 @@ export function createApp(deps: AppDeps) {
     paceMessages: pacers.mcp,
     readJson,
     in_flight,
+    networkOf,
     groupCommit,
     clock,
     random,

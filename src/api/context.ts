@@ -35,6 +35,8 @@ export type RouteContext = {
   readJson: ReadJson
   /** Accounting of the bytes that calls hold, and sender of large answers. */
   in_flight: Pick<InFlight, 'holdForRequest' | 'holdForStream' | 'send'>
+  /** The network that a request without a key is counted by. */
+  networkOf: (request: Request) => string
   groupCommit: GroupCommit
   clock: Clock
   random: Random

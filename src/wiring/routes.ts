@@ -325,6 +325,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       clock,
       random: route_context.random,
       public_url: parts.public_url,
+      networkOf: route_context.networkOf,
       sources: connectable(config, parts.sources),
     }),
     unsubscribePage({ db, links }),

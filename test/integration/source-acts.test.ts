@@ -93,7 +93,7 @@ beforeAll(async () => {
   )
   writeFileSync(
     config,
-    `server = { port = 0 }
+    `server = { port = 0, trusted_proxies = ["127.0.0.1"] }
 storage = { dir = "${folder.file('data')}" }
 platform = { base_url = "http://127.0.0.1:1", session_cookie = "s" }
 limits = { writes_per_minute = 1000 }
@@ -453,6 +453,36 @@ describe('the page that connects an account', () => {
     expect(await (await fetch(back)).text()).toContain('Show the key')
     const shown = await fetch(back, { method: 'POST' })
     expect(forum.world.keys.has(payloadOf(await shown.text()))).toBe(true)
+  })
+
+  test('300 requests without a key take no pair of keys each, and end only requests of their own address', async () => {
+    const from = (address: string, query = '', method = 'POST') =>
+      fetch(`${daemon.url}/connect/meta${query}`, {
+        method,
+        headers: { 'x-forwarded-for': address },
+      })
+    const idIn = (html: string) => /name="request" value="(\w+)"/.exec(html)?.[1] ?? ''
+    const answered = async (address: string, id: string) =>
+      (await from(address, `?request=${id}&payload=AAAA`, 'GET')).status
+    const honest = await (await from('203.0.113.1')).text()
+    const first = await (await from('203.0.113.2')).text()
+    const key = new URL(linkIn(honest)).searchParams.get('public_key')
+    expect(new URL(linkIn(first)).searchParams.get('public_key')).toBe(key)
+
+    for (let round = 0; round < 29; round++)
+      await Promise.all(Array.from({ length: 10 }, async () => (await from('203.0.113.2')).text()))
+
+    expect(await answered('203.0.113.1', idIn(honest))).toBe(200)
+    expect(await answered('203.0.113.2', idIn(first))).toBe(404)
+  }, 30_000)
+
+  test('is served under its own names only, and closed to scripts of other sites', async () => {
+    const open = await page()
+    expect([open.status, open.headers.get('access-control-allow-origin')]).toEqual([200, null])
+    const rebound = await fetch(`${daemon.url}/connect/meta`, { headers: { host: 'evil.example' } })
+    expect(rebound.status).toBe(421)
+    const preflight = await fetch(`${daemon.url}/connect/meta`, { method: 'OPTIONS' })
+    expect(preflight.headers.get('access-control-allow-origin')).toBeNull()
   })
 
   test('there is none for a source without such keys, nor for an unknown one', async () => {

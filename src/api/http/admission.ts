@@ -24,6 +24,7 @@ import {
   isForPrograms,
   isSystemPath,
   type PeerOf,
+  showsSecret,
   type Site,
   SYSTEM_HEADERS,
 } from './request-origin.ts'
@@ -120,6 +121,7 @@ export function createAdmit(deps: Deps): Admit {
   async function judge({ request, headers, server }: Arrival): Promise<Response | undefined> {
     const path = requestPath(request.url)
     const is_system = isSystemPath(path)
+    const is_closed = is_system || showsSecret(path)
     const on_behalf_of = delegation.find(request)
     // Internal requests have no socket.
     const socket = () => (on_behalf_of ? undefined : server?.requestIP(request)?.address)
@@ -132,18 +134,18 @@ export function createAdmit(deps: Deps): Admit {
     Object.assign(
       headers,
       commonHeaders(requestId(request, random)),
-      is_system ? SYSTEM_HEADERS : CORS,
+      is_system ? SYSTEM_HEADERS : is_closed ? {} : CORS,
     )
     const quiet_s = quietFor(longest_s())
     // A connection without an idle timeout must be closed after the answer.
     if (mayHaveMore(request) || quiet_s === 0) headers['connection'] = 'close'
-    if (request.method === 'OPTIONS' && !is_system) {
+    if (request.method === 'OPTIONS' && !is_closed) {
       await paceOpen('preflight')
       return new Response(null, { status: 204, headers: { ...commonOf(headers), ...preflight } })
     }
     if (!on_behalf_of) server?.timeout(request, quiet_s)
     try {
-      if (is_system && !on_behalf_of) site.checkHost(request)
+      if (is_closed && !on_behalf_of) site.checkHost(request)
       if (is_system && isForPrograms(path)) site.checkOrigin(request, socket())
       if (is_system && actsByCookie(path)) site.checkSender(request, socket())
     } catch (error) {

@@ -163,6 +163,9 @@ const AUTHORITY = /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::\d{1,5})?$/
  */
 export const isSystemPath = (path: string): boolean => SYSTEM_PATH.test(path)
 
+/** True for pages that show a secret: not under a foreign name, and not to scripts of other sites. */
+export const showsSecret = (path: string): boolean => isUnderPath(path, '/connect')
+
 const SYSTEM_PATH = /^\/(?:(?:dashboard|operator|metrics)(?:\/|$)|mcp$)/
 
 /**

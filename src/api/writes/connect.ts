@@ -28,13 +28,16 @@ type Deps = {
   clock: Clock
   random: Random
   public_url: () => string
+  /** The address, or network, that a request is counted by. */
+  networkOf: (request: Request) => string
   /** The sources by name; empty where no act is enabled. */
   sources: ReadonlyMap<string, Connectable>
 }
 
 const REQUEST_MS = 15 * 60_000
-/** Requests kept in memory; the oldest makes room. */
-const REQUESTS_MAX = 200
+/** Requests kept in memory for one address, whose oldest makes room, and for all. */
+const REQUESTS_MAX = 5
+const ALL_REQUESTS_MAX = 20_000
 const ID_BYTES = 16
 const PAYLOAD_MAX = 4096
 const TITLE = 'Connect an account'
@@ -43,15 +46,47 @@ const TITLE = 'Connect an account'
  * `/connect/{source}`: a person allows forumd to act as their account at a source, without giving it
  * a password. The credential is shown once and not stored. GET changes nothing.
  */
-export function connectPage({ words, clock, random, public_url, sources }: Deps) {
-  const requests = new Map<string, KeyRequest & { source: string; at: number }>()
+export function connectPage({ words, clock, random, public_url, networkOf, sources }: Deps) {
+  const requests = new Map<string, KeyRequest & { source: string; network: string; at: number }>()
 
   const found = (source: string, id: string) => {
     const request = requests.get(id)
     return request?.source === source && clock.now() - request.at < REQUEST_MS ? request : null
   }
 
-  async function begin(name: string, source: Connectable, returns: boolean): Promise<Response> {
+  const byNetwork = new Map<string, string[]>()
+
+  function remove(id: string): void {
+    const network = requests.get(id)?.network
+    if (network === undefined) return
+    requests.delete(id)
+    const left = byNetwork.get(network)?.filter((it) => it !== id) ?? []
+    if (left.length === 0) byNetwork.delete(network)
+    else byNetwork.set(network, left)
+  }
+
+  /** Keeps a request; the oldest of the same network makes room, and what has ended. */
+  function keep(
+    id: string,
+    request: KeyRequest,
+    { source, network }: { source: string; network: string },
+  ) {
+    const at = clock.now()
+    for (const [old, { at: began }] of requests)
+      if (at - began >= REQUEST_MS || requests.size >= ALL_REQUESTS_MAX) remove(old)
+      else break
+    const own = [...(byNetwork.get(network) ?? []), id]
+    requests.set(id, { ...request, source, network, at })
+    byNetwork.set(network, own)
+    const [oldest] = own
+    if (own.length > REQUESTS_MAX && oldest !== undefined) remove(oldest)
+  }
+
+  async function begin(
+    name: string,
+    source: Connectable,
+    { returns, network }: { returns: boolean; network: string },
+  ): Promise<Response> {
     const id = Buffer.from(random.bytes(ID_BYTES)).toString('hex')
     const here = `/connect/${name}?request=${id}`
     const request = await source.begin({
@@ -59,9 +94,7 @@ export function connectPage({ words, clock, random, public_url, sources }: Deps)
       auth_redirect: returns ? new URL(here, public_url()).href : null,
       random,
     })
-    requests.set(id, { ...request, source: name, at: clock.now() })
-    const [oldest] = requests.keys()
-    if (requests.size > REQUESTS_MAX && oldest !== undefined) requests.delete(oldest)
+    keep(id, request, { source: name, network })
     return plainPage(
       TITLE,
       `<p><a href="${Bun.escapeHTML(request.authorize_url)}" target="_blank" rel="noreferrer">Open ${Bun.escapeHTML(source.url)}</a> and allow the access.</p>
@@ -81,7 +114,7 @@ ${returns ? '<p>The forum then leads you back here.</p>' : pasteForm(id)}
         `<p>This is not the answer to this request. Copy the whole text that the forum shows.</p>\n${pasteForm(id)}`,
         { status: 400 },
       )
-    requests.delete(id)
+    remove(id)
     return plainPage(
       TITLE,
       `<p>This is the key to your account at ${Bun.escapeHTML(source.url)}. It is shown once and not stored here. Keep it secret: it writes as you.</p>
@@ -107,7 +140,9 @@ ${returns ? '<p>The forum then leads you back here.</p>' : pasteForm(id)}
       const source = sources.get(name)
       if (source === undefined) return absent()
       const { id, payload, returns } = answerIn(request)
-      return payload === null ? begin(name, source, returns) : finish(name, id, payload)
+      return payload === null
+        ? begin(name, source, { returns, network: networkOf(request) })
+        : finish(name, id, payload)
     })
 }
 

@@ -269,39 +269,54 @@ function refusalOf({ status, value, retry_after_s }: HttpAnswer): NativeRefusal 
   }
 }
 
-const makeKeyPair = promisify(generateKeyPair)
+const generate = promisify(generateKeyPair)
 const KEY_BITS = 2048
 const NONCE_BYTES = 16
 
 const CLIENT_ID_BYTES = 16
 
+/** A pair of keys takes a tenth of a second of a core. */
+export const makeKeyPair = () =>
+  generate('rsa', {
+    modulusLength: KEY_BITS,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  })
+type KeyPair = Awaited<ReturnType<typeof makeKeyPair>>
+
 /**
- * The site's User API keys as the port's permission. Each request has a client id of its own, since
+ * The site's User API keys as the port's permission. All requests share one pair of keys, made for the first: the nonce
+ * tells them apart. Each request has a client id of its own, since
  * a key replaces the one of the same person and client.
  */
-export const keyAuthorization = (base_url: string): Authorization => ({
-  begin: (request) =>
-    requestKey({
-      ...request,
-      base_url,
-      client_id: `forumd-${Buffer.from(request.random.bytes(CLIENT_ID_BYTES)).toString('hex')}`,
-      scopes: ['read', 'write'],
-    }),
-  read: readKeyPayload,
-})
+export function keyAuthorization(base_url: string): Authorization {
+  let pair: Promise<KeyPair> | null = null
+  return {
+    begin: async (request) =>
+      requestKey({
+        ...request,
+        base_url,
+        client_id: `forumd-${Buffer.from(request.random.bytes(CLIENT_ID_BYTES)).toString('hex')}`,
+        scopes: ['read', 'write'],
+        pair: await (pair ??= makeKeyPair()),
+      }),
+    read: readKeyPayload,
+  }
+}
 
 /**
  * Begins the request of a User API key: a person opens the address, signs in and allows it. A second
  * key of the same `client_id` replaces the first. `auth_redirect` must be allowed by the site; null:
  * the site shows the payload.
  */
-export async function requestKey({
+export function requestKey({
   base_url,
   application_name,
   client_id,
   scopes,
   auth_redirect,
   random,
+  pair: { publicKey, privateKey },
 }: {
   base_url: string
   application_name: string
@@ -309,12 +324,8 @@ export async function requestKey({
   scopes: readonly string[]
   auth_redirect: string | null
   random: { bytes(count: number): Uint8Array }
-}): Promise<KeyRequest> {
-  const { publicKey, privateKey } = await makeKeyPair('rsa', {
-    modulusLength: KEY_BITS,
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-  })
+  pair: KeyPair
+}): KeyRequest {
   const nonce = Buffer.from(random.bytes(NONCE_BYTES)).toString('hex')
   const params = new URLSearchParams({
     application_name,

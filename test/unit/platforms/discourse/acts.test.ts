@@ -1,7 +1,11 @@
 import { expect, test } from 'bun:test'
 import { constants, publicEncrypt } from 'node:crypto'
 
-import { readKeyPayload, requestKey } from '../../../../src/platforms/discourse/acts.ts'
+import {
+  makeKeyPair,
+  readKeyPayload,
+  requestKey,
+} from '../../../../src/platforms/discourse/acts.ts'
 import { startForum } from './fixture.ts'
 
 const POSTED = {
@@ -142,8 +146,9 @@ test('a key is revoked by itself', async () => {
   expect(writes).toEqual(['POST /user-api-key/revoke'])
 })
 
-const ask = () =>
+const ask = async () =>
   requestKey({
+    pair: await makeKeyPair(),
     base_url: 'https://forum.example/sub/',
     application_name: 'forumd',
     client_id: 'abc',
