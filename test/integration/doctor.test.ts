@@ -239,20 +239,17 @@ describe('storage checks report', () => {
     ])
   })
 
-  test('an older schema, which it does not change', async () => {
+  test('tables without a schema number, which it does not change', async () => {
     using it = await withDatabase()
     const sql = `import sqlite3; db = sqlite3.connect("${it.file('data/forumd.sqlite')}"); db.execute("PRAGMA user_version = 0"); db.commit()`
     Bun.spawnSync(['/usr/bin/python3', '-c', sql])
 
     const { code, of } = await it.examine()
-
-    expect(code).toBe(0)
-    expect(of('database')[0]).toMatchObject({
-      verdict: 'warn',
-      found: expect.stringContaining('it is at schema 0,'),
-    })
     const again = await it.examine()
-    expect(again.of('database')[0]?.found).toContain('it is at schema 0,')
+
+    expect(code).toBe(1)
+    expect(of('database')[0]).toMatchObject({ verdict: 'fail' })
+    expect(again.of('database')).toEqual(of('database'))
   })
 
   test('a link to an unmounted folder', async () => {
