@@ -41,7 +41,7 @@ const DEPTH_MAX = 50
 /** The description is requested again after this time: an update may bring another API. */
 const SITE_MS = 24 * 3_600_000
 /** Share of the announced limit of reads that a reader uses, unless the operator has set another number. */
-const SHARE = 0.1
+const SHARE = 0.5
 const RATE_PAUSE_S = 60
 /** Pages of a numbered list; the next one is refused. */
 const PAGES_MAX = 100

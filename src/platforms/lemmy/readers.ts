@@ -413,7 +413,7 @@ export function toSite(value: unknown): SiteInfo | null {
   }
 }
 
-/** A removal or restoration of the moderation log; `is_restored` null: not stated. */
+/** A removal or restoration of the moderation log, or a ban; `is_restored` null: not stated. */
 export type ModAction = {
   id: number
   /** Epoch ms; null: not stated. */
@@ -444,6 +444,10 @@ export function modActionsOf(value: unknown): ModAction[] {
     const target = entry[of_post ? 'post_id' : 'comment_id']
     add(entry, of_post ? 't3' : 't1', target, typeof removed === 'boolean' ? !removed : null)
   }
+  // 0.19 logs a ban, and not what it removes.
+  for (const name of ['mod_ban', 'mod_ban_from_community'])
+    for (const row of rowsOf(body[name === 'mod_ban' ? 'banned' : 'banned_from_community']))
+      add(fieldsOf(row[name]), 't2', fieldsOf(row[name])['other_person_id'], null)
   for (const row of rowsOf(body['items'])) {
     const entry = fieldsOf(row['modlog'])
     const kind = /^mod_remove_(post|comment)$/.exec(textAt(entry, 'kind') ?? '')?.[1]

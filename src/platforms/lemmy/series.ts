@@ -12,8 +12,8 @@ export type SeriesName = 'post' | 'comment'
  * before (s) everything was read. A negative number, -1 less it: the id has an item, which is removed or deleted.
  */
 export type Hole = [id: number, since_s: number, tries: number, lag_s: number]
-/** A row of the newest pages: the digest of what it shows ('': it is hidden) and its creation (epoch s). */
-export type Known = [id: number, digest: string, created_s: number]
+/** A row of the newest pages: the digest of what it shows ('': it is hidden), its creation (epoch s), its author's id. */
+export type Known = [id: number, digest: string, created_s: number, author: number]
 /** An item that waits for a second read that agrees. Epoch ms: since when, and of its creation. */
 export type Held = [name: string, digest: string, since: number, created: number]
 
@@ -40,12 +40,16 @@ export type Series = {
   /** Posts that left the list since the step before. */
   vanished: number[]
   summit: Summit | null
+  /** Ids between listed rows that were requested, and those with an item; older ones weigh less. */
+  found: [asked: number, live: number]
+  /** Highest ids of the lists of the last minutes, and their times (epoch ms). */
+  marks: [bound: number, at: number][]
 }
 export type State = {
   post: Series
   comment: Series
   /** Newest entries of the moderation log, by the prefix of their target. */
-  modlog: { t3: number; t1: number; at: number; until: number }
+  modlog: { t3: number; t1: number; t2: number; at: number; until: number }
   /** Requests that monitors may send, at an instant (epoch ms); negative after a step that had to send more. */
   budget: { tokens: number; at: number }
   /** Items of a server that publishes in steps. */
@@ -61,7 +65,15 @@ export const COMMENT_BASE = 1_000_000_000_000
 const TOKENS_FIRST = 3
 const ROWS_MAX = 150
 const AHEAD_MAX = 300
-const HOLES_MAX = 1000
+/** Of each sort. */
+const HOLES_MAX = 500
+/** Weight of the answers so far, at each new one. */
+const MEMORY = 0.99
+/** So many answers say something of the next ones. */
+const LEARNED_MIN = 40
+/** A smaller share of ids with an item is not worth delaying the proof. */
+const HARDLY = 0.01
+const MARKS_MAX = 40
 /** More unread ids than this are left behind, and reported. */
 const BACKLOG_MAX = { post: 5000, comment: 1000 }
 /** Number that is added to the ids of a series where they are reported. */
@@ -88,11 +100,13 @@ export function newState(now: number): State {
     next: 'known',
     vanished: [],
     summit: null,
+    found: [0, 0],
+    marks: [],
   })
   return {
     post: series(),
     comment: series(),
-    modlog: { t3: 0, t1: 0, at: 0, until: 0 },
+    modlog: { t3: 0, t1: 0, t2: 0, at: 0, until: 0 },
     budget: { tokens: TOKENS_FIRST, at: now },
     held: [],
     is_settled: true,
@@ -140,6 +154,7 @@ export const toKnown = (view: Row, kind: SeriesName): Known => {
     idOf(kind, view),
     item === null ? '' : shownDigest(item).slice(-8),
     seconds(createdOf(object)) || 0,
+    idAt(fieldsOf(view['creator']), 'id') ?? 0,
   ]
 }
 
@@ -170,9 +185,11 @@ const HIDDEN_AGES_S = [
   0, 10, 20, 35, 60, 100, 170, 290, 480, 600, 1200, 2400, 4800, 9600, 19_200, 43_200, 86_400,
 ]
 /** The same for ids without an item. Most of them never get one: an insert that fails has taken its id. */
-const ABSENT_AGES_S = [0, 20, 60, 110, 200, 600]
-/** Age after which an id without an item is reported as missing. */
-const PATIENCE_S = 600
+const ABSENT_AGES_S = [0, 20, 60, 200, 600, 1800, 7200]
+/** Age after which an id without an item is believed void: it proves nothing against what the lists show. */
+const VOID_S = 60
+/** Ages of hidden items up to here have requests of their own; later ones take what is left. */
+const PROMPT_S = 600
 /** So much later than planned, an id that has a hidden item holds back the time up to which all was read. */
 const OVERDUE_S = 30
 
@@ -190,7 +207,7 @@ export function holeOf(
   // It is public from its schedule on, and proves nothing of the time before.
   if (until > now) return [id, seconds(until), 0, -1]
   const lag_s = Math.max(0, seconds(now) - seconds(read_until))
-  const tries = was_read ? HIDDEN_AGES_S.indexOf(PATIENCE_S) : 1
+  const tries = was_read ? HIDDEN_AGES_S.indexOf(PROMPT_S) : 1
   return [id, seconds(now), tries, is_hidden ? -1 - lag_s : lag_s]
 }
 
@@ -199,29 +216,24 @@ const agesOf = (hole: Hole): readonly number[] => (isHidden(hole) ? HIDDEN_AGES_
 const ageAt = (hole: Hole): number => agesOf(hole)[hole[2]] ?? Infinity
 const dueAt = (hole: Hole): number => hole[1] + ageAt(hole)
 
-/** Holes that are to be requested again, those of the fewest requests first. `is_late`: past the patience. */
-export const dueHoles = ({ holes }: Series, now: number, is_late: boolean): Hole[] =>
-  holes
-    .filter((it) => dueAt(it) <= seconds(now) && ageAt(it) > PATIENCE_S === is_late)
-    .toSorted((a, b) => a[2] - b[2] || b[1] - a[1])
+/** Urgency of a hole. `hidden`: it has an item; `absent`: it may be late; `late`: when requests are left. */
+export type Urgency = 'hidden' | 'absent' | 'late'
 
-/** Takes out the ids without an item for which no request was left in time. */
-export function takeForgotten(series: Series, now: number): number[] {
-  const isForgotten = (it: Hole) => !isHidden(it) && seconds(now) - it[1] > 2 * PATIENCE_S
-  const ids = series.holes.filter(isForgotten).map(([id]) => id)
-  if (ids.length > 0) series.holes = series.holes.filter((it) => !isForgotten(it))
-  return ids
+const urgencyOf = (hole: Hole): Urgency => {
+  if (ageAt(hole) > (isHidden(hole) ? PROMPT_S : VOID_S)) return 'late'
+  return isHidden(hole) ? 'hidden' : 'absent'
 }
 
-/** A hole after another request that found no visible item; `unanswered`: its patience is over; null: it is given up. */
-export function olderHole(
-  hole: Hole,
-  answer: 'hidden' | 'absent',
-  now: number,
-): Hole | 'unanswered' | null {
+/** Holes that are to be requested again, those of the fewest requests first. */
+export const dueHoles = ({ holes }: Series, now: number, urgency: Urgency): Hole[] =>
+  holes
+    .filter((it) => dueAt(it) <= seconds(now) && urgencyOf(it) === urgency)
+    .toSorted((a, b) => a[2] - b[2] || b[1] - a[1])
+
+/** A hole after another request that found no visible item; null: it is given up. */
+export function olderHole(hole: Hole, answer: 'hidden' | 'absent', now: number): Hole | null {
   const [id, since_s, tries, lag_s] = hole
   const age_s = seconds(now) - since_s
-  if (answer === 'absent' && lag_s >= 0 && age_s >= PATIENCE_S) return 'unanswered'
   if (answer === 'hidden' && lag_s >= 0) return [id, since_s, 1, -1 - lag_s]
   const ages = agesOf(hole)
   const passed = Math.max(tries + 1, ages.filter((it) => it <= age_s).length)
@@ -230,21 +242,41 @@ export function olderHole(
 
 /** Epoch ms before which everything was read, for all that holes may hide. */
 export function heldAt({ holes }: Series, now: number): number {
-  const held = holes.filter((it) => !isHidden(it) || seconds(now) - dueAt(it) > OVERDUE_S)
+  const holds = (it: Hole): boolean =>
+    isHidden(it)
+      ? urgencyOf(it) === 'hidden' && seconds(now) - dueAt(it) > OVERDUE_S
+      : seconds(now) - it[1] < VOID_S
+  const held = holes.filter(holds)
   return Math.min(
     Infinity,
     ...held.map(([, since_s, , lag_s]) => (since_s - (lag_s < 0 ? -1 - lag_s : lag_s)) * 1000),
   )
 }
 
-/** Keeps the youngest holes; the ids without an item among the others are reported. */
-export function boundHoles(series: Series): number[] {
+/** Keeps the youngest holes: most of them are voids, which must not push out those that have an item. */
+export function boundHoles(series: Series): void {
   const holes = series.holes.toSorted((a, b) => b[1] - a[1])
-  series.holes = holes.slice(0, HOLES_MAX)
-  return holes
-    .slice(HOLES_MAX)
-    .filter((it) => !isHidden(it))
-    .map(([id]) => id)
+  series.holes = [true, false].flatMap((hidden) =>
+    holes.filter((it) => isHidden(it) === hidden).slice(0, HOLES_MAX),
+  )
+}
+
+/** Learns the share of the ids between listed rows that have an item. */
+export function learn(series: Series, is_live: boolean): void {
+  const [asked, live] = series.found
+  series.found = [asked * MEMORY + 1, live * MEMORY + (is_live ? 1 : 0)]
+}
+
+/**
+ * Passes ids that no list has shown for a minute and for which no request was left, where such ids have hardly ever had an
+ * item.
+ */
+export function passVoids(series: Series, now: number): void {
+  const [asked, live] = series.found
+  const bound = series.marks.findLast(([, at]) => now - at >= VOID_S * 1000)?.[0] ?? 0
+  if (asked < LEARNED_MIN || live / asked > HARDLY) return
+  const old = missingIds(series, BACKLOG_MAX.post).filter((id) => id <= bound)
+  markRead(series, old)
 }
 
 /** Notes ids that were read or are holes, and moves the end up to which all are. */
@@ -288,6 +320,7 @@ export function noteListed(series: Series, views: readonly Row[], kind: SeriesNa
   })
   const newest = written.toSorted((a, b) => b[1] - a[1])[0]
   series.listed_at = at
+  series.marks = [...series.marks, [series.bound, at] as [number, number]].slice(-MARKS_MAX)
   series.next = newest === undefined ? 'due' : 'spare'
   series.target ??= newest ?? null
 }

@@ -146,7 +146,7 @@ export function createStep(
     async modlog() {
       if (fault !== null || sent >= requests_max) return null
       sent += 1
-      const answer = await api.get('/modlog', { limit: PAGE_MAX }, call)
+      const answer = await api.get('/modlog', { limit: PAGE_MAX, show_bulk: true }, call)
       return answer.ok ? modActionsOf(answer.value) : null
     },
   }

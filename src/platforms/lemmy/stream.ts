@@ -17,19 +17,21 @@ import {
   holeOf,
   isReadAhead,
   keepRows,
+  learn,
   leftBehind,
   markRead,
   missingIds,
   newState,
   noteListed,
   olderHole,
+  passVoids,
   seconds,
   type Series,
   type SeriesName,
   type State,
-  takeForgotten,
   toKnown,
   unreadOf,
+  type Urgency,
 } from './series.ts'
 import { type Asked, createStep, HELD_MIN_MS, type StepPage, type StepReads } from './step.ts'
 
@@ -54,6 +56,8 @@ const SETTLE_MIN = 2
 const SETTLE_MAX = 8
 /** Requests that holes leave for the ids that the next lists will lack. */
 const RESERVE = 3
+/** One in so many requests by id is for hidden items. */
+const HIDDEN_SHARE = 4
 /** The time up to which everything was read may be so old before steps are delayed for its proof. */
 const PROOF_MS = 60_000
 /** A step waits for its budget if that takes longer. */
@@ -144,7 +148,7 @@ export function createStream({
     if (text === null) await readModlog(state, step, began, true)
     state.is_settled = false
     state.held = [...(held?.values() ?? [])]
-    const found = result(state, step, began, { behind, skipped, unanswered: [], partial })
+    const found = result(state, step, began, { behind, skipped, partial })
     return ok(went_back ? { ...found, went_back } : found)
   }
 
@@ -172,24 +176,24 @@ export function createStream({
     const step = createStep(api, site_url, call, requests, { held, now: began, wait_ms })
     /** Is one more request within the budget, so that it delays no step? */
     const canSpare = () => step.requests() < affordable
-    const unanswered: number[] = []
     if (reads_again) await readHeld(held, dialect, step)
     const kinds = KINDS.filter((kind) => state[kind].first !== 0 && canAsk(kind, dialect))
-    for (const kind of kinds) await walk(state[kind], kind, step, began)
+    // Voids are many: what the log names, and hidden items, have requests of their own.
     await readModlog(state, step, began, false)
+    const own = step.requests() + Math.max(1, Math.floor(step.left() / HIDDEN_SHARE))
+    for (const kind of kinds) await retryHoles(state[kind], kind, step, began, 'hidden', own)
+    for (const kind of kinds) await walk(state[kind], kind, step, began)
+    for (const kind of kinds) passVoids(state[kind], began)
     const retries = Math.max(SETTLE_MIN, affordable - RESERVE)
-    for (const kind of kinds) {
-      unanswered.push(...takeForgotten(state[kind], began).map((id) => baseOf(kind) + id))
-      await retryHoles(state[kind], kind, step, began, unanswered, retries)
-    }
+    for (const urgency of ['hidden', 'absent'] as const)
+      for (const kind of kinds) await retryHoles(state[kind], kind, step, began, urgency, retries)
     for (const kind of kinds)
       if (canSpare() || began - state[kind].read_until > PROOF_MS)
         await readNext(state[kind], kind, step, began, 'due')
     if (canSpare()) await readVanished(state.post, step, began)
     for (const kind of kinds)
       if (canSpare()) await readNext(state[kind], kind, step, began, 'spare')
-    for (const kind of kinds)
-      await retryHoles(state[kind], kind, step, began, unanswered, affordable, true)
+    for (const kind of kinds) await retryHoles(state[kind], kind, step, began, 'late', affordable)
     const fault = step.fault()
     if (fault !== null && step.answered().length === 0) return { ok: false, fault }
     state.held = [...(held?.values() ?? [])]
@@ -201,7 +205,7 @@ export function createStream({
       if (began - state[kind].skipped_at < SKIP_MS)
         partial ??= can_ask ? 'not_affordable' : 'no_paging'
     }
-    return ok(result(state, step, began, { behind, skipped: [], unanswered, partial }))
+    return ok(result(state, step, began, { behind, skipped: [], partial }))
   }
 
   return {
@@ -317,6 +321,7 @@ async function walk(series: Series, kind: SeriesName, step: StepReads, now: numb
     const answers = await Promise.all(ids.map((id) => step.ask(kind, id)))
     for (const [index, answer] of answers.entries()) {
       const id = ids[index] ?? 0
+      if (answer !== null) learn(series, answer === 'live')
       // A hidden item may be restored; one that no reader can see may be late.
       if (answer !== null) note(series, id, answer, now, step.hiddenUntil(kind, id))
     }
@@ -360,11 +365,10 @@ async function retryHoles(
   kind: SeriesName,
   step: StepReads,
   now: number,
-  unanswered: number[],
+  urgency: Urgency,
   requests_max: number,
-  is_late = false,
 ): Promise<void> {
-  for (const hole of dueHoles(series, now, is_late)) {
+  for (const hole of dueHoles(series, now, urgency)) {
     if (step.left() === 0 || step.requests() >= requests_max) return
     const [id] = hole
     const answer = await step.ask(kind, id)
@@ -372,8 +376,12 @@ async function retryHoles(
     series.holes = series.holes.filter((it) => it[0] !== id)
     if (answer === 'live') step.publishedIs(kind, id)
     const older = answer === 'live' ? null : olderHole(hole, answer, now)
-    if (older === 'unanswered') unanswered.push(baseOf(kind) + id)
-    else if (older !== null) series.holes.push(older)
+    if (older !== null) series.holes.push(older)
+    const row = series.rows.find((it) => it[0] === id)
+    if (answer === 'live' || row === undefined || row[1] === '') continue
+    // Its author was banned with all that they wrote, which the log does not name.
+    step.goneIs(kind, id)
+    row[1] = ''
   }
 }
 
@@ -421,7 +429,14 @@ async function readModlog(
   const before = { ...modlog }
   // Oldest first: of the entries of one item the last one holds.
   for (const { id, at, fullname, is_restored } of (actions ?? []).toReversed()) {
-    const prefix = fullname.startsWith('t3') ? 't3' : 't1'
+    const prefix = PREFIXES.find((it) => fullname.startsWith(it)) ?? 't1'
+    if (prefix === 't2') {
+      const is_new = at === null ? id > before.t2 : at > before.until
+      modlog.t2 = Math.max(modlog.t2, id)
+      modlog.until = Math.max(modlog.until, at ?? 0)
+      if (!is_first && is_new) askAllOf(state, Number(fullname.slice(3)), now)
+      continue
+    }
     const kind = prefix === 't3' ? 'post' : 'comment'
     const series = state[kind]
     const target = Number(fullname.slice(3))
@@ -442,15 +457,27 @@ async function readModlog(
   }
 }
 
+const PREFIXES = ['t1', 't2', 't3'] as const
+
+/** Has the items of an author read again: a ban may have removed them, or its end restored them. */
+function askAllOf(state: State, author: number, now: number): void {
+  for (const kind of KINDS) {
+    const series = state[kind]
+    const ids = series.rows.filter((row) => row[3] === author && row[0] >= series.first)
+    const asked = new Set(ids.map(([id]) => id))
+    series.holes = series.holes.filter(([id]) => !asked.has(id))
+    for (const id of asked) series.holes.push([id, seconds(now), 0, -1])
+  }
+}
+
 function result(
   state: State,
   step: StepReads,
   now: number,
-  found: Pick<StreamStep, 'behind' | 'skipped' | 'unanswered' | 'partial'>,
+  found: Pick<StreamStep, 'behind' | 'skipped' | 'partial'>,
 ): StreamStep {
   const { post, comment } = state
-  for (const kind of KINDS)
-    found.unanswered.push(...boundHoles(state[kind]).map((id) => baseOf(kind) + id))
+  for (const kind of KINDS) boundHoles(state[kind])
   state.budget.tokens -= step.requests()
   const items = step.items()
   return {
@@ -459,6 +486,8 @@ function result(
     arrived: items.filter(({ kind, id }) => Number(id) > state[kind].floor).map(({ name }) => name),
     published: step.published(),
     gone: step.gone(),
+    // Voids are no gaps: they are requested again at growing ages.
+    unanswered: [],
     answered: step.answered(),
     state: JSON.stringify(state),
     proven: post.last < post.first ? null : { from_id: post.first, to_id: post.last },

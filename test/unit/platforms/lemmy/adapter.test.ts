@@ -210,15 +210,15 @@ describe('a PieFed server', () => {
   })
 })
 
-test('the announced limit of reads lowers the pace to a tenth of it', async () => {
+test('the announced limit of reads lowers the pace to half of it', async () => {
   await using fixture = createServer('v4', { is_pace_set: false })
   fixture.world.message_max = 180
   fixture.put('post', 1)
   const { reads } = fixture.source
   // Ten may be sent at once.
   for (let count = 0; count < 13; count++) await reads.postsById(['1'], callOf(fixture))
-  expect(fixture.slowed_ms()).toBeGreaterThan((3 * 60_000) / 18 - 1000)
-  expect(fixture.slowed_ms()).toBeLessThan((5 * 60_000) / 18)
+  expect(fixture.slowed_ms()).toBeGreaterThan((2 * 60_000) / 90)
+  expect(fixture.slowed_ms()).toBeLessThan((5 * 60_000) / 90)
 })
 
 test.each([
@@ -304,7 +304,7 @@ test('the probe names the API and the limit', async () => {
     value: {
       title: 'A server',
       version: '0.19.13',
-      notes: ['API: /api/v3', 'reads allowed a minute: 180', 'requests a minute, at most: 18'],
+      notes: ['API: /api/v3', 'reads allowed a minute: 180', 'requests a minute, at most: 90'],
     },
   })
 })

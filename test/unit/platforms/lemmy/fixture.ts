@@ -45,6 +45,7 @@ export function createServer(
     posts: new Map<number, Entry>(),
     comments: new Map<number, Entry>(),
     modlog: [] as ModEntry[],
+    bans: [] as { id: number; person: number; at: number }[],
     /** Paths of all requests, with their queries. */
     requests: [] as string[],
     bodies: [] as unknown[],
@@ -181,6 +182,9 @@ export function createServer(
         })),
       })
     return json({
+      banned: world.bans.map(({ id, person: other_person_id, at }) => ({
+        mod_ban: { id, other_person_id, banned: true, when_: iso(at) },
+      })),
       removed_posts: of('post').map(({ id, target, restored }) => ({
         mod_remove_post: { id, post_id: target, removed: !restored },
       })),

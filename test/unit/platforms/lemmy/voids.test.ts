@@ -1,0 +1,84 @@
+import { expect, test } from 'bun:test'
+
+import { createServer, MINUTE, S } from './fixture.ts'
+
+/** A federating server: of every four ids about one is void. `busy_s` of 2 items a second at the shipped pace. */
+async function run(generation: 'v3' | 'v4', busy_s: number) {
+  await using fixture = createServer(generation, { requests_per_minute: 60, is_pace_set: false })
+  const { world, put, source, clock } = fixture
+  world.message_max = 180
+  put('post', 1000)
+  put('comment', 5000)
+  let { state } = await fixture.step(null)
+  const next = { post: 1000, comment: 5000 }
+  let written = 0
+  /** Writes what the time since the last call brings. */
+  const write = (until: number): void => {
+    for (; written < ((until - began) / S) * 2; written++) {
+      const kind = written % 5 === 0 ? 'post' : 'comment'
+      next[kind] += written % 4 === 1 ? 2 : 1
+      put(kind, next[kind], { published: began + (written / 2) * S })
+    }
+  }
+  const began = clock.now()
+  const lags: number[] = []
+  const logs: number[] = []
+  const found = new Set<string>()
+  for (let at = began; at < began + busy_s * S; at += 10 * S) {
+    world.now += Math.max(0, at - clock.now())
+    write(clock.now())
+    world.requests.length = 0
+    const bounds = { requests: 20, deadline_at: clock.now() + MINUTE, interval_s: 10 }
+    const listed = await source.stream?.advance(state, bounds)
+    if (!listed?.ok) continue
+    state = listed.value.state
+    for (const { name } of listed.value.items) found.add(name)
+    let verified = listed.value.verified_until
+    for (let n = 0; n < 50; n++) {
+      const more = await source.stream?.settle?.(state, bounds)
+      if (!more?.ok || more.value.requests === 0) break
+      state = more.value.state
+      verified = more.value.verified_until
+      for (const { name } of more.value.items) found.add(name)
+    }
+    if (world.requests.some((it) => it.includes('/modlog'))) logs.push(clock.now())
+    lags.push((clock.now() - verified) / S)
+  }
+  return { lags, logs, found: found.size, written }
+}
+
+test.each(['v3', 'v4'] as const)(
+  '%s: with a quarter of all ids void, the proof is younger than 90 s at the shipped pace',
+  async (generation) => {
+    const { lags, logs, found, written } = await run(generation, 1200)
+    // The share of voids has to be learned first.
+    expect(Math.max(...lags.slice(24))).toBeLessThanOrEqual(90)
+    expect(found).toBeGreaterThan(written - 40)
+    const waits = logs.slice(1).map((at, index) => at - (logs[index] ?? 0))
+    expect(Math.max(...waits)).toBeLessThanOrEqual(75 * S)
+  },
+)
+
+test('v4: the log is asked for the children of bulk removals', async () => {
+  await using fixture = createServer('v4')
+  await fixture.step(null)
+  expect(fixture.world.requests.find((it) => it.includes('/modlog'))).toContain('show_bulk=true')
+})
+
+test('v3: a ban that removes everything without a log of it is found by its author', async () => {
+  await using fixture = createServer('v3')
+  const { world, put, step } = fixture
+  put('post', 100)
+  put('comment', 500)
+  const begun = await step(null)
+  world.now += 30 * S
+  put('post', 101)
+  put('comment', 501)
+  const seen = await step(begun.state)
+  world.now += MINUTE
+  put('post', 101, { is_removed: true, is_unlisted: true })
+  put('comment', 501, { is_removed: true, is_unlisted: true })
+  world.bans = [{ id: 3, person: 7, at: world.now }]
+  const gone = await step(seen.state)
+  expect(gone.gone.toSorted()).toEqual(['t1_501', 't3_101'])
+})
