@@ -419,6 +419,11 @@ const fail = (): never => {
 const payloadOf = (html: string) => /<code>([^<]+)<\/code>/.exec(html)?.[1] ?? ''
 const linkIn = (html: string) => (/href="([^"]+)"/.exec(html)?.[1] ?? '').replaceAll('&amp;', '&')
 
+/** A call of the page from an address behind the trusted proxy. */
+const from = (address: string, query = '', method = 'POST') =>
+  fetch(`${daemon.url}/connect/meta${query}`, { method, headers: { 'x-forwarded-for': address } })
+const idIn = (html: string) => /name="request" value="(\w+)"/.exec(html)?.[1] ?? ''
+
 describe('the page that connects an account', () => {
   test('a person allows it, pastes the answer, and gets a key once, with which a call writes', async () => {
     const explained = await page()
@@ -456,18 +461,12 @@ describe('the page that connects an account', () => {
   })
 
   test('300 requests without a key take no pair of keys each, and end only requests of their own address', async () => {
-    const from = (address: string, query = '', method = 'POST') =>
-      fetch(`${daemon.url}/connect/meta${query}`, {
-        method,
-        headers: { 'x-forwarded-for': address },
-      })
-    const idIn = (html: string) => /name="request" value="(\w+)"/.exec(html)?.[1] ?? ''
     const answered = async (address: string, id: string) =>
       (await from(address, `?request=${id}&payload=AAAA`, 'GET')).status
     const honest = await (await from('203.0.113.1')).text()
     const first = await (await from('203.0.113.2')).text()
-    const key = new URL(linkIn(honest)).searchParams.get('public_key')
-    expect(new URL(linkIn(first)).searchParams.get('public_key')).toBe(key)
+    const pair = new URL(linkIn(honest)).searchParams.get('public_key')
+    expect(new URL(linkIn(first)).searchParams.get('public_key')).toBe(pair)
 
     for (let round = 0; round < 29; round++)
       await Promise.all(Array.from({ length: 10 }, async () => (await from('203.0.113.2')).text()))
