@@ -260,7 +260,6 @@ async function answerWaiting(pending: () => number): Promise<void> {
     await new Promise(setImmediate)
 }
 
-/** Loops whose progress the service manager's watchdog checks. */
 const WATCHED_LOOPS: ReadonlySet<string> = new Set(['monitor', 'sender'])
 /** Errors that pass when there is space, or when another process releases the database. */
 const WAITS_FOR_STORAGE = /^SQLITE_(FULL|BUSY|LOCKED)/

@@ -80,7 +80,6 @@ export function toAccountResult(me: Outcome<Me | null>, secrets: AccountSecrets)
   }
 }
 
-/** Time limits for a session check and for a sign-in. */
 const REQUEST_TIMEOUT_MS = 30_000
 const SIGN_IN_TIMEOUT_MS = 60_000
 

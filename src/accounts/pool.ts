@@ -89,7 +89,6 @@ export type Pool = {
   requestsPerMinute(): number
   /** Starts due tasks, stores changes, and returns the time of the next turn in epoch ms. */
   turn(): Promise<number>
-  /** Resolves when all started tasks have ended and are stored. */
   idle(): Promise<void>
 }
 

@@ -53,7 +53,6 @@ type ArchiveDeps = {
   settings: ArchiveSettings
   /** Milliseconds by which true time is ahead of the local clock. */
   clock_offset_ms: () => number
-  /** Aborts when the daemon stops. */
   signal: AbortSignal
   thread?: ArchiveThread
 }

@@ -245,13 +245,11 @@ const list = (
   })
 
 export const host = (initial: string) => text('an IP address or a host name', isHost, initial)
-/** A list of host names, normalised like those of parsed URLs. */
 export const hosts = () =>
   list('a host name without scheme and port, or an IP address', isHost, (it) =>
     it.toLowerCase().replace(/\.$/, ''),
   )
 export const ranges = () => list('an IP address or a CIDR range such as 10.0.0.0/8', isRange)
-/** A list of IP addresses, CIDR ranges or host names. */
 export const targets = () =>
   list('a CIDR range such as 10.0.0.0/8, an IP address or a host name', (value) =>
     // Text with a slash must be a valid range.

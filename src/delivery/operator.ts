@@ -87,7 +87,6 @@ export type OperatorNotifierDeps = {
   user_agent: string
   /** [server].public_url, before the address of a runbook section; empty or absent: none is configured. */
   public_url?: string
-  /** Wakes the loop that runs `turn`. */
   nudge: () => void
 }
 

@@ -57,7 +57,6 @@ export type SenderDeps = {
   concurrency: number
   per_target_concurrency: number
   pause_after_ms: number
-  /** Wakes the loop that runs `turn`. */
   nudge: () => void
   on_attempt?: (event: AttemptEvent) => void
   /** Shared with the requests to the platform; default: a record of its own. */
@@ -88,7 +87,6 @@ type InFlight = { webhook_id: string; done: Promise<void>; is_over: boolean }
 export function createSender(deps: SenderDeps): Sender {
   const { db, run_id, clock, log, retry_schedule } = deps
   const in_flight = new Map<string, InFlight>()
-  /** Outcomes of attempts that have ended since the last turn. */
   let unstored: Outcome[] = []
   /** Outcomes that the disk refused. */
   const unwritten: Outcome[] = []

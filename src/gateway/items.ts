@@ -98,7 +98,6 @@ export async function searchMedia(
 
 /** A listing of an account that only its owner sees. */
 export type OwnQuery = Paged & { name: string; tab: OwnTab; sort: string; t: string | null }
-/** Posts and comments in the platform's order. */
 export type OwnBody = { items: Item[] } & PageEnd
 
 // The platform no longer fills this listing: an empty one proves nothing about the session.

@@ -22,7 +22,6 @@ const ANSWER_S = 600
 const QUESTIONS_MAX = 10_000
 /** A question shows the whole draft; a longer draft is approved elsewhere. */
 const SHOWN_CHARACTERS_MAX = 10_000
-/** Name of the question among the input requests of a result. */
 const QUESTION = 'approval'
 /** Header of a new draft whose key may approve by elicitation. */
 const APPROVAL_HEADER = 'x-draft-approval'

@@ -54,7 +54,6 @@ export type RemoteDeps = {
   session: ConnectionSession
   /** Comma-separated; null: all tools. */
   toolsets: string | null
-  /** Timeout for the daemon's OpenAPI document, in ms. */
   within_ms: number
   warn: (line: string) => void
   stopped: Promise<unknown>

@@ -17,7 +17,6 @@ export type JudgedDeps = {
   clock: Clock
   log: Log
   filters: Filters
-  /** Aborts when the daemon stops. */
   signal: AbortSignal
   patterns?: PatternJudge
   watch: Pick<Watch, 'item_clock'>

@@ -75,7 +75,6 @@ export function createUpkeep({
    * trusted at once.
    */
   clock_offset_ms?: () => number
-  /** Aborts when the daemon stops. */
   signal: AbortSignal
   /** Days after which the bodies of deliveries are blanked; 0: never. */
   retention_days?: number

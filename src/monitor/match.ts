@@ -126,7 +126,6 @@ export type Filters = {
 
 /** Most cached specs: those of monitors that match, which soon match again. */
 const RECENT_MAX = 500
-/** Most monitors remembered to have no readable filter. */
 const LACKING_MAX = 20_000
 const STREAMS_MAX = 5_000
 /** Filters compiled in one step, so that other work does not wait for long. */

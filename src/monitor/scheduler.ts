@@ -87,7 +87,6 @@ function createPlanner({
   }
 }
 
-/** Polls feeds as they fall due, driven by a loop. */
 export type Monitoring = {
   /** Starts due work as far as there are slots, without waiting for it; returns the next due time. */
   checkDue(): Promise<number>

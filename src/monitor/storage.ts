@@ -26,7 +26,6 @@ import { passesWithDisk } from '../store/startup/disk-trouble.ts'
 import type { Schedule } from './pages.ts'
 
 const CHECK_MS = 60_000
-/** Interval of checks while the disk is full. */
 const SOON_MS = 5_000
 /** Space that has to become free before a disk that was full is used again where the reserve file does not fit. */
 const ROOM_BYTES = 4 * 1024 * 1024
@@ -52,7 +51,6 @@ export type StorageDeps = {
   nudge: () => void
   /** Called when the process cannot go on and must be restarted. */
   lost: (reason: 'storage' | 'database_replaced') => void
-  /** Aborts when the daemon stops. */
   signal: AbortSignal
 }
 

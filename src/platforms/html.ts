@@ -143,7 +143,6 @@ export function convert(html: string, base_url: string): { markdown: string; ste
     has_space = false
   }
 
-  /** Writes the text since the last tag. */
   function flush(): void {
     if (run === '') return
     const text = run

@@ -237,7 +237,6 @@ type SourceProbe = {
 /** A platform that forumd reads by ids. */
 export type Source = {
   kind: SourceKind
-  /** Address of its pages. */
   url: string
   capabilities: ReadonlySet<Capability>
   reads: ReadPort
@@ -259,7 +258,6 @@ export type Source = {
   partialFor?(place: string): PartialReason | null
   /** Post, or comment under it, that a link to the source leads to; null if it is none. */
   targetOf(url: URL): PermalinkTarget | null
-  /** Converts a node of its trees to the port's shape. */
   commentOf: Platform['commentOf']
   clock_offset_ms(): number
   /** Rows that were left out since the start; null or absent: none. */

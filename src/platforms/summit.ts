@@ -51,6 +51,5 @@ export function climb(
   return { summit, is_back: before.id - id > FAR_IDS }
 }
 
-/** True for a row that was written after a summit was seen. */
 export const isAfter = (summit: Summit | null, created_ms: number): boolean =>
   summit !== null && created_ms > summit.at

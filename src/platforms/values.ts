@@ -52,7 +52,6 @@ export function hasShape(value: unknown, shape: Shape): boolean {
   return shape.endsWith('[]') ? Array.isArray(found) : isObject(found)
 }
 
-/** True for a list that has more rows than are read. */
 export function isCutList(value: unknown, shape: Shape | undefined): boolean {
   const found = typeof shape === 'string' ? partAt(value, shape) : null
   return Array.isArray(found) && found.length > ROWS_MAX

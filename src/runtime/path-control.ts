@@ -9,7 +9,6 @@ export type Controller =
   | { path: string; by: 'group'; gid: number }
   | { path: string; by: 'others' }
 
-/** Target of a path, and the users who can change it. */
 export type PathWalk = {
   controllers: Controller[]
   /** The file or folder at the end of the path; null if it does not exist. */

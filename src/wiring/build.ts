@@ -62,7 +62,6 @@ type AssemblyInput = {
   config: Config
   runtime: Runtime
   instance: Pick<Instance, 'db' | 'path' | 'run_id' | 'instance_id' | 'ring'>
-  /** Aborts when the daemon stops. */
   signal: AbortSignal
   wake: (
     loop: 'sender' | 'monitor' | 'pool' | 'operator' | 'archive' | 'relevance' | 'storage',

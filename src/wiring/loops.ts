@@ -17,7 +17,6 @@ type LoopContext = {
   db: Db
   clock: Clock
   log: Log
-  /** Aborts when the daemon stops. */
   signal: AbortSignal
   /** Milliseconds by which the platform's clock is ahead of ours. */
   clock_offset_ms: () => number

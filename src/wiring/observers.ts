@@ -104,7 +104,6 @@ type GaugeDeps = Pick<
     'budget' | 'clock_offset_ms' | 'clock_measured_ms' | 'isClockKnown' | 'isDown'
   >
   reads_health: ReadsHealth
-  /** Aborts when the daemon stops. */
   signal: AbortSignal
 }
 

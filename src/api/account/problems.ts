@@ -221,7 +221,6 @@ function targetProblem(target: TargetFacts, audience: Audience): Problem | null 
   })
 }
 
-/** Reasons of a cut poll that reached its source. */
 const READ_IN_PART = [
   'poll_overflow',
   'listing_exhausted',

@@ -46,7 +46,6 @@ export function dashboardPage(load: () => Promise<PageFiles>) {
   // Blobs: responses share their bytes, whereas the bytes of an array are copied for each.
   const packed = new Map<string, Promise<Blob>>()
 
-  /** Answers with a file, compressed if that saves enough. */
   async function answer(name: string, type: string, body: Uint8Array<ArrayBuffer>, wanted: string) {
     const headers = { 'content-type': type, vary: 'accept-encoding' }
     const worth = body.byteLength >= PACKED_FROM_BYTES

@@ -18,15 +18,18 @@ import { sessionFieldText } from '../writes/context.ts'
 
 const SOURCE_MAX = 31
 const BODY = "body must be an object: the write's own fields"
+const BODY_TEXT = 'Fields of the proposed write, without a session.'
 
 export const draftBody = bodySchema(() => ({
   action: z.enum(DRAFT_ACTIONS, {
     error: ({ input }) =>
       `action ${input === undefined ? 'is required: ' : 'must be '}one of ${DRAFT_ACTIONS.join(', ')}`,
   }),
-  body: z.record(z.string(), z.unknown(), {
-    error: ({ input }) => (input === undefined ? 'body is required' : BODY),
-  }),
+  body: z
+    .record(z.string(), z.unknown(), {
+      error: ({ input }) => (input === undefined ? 'body is required' : BODY),
+    })
+    .describe(BODY_TEXT),
   source: z
     .string({ error: 'source must be the name of a source' })
     .max(SOURCE_MAX, `source must have at most ${SOURCE_MAX} characters`)
@@ -97,7 +100,7 @@ export const draftShapes = once(() => {
   const draft = z.object({
     id: z.string(),
     action: z.enum(DRAFT_ACTIONS),
-    body: open,
+    body: open.describe(BODY_TEXT),
     source: z.string().nullable().describe('Source that it acts on; null: main.'),
     status: z.enum(DRAFT_STATUSES),
     created_at: instant,

@@ -171,10 +171,8 @@ function trace(error: unknown): Record<string, unknown> {
  */
 type Flavour = 'read' | 'verify' | 'own'
 
-/** Properties of a call that decide which error a fault becomes. */
 export type FaultContext = {
   flavour: Flavour
-  /** True if the call was made as the caller's own account. */
   with_session: boolean
   /** Requested item, if its absence has a code of its own. */
   thing?: 'post' | 'comment' | 'user'

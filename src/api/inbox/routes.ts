@@ -59,9 +59,7 @@ import {
 
 const PAGE_MAX = 100
 const PAGE = 50
-/** Rows of an index that one page examines for rare conditions. */
 const EXAMINED_MAX = 20_000
-/** Items whose texts one page of a search reads. */
 const SEARCHED_MAX = 400
 const LISTED_IDS_MAX = 5000
 const LISTED_IDS = 1000

@@ -2,7 +2,6 @@ export type MetricSpec = {
   kind: 'counter' | 'gauge' | 'histogram'
   help: string
   labels?: readonly string[]
-  /** Upper bounds of a histogram's buckets, in seconds. */
   bounds?: readonly number[]
 }
 

@@ -39,7 +39,6 @@ const SESSION_CODES: readonly ErrorCode[] = [
   'upstream_unavailable',
 ]
 
-/** Statuses whose answers have a Retry-After. */
 const WITH_RETRY: ReadonlySet<number> = new Set([408, 429, 503])
 
 type Route = {

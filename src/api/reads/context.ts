@@ -121,7 +121,6 @@ export type ReadsOptions = Omit<SessionDeps, 'words'> & {
   endedOn?: (source: string) => string | null
 }
 
-/** Codes of failures that the end of a way in may explain. */
 const EXPLAINED: ReadonlySet<string> = new Set([
   'PERMISSION_DENIED',
   'UPSTREAM_ERROR',

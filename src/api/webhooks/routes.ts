@@ -350,7 +350,6 @@ function kindIn(url: string): WebhookKind {
   return (parsed && kindOfUrl(parsed)) ?? 'webhook'
 }
 
-/** Kind of a new target, after its address was validated. */
 async function resolveKind(
   body: SchemaOutput<typeof createBody>,
   deps: WebhookDeps,

@@ -10,7 +10,6 @@ type KeyRequest = { authorize_url: string; nonce: string; private_key: string }
 
 /** A source at which people allow forumd to act as their accounts. */
 type Connectable = {
-  /** Address of its pages. */
   url: string
   begin(request: {
     application_name: string

@@ -26,7 +26,6 @@ export type Tested = {
 export type TestedSource = {
   name: string
   kind: string
-  /** Address of its pages. */
   url: string
   capabilities: string[]
   /** Lead of its clock over the local one; null if unknown. */

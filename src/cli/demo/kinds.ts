@@ -3,5 +3,4 @@ export const SANDBOX_KINDS = ['reddit', 'discourse', 'hackernews', 'lemmy'] as c
 
 export type SandboxKind = (typeof SANDBOX_KINDS)[number]
 
-/** Kind of the demo's further source, which is also its name. */
 export const SECOND = SANDBOX_KINDS[1]

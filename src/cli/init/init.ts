@@ -34,7 +34,6 @@ const CUSTOMER = 'me'
 const PORT = 8080
 const PORTS_TRIED = 20
 const LAST_PORT = 65_535
-/** Wrong answers to one question before the command gives up. */
 const TRIES_MAX = 5
 const FORM_WIDTH = 26
 

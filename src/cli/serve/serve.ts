@@ -59,7 +59,6 @@ export function reload(
 }
 
 const NO_SUBSCRIPTION: Disposable = { [Symbol.dispose]: () => {} }
-/** Status in the service manager during a stop. */
 const STOPPING = 'finishing work in progress'
 const LAST_MS = 500
 

@@ -240,7 +240,6 @@ export const serviceUnitCommand = command({
   },
 })
 
-/** The path of this program, or the default when run from source. */
 export const ownBinary = (): string =>
   basename(process.execPath).startsWith('bun') ? BINARY : process.execPath
 

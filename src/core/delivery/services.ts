@@ -5,7 +5,6 @@ import { once } from '../base/lazy.ts'
 import type { Ring } from '../base/secrets.ts'
 import { isChat, KIND_FORMS, type WebhookKind } from './target.ts'
 
-/** Kinds whose credentials are stored apart from the address. */
 export const SERVICE_KINDS = [
   'ntfy',
   'telegram',
@@ -25,7 +24,6 @@ const credentialsShape = once(() =>
 /** Credentials at a service: an access token, or the password of a user. */
 export type Credentials = z.infer<ReturnType<typeof credentialsShape>>
 
-/** The context that a target's sealed credentials are bound to. */
 const placeOf = (webhook_id: string) => `webhooks.credentials:${webhook_id}`
 
 export const sealCredentials = (

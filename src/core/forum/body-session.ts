@@ -23,7 +23,6 @@ import {
 
 export type Schemes = readonly (typeof PROXY_SCHEMES)[number][]
 
-/** Properties of a call whose body may contain a session. */
 export type Sending = {
   words: Naming
   session_cookie: string

@@ -2,7 +2,6 @@ import type { ErrorCode } from '../base/errors.ts'
 import type { Fault } from '../base/result.ts'
 import { boundedWait } from '../base/wait.ts'
 
-/** Error codes for the platform's refusals of a write. */
 export type RefusalMeaning = Extract<
   ErrorCode,
   | 'INVALID_REQUEST'

@@ -74,7 +74,6 @@ export type DirectMessage = {
 /** Newest first. `after` is opaque; null ends the list. */
 export type Messages = { messages: DirectMessage[]; after: string | null }
 
-/** Position in a list of conversations, in mail and in chat. */
 export type ThreadsCursor = {
   /** The platform's own cursor, empty at the beginning; null: all mail has been listed. */
   mail: string | null
@@ -85,7 +84,6 @@ export type ThreadsCursor = {
 /** Cursor of the first page. */
 export const FIRST_THREADS: ThreadsCursor = { mail: '', chat: null }
 
-/** Encodes the cursor for callers: opaque and URL-safe. */
 export function writeThreadsCursor({ mail, chat }: ThreadsCursor): string {
   return Buffer.from(JSON.stringify([mail, chat?.at ?? null, chat?.id ?? null])).toString(
     'base64url',
@@ -129,7 +127,6 @@ export const IMAGE_TYPES: Readonly<Record<ImageKind, { type: string; suffix: str
   webp: { type: 'image/webp', suffix: 'webp' },
 }
 
-/** Format of a valid picture, or a sentence on its error. */
 export type ImageRead = { ok: true; kind: ImageKind } | { ok: false; why: string }
 
 const PNG = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]

@@ -52,7 +52,6 @@ export type JudgingDeps = RouteDeps & {
   clock: Clock
   random: Pick<Random, 'fraction'>
   log: Log
-  /** Aborts when the daemon stops. */
   signal: AbortSignal
   /** Null: no model is configured. */
   model: ModelSettings | null
@@ -164,7 +163,6 @@ function createDayCalls({ db, clock }: JudgingDeps, limits: CallLimits) {
     /** Reads the calls again, after a transaction that counted some was rolled back. */
     reload: () => void (stored = { ...stored, day: -1 }),
     report: (): DayCalls => ({ limits, used: today().used, sharers: listJudgedCustomers(db) }),
-    /** Counts a call before it is sent, or takes it back. */
     count(match: WaitingMatch, day: number, by: 1 | -1): void {
       countCall(db, keyOf(match), day, by)
       const { used, day: present } = today()

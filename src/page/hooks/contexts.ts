@@ -22,7 +22,6 @@ export function useCurrentUser(): UserSession {
 
 export const useLive = (): Live => useContext(LiveContext)
 
-/** Keeps the event stream open while the component is mounted. */
 export function useLiveConnection(): Live {
   const [live, setLive] = useState<Live>({ snapshot: null, broken: false })
   useEffect(

@@ -16,7 +16,6 @@ type Span = { hour_at: number; hours: number; by_hour: boolean }
 type Row = Usage['usage'][number]
 type Bucket = { at: number; row: Row | undefined }
 
-/** Calls and cost over a period, as charts and as a table. */
 function UsageFigures({ usage: { usage, total }, span }: { usage: Usage; span: Span }) {
   if (usage.length === 0)
     return (

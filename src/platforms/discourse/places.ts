@@ -57,7 +57,6 @@ export function listPath(place: Place): string {
 /** Slugs of other scripts are stored encoded. */
 const encodePart = (slug: string): string => (slug.includes('%') ? slug : encodeURIComponent(slug))
 
-/** Word of the search's language that bounds it to a place. */
 export function placeTerm(place: Place): string | null {
   if (place.kind === 'all') return null
   return place.kind === 'tag' ? `tags:${place.tag}` : `category:${place.it.id}`

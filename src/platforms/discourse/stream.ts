@@ -453,7 +453,6 @@ function createWalk(reader: PostReader, call: HttpCall, requests_max: number, st
     offer(rows: readonly StreamRow[]): void {
       for (const row of rows) if (row.item !== null && !found.has(row.id)) found.set(row.id, row)
     },
-    /** Forgets the rows of a state that was begun again. */
     forget: () => seen.clear(),
     /** Topics of what was found, by the id of the post. */
     topics: (): ReadonlyMap<number, number> =>

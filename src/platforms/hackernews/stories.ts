@@ -28,7 +28,6 @@ const ANCESTORS_MAX = 60
 /** The story of each item that was read, without a request for those above it. */
 export type Stories = ReturnType<typeof createStories>
 
-/** Remembers the stories of the items that were used last. */
 export function createStories() {
   const known = new LRUCache<number, Story>({
     maxSize: STORIES_BYTES_MAX,

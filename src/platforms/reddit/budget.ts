@@ -13,7 +13,6 @@ type Share = Readonly<{
    * reservation.
    */
   requested_at: number | null
-  /** Requests in the platform's current window. */
   spent: number
   /** Remaining tokens of its share of the local bucket. */
   claim: number

@@ -52,7 +52,6 @@ export const NATIVE_REFUSALS: Readonly<Record<string, Meaning | 'session_dead'>>
   BAD_NUMBER: REJECTED,
 }
 
-/** The platform's field names, mapped to ours. */
 export type RefusalFields = Readonly<Record<string, string>>
 
 type RawRefusal = {

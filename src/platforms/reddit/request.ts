@@ -24,7 +24,6 @@ export type ClientOptions = {
   /** Host for bearer requests; absent: no bearer requests are made. */
   api_url?: string | undefined
   user_agent: string
-  /** Time limit of one request, from connecting to the last byte. */
   timeout_ms: number
   /** Attempts after the first. */
   retries: number

@@ -21,7 +21,6 @@ export type Backtest = ArchivePart & {
 /** Matches by UTC day (floor(ms / 86400000)). */
 export type DayCounts = { day: number; matched: number; deliveries: number }[]
 
-/** Matches that a filter would have had. */
 export type BacktestResult = {
   scanned: number
   matched: number
@@ -52,7 +51,6 @@ export type Comparison = {
 }
 
 const DAY_MS = 86_400_000
-/** Sample rows that one filter found and the other did not. */
 const SAMPLES = 5
 
 /** Runs filters over the archive in slices, newest items first. */

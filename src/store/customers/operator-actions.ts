@@ -31,7 +31,6 @@ export type OperatorAction = {
   key_prefix: string
   address: string
   action: ActionKind
-  /** Id and name of the object that was changed. */
   subject: string
   subject_name: string | null
   /** JSON object, without secrets. */

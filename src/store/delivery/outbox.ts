@@ -13,7 +13,6 @@ import { isShut, recordFailure, retireWebhook } from './webhooks.ts'
 type TargetLimits = { id: string; max_per_second: number | null; ordered: number }
 
 export type SendCapacity = {
-  /** Attempts that may start, over all targets. */
   slots: number
   /** Attempts that may start to this target. */
   of(webhook_id: string, max_per_second: number | null): number

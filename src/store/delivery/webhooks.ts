@@ -269,7 +269,6 @@ export function rotateSecret(
   )
 }
 
-/** Deletes previous secrets whose overlap is over. */
 export function forgetOldSecrets(db: Db, now: number): void {
   db.query(
     'UPDATE webhooks SET old_secret = NULL, old_secret_until = NULL WHERE old_secret_until <= $now',

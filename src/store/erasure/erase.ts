@@ -24,7 +24,6 @@ const TOMBSTONE_MS = 400 * 86_400_000
 export type EraseDeps = {
   db: Db
   instance_id: string
-  /** The API's word for a subforum. */
   community: string
   /** Milliseconds by which true time is ahead of the local clock. */
   clock_offset_ms: () => number

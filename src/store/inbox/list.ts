@@ -92,7 +92,6 @@ export type InboxStateRow = Pick<InboxEntry, 'row' | 'item_id' | 'state' | 'star
 
 const STATE_COLUMNS = 'i.row, i.item_id, i.matched_at, i.state, i.starred, i.label'
 
-/** Items of a filter that a change would alter. */
 export const listChangeable = (
   db: Db,
   query: InboxQuery,

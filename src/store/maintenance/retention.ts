@@ -72,7 +72,6 @@ const BATCH = 500
 
 type PurgeScope = {
   purged: Purged
-  /** The API's word for a subforum. */
   community: string
   /** Called after each batch with the completed share, 0 to 1. */
   on_progress?: (share: number) => void

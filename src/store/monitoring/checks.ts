@@ -323,7 +323,6 @@ export function lastWeekRate(db: Db, feed_id: number, at: number): number | null
   return row === null ? null : row.items / 3600
 }
 
-/** Deletes hours that no rate uses any more. */
 export function pruneHours(db: Db, now: number): void {
   db.query('DELETE FROM feed_hours WHERE hour < $hour').run({
     hour: Math.floor(now / HOUR_MS) - 2 * RETENTION_HOURS,

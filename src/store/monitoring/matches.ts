@@ -311,7 +311,6 @@ export function insertSeen(
   )
 }
 
-/** Records that a known item was matched in another form. */
 export function markChanged(
   db: Db,
   row: { feed_id: number; item_id: string; digest: string },

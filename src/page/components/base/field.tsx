@@ -1,7 +1,6 @@
 import type { ComponentChildren, TargetedInputEvent } from 'preact'
 import { useId } from 'preact/hooks'
 
-/** Attributes that link an input to its label, hint and error. */
 export type FieldAttributes = { id: string; 'aria-describedby'?: string; 'aria-invalid'?: 'true' }
 
 type FieldProps = {

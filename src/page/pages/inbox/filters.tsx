@@ -62,7 +62,6 @@ export function InboxSearch({ text, search }: { text: string; search: (text: str
   return <SearchBox label="Search matches" value={typed} change={setTyped} />
 }
 
-/** A button that opens the fields which narrow the list. */
 export function FilterMenu({ store }: { store: InboxStore }) {
   const { filter, show, monitors, sources, labels } = store
   return (

@@ -8,7 +8,6 @@ import { segmentsOf } from './state/rows.ts'
 import type { Match } from './state/types.ts'
 import type { MatchList } from './state/use-matches.ts'
 
-/** Rows drawn beyond each edge of the view. */
 const OVERSCAN = 8
 /** Height of a row before it is measured. */
 const ROW_PX = 92

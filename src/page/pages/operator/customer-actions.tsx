@@ -92,7 +92,6 @@ const PlanField = ({ plans, value, error, change }: PlanFieldProps) => (
 
 const DIALOGS = { key: KeyDialog, credits: CreditDialog, plan: PlanDialog }
 
-/** The buttons of a customer's page: new key, credits, plan. */
 export function CustomerActions({ customer, again }: Pick<OfCustomer, 'customer' | 'again'>) {
   const wanted = useDialogOf('do')
   const [opened, setOpen] = useState<string | null>(null)

@@ -125,7 +125,6 @@ function WebhookCreatedDialog({ webhook, close }: { webhook: WebhookCreated; clo
 
 type WebhookEditDialogProps = { webhook: Webhook; close: () => void; again: () => void }
 
-/** Edits a webhook: address, name, active, rate limit, ordering. */
 export function WebhookEditDialog({ webhook, close, again }: WebhookEditDialogProps) {
   const { monitor_path } = useCurrentUser()
   const [url, setUrl] = useState(webhook.url)

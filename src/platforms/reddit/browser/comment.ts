@@ -77,7 +77,6 @@ const ENTITIES: Readonly<Record<string, string>> = {
   apos: "'",
 }
 
-/** An attribute's value with its HTML entities decoded. */
 const plainText = (text: string): string =>
   text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(\w{1,8}));/gi, (all, decimal, hex, name) => {
     const code = decimal ? Number(decimal) : hex ? Number.parseInt(hex, 16) : null

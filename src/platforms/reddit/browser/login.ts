@@ -119,7 +119,6 @@ const ended = (result: LoginResult): Stepped => ({ ok: false, result })
 type Stepped =
   { ok: true; step: 'signed_in' | 'second_factor' } | { ok: false; result: LoginResult }
 
-/** Sends a field's form and reads the answer. */
 async function step(
   { session_cookie, clock }: Deps,
   { page, context }: Tab,

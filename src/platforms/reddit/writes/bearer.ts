@@ -8,7 +8,6 @@ import { rowAt, wordAt } from '../readers/fields.ts'
 import { classify, type NativeResponse } from '../response.ts'
 import type { UnretriedRequestInit } from '../unretried-request.ts'
 
-/** Tokens of a session for the newer parts of the platform. */
 export type Bearers = {
   /** The token among the session's cookies, or the application's own; null if none is valid. */
   current(call: Call): string | null

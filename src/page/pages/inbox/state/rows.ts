@@ -57,7 +57,6 @@ export function createRows(kept_max = KEPT_MAX) {
       known = new Set(ids)
       return removed
     },
-    /** Puts matches back where they were. */
     restore(removed: readonly Removed[]) {
       for (const { id, at } of removed.toSorted((a, b) => a.at - b.at)) {
         if (known.has(id)) continue
