@@ -19998,7 +19998,7 @@ export interface operations {
             } & {
               [key: string]: unknown
             })[]
-            /** @description subforum_unverified: the platform could not be reached. */
+            /** @description subforum_unverified: the platform could not be reached. places_unverified: a source could not. */
             warnings?: string[]
           } & {
             [key: string]: unknown
@@ -21237,7 +21237,7 @@ export interface operations {
             } & {
               [key: string]: unknown
             })[]
-            /** @description subforum_unverified: the platform could not be reached. */
+            /** @description subforum_unverified: the platform could not be reached. places_unverified: a source could not. */
             warnings?: string[]
           } & {
             [key: string]: unknown

@@ -25,6 +25,10 @@ export type StreamSource = {
   has(capability: Parameters<Source['capabilities']['has']>[0]): boolean
   /** True when `place` is a name that it could have. */
   isPlace(place: string): boolean
+  /** Asks the source for a place; `unverified`: it does not answer. */
+  place(name: string): Promise<'exists' | 'absent' | 'unverified'>
+  /** Names of its places, as many as one list has. */
+  placeNames(): Promise<string[]>
   /** Why it proves nothing of one of these places; no places: of all of it. Null: it does. */
   partialFor(places: readonly string[]): PartialReason | null
   /** Reads what came after `state`, within the share of requests of an interval. Null: from now on. */
@@ -107,6 +111,9 @@ const REREAD_DEADLINE_MS = 20_000
 const REFETCH_SHARE = 1 / 6
 const REFETCH_DEADLINE_MS = 20_000
 const SAMPLE_ROWS = 50
+/** A caller waits for it. */
+const PLACE_DEADLINE_MS = 8000
+const PLACE_NAMES = 100
 
 /** The Date header has whole seconds, and answers take a while. */
 const CLOCKS_AGREE_MS = 1500
@@ -147,6 +154,7 @@ export function createStreamSource({
     const latest = clock.now() + Math.max(0, clock_offset_ms()) + CLOCKS_AGREE_MS
     item_clock.observe(items.filter(({ created_utc }) => created_utc * 1000 <= latest))
   }
+  const placeCall = () => ({ identity: ANONYMOUS, deadline_at: clock.now() + PLACE_DEADLINE_MS })
   const perMinute = () => Math.min(requests_per_minute, source.perMinute?.() ?? Infinity)
   let saved: AuditTokens = { tokens: 0, mono: clock.mono() }
   const rereadRequests = (): number => {
@@ -160,6 +168,17 @@ export function createStreamSource({
     proof: stream.proof,
     has: (capability) => capabilities.has(capability),
     isPlace,
+    async place(place) {
+      const found = await platform.community(place, placeCall())
+      if (found.ok) return 'exists'
+      const { kind } = found.fault
+      return kind === 'not_found' || kind === 'forbidden' ? 'absent' : 'unverified'
+    },
+    async placeNames() {
+      const query = { which: 'popular', limit: PLACE_NAMES, after: null } as const
+      const found = await platform.communities(query, placeCall())
+      return found.ok ? found.value.rows.map((it) => it.name) : []
+    },
     partialFor(places) {
       const reasons = (places.length === 0 ? [EVERYWHERE] : places).map((it) =>
         source.partialFor?.(it),

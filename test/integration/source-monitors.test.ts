@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 
+import { startKind } from '../../sandbox/sources/kinds.ts'
 import { startDenseSite } from '../support/dense-site.ts'
 import { startTestDaemon } from '../support/test-daemon.ts'
 
@@ -353,4 +354,70 @@ test('a spec that its sources cannot serve is refused with the field', async () 
     expect((await refusal(filter_spec)).slice(0, 2)).toEqual([400, field])
   const baseline = await refusal({ source: 'hn' }, { baseline_item_id: 't3_1' })
   expect(baseline).toEqual([400, 'baseline_item_id', expect.stringContaining('from now on')])
+})
+
+/** A daemon with a forum as its source, and the requests to add monitors there. */
+async function startWithForum(url?: string) {
+  await using stack = new AsyncDisposableStack()
+  const forum = stack.use(
+    await startKind('discourse', { port: 0, seed: 7, speed: 0, now: Date.now }),
+  )
+  const daemon = stack.use(
+    await startTestDaemon({
+      change: (config) =>
+        void config.source.push({
+          name: 'meta',
+          kind: 'discourse',
+          base_url: url ?? forum.url,
+          user_agent: '',
+          requests_per_minute: 600,
+          api_key: '',
+          ends_at: '',
+        }),
+    }),
+  )
+  const owned = stack.move()
+  return {
+    add: (subforum: string) =>
+      daemon.send('/forum/monitor/add', { filter_spec: { source: 'meta', subforum } }),
+    edit: (id: string, subforum: string) =>
+      daemon.send('/forum/monitor/update', {
+        monitor_id: id,
+        filter_spec: { source: 'meta', subforum },
+      }),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}
+
+test('a place that a source does not have is refused by name, with the nearest one', async () => {
+  await using it = await startWithForum()
+  const known = await it.add('uncategorized')
+  expect({ status: known.status, warnings: known.body.warnings }).toEqual({
+    status: 200,
+    warnings: undefined,
+  })
+  const edited = await it.edit(known.body.id, 'uncategorised')
+  expect(edited).toMatchObject({ status: 400, body: { names: ['uncategorised'] } })
+  const unknown = await it.add('uncategorised')
+  expect(unknown).toMatchObject({
+    status: 400,
+    body: { code: 'subforum_not_found', names: ['uncategorised'], reason: 'absent' },
+  })
+  expect(JSON.stringify(unknown.body)).toContain('did you mean uncategorized?')
+  for (const place of ['nope/sub', 'tag:zzz'])
+    expect((await it.add(place)).body).toMatchObject({ names: [place] })
+})
+
+test('a place is accepted with a warning while its source does not answer', async () => {
+  using site = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: () => new Response('<html>Down for maintenance</html>'),
+  })
+  await using it = await startWithForum(site.url.origin)
+  const { status, body } = await it.add('nope')
+  expect({ status, warnings: body.warnings }).toEqual({
+    status: 200,
+    warnings: ['places_unverified'],
+  })
 })

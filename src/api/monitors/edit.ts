@@ -1,10 +1,13 @@
+import { isDeepStrictEqual } from 'node:util'
+
 import { ApiError, checkAll, invalid } from '../../core/base/errors.ts'
 import { meant, nearest } from '../../core/base/text.ts'
 import { type Attention, encodeAttention } from '../../core/delivery/attention.ts'
 import { checkSources, placesOf } from '../../core/filter/feeds.ts'
-import { encodeFilterSpec, parseFilterSpec } from '../../core/filter/parse.ts'
-import type { FilterSpec } from '../../core/filter/spec.ts'
+import { decodeFilterSpec, encodeFilterSpec, parseFilterSpec } from '../../core/filter/parse.ts'
+import { type FilterSpec, furtherSources, watchesMain } from '../../core/filter/spec.ts'
 import { hasMainSource, type Naming, wireCode } from '../../core/forum/naming.ts'
+import { parseCommunityName } from '../../core/forum/permalink.ts'
 import {
   beginningAt,
   effectiveCadence,
@@ -158,6 +161,40 @@ async function checkPlaces(
   return false
 }
 
+/**
+ * Asks the sources for the places that a filter names, but for those in `known`. True if one could not be verified.
+ * @throws {ApiError} subforum_not_found
+ */
+async function checkSourcePlaces(
+  streams: StreamSources,
+  words: Naming,
+  spec: FilterSpec,
+  known: readonly string[] = [],
+): Promise<boolean> {
+  const sources = furtherSources(spec, [...streams.keys()]).flatMap((it) => streams.get(it) ?? [])
+  const is_main = hasMainSource(words) && watchesMain(spec)
+  const names = spec.subforum.filter(
+    (it) => !known.includes(it) && !(is_main && parseCommunityName(it) !== null),
+  )
+  const absent: string[] = []
+  for (const name of names) {
+    const possible = sources.filter((it) => it.isPlace(name))
+    const verdicts = await Promise.all(possible.map((it) => it.place(name)))
+    if (verdicts.includes('exists')) continue
+    // If one cannot be verified, the next ones could not be either.
+    if (verdicts.includes('unverified')) return true
+    absent.push(name)
+  }
+  const [first] = absent
+  if (first === undefined) return false
+  const listed = await Promise.all(sources.map((it) => it.placeNames()))
+  throw new ApiError('subforum_not_found', {
+    field: `filter_spec.${words.community}`,
+    message: `${absent.join(', ')} is no place of ${sources.map(({ name }) => name).join(', ')}${meant(first, listed.flat())}`,
+    extra: { names: absent, reason: 'absent' },
+  })
+}
+
 const isSubforum = ({ kind }: WatchedFeed): boolean => kind === 'posts' || kind === 'comments'
 
 function isWorking(db: Db, place: WatchedFeed): boolean {
@@ -231,7 +268,7 @@ export async function addMonitor(
   const checkRuled = () => checkOwned(db, customer.id, targetIds(given), 'attention.targets')
   // Once now, so that no caller waits for the platform in vain, and once in the transaction.
   checkRoom()
-  let warnings = false
+  const warnings: string[] = []
   await checkAll(
     () => checkModel(given, model),
     () => checkSources(spec, streams, words),
@@ -239,9 +276,11 @@ export async function addMonitor(
     checkRuled,
     () => checkPatternCost(patterns, spec, customer.id),
     async () => {
-      warnings = await checkPlaces(db, watch, words, places, customer.id)
+      if (await checkPlaces(db, watch, words, places, customer.id))
+        warnings.push(wireCode(words, 'subforum_unverified'))
     },
   )
+  if (await checkSourcePlaces(streams, words, spec)) warnings.push(PLACES_UNVERIFIED)
   const baseline = await findBaseline(watch, spec, given.baseline_item_id)
   const requested = given.cadence_s ?? null
   transact(db, () => {
@@ -271,7 +310,7 @@ export async function addMonitor(
   })
   nudge()
   const added = toMonitor(db, words, requireMonitor(db, customer.id, id), feed_url)
-  return { ...added, ...warningsOf(words, warnings) }
+  return { ...added, ...(warnings.length > 0 && { warnings }) }
 }
 
 /**
@@ -299,7 +338,7 @@ export async function editMonitor(
     requested_ids !== undefined &&
     checkWebhooks(db, customer.id, requested_ids, before.webhook_ids ?? [])
   const checkRuled = () => checkOwned(db, customer.id, targetIds(given), 'attention.targets')
-  let warnings = false
+  const warnings: string[] = []
   await checkAll(
     () => checkModel(given, model),
     () => spec !== null && checkSources(spec, streams, words),
@@ -307,9 +346,15 @@ export async function editMonitor(
     checkRuled,
     async () => spec !== null && (await checkPatternCost(patterns, spec, customer.id)),
     async () => {
-      warnings = await checkPlaces(db, watch, words, added, customer.id)
+      if (await checkPlaces(db, watch, words, added, customer.id))
+        warnings.push(wireCode(words, 'subforum_unverified'))
     },
   )
+  if (spec !== null) {
+    const before = decodeFilterSpec(existing_monitor.filter_spec)
+    const known = isDeepStrictEqual(before.source, spec.source) ? before.subforum : []
+    if (await checkSourcePlaces(streams, words, spec, known)) warnings.push(PLACES_UNVERIFIED)
+  }
   transact(db, () => {
     const before = requireMonitor(db, customer.id, id)
     const now = Math.max(requested_at, before.updated_at + 1)
@@ -343,7 +388,7 @@ export async function editMonitor(
   })
   nudge()
   const edited = toMonitor(db, words, requireMonitor(db, customer.id, id), feed_url)
-  return { ...edited, ...warningsOf(words, warnings) }
+  return { ...edited, ...(warnings.length > 0 && { warnings }) }
 }
 
 /** @throws {ApiError} NOT_FOUND, equal for an absent monitor and one of another customer */
@@ -374,5 +419,5 @@ const sitewide = (places: readonly WatchedFeed[]): number =>
   places.some(({ kind }) => kind === 'search') ? 1 : 0
 const isSearch = (key: string): boolean => key.startsWith('search:')
 
-const warningsOf = (words: Naming, unverified: boolean) =>
-  unverified ? { warnings: [wireCode(words, 'subforum_unverified')] } : {}
+/** A warning: a source did not answer for a place, which proves nothing before it was seen. */
+const PLACES_UNVERIFIED = 'places_unverified'

@@ -132,7 +132,9 @@ export const createMonitorShapes = (words: Naming) =>
     const warnings = z
       .array(text)
       .optional()
-      .describe(`${words.community}_unverified: the platform could not be reached.`)
+      .describe(
+        `${words.community}_unverified: the platform could not be reached. places_unverified: a source could not.`,
+      )
     return {
       changed: z.looseObject({ ...fields, warnings }),
       list: z.looseObject({

@@ -353,8 +353,15 @@ export function createDiscourse(options: SourceOptions): Source {
     authorization: keyAuthorization(base_url),
     reads: withUnsupported(reads),
     commentOf: fromNode,
-    stream,
-    partialFor: stream.partialFor,
+    stream: {
+      ...stream,
+      async advance(state, bounds) {
+        const { deadline_at, signal, share } = bounds
+        await client.lookFor(bounds.places ?? [], { deadline_at, signal, share, use: 'poll' })
+        return stream.advance(state, bounds)
+      },
+    },
+    partialFor: (place) => stream.partialFor(place) ?? client.partialFor(place),
     place_examples: ['support', 'support/bugs', 'tag:release'],
     isPlace: isPlaceName,
     targetOf({ origin, pathname }) {

@@ -2,7 +2,7 @@ import { fail, ok, type Outcome } from '../../core/base/result.ts'
 import type { HttpCall } from '../http.ts'
 import { NOT_FOUND } from '../lists.ts'
 import type { Category } from './readers.ts'
-import type { SiteClient } from './site.ts'
+import { encodePath, type SiteClient } from './site.ts'
 import { isTag } from './tags.ts'
 
 /** Part of a site that a list covers. */
@@ -15,13 +15,19 @@ const PLACE = /^(?:tag:[^\s/]+|[\p{L}\p{N}_%-]+(?:\/[\p{L}\p{N}_%-]+){0,2})$/u
 export const isPlaceName = (place: string): boolean =>
   place.length <= PLACE_MAX && PLACE.test(place)
 
-export function createPlaces({ readCategories }: Pick<SiteClient, 'readCategories'>) {
+export function createPlaces({
+  readCategories,
+  findCategory,
+}: Pick<SiteClient, 'readCategories' | 'findCategory'>) {
   async function placeOf(name: string | undefined, call: HttpCall): Promise<Outcome<Place>> {
     if (name === undefined || name.toLowerCase() === 'all') return ok({ kind: 'all' })
     if (isTag(name)) return ok({ kind: 'tag', tag: name.slice('tag:'.length) })
     const categories = await readCategories(call)
     if (!categories.ok) return categories
-    const it = categories.value.find(name)
+    const listed = categories.value.find(name)
+    const found = listed === null ? await findCategory(name, call) : ok(listed)
+    if (!found.ok) return found
+    const { value: it } = found
     return it === null ? fail(NOT_FOUND) : ok({ kind: 'category', it })
   }
 
@@ -51,11 +57,8 @@ export function createPlaces({ readCategories }: Pick<SiteClient, 'readCategorie
 export function listPath(place: Place): string {
   if (place.kind === 'all') return ''
   if (place.kind === 'tag') return `/tag/${encodeURIComponent(place.tag)}/l`
-  return `/c/${place.it.path.split('/').map(encodePart).join('/')}/${place.it.id}/l`
+  return `/c/${encodePath(place.it.path)}/${place.it.id}/l`
 }
-
-/** Slugs of other scripts are stored encoded. */
-const encodePart = (slug: string): string => (slug.includes('%') ? slug : encodeURIComponent(slug))
 
 export function placeTerm(place: Place): string | null {
   if (place.kind === 'all') return null

@@ -13,6 +13,7 @@ import type { SourceOptions } from '../source.ts'
 import { fieldsOf, idAt, numberAt, type Row, rowsOf, type Shape, textAt } from '../values.ts'
 import {
   type Categories,
+  type Category,
   type NativePost,
   type SiteFacts,
   slugOf,
@@ -20,6 +21,7 @@ import {
   toNative,
   type TopicFacts,
 } from './readers.ts'
+import { isTag } from './tags.ts'
 
 const CATEGORIES_FRESH_MS = 10 * 60_000
 /** Categories that are read by id: in all, and for the rows of one answer. */
@@ -31,6 +33,8 @@ const FACTS_MAX = 8 * 1024
 const NUMBERS_MAX = 50_000
 /** Answers for readers without a key come from a cache of this age, on a site under load. */
 const CACHE_MS = 60_000
+const LOOK_EVERY_MS = 3_600_000
+const LOOKS_MAX = 3
 const UNCATEGORIZED = 'uncategorized'
 export const LIMIT_S = 60
 const SENTENCE_MAX = 2000
@@ -167,8 +171,51 @@ export function createSiteClient(options: SourceOptions) {
   }
 
   const is_signed_in = credential !== null
+  /** Categories beside those of the list. */
+  const found_places = createLru<string, true>(UNLISTED_MAX)
+  const isSeen = (place: string): boolean =>
+    place.toLowerCase() === 'all' ||
+    isTag(place) ||
+    categories.find(place) !== null ||
+    found_places.get(place.toLowerCase()) === true
+
+  /** A category that the site's list leaves out, as a large one does; null: there is none of this path. */
+  async function findCategory(path: string, call: HttpCall): Promise<Outcome<Category | null>> {
+    const address = `/c/${encodePath(path)}/find_by_slug.json`
+    const answer = await http.get(address, call, '$.category')
+    if (!answer.ok) {
+      const { kind } = answer.fault
+      return kind === 'not_found' || kind === 'forbidden' ? ok(null) : answer
+    }
+    const row = fieldsOf(fieldsOf(answer.value)['category'])
+    const id = idAt(row, 'id')
+    if (id === null) return ok(null)
+    found_places.set(path.toLowerCase(), true)
+    return ok({ id, path, parent: idAt(row, 'parent_category_id'), row })
+  }
+
+  const looked_at = createLru<string, number>(UNLISTED_MAX)
+
+  /** Looks for named places that the list leaves out, a few at a time and each once an hour. */
+  async function lookFor(places: readonly string[], call: HttpCall): Promise<void> {
+    const due = places.filter(
+      (it) => !isSeen(it) && clock.mono() - (looked_at.get(it) ?? -Infinity) > LOOK_EVERY_MS,
+    )
+    for (const place of due.slice(0, LOOKS_MAX)) {
+      looked_at.set(place, clock.mono())
+      await findCategory(place, call)
+    }
+  }
+
+  /** A category that the site has never shown proves nothing. */
+  const partialFor = (place: string): 'places_not_read' | null =>
+    read_at === -Infinity || isSeen(place) ? null : 'places_not_read'
+
   return {
     base_url,
+    partialFor,
+    findCategory,
+    lookFor,
     is_signed_in,
     http,
     site,
@@ -180,6 +227,13 @@ export function createSiteClient(options: SourceOptions) {
     observe,
   }
 }
+
+/** Slugs of other scripts are stored encoded. */
+export const encodePath = (path: string): string =>
+  path
+    .split('/')
+    .map((slug) => (slug.includes('%') ? slug : encodeURIComponent(slug)))
+    .join('/')
 
 export type SiteClient = ReturnType<typeof createSiteClient>
 

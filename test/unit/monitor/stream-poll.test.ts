@@ -41,6 +41,8 @@ function createSource(name: string) {
     proof: 'dense',
     has: () => true,
     isPlace: () => true,
+    place: async () => 'exists',
+    placeNames: async () => [],
     partialFor: () => null,
     ahead_ms: () => 0,
     left_out: () => null,

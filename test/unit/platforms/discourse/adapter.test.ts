@@ -122,7 +122,7 @@ describe('lists of topics', () => {
       ok: false,
       fault: { kind: 'not_found' },
     })
-    expect(it.forum.paths).toEqual(['/site.json'])
+    expect(it.forum.paths).toEqual(['/site.json', '/c/nothing/find_by_slug.json'])
   })
 
   test('a category that the site does not list is looked up once', async () => {
@@ -563,4 +563,34 @@ test('moderators are those of the whole site', async () => {
     ok: true,
     value: [{ name: 'ann', mod_permissions: ['admin', 'moderator'], flair_text: 'boss' }],
   })
+})
+
+test('a category that the list leaves out is found by its path, and one without is not', async () => {
+  await using it = startForum()
+  it.put(1)
+  it.forum.override = ({ path }) =>
+    path === '/c/attic/find_by_slug.json'
+      ? Response.json({ category: { id: 90, name: 'Attic', slug: 'attic' } })
+      : null
+  const named = async (name: string) => {
+    const found = await it.source.reads.community(name, it.call())
+    return found.ok ? found.value.name : found.fault.kind
+  }
+  expect(await named('attic')).toBe('attic')
+  expect(await named('nope')).toBe('not_found')
+})
+
+test('a category that was never seen proves nothing', async () => {
+  await using it = startForum()
+  it.put(1)
+  const reasons = () =>
+    ['help', 'help/linux', 'attic', 'all'].map((place) => it.source.partialFor?.(place))
+  const { state } = await it.step(null)
+  expect(reasons()).toEqual([null, null, 'places_not_read', null])
+  it.forum.override = ({ path }) =>
+    path === '/c/attic/find_by_slug.json'
+      ? Response.json({ category: { id: 90, name: 'Attic', slug: 'attic' } })
+      : null
+  await it.step(state, 50, ['attic'])
+  expect(reasons()).toEqual([null, null, null, null])
 })

@@ -127,7 +127,7 @@ test('items whose tags could not be read come again with them, over a restart', 
   const without = await step(next)
   expect(without.places).toEqual({ t1_81: null })
   expect(it.source.partialFor?.(PLACE)).toBe('places_not_read')
-  expect(it.source.partialFor?.('support')).toBeNull()
+  expect(it.source.partialFor?.('help')).toBeNull()
 
   for (const id of range(82, 200)) it.put(id)
   const later = await step(without.next)
