@@ -1276,7 +1276,7 @@ export interface paths {
     put?: never
     /**
      * Update a target: address, name, active state, rate limit, ordering, credentials
-     * @description Replaces the given fields of a target. Use it to rename, pace or disable a receiver, or to resume it. signatures adds a key for asymmetric signatures, or removes it. A new url has the same kind and is checked as at creation; id and secret stay, pending deliveries go to it, and its health begins again. Send a test afterwards. The address of kind email cannot change, because its owner has agreed. Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds. token replaces the stored credentials, for kind mqtt together with username; a new url does not keep them. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Replaces the given fields of a target. Use it to rename, pace or disable a receiver, or to resume it. signatures adds a key for asymmetric signatures, or removes it. A new url has the same kind and is checked as at creation; id and secret stay, pending deliveries go to it, and its health begins again. Send a test afterwards. The address of kind email cannot change, because its owner has agreed. Pending deliveries of a disabled target fail as webhook_paused and can be redelivered. A paused target stays paused until a test succeeds. token replaces the stored credentials, for kind mqtt together with username; a new url does not keep them. Takes a key with the scope `webhook`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorWebhookUpdate']
     delete?: never
@@ -1296,7 +1296,7 @@ export interface paths {
     put?: never
     /**
      * Rotate the secret of a target; it is shown only once
-     * @description Creates a new signing secret. Use it at regular times, and at once if the secret may be known to others. Only this answer has the new one. For overlap_s seconds deliveries are signed with both secrets: the header carries two v1 values. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Creates a new signing secret. Use it at regular times, and at once if the secret may be known to others. Only this answer has the new one. For overlap_s seconds deliveries are signed with both secrets: the header carries two v1 values. Takes a key with the scope `webhook`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorWebhookRotate']
     delete?: never
@@ -1316,7 +1316,7 @@ export interface paths {
     put?: never
     /**
      * Register a target; its secret is shown only once
-     * @description Adds a receiver of matches. Use it before a monitor names it, then send a test. Only this answer has the secret: show it to the person. Kind email takes mailto: and one address. It is active once its recipient has agreed on the page linked in the confirmation mail. The answer has confirmation: sent, or an error code; a test sends the mail again. An address gets at most three such mails a day. Kinds ntfy, telegram, gotify, matrix and mqtt take token, and mqtt username too; credentials within url are removed from it and stored encrypted. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Adds a receiver of matches. Use it before a monitor names it, then send a test. Only this answer has the secret: show it to the person. Kind email takes mailto: and one address. It is active once its recipient has agreed on the page linked in the confirmation mail. The answer has confirmation: sent, or an error code; a test sends the mail again. An address gets at most three such mails a day. Kinds ntfy, telegram, gotify, matrix and mqtt take token, and mqtt username too; credentials within url are removed from it and stored encrypted. Takes a key with the scope `webhook`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorWebhookCreate']
     delete?: never
@@ -1376,7 +1376,7 @@ export interface paths {
     put?: never
     /**
      * Remove a target and drop its pending deliveries
-     * @description Removes a receiver for good. Use it when a receiver is gone; disable it if it comes back. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Removes a receiver for good. Use it when a receiver is gone; disable it if it comes back. Takes a key with the scope `webhook`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorWebhookDelete']
     delete?: never
@@ -1636,7 +1636,7 @@ export interface paths {
     put?: never
     /**
      * Replace the feed address of a monitor; the old one stops at once
-     * @description Creates a new secret address of the feed. Use it if the address may be known to others. Takes a key with the scope `monitor`. Counts towards the rate limit of `management`.
+     * @description Creates a new secret address of the feed. Use it if the address may be known to others. Takes a key with the scope `webhook`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorFeedRotate']
     delete?: never

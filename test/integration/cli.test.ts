@@ -293,7 +293,12 @@ describe('key create', () => {
     expect(err).toContain('me, plan entry, 0.50 USD')
     const { keys } = JSON.parse(forumd(dir, ['key', 'list', '--customer', 'me', '--json']).out)
     expect(keys).toMatchObject([
-      { customer: 'me', name: null, scopes: ['read', 'write', 'monitor'], revoked_at: null },
+      {
+        customer: 'me',
+        name: null,
+        scopes: ['read', 'write', 'monitor', 'webhook'],
+        revoked_at: null,
+      },
       { customer: 'me', name: 'second', expires_at: null },
     ])
   })

@@ -34,7 +34,7 @@ test('a sign-in with a key returns its customer, and a cookie keeps the session'
       id: expect.stringMatching(/^key_/),
       name: null,
       prefix: daemon.token.slice(0, 8),
-      scopes: ['read', 'write', 'monitor'],
+      scopes: ['read', 'write', 'monitor', 'webhook'],
     },
     insecure: true,
     version: expect.stringMatching(/^\d+\.\d+\.\d+/),

@@ -177,7 +177,7 @@ export async function startReaders({ url, ca }: { url?: string; ca?: string } = 
       customer_id: id,
       token: `fk_${id}`,
       name: null,
-      scopes: ['monitor'],
+      scopes: ['monitor', 'webhook'],
       created_at: clock.now(),
       expires_at: null,
     })

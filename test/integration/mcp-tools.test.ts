@@ -203,3 +203,27 @@ test('each tool answers by its output schema, for the choices of its input schem
 
   expect(broken).toEqual([])
 }, 60_000)
+
+test("a model with docs/mcp.md's key changes no address that matches are sent to", async () => {
+  const narrow = await modernTo(it.house.url(), it.house.mint('model', ['read', 'monitor']))
+  const refused = async (short: string, args: Args) => {
+    const answer = await narrow.callTool({ name: `forum_${short}`, arguments: args })
+    return [answer.isError, JSON.stringify(answer.content).includes('needs the scope webhook')]
+  }
+  try {
+    const id = 'whk_00000000000000000000'
+    expect(await refused('monitor_webhook_create', { url: 'https://evil.example/' })).toEqual([
+      true,
+      true,
+    ])
+    for (const short of ['webhook_update', 'webhook_rotate', 'webhook_delete'])
+      expect(await refused(`monitor_${short}`, { id })).toEqual([true, true])
+    expect(await refused('monitor_feed_rotate', { id: 'mon_x' })).toEqual([true, true])
+    expect(
+      (await narrow.callTool({ name: 'forum_monitor_webhook_list', arguments: {} })).isError ??
+        false,
+    ).toBe(false)
+  } finally {
+    await narrow.close()
+  }
+})

@@ -88,7 +88,7 @@ test('a customer is created with a key, credits and a plan, and each action name
   expect(JSON.stringify(recorded)).not.toContain(token)
   // A key approves drafts in a client only if the operator names that scope.
   expect((await post(`/customers/${id}/keys`, {})).body).toMatchObject({
-    scopes: ['read', 'write', 'monitor'],
+    scopes: ['read', 'write', 'monitor', 'webhook'],
   })
 })
 

@@ -76,7 +76,7 @@ function assembled() {
       customer_id,
       token,
       name: null,
-      scopes: ['read', 'write', 'monitor'],
+      scopes: ['read', 'write', 'monitor', 'webhook'],
       created_at: 0,
       expires_at: null,
     })

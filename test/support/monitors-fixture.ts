@@ -38,7 +38,7 @@ export function startMonitors({
       customer_id,
       token: `fk_${customer_id}`,
       name: null,
-      scopes: ['monitor'],
+      scopes: ['monitor', 'webhook'],
       created_at: clock.now(),
       expires_at: null,
     })

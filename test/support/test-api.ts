@@ -148,7 +148,7 @@ export function startTestApi({
   const url = `http://127.0.0.1:${app.server?.port}`
 
   function newKey({
-    scopes = ['read', 'write', 'monitor'],
+    scopes = ['read', 'write', 'monitor', 'webhook'],
     operator = false,
     expires_at = 0,
   } = {}) {

@@ -109,7 +109,7 @@ export async function startTargets({
       customer_id: id,
       token,
       name: null,
-      scopes: ['monitor'] satisfies Scope[],
+      scopes: ['monitor', 'webhook'] satisfies Scope[],
       created_at: clock.now(),
       expires_at: null,
     })

@@ -212,6 +212,12 @@ export function policyOf(words: Naming, method: string, path: string): Policy {
     if (path === `${place}/feed/:token`) return { ...OPEN, limit: 'feeds' }
     if (path === `${place}/webhook/test`)
       return { ...CLOSED, scope: 'monitor', limit: 'webhook_test' }
+    // They change where matches are sent.
+    if (
+      path === `${place}/feed/rotate` ||
+      (method !== 'GET' && isUnderPath(path, `${place}/webhook`))
+    )
+      return { ...CLOSED, scope: 'webhook' }
     if (isUnderPath(path, place)) return { ...CLOSED, scope: 'monitor' }
   }
   if (inboxPaths(words).some((place) => isUnderPath(path, place)))

@@ -135,7 +135,7 @@ const OPTIONS = {
   scopes: {
     type: 'string',
     value: 'LIST',
-    help: 'comma-separated, of read,write,monitor,approve (default: all but approve)',
+    help: 'comma-separated, of read,write,monitor,webhook,approve (default: all but approve)',
   },
   expires: { type: 'string', value: 'ISO', help: 'time at which the key expires' },
   name: { type: 'string', value: 'TEXT', help: 'purpose, shown by key list' },

@@ -3,11 +3,16 @@ import { timingSafeEqual } from 'node:crypto'
 import { type Db, transact } from '../db/connection.ts'
 import type { Customer } from './customers.ts'
 
-/** Permissions of a key. `approve`: a person may approve drafts of the key in an MCP client. */
-export const SCOPES = ['read', 'write', 'monitor', 'approve'] as const
+/** Permissions of a key. `webhook`: to change where matches are sent, which a model's key should not have. `approve`: a person may approve drafts of the key in an MCP client. */
+export const SCOPES = ['read', 'write', 'monitor', 'webhook', 'approve'] as const
 export type Scope = (typeof SCOPES)[number]
 /** Scopes of a key without a list. `approve` trusts the client, so it is given by name only. */
-export const DEFAULT_SCOPES = ['read', 'write', 'monitor'] as const satisfies readonly Scope[]
+export const DEFAULT_SCOPES = [
+  'read',
+  'write',
+  'monitor',
+  'webhook',
+] as const satisfies readonly Scope[]
 
 /** Characters of a key that are stored for display. */
 const PREFIX_CHARACTERS = 8

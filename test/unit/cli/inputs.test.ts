@@ -75,10 +75,10 @@ test.each([
 })
 
 test('scopes keep their order, and all are meant when none is named', () => {
-  expect(parseScopes(undefined)).toEqual(['read', 'write', 'monitor'])
+  expect(parseScopes(undefined)).toEqual(['read', 'write', 'monitor', 'webhook'])
   expect(parseScopes('monitor, read')).toEqual(['read', 'monitor'])
   expect(() => parseScopes('read,admin')).toThrow(
-    '"admin" is not a scope: allowed are read, write, monitor, approve',
+    '"admin" is not a scope: allowed are read, write, monitor, webhook, approve',
   )
   expect(() => parseScopes('')).toThrow('"" is not a scope')
 })

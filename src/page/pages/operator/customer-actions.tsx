@@ -120,7 +120,8 @@ export function CustomerActions({ customer, again }: Pick<OfCustomer, 'customer'
 const SCOPES = [
   ['read', 'read: posts, comments, users, search'],
   ['write', 'write: comment, vote, message, drafts'],
-  ['monitor', 'monitor: monitors, webhooks, deliveries'],
+  ['monitor', 'monitor: monitors, deliveries, inbox'],
+  ['webhook', 'webhook: where matches are sent (not for a model)'],
   ['approve', 'approve: drafts, by a question of an MCP client'],
 ] as const
 /** Trusts the client of the key, so it is selected on purpose only. */
