@@ -3,7 +3,7 @@ import { decodeFilterSpec } from '../core/filter/parse.ts'
 import type { Item, ItemState, Page } from '../core/forum/items.ts'
 import { beginningAhead } from '../core/limits/plan.ts'
 import { type AuditTokens, refill } from '../core/polling/audit.ts'
-import { createItemClock } from '../core/polling/item-clock.ts'
+import { dateClock } from '../core/polling/item-clock.ts'
 import { ANONYMOUS, type Platform } from '../platforms/port.ts'
 import {
   type IdRange,
@@ -138,7 +138,7 @@ export function createStreamSource({
 }: Options): StreamSource | null {
   const { stream, capabilities, isPlace, clock_offset_ms } = source
   if (stream === null) return null
-  const item_clock = createItemClock(clock, clock_offset_ms)
+  const item_clock = dateClock(clock_offset_ms)
   const watch = createWatch({
     platform,
     states: source.states,
@@ -149,11 +149,6 @@ export function createStreamSource({
     deadline_ms: REFETCH_DEADLINE_MS,
   })
   const mark = (item: Item): Item => ({ ...item, source: name })
-  /** An item from the future of both clocks is misdated, and says nothing of the time. */
-  const observe = (items: readonly Item[]): void => {
-    const latest = clock.now() + Math.max(0, clock_offset_ms()) + CLOCKS_AGREE_MS
-    item_clock.observe(items.filter(({ created_utc }) => created_utc * 1000 <= latest))
-  }
   const placeCall = () => ({ identity: ANONYMOUS, deadline_at: clock.now() + PLACE_DEADLINE_MS })
   const perMinute = () => Math.min(requests_per_minute, source.perMinute?.() ?? Infinity)
   let saved: AuditTokens = { tokens: 0, mono: clock.mono() }
@@ -199,7 +194,6 @@ export function createStreamSource({
         share: MINUTE_SHARE,
       })
       if (!step.ok) return step
-      observe(step.value.items)
       return { ...step, value: { ...step.value, items: step.value.items.map(mark) } }
     },
     async settle(state, { interval_s, signal, places }) {

@@ -14,6 +14,17 @@ export type ItemClock = {
   earliest_ms(): number
 }
 
+/**
+ * Clock of a source by the Date headers of its answers alone, else ours: its items may have the times of other servers, and
+ * of the future.
+ */
+export const dateClock = (date_ahead_ms: () => number): ItemClock => ({
+  observe: () => {},
+  ms: () => (Math.abs(date_ahead_ms()) > REPORTED_MIN_MS ? date_ahead_ms() : 0),
+  measured_ms: date_ahead_ms,
+  earliest_ms: () => Math.round(Math.min(0, date_ahead_ms())),
+})
+
 type Dated = { name: string; created_utc: number }
 
 /** A bound as an instant of the item clock at which the clock that only grows stood at zero. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
-import { createItemClock } from '../../../../src/core/polling/item-clock.ts'
+import { createItemClock, dateClock } from '../../../../src/core/polling/item-clock.ts'
 
 const START = Date.parse('2026-05-01T12:00:00Z')
 const HOUR = 3_600_000
@@ -143,3 +143,21 @@ test('the reported offset is 0 unless it exceeds a minute', () => {
   expect(near.item_clock.ms()).toBe(0)
   expect(far.item_clock.ms()).toBe(61_000)
 })
+
+test.each([
+  [0, { ms: 0, measured_ms: 0, earliest_ms: 0 }],
+  [-90_000, { ms: -90_000, measured_ms: -90_000, earliest_ms: -90_000 }],
+  [90_000, { ms: 90_000, measured_ms: 90_000, earliest_ms: 0 }],
+])(
+  'the clock of a source is that of its Date headers, whatever its items say (%d ms)',
+  (date_ms, expected) => {
+    const clock = dateClock(() => date_ms)
+    const created_utc = Math.floor(Date.now() / 1000) + 1200
+    clock.observe(['t3_1', 't3_2', 't3_3'].map((name) => ({ name, created_utc })))
+    expect({
+      ms: clock.ms(),
+      measured_ms: clock.measured_ms(),
+      earliest_ms: clock.earliest_ms(),
+    }).toEqual(expected)
+  },
+)
