@@ -90,8 +90,9 @@ export type TopicFacts = {
   author_id: number | null
 }
 
-/** Regular post; the others are notes of moderators and of the software. */
+/** Kinds of posts: a regular one, and one that the staff has coloured. The others are notes of the software and whispers. */
 const REGULAR = 1
+const COLOURED = 2
 const LIKE = 2
 
 /** A row of a post with everything that its place in lists depends on. */
@@ -103,7 +104,10 @@ export function toNative(row: Row): NativePost | null {
   const topic_id = idAt(row, 'topic_id')
   const number = idAt(row, 'post_number')
   if (id === null || topic_id === null || number === null) return null
-  return (numberAt(row, 'post_type') ?? REGULAR) === REGULAR ? { id, topic_id, number, row } : null
+  const type = numberAt(row, 'post_type') ?? REGULAR
+  // With an action code it is a note, as of a closed topic.
+  const is_post = type === REGULAR || (type === COLOURED && textAt(row, 'action_code') === null)
+  return is_post ? { id, topic_id, number, row } : null
 }
 
 /** Topic starters are posts, with the id of their topic; every other post is a comment. */

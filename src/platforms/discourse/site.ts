@@ -33,6 +33,7 @@ const FACTS_MAX = 8 * 1024
 const NUMBERS_MAX = 50_000
 /** Answers for readers without a key come from a cache of this age, on a site under load. */
 const CACHE_MS = 60_000
+const WORKED_MS = 60_000
 const LOOK_EVERY_MS = 3_600_000
 const LOOKS_MAX = 3
 const UNCATEGORIZED = 'uncategorized'
@@ -55,6 +56,7 @@ export function createSiteClient(options: SourceOptions) {
   })
   let categories: Categories = toCategories([])
   let read_at = -Infinity
+  let worked_at = -Infinity
   /** Categories that the site's list leaves out; the path of one that cannot be read is its id. */
   const unlisted = new Map<number, string>()
   const topics = new LRUCache<number, TopicFacts>({
@@ -148,7 +150,19 @@ export function createSiteClient(options: SourceOptions) {
 
   async function get(path: string, call: HttpCall, shape: Shape = '$'): Promise<Outcome<Row>> {
     const answer = await http.get(path, call, shape)
-    return answer.ok ? ok(fieldsOf(answer.value)) : answer
+    if (!answer.ok) return answer.fault.kind === 'not_found' ? absence(answer.fault, call) : answer
+    worked_at = clock.mono()
+    return ok(fieldsOf(answer.value))
+  }
+
+  /** An absence counts beside a read of the same minute that works: an outage may be answered so too. */
+  async function absence(fault: Fault, call: HttpCall): Promise<{ ok: false; fault: Fault }> {
+    if (clock.mono() - worked_at < WORKED_MS) return fail(fault)
+    const witness = await http.get('/posts.json', call, '$.latest_posts[]')
+    if (!witness.ok)
+      return fail({ kind: 'unavailable', status: null, retry_after_s: null, not_requested: true })
+    worked_at = clock.mono()
+    return fail(fault)
   }
 
   /** An answer with the time that it proves, epoch ms by the site's clock. */
@@ -159,6 +173,7 @@ export function createSiteClient(options: SourceOptions) {
   ): Promise<Outcome<{ value: unknown; as_of: number; anonymous: boolean }>> {
     const answer = await http.send({ path, shape }, call)
     if (!answer.ok) return answer
+    worked_at = clock.mono()
     const { headers, value, as_of } = answer.value
     const is_signed_in = headers.get('x-discourse-username') !== null
     const is_fresh =

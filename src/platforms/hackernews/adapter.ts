@@ -222,15 +222,17 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
       const post = toPost(root.value)
       const story = storyOf(post)
       const answer = await ask(`/api/v1/items/${comment_id ?? post_id}`, call, '$.children[]')
-      if (!answer.ok) return answer
-      const native = fieldsOf(answer.value)
+      const is_unindexed = !answer.ok && answer.fault.kind === 'not_found'
+      if (!answer.ok && (comment_id !== undefined || !is_unindexed)) return answer
+      // The index lags: a story that it does not have yet has all its comments by id.
+      const native = answer.ok ? fieldsOf(answer.value) : {}
       const branch = comment_id === undefined ? native : { children: [native] }
       await warm(
         rowsBelow(branch).map((row) => row['text']),
         SITE,
       )
       const comments = commentsOfTree(branch, story)
-      // The index lags: top-level comments that it does not have yet are named by id.
+      // Top-level comments that the index does not have yet are named by id.
       const indexed = new Set(rowsOf(native['children']).map(({ id }) => id))
       const kids = idsOf(root.value.row['kids'])
       const missing = kids.filter((id) => !indexed.has(id)).map(String)
@@ -264,8 +266,10 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
       if (!item.ok) return item
       const state = livenessOf(item.value)
       if (state === 'live') return ok({ verdict: 'live', reason: null, confident: true })
-      const reason = state === 'not_found' ? 'absent' : state
-      return ok({ verdict: 'not_visible', reason, confident: true })
+      // Items that were just written are answered with null too.
+      return state === 'not_found'
+        ? ok({ verdict: 'not_visible', reason: 'absent', confident: false })
+        : ok({ verdict: 'not_visible', reason: state, confident: true })
     },
 
     async user(name, call) {

@@ -594,3 +594,39 @@ test('a category that was never seen proves nothing', async () => {
   await it.step(state, 50, ['attic'])
   expect(reasons()).toEqual([null, null, null, null])
 })
+
+describe('an unknown id', () => {
+  test('is absent while another read of the site works', async () => {
+    await using it = startForum()
+    it.put(1)
+    expect(await it.source.states?.(['t1_9'], it.call())).toEqual({
+      ok: true,
+      value: new Map([['t1_9', { state: 'absent' }]]),
+    })
+    expect(it.listed()).toHaveLength(1)
+    await it.source.states?.(['t1_10'], it.call())
+    expect(it.listed()).toHaveLength(1)
+  })
+
+  test('is no absence while nothing else can be read', async () => {
+    await using it = startForum()
+    it.forum.override = ({ path }) =>
+      path === '/posts.json' ? new Response('', { status: 500 }) : null
+    const unavailable = { ok: false, fault: { kind: 'unavailable' } }
+    const { states, reads } = it.source
+    expect(await states?.(['t1_9'], it.call())).toMatchObject(unavailable)
+    expect(await reads.liveness(['9'], it.call())).toMatchObject(unavailable)
+    expect(await reads.visibility('9', it.call())).toMatchObject(unavailable)
+  })
+})
+
+test('a post that the staff has coloured is a post, and a note of the software is not', async () => {
+  await using it = startForum()
+  it.put(1, { post_number: 1, topic_id: 4 })
+  it.put(2, { topic_id: 4, post_type: 2 })
+  it.put(3, { topic_id: 4, post_type: 2, action_code: 'closed.enabled' })
+  it.put(4, { topic_id: 4, post_type: 3 })
+  const query = { post_id: '4', sort: 'old', depth: null, limit: null }
+  const tree = await it.source.reads.tree(query, it.call())
+  expect(tree.ok && tree.value.comments.map(({ data }) => data['id'])).toEqual(['2'])
+})

@@ -99,6 +99,10 @@ export function startForum({
         .toSorted((a, b) => Date.parse(String(b.created_at)) - Date.parse(String(a.created_at)))
       return Response.json({ topic_list: { topics } }, { headers })
     }
+    if (/^\/t\/\d+\/posts\.json$/.test(pathname)) {
+      const posts = searchParams.getAll('post_ids[]').map((id) => forum.posts.get(Number(id)))
+      return Response.json({ post_stream: { posts: posts.filter(Boolean) } }, { headers })
+    }
     const topic_id = Number(/^\/t\/(\d+)\.json$/.exec(pathname)?.[1])
     const starter = starters.find((it) => it['topic_id'] === topic_id)
     if (starter !== undefined) {

@@ -81,3 +81,36 @@ test('an answer without the newest item is no Hacker News', async () => {
     fault: { kind: 'unreadable' },
   })
 })
+
+test('a story that the index does not have yet has its comments by id', async () => {
+  const story = {
+    id: 8,
+    type: 'story',
+    title: 'New',
+    by: 'ann',
+    time: 1_700_000_000,
+    kids: [9, 10],
+  }
+  await using it = startSite((path) =>
+    path.startsWith('/api/')
+      ? Response.json({ status: 404, error: 'Not Found' }, { status: 404 })
+      : Response.json(story),
+  )
+  const query = { post_id: '8', sort: 'new', depth: null, limit: null }
+  const tree = await it.source.reads.tree(query, it.call())
+  expect(tree).toMatchObject({
+    ok: true,
+    value: {
+      post: { title: 'New' },
+      comments: [{ kind: 'more', data: { children: ['9', '10'] } }],
+    },
+  })
+})
+
+test('an id that is answered with null is not certain to be absent', async () => {
+  await using it = startSite(() => Response.json(null))
+  expect(await it.source.reads.visibility('8', it.call())).toEqual({
+    ok: true,
+    value: { verdict: 'not_visible', reason: 'absent', confident: false },
+  })
+})
