@@ -92,7 +92,6 @@ export function recordComplete(
     interval_s: paceOf({ ...stream, backoff_factor, peak_rate_per_s }),
     last_item_seen_at: alone || items.size > 0 ? ended_at : stream.last_item_seen_at,
     newest_item_at: newestAt(state.rows) ?? (alone ? null : stream.newest_item_at),
-    individual_poll_at: alone ? ended_at : stream.individual_poll_at,
     synced_epoch: alone ? stream.synced_epoch : synced_epoch,
     covered_epoch: alone ? epoch : stream.covered_epoch,
   })
@@ -274,16 +273,14 @@ const unchangedFields = ({
   peak_rate_per_s,
   last_item_seen_at,
   newest_item_at,
-  individual_poll_at,
 }: Feed): Pick<
   FeedProgress,
-  'rate_per_s' | 'peak_rate_per_s' | 'last_item_seen_at' | 'newest_item_at' | 'individual_poll_at'
+  'rate_per_s' | 'peak_rate_per_s' | 'last_item_seen_at' | 'newest_item_at'
 > => ({
   rate_per_s,
   peak_rate_per_s,
   last_item_seen_at,
   newest_item_at,
-  individual_poll_at,
 })
 
 // An item created shortly before a check may not have been listed for it yet.

@@ -303,8 +303,6 @@ function recordStep(
       last_check_at: is_settling ? current.last_check_at : ended_at,
       last_fault: null,
       rate_per_s: is_settling ? current.rate_per_s : rateAfter(current, new_items, ended_at),
-      last_item_seen_at: new_items > 0 ? ended_at : current.last_item_seen_at,
-      newest_item_at: newestAfter(current, step.items),
       audited_from: verified.audited_from,
       audited_until,
     })
@@ -470,11 +468,4 @@ function writeSeen(
 function rateAfter({ last_check_at, rate_per_s }: Feed, new_items: number, now: number) {
   const elapsed_s = last_check_at === null ? 0 : (now - last_check_at) / 1000
   return elapsed_s > 0 ? smooth(rate_per_s, new_items / elapsed_s) : rate_per_s
-}
-
-/** Creation of the newest item so far, epoch ms; null before the first. */
-function newestAfter({ newest_item_at }: Feed, items: readonly Item[]): number | null {
-  const times = items.map(({ created_utc }) => created_utc * 1000)
-  if (newest_item_at !== null) times.push(newest_item_at)
-  return times.length === 0 ? null : Math.max(...times)
 }

@@ -41,8 +41,6 @@ export type Feed = {
   last_item_seen_at: number | null
   /** Creation of the newest row seen. */
   newest_item_at: number | null
-  /** Last individual poll that reached the checkpoint. */
-  individual_poll_at: number | null
   /**
    * Its batch, the epoch of the batch poll that last covered it, and the epoch of its last complete individual poll.
    */
@@ -63,7 +61,7 @@ export type StoredFeed = Omit<Feed, 'checkpoint' | 'asleep'> & {
 
 /** The columns of a {@link StoredFeed}. */
 export const FEED_COLUMNS = `id, key, kind, place, interval_s, requested_interval_s, backoff_factor, anchor_ids, checkpoint_at, next_seq,
-  next_check_at, last_check_at, last_seen_at, last_fault, rate_per_s, peak_rate_per_s, created_at, last_item_seen_at, newest_item_at, individual_poll_at, poll_batch_id, synced_epoch, covered_epoch,
+  next_check_at, last_check_at, last_seen_at, last_fault, rate_per_s, peak_rate_per_s, created_at, last_item_seen_at, newest_item_at, poll_batch_id, synced_epoch, covered_epoch,
   audit_due_at, audit_interval_s, audits, audited_at, audited_from, audited_until, lateness_ms`
 
 /** SQL for the columns of `StreamColumns` that the position of a feed `s` holds. */
@@ -156,7 +154,6 @@ export type FeedProgress = Pick<
   | 'interval_s'
   | 'last_item_seen_at'
   | 'newest_item_at'
-  | 'individual_poll_at'
   | 'synced_epoch'
   | 'covered_epoch'
 >
@@ -169,7 +166,7 @@ export function advanceFeed(
   db.query(
     `UPDATE feeds SET anchor_ids = $anchor_ids, checkpoint_at = $checkpoint_at, next_seq = $next_seq,
             last_check_at = $last_check_at, last_seen_at = $last_seen_at, last_fault = $last_fault, rate_per_s = $rate_per_s,
-            peak_rate_per_s = $peak_rate_per_s, backoff_factor = $backoff_factor, interval_s = $interval_s, last_item_seen_at = $last_item_seen_at, newest_item_at = $newest_item_at, individual_poll_at = $individual_poll_at,
+            peak_rate_per_s = $peak_rate_per_s, backoff_factor = $backoff_factor, interval_s = $interval_s, last_item_seen_at = $last_item_seen_at, newest_item_at = $newest_item_at,
             synced_epoch = $synced_epoch, covered_epoch = $covered_epoch
       WHERE id = $id`,
   ).run({
@@ -188,7 +185,7 @@ export function rebaseFeeds(db: Db, jump_ms: number, now: number): void {
   db.query(
     `UPDATE feeds SET next_check_at = min(next_check_at + $jump_ms, max(next_check_at, $now + 1000 * interval_s)),
             last_check_at = min(last_check_at + $jump_ms, $now), created_at = min(created_at + $jump_ms, $now),
-            last_item_seen_at = min(last_item_seen_at + $jump_ms, $now), individual_poll_at = min(individual_poll_at + $jump_ms, $now),
+            last_item_seen_at = min(last_item_seen_at + $jump_ms, $now),
             audit_due_at = min(audit_due_at + $jump_ms, max(audit_due_at, $now + 1000 * audit_interval_s)),
             audited_at = min(audited_at + $jump_ms, $now)`,
   ).run({ jump_ms, now })
@@ -199,7 +196,7 @@ export function clampFeeds(db: Db, now: number): void {
   db.query(
     `UPDATE feeds SET next_check_at = min(next_check_at, $now + 1000 * interval_s),
             last_check_at = min(last_check_at, $now), last_item_seen_at = min(last_item_seen_at, $now),
-            individual_poll_at = min(individual_poll_at, $now), audited_at = min(audited_at, $now),
+            audited_at = min(audited_at, $now),
             audit_due_at = min(audit_due_at, $now + 1000 * audit_interval_s) WHERE next_check_at IS NOT NULL`,
   ).run({ now })
 }
@@ -306,7 +303,7 @@ export function updateFeedPace(db: Db, now: number, keys: readonly string[] | nu
       db.query(
         `UPDATE feeds SET requested_interval_s = $fastest_s, interval_s = $interval_s, backoff_factor = 1, next_check_at = $now,
                 anchor_ids = '[]', checkpoint_at = NULL, last_check_at = NULL, last_seen_at = NULL, last_fault = NULL, created_at = $now,
-                last_item_seen_at = NULL, newest_item_at = NULL, individual_poll_at = NULL, poll_batch_id = NULL, synced_epoch = 0, covered_epoch = 0,
+                last_item_seen_at = NULL, newest_item_at = NULL, poll_batch_id = NULL, synced_epoch = 0, covered_epoch = 0,
                 audit_due_at = iif(kind = 'stream', NULL, $now), audits = 0, audited_at = NULL, audited_from = NULL, audited_until = NULL,
                 position = NULL
           WHERE id = $id`,

@@ -197,20 +197,13 @@ export function claimDueStreams(
 
 export type StreamProgress = Pick<
   Feed,
-  | 'next_seq'
-  | 'last_check_at'
-  | 'last_fault'
-  | 'rate_per_s'
-  | 'last_item_seen_at'
-  | 'newest_item_at'
-  | 'audited_from'
-  | 'audited_until'
+  'next_seq' | 'last_check_at' | 'last_fault' | 'rate_per_s' | 'audited_from' | 'audited_until'
 >
 
 export function advanceStreamFeed(db: Db, id: number, progress: StreamProgress): void {
   db.query(
     `UPDATE feeds SET next_seq = $next_seq, last_check_at = $last_check_at, last_fault = $last_fault,
-            rate_per_s = $rate_per_s, last_item_seen_at = $last_item_seen_at, newest_item_at = $newest_item_at,
+            rate_per_s = $rate_per_s,
             audited_from = $audited_from, audited_until = $audited_until
       WHERE id = $id`,
   ).run({ id, ...progress })

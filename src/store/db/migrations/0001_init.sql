@@ -183,7 +183,7 @@ INSERT INTO poll_epochs (one, n) VALUES (1, 0);
 -- One polled feed of the platform, shared by monitors.
 -- requested_interval_s: the fastest cadence of its monitors; interval_s: the present one; backoff_factor: its slow-down by throttling.
 -- anchor_ids, checkpoint_at: the newest rows of the last complete poll. peak_rate_per_s: new items a second in the busiest hours.
--- last_item_seen_at: when any row was last seen; newest_item_at: creation of the newest. individual_poll_at: last poll of it alone.
+-- last_item_seen_at: when any row was last seen; newest_item_at: creation of the newest.
 -- synced_epoch: the batch poll that last covered it; covered_epoch: start of its last complete individual poll.
 -- audited_at: start of the last complete audit (our clock); audited_from, audited_until: the unbroken range of creation times that
 -- audits, or the ids of a stream, have verified (platform clock; of a stream ours). lateness_ms: largest recent delay between creation and first sight of a late item.
@@ -209,7 +209,6 @@ CREATE TABLE feeds (
   peak_rate_per_s      REAL,
   last_item_seen_at    INTEGER,
   newest_item_at       INTEGER,
-  individual_poll_at   INTEGER,
   poll_batch_id        INTEGER REFERENCES poll_batches (id),
   synced_epoch         INTEGER NOT NULL DEFAULT 0,
   covered_epoch        INTEGER NOT NULL DEFAULT 0,
