@@ -104,7 +104,6 @@ test('pending deliveries and those without an active target are skipped', async 
 test('erased content is skipped: an empty delivery would count as delivered', async () => {
   const { it, id } = await started()
   await using _ = it
-  it.db.run("INSERT OR IGNORE INTO instance (one, id) VALUES (1, 'i')")
   ended(it, 'old', id, 'dead')
   blankBodies(it.db, { before_at: it.clock.now() + 1, now: it.clock.now() }, 10)
   ended(it, 'young', id, 'dead')

@@ -89,7 +89,7 @@ function store(db: Db, n: number): Item & { kind: 'post' } {
 /** A data folder with items, an archive and a snapshot of before the erasure. */
 async function fill(folder: Folder, count: number) {
   const db = openDb(folder.file('forumd.sqlite'), { create: true })
-  db.run("INSERT INTO instance (one, id) VALUES (1, 'instance')")
+  db.run("UPDATE instance SET id = 'instance'")
   putTarget(db)
   const items: (Item & { kind: 'post' })[] = []
   while (items.length < count)

@@ -219,8 +219,6 @@ const planOf = ({ ceiling, cadence_s }: Size) => ({
 })
 
 function fill(db: Db, now: number, { cadence_s }: Size): void {
-  // Progress of upkeep.
-  db.run("INSERT INTO instance (one, id) VALUES (1, 'instance_1')")
   insertCustomer(db, {
     id: CUSTOMER,
     name: 'ann',

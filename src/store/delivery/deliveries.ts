@@ -128,7 +128,7 @@ export const REDELIVER_REFUSAL = `CASE
   WHEN w.awaits_confirmation = 1 THEN 'unconfirmed'
   WHEN EXISTS (SELECT 1 FROM json_each(w.unsubscribed) WHERE value = d.monitor_id) THEN 'unsubscribed'
   WHEN d.reason = 'item_deleted' THEN 'content_erased'
-  WHEN d.row <= coalesce((SELECT blanked_to FROM instance), 0) THEN 'content_erased' END`
+  WHEN d.row <= (SELECT blanked_to FROM instance) THEN 'content_erased' END`
 
 export type ListedDelivery = DeliveryRow & {
   /** Null unless it waits. */

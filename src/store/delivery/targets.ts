@@ -164,7 +164,7 @@ export type RequestBasis = {
 export function findRequestBasis(db: Db, delivery_id: string): RequestBasis | null {
   const row = db
     .query<Omit<RequestBasis, 'erased'> & { erased: number }, [{ delivery_id: string }]>(
-      `SELECT d.reason IS 'item_deleted' OR d.row <= coalesce((SELECT blanked_to FROM instance), 0) AS erased,
+      `SELECT d.reason IS 'item_deleted' OR d.row <= (SELECT blanked_to FROM instance) AS erased,
               w.secret_since
          FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id
         WHERE d.id = $delivery_id AND w.deleted_at IS NULL`,

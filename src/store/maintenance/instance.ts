@@ -126,7 +126,7 @@ function begin(path: string, id: string) {
   const db = connect(path)
   try {
     migrate(db)
-    db.query('INSERT INTO instance (one, id) VALUES (1, ?)').run(id)
+    db.query('UPDATE instance SET id = ?').run(id)
     // Only the file itself is published, and a close on a full disk keeps the pages in the log without an error.
     const { busy } = db.query<{ busy: number }, []>('PRAGMA wal_checkpoint(TRUNCATE)').get() ?? {
       busy: 1,

@@ -42,9 +42,13 @@ export function findBatch(db: Db, id: number): BatchState | null {
 
 /** The next epoch: orders the starts of individual polls and the ends of batch polls. */
 export function nextEpoch(db: Db): number {
-  const row = db.query<{ n: number }, []>('UPDATE poll_epochs SET n = n + 1 RETURNING n').get()
-  if (row === null) throw new Error('the epoch counter has no row')
-  return row.n
+  const row = db
+    .query<{ poll_epoch: number }, []>(
+      'UPDATE instance SET poll_epoch = poll_epoch + 1 RETURNING poll_epoch',
+    )
+    .get()
+  if (row === null) throw new Error('the table instance has no row')
+  return row.poll_epoch
 }
 
 export function advanceBatch(

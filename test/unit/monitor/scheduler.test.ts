@@ -277,7 +277,6 @@ test('upkeep deletes feedback by the configured age, read each time', async () =
 
 test('upkeep processes more bodies than a minute adds, and yields between steps', async () => {
   await using fixture = startMonitorFixture()
-  fixture.db.run("INSERT INTO instance (one, id) VALUES (1, 'i')")
   fixture.webhook('wh_1')
   fixture.monitor('mon_1', { subforum: ['cats'] })
   fixture.db.run(`WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 1300)

@@ -2,6 +2,7 @@
 
 -- key_fingerprint: identifies the first key that sealed secrets, so that a backup can be matched to its key file.
 -- packed_to, blanked_to: progress of the work on old bodies, as rowids of deliveries, which are never removed.
+-- poll_epoch: logical clock that orders the starts of individual polls and the ends of batch polls.
 CREATE TABLE instance (
   one             INTEGER PRIMARY KEY CHECK (one = 1),
   id              TEXT    NOT NULL,
@@ -13,8 +14,11 @@ CREATE TABLE instance (
   -- Time of the last backup of this database; null before the first.
   backup_at       INTEGER,
   -- Inode numbers of data folder and database file at the last start; null before it and after a restore.
-  inodes          TEXT
+  inodes          TEXT,
+  poll_epoch      INTEGER NOT NULL DEFAULT 0
 ) STRICT;
+-- The id is set when the database is made.
+INSERT INTO instance (one, id) VALUES (1, '');
 
 CREATE TABLE customers (
   id              TEXT    PRIMARY KEY,
@@ -164,7 +168,7 @@ CREATE INDEX monitors_attention ON monitors (id) WHERE attention IS NOT NULL AND
 CREATE INDEX monitors_customer ON monitors (customer_id) WHERE removed_at IS NULL;
 
 -- Feeds polled with one request. anchor_ids: the ids of the newest rows of its last complete poll; epoch: when that ended, in
--- the order of `poll_epochs`.
+-- the order of instance.poll_epoch.
 CREATE TABLE poll_batches (
   id              INTEGER PRIMARY KEY,
   kind            TEXT    NOT NULL,
@@ -172,13 +176,6 @@ CREATE TABLE poll_batches (
   checkpoint_at   INTEGER,
   epoch           INTEGER NOT NULL DEFAULT 0
 ) STRICT;
-
--- Logical clock: orders the starts of individual polls and the ends of batch polls.
-CREATE TABLE poll_epochs (
-  one             INTEGER PRIMARY KEY CHECK (one = 1),
-  n               INTEGER NOT NULL
-) STRICT;
-INSERT INTO poll_epochs (one, n) VALUES (1, 0);
 
 -- One polled feed of the platform, shared by monitors.
 -- requested_interval_s: the fastest cadence of its monitors; interval_s: the present one; backoff_factor: its slow-down by throttling.

@@ -25,7 +25,6 @@ function start(
 ) {
   const fixture = startMonitorFixture({ recheck_share: 0.1, ...options })
   fixtures.push(fixture)
-  fixture.db.run("INSERT INTO instance (one, id) VALUES (1, 'instance')")
   return fixture
 }
 

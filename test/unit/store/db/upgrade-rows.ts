@@ -10,7 +10,7 @@ const HASH = "x'00ff10'"
 /** By the number of the first step that allows them; those of later, unreleased steps are in upgrade-later.ts. */
 const ROWS: Readonly<Record<number, string>> = {
   1: `
-    INSERT INTO instance (one, id) VALUES (1, 'inst-1');
+    UPDATE instance SET id = 'inst-1';
     INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', 123456, 0, 1000, NULL), ('cus_2', 'bob', 'gone', 0, 1, 1000, 5000);
     INSERT INTO api_keys VALUES
       ('key_1', 'cus_1', ${HASH}, 'fk_abcde', 'laptop', '["read","monitor"]', 1000, 9000, 2000, NULL),

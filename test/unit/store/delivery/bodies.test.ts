@@ -17,7 +17,6 @@ const TEXT = 'a needle in the hay. '.repeat(40)
 /** Dead deliveries with the creation times 1 to `count`. */
 function opened(count: number): Db {
   const db = openDb(':memory:', { create: true })
-  db.run("INSERT INTO instance (one, id) VALUES (1, 'i')")
   putTarget(db)
   for (let n = 0; n < count; n++)
     insertDelivery(db, {
