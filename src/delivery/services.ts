@@ -150,7 +150,11 @@ const HTML: Style = {
   note: (label) => `<i>${label}</i>`,
   line_break: '\n',
 }
-const TELEGRAM = HTML
+/** Telegram makes mentions of such words itself, and notifies the members. */
+const TELEGRAM: Style = {
+  ...HTML,
+  escape: (character) => (character === '@' ? '@\u200b' : HTML.escape(character)),
+}
 const MATRIX: Style = { ...HTML, line_break: '<br>' }
 
 const linkOf = (item: DisplayItem | undefined): string | null => {

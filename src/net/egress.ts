@@ -84,6 +84,12 @@ export function createEgress({ fetch, clock, resolve, guard, ca, fence }: Egress
     }
   }
 
+  /** A request without a proxy; one whose address is not of the configuration file passes the guard each time. */
+  async function directly(request: EgressRequest, signal: AbortSignal): Promise<EgressResult> {
+    if (request.route.guarded && !(await guard(request.url)).ok) return failed('refused', false)
+    return byFetch(request, null, signal)
+  }
+
   async function byAgent(
     request: EgressRequest,
     proxy: Proxy,
@@ -139,7 +145,7 @@ export function createEgress({ fetch, clock, resolve, guard, ca, fence }: Egress
       try {
         // A race, because a deadline must not depend on every layer below honouring the signal.
         const result = await Promise.race([
-          proxy ? through(proxy, request, over.signal) : byFetch(request, null, over.signal),
+          proxy ? through(proxy, request, over.signal) : directly(request, over.signal),
           timeout.then(() => (give_up(), failed('timeout', true))),
         ])
         whole = result.ok

@@ -15,7 +15,7 @@ import { ENCODINGS, readBody, Unpackable } from './read-body.ts'
 import { mayHaveBeenSent } from './sent.ts'
 
 /**
- * Route of a request: direct or through one proxy; `guarded`: a caller named the proxy, so the
+ * Route of a request: direct or through one proxy; `guarded`: a caller named the proxy, or added the address, so the
  * guard must accept it.
  */
 type EgressRoute = { proxy: Proxy | null; guarded: boolean }

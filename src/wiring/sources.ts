@@ -75,13 +75,14 @@ type Deps = Pick<Runtime, 'clock' | 'log' | 'random'> & {
 
 /** Creates the adapter of one configured source. Nothing is requested yet. */
 export const createSource = (
-  { name, kind, base_url, user_agent, requests_per_minute, api_key }: ConfiguredSource,
+  { name, kind, base_url, user_agent, requests_per_minute, api_key, is_added }: ConfiguredSource,
   { platform }: Pick<Config, 'platform'>,
   deps: Pick<Deps, 'clock' | 'log' | 'random' | 'egress' | 'hosts' | 'on_recovered' | 'on_row'>,
 ): Source => {
   const left_out = createLeftOut(name, deps)
   const source = ADAPTERS[kind]({
     ...deps,
+    ...(is_added && { egress: guardedEgress(deps.egress) }),
     left_out: left_out.add,
     base_url,
     user_agent: user_agent || platform.user_agent,
@@ -94,6 +95,12 @@ export const createSource = (
   })
   return { ...fenced(source, { ...deps, left_out, name }), left_out: left_out.now }
 }
+
+/** The address of an added source was checked once; its name may lead elsewhere since, and its target be allowed no more. */
+const guardedEgress = ({ send, close }: Egress): Egress => ({
+  send: (request) => send({ ...request, route: { ...request.route, guarded: true } }),
+  close,
+})
 
 export function connectSources(config: Config, deps: Deps): Map<string, ReadySource> {
   const hosts = createHosts(deps.clock, deps.paceOf)

@@ -139,11 +139,11 @@ test.skipIf(!canBoot)(
   async () => {
     using folder = tempFolder()
     const unit = await runForumd(['service-unit', '--binary', '/usr/bin/forumd'])
-    expect(unit).toContain('\nWatchdogSec=60s\n')
+    expect(unit).toContain('\nWatchdogSec=8s\n')
     writeFileSync(
       folder.file('forumd.service'),
       unit
-        .replace('WatchdogSec=60s', 'WatchdogSec=3s')
+        .replace('WatchdogSec=8s', 'WatchdogSec=3s')
         // Only root may read the token's file.
         .replace(
           '#LoadCredential=secrets.key',

@@ -269,7 +269,7 @@ async function startStalled(folder: Folder, socket: string, at: string, ms: numb
       env: {
         ...process.env,
         NOTIFY_SOCKET: socket,
-        WATCHDOG_USEC: '4000000',
+        WATCHDOG_USEC: '500000',
         STALL_FILE: folder.file('stalled'),
         STALL_AT: at,
         STALL_MS: String(ms),

@@ -6,6 +6,8 @@ import { command, EXIT, type RunningDaemon, UsageError } from '../command.ts'
 
 /** Interval of status updates without a watchdog, in ms. */
 const STATUS_INTERVAL_MS = 10_000
+/** Watchdog periods that a loop may be late before the signals stop: a slow disk or site is no frozen process. */
+const STUCK_PERIODS = 8
 /** Three watchdog signals per timeout: a busy machine may delay one of them. */
 const SIGNS = 3
 
@@ -23,7 +25,7 @@ export async function reportStatus(
   let is_stuck = false
   const every_ms = Math.min(STATUS_INTERVAL_MS, (watchdog_ms ?? Infinity) / SIGNS)
   while (!signal.aborted) {
-    const stuck = watchdog_ms === null ? null : daemon.stuck(watchdog_ms)
+    const stuck = watchdog_ms === null ? null : daemon.stuck(watchdog_ms * STUCK_PERIODS)
     if (stuck !== null && !is_stuck) log('error', 'serve.stuck', { ...stuck })
     if (stuck === null && watchdog_ms !== null) notify('WATCHDOG=1')
     is_stuck = stuck !== null
@@ -142,19 +144,24 @@ NotifyAccess=main
 ExecStart=${quoted(binary)} serve --config ${quoted(config)}
 ExecReload=/bin/kill -HUP $MAINPID
 Restart=on-failure
-RestartSec=5s
+RestartSec=1s
 # 2: the configuration is wrong. 78: the database is missing, damaged or another one. A restart fixes neither; 75 requests one.
 RestartPreventExitStatus=2 78
 # A migration may take long on a large database; a stop finishes work in progress, for at most 15 s.
 TimeoutStartSec=30min
 TimeoutStopSec=30s
-# The watchdog signal is sent only while polls and deliveries advance. Commits survive a kill at any moment.
-WatchdogSec=60s
+# A frozen process is restarted within 10 s, a loop of polls or deliveries that does not advance after a minute. Commits
+# survive a kill at any moment.
+WatchdogSec=8s
 WatchdogSignal=SIGKILL
 # Secrets named "file:NAME" in the configuration, and the key file, readable by root only:
 #LoadCredential=secrets.key:/etc/forumd/secrets.key
 #LoadCredential=smtp-url:/etc/forumd/smtp-url
 LimitNOFILE=65536
+# A core dump holds the key of the secrets.
+LimitCORE=0
+# The metadata services of clouds.
+IPAddressDeny=169.254.0.0/16 fe80::/10
 ${with_browser ? MEMORY_BESIDE_A_BROWSER : MEMORY_ALONE}
 SyslogIdentifier=forumd
 ${ALWAYS}${with_browser ? BESIDE_A_BROWSER : ALONE}
@@ -181,16 +188,17 @@ NotifyAccess=main
 ExecStart=${quoted(binary)} serve --config ${quoted(config)}
 ExecReload=/bin/kill -HUP $MAINPID
 Restart=on-failure
-RestartSec=5s
+RestartSec=1s
 # As in the unit of \`forumd service-unit\`: a restart does not help.
 RestartPreventExitStatus=2 78
 TimeoutStartSec=30min
 TimeoutStopSec=30s
-WatchdogSec=60s
+WatchdogSec=8s
 WatchdogSignal=SIGKILL
 UMask=0077
 NoNewPrivileges=yes
 LimitNOFILE=65536
+LimitCORE=0
 SyslogIdentifier=forumd
 
 [Install]

@@ -210,3 +210,10 @@ test.each<[string, PushKind, object, object, number | null]>([
 ])('%s names the delay of a 429', (_what, kind, body, headers, retry_after_s) =>
   expect(toPushAttempt(kind, answered(429, body, headers), 0)).toMatchObject({ retry_after_s }),
 )
+
+test('a word with an @ is no mention in a message to Telegram', () => {
+  const hostile = item({ title: '@everyone look', author: '@alice', text: 'ask @bob' })
+  const { text } = requestOf('telegram', [hostile]).body
+  expect(text).not.toMatch(/@\w/)
+  expect(text).toContain('@\u200beveryone')
+})

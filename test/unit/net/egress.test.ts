@@ -189,6 +189,14 @@ function over(answer: () => Promise<Response>) {
 }
 const never = () => new Promise<Response>(() => {})
 
+test('a direct request whose address the guard has to accept is not sent where it does not', async () => {
+  const { send, request, abortedSignals } = over(() => Promise.resolve(new Response('x')))
+
+  const guarded = await send({ ...request, route: { proxy: null, guarded: true } })
+  expect([guarded, abortedSignals()]).toEqual([{ ok: false, why: 'refused', left: false }, []])
+  expect((await send(request)).ok).toBe(true)
+})
+
 describe('a fetch that ignores its signal', () => {
   test('does not delay a caller that aborts', async () => {
     const { send, request, abortedSignals } = over(never)

@@ -89,7 +89,7 @@ async function runWatchdog(
     },
     {
       stuck: (slack_ms) => {
-        expect(slack_ms).toBe(watchdog_ms ?? 0)
+        expect(slack_ms).toBe((watchdog_ms ?? 0) * 8)
         return state.stuck === null ? null : { loop: state.stuck, what: 'turn', late_ms: 5 }
       },
       statusLine: () => {
