@@ -25,6 +25,8 @@ export type StreamSource = {
   has(capability: Parameters<Source['capabilities']['has']>[0]): boolean
   /** True when `place` is a name that it could have. */
   isPlace(place: string): boolean
+  /** A place as the items of the source name it. */
+  spell(place: string): string
   /** Asks the source for a place; `unverified`: it does not answer. */
   place(name: string): Promise<'exists' | 'absent' | 'unverified'>
   /** Names of its places, as many as one list has. */
@@ -163,6 +165,7 @@ export function createStreamSource({
     proof: stream.proof,
     has: (capability) => capabilities.has(capability),
     isPlace,
+    spell: (place) => source.spell?.(place) ?? place,
     async place(place) {
       const found = await platform.community(place, placeCall())
       if (found.ok) return 'exists'

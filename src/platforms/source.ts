@@ -252,6 +252,8 @@ export type Source = {
   authorization: Authorization | null
   /** True when `place` is a name that the source could have. */
   isPlace(place: string): boolean
+  /** A place as the source's own items name it, as without its own host. Absent: as it is. */
+  spell?(place: string): string
   /** Names of places as a reader would write them, for forms and messages. */
   place_examples: readonly string[]
   /** Why the stream proves nothing of one place, as for a copy of another server's; null: it does. */

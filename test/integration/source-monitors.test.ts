@@ -357,17 +357,15 @@ test('a spec that its sources cannot serve is refused with the field', async () 
 })
 
 /** A daemon with a forum as its source, and the requests to add monitors there. */
-async function startWithForum(url?: string) {
+async function startWithForum(url?: string, kind: 'discourse' | 'lemmy' = 'discourse') {
   await using stack = new AsyncDisposableStack()
-  const forum = stack.use(
-    await startKind('discourse', { port: 0, seed: 7, speed: 0, now: Date.now }),
-  )
+  const forum = stack.use(await startKind(kind, { port: 0, seed: 7, speed: 0, now: Date.now }))
   const daemon = stack.use(
     await startTestDaemon({
       change: (config) =>
         void config.source.push({
           name: 'meta',
-          kind: 'discourse',
+          kind,
           base_url: url ?? forum.url,
           user_agent: '',
           requests_per_minute: 600,
@@ -378,6 +376,7 @@ async function startWithForum(url?: string) {
   )
   const owned = stack.move()
   return {
+    host: new URL(forum.url).host,
     add: (subforum: string) =>
       daemon.send('/forum/monitor/add', { filter_spec: { source: 'meta', subforum } }),
     edit: (id: string, subforum: string) =>
@@ -406,6 +405,16 @@ test('a place that a source does not have is refused by name, with the nearest o
   expect(JSON.stringify(unknown.body)).toContain('did you mean uncategorized?')
   for (const place of ['nope/sub', 'tag:zzz'])
     expect((await it.add(place)).body).toMatchObject({ names: [place] })
+})
+
+test('a community with the host of its own instance is watched by the name of its items', async () => {
+  await using it = await startWithForum(undefined, 'lemmy')
+  const { status, body } = await it.add(`selfhosting@${it.host}`)
+  expect({ status, subforum: body.filter_spec?.subforum }).toEqual({
+    status: 200,
+    subforum: ['selfhosting'],
+  })
+  expect(await it.add('nope')).toMatchObject({ status: 400, body: { names: ['nope'] } })
 })
 
 test('a place is accepted with a warning while its source does not answer', async () => {

@@ -195,6 +195,16 @@ async function checkSourcePlaces(
   })
 }
 
+/** A filter with places as the items of its sources name them: another spelling would match nothing. */
+function spelledPlaces(spec: FilterSpec, streams: StreamSources): FilterSpec {
+  const sources = furtherSources(spec, [...streams.keys()]).flatMap((it) => streams.get(it) ?? [])
+  const subforum = spec.subforum.flatMap((place) => {
+    const possible = sources.filter((it) => it.isPlace(place))
+    return possible.length === 0 ? [place] : possible.map((it) => it.spell(place))
+  })
+  return { ...spec, subforum: [...new Set(subforum)] }
+}
+
 const isSubforum = ({ kind }: WatchedFeed): boolean => kind === 'posts' || kind === 'comments'
 
 function isWorking(db: Db, place: WatchedFeed): boolean {
@@ -251,7 +261,7 @@ export async function addMonitor(
   customer: Customer,
   given: Given & { baseline_item_id?: string | undefined },
 ) {
-  const spec = parseFilterSpec(given.filter_spec, words)
+  const spec = spelledPlaces(parseFilterSpec(given.filter_spec, words), streams)
   const plan = plan_of(customer.plan)
   const places = placesOf(spec, [...streams.keys()], hasMainSource(words))
   if (given.baseline_item_id !== undefined && places.some(({ kind }) => kind === 'stream'))
@@ -326,7 +336,10 @@ export async function editMonitor(
   also: (before: Monitor) => void = () => {},
 ) {
   const existing_monitor = requireMonitor(db, customer.id, id)
-  const spec = given.filter_spec === undefined ? null : parseFilterSpec(given.filter_spec, words)
+  const spec =
+    given.filter_spec === undefined
+      ? null
+      : spelledPlaces(parseFilterSpec(given.filter_spec, words), streams)
   const places = spec && placesOf(spec, [...streams.keys()], hasMainSource(words))
   const plan = plan_of(customer.plan)
   const requested_at = clock.now()

@@ -366,6 +366,7 @@ export function createLemmy(
     stream: createStream({ clock, api, site_url: base_url }),
     place_examples: ['coffee', 'coffee@other.example'],
     isPlace: (place) => PLACE.test(place),
+    spell: localName,
     partialFor(place) {
       if (place === 'local') return null
       return place === 'all' || localName(place).includes('@') ? 'copy_of_remote' : null

@@ -41,6 +41,7 @@ function createSource(name: string) {
     proof: 'dense',
     has: () => true,
     isPlace: () => true,
+    spell: (place) => place,
     place: async () => 'exists',
     placeNames: async () => [],
     partialFor: () => null,
