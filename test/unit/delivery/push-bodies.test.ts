@@ -212,8 +212,8 @@ test.each<[string, PushKind, object, object, number | null]>([
 )
 
 test('a word with an @ is no mention in a message to Telegram', () => {
-  const hostile = item({ title: '@everyone look', author: '@alice', text: 'ask @bob' })
-  const { text } = requestOf('telegram', [hostile]).body
+  const mentioning = item({ title: '@everyone look', author: '@alice', text: 'ask @bob' })
+  const { text } = requestOf('telegram', [mentioning]).body
   expect(text).not.toMatch(/@\w/)
   expect(text).toContain('@\u200beveryone')
 })
