@@ -154,12 +154,34 @@ test('a dry run lists every change and writes nothing', async () => {
       filter_spec.q: "bun runtime"
       cadence_s: 120
       active: false
+reads env:TEAM
 4 would be created, 0 would be changed, 0 would be removed, 0 unchanged
 `,
   )
   expect(JSON.parse(await it.exported('--json')).customers).toEqual([
     { name: 'ann', webhooks: [], monitors: [] },
   ])
+})
+
+test('a dry run lists every file and variable that the document reads', async () => {
+  using it = await setUp()
+  writeFileSync(`${it.config}.token`, 'tk_secret')
+  const text = `version = 1
+[[customers]]
+name = "ann"
+[[customers.webhooks]]
+name = "a"
+url = "env:WHERE"
+[[customers.webhooks]]
+name = "b"
+kind = "ntfy"
+url = "https://ntfy.sh/topic"
+token = "file:${it.config}.token"
+`
+  const dry = await it.apply(text, '--dry-run', { WHERE: 'https://hooks.slack.com/services/T/B/x' })
+
+  expect(dry.err).toBe('')
+  expect(dry.out).toContain(`\nreads env:WHERE\nreads file:${it.config}.token\n`)
 })
 
 test('a dry run shows the old and the new value of each changed field', async () => {
@@ -179,6 +201,7 @@ test('a dry run shows the old and the new value of each changed field', async ()
       webhooks: ["ops"] → ["team"]
   ~ monitor everywhere (id)
       cadence_s: 120 → 60
+reads env:TEAM
 0 would be created, 3 would be changed, 0 would be removed, 1 unchanged
 `)
   expect(await it.exported()).not.toContain('bowl')

@@ -107,12 +107,13 @@ export const apply = command({
   async run({ values, operands: [file = ''], ...context }) {
     const text = await textOf(file, context)
     const sources = await watchableSources(context)
+    const reads = new Set<string>()
     const { plans, made: new_secrets } = await withInstance(context, (opened) => {
       const code = parseDocument(file === '-' ? 'standard input' : file, text)
-      const planned = plan(opened, context, code, { prune: values.prune, sources })
+      const planned = plan(opened, context, code, { prune: values.prune, sources, reads })
       return { plans: planned, made: values['dry-run'] ? [] : applySteps(opened, planned) }
     })
-    const summary = { plans, made: new_secrets, dry_run: values['dry-run'] }
+    const summary = { plans, made: new_secrets, reads, dry_run: values['dry-run'] }
     context.stdout.write(values.json ? asJson(summary) : asText(summary))
     return EXIT.done
   },
@@ -141,7 +142,7 @@ function plan(
   opened: OpenInstance,
   context: CommandContext,
   code: ParsedDocument,
-  rules: Pick<PlanContext, 'prune' | 'sources'>,
+  rules: Pick<PlanContext, 'prune' | 'sources'> & { reads: Set<string> },
 ): CustomerPlan[] {
   const { db, config } = opened
   const problems = createProblems()
@@ -191,22 +192,31 @@ function createAffords(): PlanContext['affords'] {
 const planningWith = (
   { db, config, random }: OpenInstance,
   { env }: CommandContext,
-  rules: Pick<PlanContext, 'prune' | 'sources'>,
+  { reads, ...rules }: Pick<PlanContext, 'prune' | 'sources'> & { reads: Set<string> },
 ): PlanContext => ({
   ...rules,
   words: createNaming(config.wire, defaultSource(config)),
   allowed: createAllowed(config.guard),
   mails: config.smtp.url !== '',
-  readUrl: (text) => urlFrom(text, env),
+  readUrl(text) {
+    if (/^(env|file):/.test(text)) reads.add(text)
+    return urlFrom(text, env)
+  },
   isTaken: (what, id) => isTaken(db, what, id),
   affords: createAffords(),
   has_model: config.relevance.base_url !== '',
   newId: (prefix) => `${prefix}_${random.uuid()}`,
 })
 
-type ApplySummary = { plans: CustomerPlan[]; made: NewSecret[]; dry_run: boolean }
+/** `reads`: the files and variables that the document has made this command read, such as `file:/path`. */
+type ApplySummary = {
+  plans: CustomerPlan[]
+  made: NewSecret[]
+  reads: ReadonlySet<string>
+  dry_run: boolean
+}
 
-function asJson({ plans, made: new_secrets, dry_run }: ApplySummary): string {
+function asJson({ plans, made: new_secrets, reads, dry_run }: ApplySummary): string {
   const customers = plans.map(({ customer, steps }) => ({
     name: customer,
     steps: steps.map((step) => ({
@@ -218,7 +228,7 @@ function asJson({ plans, made: new_secrets, dry_run }: ApplySummary): string {
       ...('changes' in step && { changes: step.changes }),
     })),
   }))
-  return `${JSON.stringify({ dry_run, customers, secrets: new_secrets })}\n`
+  return `${JSON.stringify({ dry_run, customers, secrets: new_secrets, reads: [...reads] })}\n`
 }
 
 const SIGNS: Partial<Record<CustomerPlan['steps'][number]['action'], string>> = {
@@ -228,7 +238,7 @@ const SIGNS: Partial<Record<CustomerPlan['steps'][number]['action'], string>> = 
   left: '?',
 }
 
-function asText({ plans, made: new_secrets, dry_run }: ApplySummary): string {
+function asText({ plans, made: new_secrets, reads, dry_run }: ApplySummary): string {
   const count = (wanted: CustomerPlan['steps'][number]['action']) =>
     plans.flatMap(({ steps }) => steps).filter(({ action }) => action === wanted).length
   const lines = plans.flatMap(({ customer, steps }) => {
@@ -253,7 +263,8 @@ function asText({ plans, made: new_secrets, dry_run }: ApplySummary): string {
   })
   const would = dry_run ? 'would be ' : ''
   const sum = `${count('create')} ${would}created, ${count('change')} ${would}changed, ${count('remove')} ${would}removed, ${count('keep')} unchanged`
-  return [...lines, ...secrets, sum, ''].join('\n')
+  const read = dry_run ? [...reads].map((it) => `reads ${escapeControl(it)}`) : []
+  return [...lines, ...secrets, ...read, sum, ''].join('\n')
 }
 
 const HEAD = `# Monitors and webhooks, written by \`forumd export\`. Apply them with \`forumd apply FILE\`.
