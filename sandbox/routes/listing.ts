@@ -73,7 +73,7 @@ export function listing(
   }
   const before = query.get('before')
   // A row that has left the listing has nothing before or after it; an id without a row is ignored as `after`.
-  const has_left = hasLeft(world.things.get(query.get('after') ?? ''), cursor('after'))
+  const has_left = world.things.has(query.get('after') ?? '') && cursor('after') < 0
   if (has_left || (before && cursor('before') < 0))
     return listingEnvelope(request, [], { after: null, before: null, facets })
   const until = before ? cursor('before') : end
@@ -93,10 +93,6 @@ export function listing(
     facets,
   })
 }
-
-/** True for the row of a cursor that its author has deleted since, or that the listing does not show. */
-const hasLeft = (thing: Thing | undefined, at: number): boolean =>
-  thing !== undefined && (at < 0 || thing.removed === 'author')
 
 /** The notice in place of mature rows: it has the shape of a post, and leads to the login. */
 function noticeRow({ path, viewer }: SandboxRequest): string {
@@ -133,6 +129,8 @@ function visibleRows(
   for (let index = from; index < stop; index++) {
     const thing = rows.at(index)
     if (thing === undefined || !isVisible(thing, user)) continue
+    // `show=all` lists what the account has hidden, never whom it has blocked.
+    if (user?.blocked.has(thing.author)) continue
     if (!all && thing.kind === 't3' && user?.hidden.includes(thing)) continue
     visible_rows.push(thing)
   }

@@ -27,6 +27,8 @@ export type AccountClient = {
   /** A stored jar; null if the text is none. */
   openJar(text: string): OpenJar | null
   me(identity: Identity): Promise<Outcome<Me | null>>
+  /** Names of users whom the account has blocked. */
+  blocked(identity: Identity): Promise<Outcome<string[]>>
   signIn(who: {
     username: string
     password: string
@@ -94,7 +96,7 @@ const LOGIN_ENDS: Readonly<Record<LoginCode, { reason: StateReason | null; final
 }
 
 export function createAccountClient(deps: {
-  forum: Pick<Forum, 'me' | 'communities' | 'headroom' | 'budget'>
+  forum: Pick<Forum, 'me' | 'blocked' | 'communities' | 'headroom' | 'budget'>
   jars: CookieJars
   login: Login
   tokens: OAuthTokens
@@ -107,6 +109,7 @@ export function createAccountClient(deps: {
   return {
     openJar: jars.open,
     me: (identity) => forum.me({ identity, ...within(REQUEST_TIMEOUT_MS) }),
+    blocked: (identity) => forum.blocked({ identity, ...within(REQUEST_TIMEOUT_MS) }),
     async signIn(who) {
       const ended = await login({ ...who, whose: 'pool', ...within(SIGN_IN_TIMEOUT_MS) })
       if (ended.ok) return { ok: true, jar: ended.jar, username: ended.name }

@@ -13,6 +13,8 @@ type Credentials = { secrets: AccountSecrets; jar: string | null; proxy: Proxy |
 type Tested = {
   finding: AccountResult
   username: string | null
+  /** Users whom the account has blocked; absent: none, or not known. */
+  blocked?: readonly string[]
   jar?: StoredJar
   secrets?: AccountSecrets
 }
@@ -33,6 +35,20 @@ export function createProbe({
   jars: CookieJars
   clock: Clock
 }) {
+  /** Result of a check, with the block list of an account that works. */
+  async function settled(
+    me: Outcome<Me | null>,
+    secrets: AccountSecrets,
+    identity: Identity,
+  ): Promise<Tested> {
+    const finding = toAccountResult(me, secrets)
+    const username = me.ok ? (me.value?.name ?? null) : null
+    const list =
+      finding.kind === 'alive' && username !== null ? await client.blocked(identity) : null
+    const blocked = list?.ok === true ? list.value : []
+    return { finding, username, ...(blocked.length > 0 && { blocked }) }
+  }
+
   async function asSession({ jar: stored, proxy, secrets }: Credentials): Promise<Tested> {
     const jar = stored === null ? null : client.openJar(stored)
     if (!jar?.has_session()) return NO_SESSION
@@ -42,8 +58,8 @@ export function createProbe({
       cookie: jar.header(),
       on_cookies: (lines) => void jar.take(lines),
     }
-    const me = await client.me(identity)
-    return { ...testResult(me, secrets), ...(jar.text() !== before && { jar: toJar(jar) }) }
+    const tested = await settled(await client.me(identity), secrets, identity)
+    return { ...tested, ...(jar.text() !== before && { jar: toJar(jar) }) }
   }
 
   async function asApplication(
@@ -53,14 +69,16 @@ export function createProbe({
     const { kind, ...grant } = secrets
     const cached = jar === null ? null : tokenShape().parse(JSON.parse(jar))
     // A valid token is used as it is: a new one would invalidate the daemon's.
-    if (cached !== null && cached.renew_at > clock.now())
-      return testResult(await client.me({ ...through(proxy), bearer: cached.value }), secrets)
+    if (cached !== null && cached.renew_at > clock.now()) {
+      const identity = { ...through(proxy), bearer: cached.value }
+      return settled(await client.me(identity), secrets, identity)
+    }
     const renewed = await client.renew({ ...grant, proxy })
     if (!renewed.ok)
       return renewed.final ? NO_SESSION : { finding: { kind: 'unclear' }, username: null }
-    const me = await client.me({ ...through(proxy), bearer: renewed.token.value })
+    const identity = { ...through(proxy), bearer: renewed.token.value }
     return {
-      ...testResult(me, secrets),
+      ...(await settled(await client.me(identity), secrets, identity)),
       jar: ofToken(renewed.token),
       secrets: { kind, ...grant, refresh_token: renewed.refresh_token },
     }
@@ -80,8 +98,11 @@ export function createProbe({
     const now = clock.now()
     const stored = { ok: true as const, finding: null, secrets }
     if (ended.ok) {
+      const cookie = ended.jar.header()
+      const list = await client.blocked({ ...through(proxy), cookie })
+      const blocked = list.ok && list.value.length > 0 ? { blocked: list.value } : {}
       const signed = { username: ended.username, jar: toJar(ended.jar), status: signedIn(now) }
-      return { ...stored, ...signed, reason: null }
+      return { ...stored, ...signed, ...blocked, reason: null }
     }
     const { reason, final } = ended
     if (final) return { ok: false, reason }
@@ -101,6 +122,7 @@ export function createProbe({
       username: tested.username ?? username,
       status: statusOfAdded(finding, clock.now()),
       finding: finding.kind,
+      ...(tested.blocked && { blocked: tested.blocked }),
       reason: null,
     }
   }
@@ -131,11 +153,6 @@ const through = (proxy: Proxy | null): Identity => ({
   id: 'desk',
   whose: 'pool',
   proxy,
-})
-
-const testResult = (me: Outcome<Me | null>, secrets: AccountSecrets) => ({
-  finding: toAccountResult(me, secrets),
-  username: me.ok ? (me.value?.name ?? null) : null,
 })
 
 const toJar = (jar: OpenJar): StoredJar => ({

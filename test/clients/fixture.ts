@@ -97,6 +97,7 @@ process.stdout.write(JSON.stringify(report))
 function isVisibleTo(thing: Thing, viewer: SandboxUser | null): boolean {
   const { removed, author } = thing
   if (thing.kind === 't3' && viewer?.hidden.includes(thing)) return false
+  if (viewer?.blocked.has(author)) return false
   if (author === viewer) return removed !== 'author'
   return removed === null && author.standing !== 'shadowed'
 }

@@ -25,6 +25,7 @@ beforeAll(async () => {
     world: 'seeded',
     now: Date.now,
   })
+  sandbox.user({ name: plain().username, blocks: [] })
 })
 afterAll(() => sandbox.stop())
 
@@ -278,6 +279,26 @@ describe('an account', () => {
     const again = await it.run('account login main --jar -', { stdin: header(fresh) })
     expect(again).toMatchObject({ code: 0 })
     expect(await it.accounts()).toMatchObject([{ state: 'ready', reason: null }])
+  })
+
+  test('with a block list is added and tested with a warning that names the blocked users', async () => {
+    using it = createTools()
+    const { username } = plain()
+    sandbox.user({ name: username, blocks: ['noisy_ned', 'loud_lou'] })
+    sandbox.post({ subforum: 'cats', title: 'by ned', author: 'noisy_ned' })
+    const { cookies } = sandbox.session({ username })
+    const listed = await fetch(`${sandbox.url}/r/cats/new.json?show=all`, {
+      headers: { cookie: header(cookies) },
+    })
+    expect(await listed.text()).not.toContain('by ned')
+
+    const added = await it.run('account add main --jar -', { stdin: header(cookies) })
+    expect(added.code).toBe(0)
+    expect(added.err).toContain('it has blocked noisy_ned, loud_lou')
+    const tested = JSON.parse((await it.run('account test --json')).out)
+    expect(tested.accounts[0]).toMatchObject({ verdict: 'alive' })
+    expect(tested.accounts[0].means).toContain('it has blocked noisy_ned, loud_lou')
+    sandbox.user({ name: username, blocks: [] })
   })
 
   test('keeps a change made during its test', async () => {

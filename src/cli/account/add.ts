@@ -32,7 +32,7 @@ import { accountNamed } from './account.ts'
 import { checkTotp, createSources, FROM, type Sources } from './credentials.ts'
 import type { PlatformTools } from './platform-tools.ts'
 import { addSourceAccount } from './source-account.ts'
-import { explainSignIn, parsePoolName } from './test.ts'
+import { explainBlocked, explainSignIn, parsePoolName } from './test.ts'
 
 export const SIGN_IN = {
   jar: { type: 'string', value: FROM, help: "cookies exported from the owner's own browser" },
@@ -196,12 +196,12 @@ export async function verifyAccount(
       REFUSALS[checked.reason ?? ''] ??
         `${username} cannot be signed in: ${explainSignIn(checked.reason)}`,
     )
-  const { finding, reason, ok: _, ...verified } = checked
+  const { finding, reason, blocked = [], ok: _, ...verified } = checked
   const is_signed = jar !== null || secrets.kind === 'oauth' || verified.jar !== null
   return {
     ...verified,
     remark: is_signed
-      ? ((finding && REMARKS[finding]) ?? null)
+      ? ((finding && REMARKS[finding]) ?? explainBlocked(blocked))
       : `not signed in yet: ${explainSignIn(reason)}`,
   }
 }

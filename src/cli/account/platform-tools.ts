@@ -19,6 +19,8 @@ export type Tested = {
   finding: AccountResult
   /** Its name on the platform; null when unknown. */
   username: string | null
+  /** Users whom the account has blocked; absent: none, or not known. */
+  blocked?: readonly string[]
   jar?: StoredJar
   secrets?: AccountSecrets
 }

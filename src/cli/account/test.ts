@@ -65,6 +65,14 @@ export const VERDICTS: Readonly<Record<AccountResult['kind'], { word: string; me
   unclear: { word: 'unclear', means: UNREADABLE },
 }
 
+const NAMES_MAX = 5
+
+/** A warning about users whom an account has blocked; null: there are none. */
+export const explainBlocked = (names: readonly string[]): string | null =>
+  names.length === 0
+    ? null
+    : `it has blocked ${names.slice(0, NAMES_MAX).join(', ')}${names.length > NAMES_MAX ? ` and ${names.length - NAMES_MAX} more` : ''}, and receives none of their items: unblock them on the platform`
+
 export const accountTest = command({
   name: 'account test',
   summary: 'checks the session of each account',
@@ -85,7 +93,13 @@ export const accountTest = command({
     })
     const rows = found.map(({ account, tested }) => {
       const { word, means } = VERDICTS[tested.finding.kind]
-      return { name: account.name, verdict: word, username: tested.username, means }
+      const { username, blocked = [] } = tested
+      return {
+        name: account.name,
+        verdict: word,
+        username,
+        means: explainBlocked(blocked) ?? means,
+      }
     })
     context.stdout.write(
       values.json

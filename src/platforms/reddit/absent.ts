@@ -19,6 +19,7 @@ export const ABSENT: {
     feed: refuse('home'),
     states: refuse('states'),
     me: noSession,
+    blocked: noSession,
     acts: {
       comment: noSession,
       vote: noSession,

@@ -6,6 +6,7 @@ import type { Random } from '../../runtime/runtime.ts'
 import { createFence, createLeftOut, fencedReads } from '../fence.ts'
 import type { Acts, Call, ItemStates, Listing, Listings, Platform, Use, UserTab } from '../port.ts'
 import type { LeftOut } from '../source.ts'
+import { textAt } from '../values.ts'
 import {
   createClient,
   createSessionCheck,
@@ -15,7 +16,14 @@ import {
 import { createAbout, createById } from './lookups.ts'
 import type { Headroom, IdentityBudget } from './pacer.ts'
 import { toComment } from './readers/items.ts'
-import { createReaders, type Readers, readListing, type RowReaders } from './readers/listing.ts'
+import {
+  createReaders,
+  type Reader,
+  type Readers,
+  readListing,
+  readPeople,
+  type RowReaders,
+} from './readers/listing.ts'
 import type { ClientOptions } from './request.ts'
 import { createActs } from './writes/writes.ts'
 
@@ -39,6 +47,8 @@ export type Forum = Platform & {
   /** Rate budget of an identity for display; null before its first request. */
   budget(identity_id: string): IdentityBudget | null
   isDown(): boolean
+  /** Names of users whom the account has blocked: the platform leaves their items out of what it receives. */
+  blocked(call: Call): Promise<Outcome<string[]>>
   /** True after three answers with a date: the clock's offset is known. */
   isClockKnown(): boolean
   /** Rows that were left out since the start; null: none. */
@@ -74,11 +84,21 @@ export function createForum(options: ForumOptions): Forum {
     headroom: client.headroom,
     budget: client.budget,
     isDown: client.isDown,
+    async blocked(call) {
+      const request = { path_kind: 'blocked', path: '/prefs/blocked.json', own: true }
+      const answer = await session_check.get(request, call)
+      return answer.ok ? readPeople(answer.value, BLOCKED_USER) : answer
+    },
     isClockKnown: client.isClockKnown,
     commentOf,
     clock_offset_ms: client.clock_offset_ms,
     clock_measured_ms: client.clock_measured_ms,
   }
+}
+
+const BLOCKED_USER: Reader<string> = {
+  needs: { name: 'string' },
+  map: (row) => textAt(row, 'name') ?? '',
 }
 
 export function createListings(client: SessionCheck, read: RowReaders): Listings {

@@ -89,6 +89,8 @@ export type CredentialsCheck =
       ok: true
       finding: AccountResult['kind'] | null
       reason: StateReason | null
+      /** Users whom the account has blocked; absent: none, or not known. */
+      blocked?: readonly string[]
     } & CheckedCredentials)
   | { ok: false; reason: StateReason | null }
 

@@ -65,6 +65,7 @@ export function startPoolFixture({ allow_anonymous = true } = {}) {
           mes.shift() ?? ok<Me>({ id: 't2_a', name: 'ann', is_suspended: false }),
         )
       },
+      blocked: () => Promise.resolve(ok([])),
       signIn: (who: { username: string }) => {
         calls.push(`sign in ${who.username}`)
         return Promise.resolve<AccountLogin>(
