@@ -26,6 +26,8 @@ type HttpRequest = {
   headers?: Record<string, string>
   /** Default: JSON. `text` skips the check of the content type. */
   expect?: 'json' | 'text'
+  /** True: a limit of such requests holds for no others. */
+  has_own_limit?: true
   /** What a success has to have: any other is `unreadable`. */
   shape?: Shape
   /**
@@ -233,9 +235,11 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   }
 
   /** Fault of an answer. A limit pauses all requests, except that of a caller's account or of one kind of request. */
-  function judge(answer: HttpAnswer, { as_caller }: HttpRequest): Fault | null {
+  function judge(answer: HttpAnswer, request: HttpRequest): Fault | null {
+    const { as_caller } = request
+    const is_own = request.has_own_limit === true || options.isOwnLimit?.(answer) === true
     const fault = options.verdict?.(answer) ?? faultOf(answer)
-    if (fault?.kind === 'throttled' && as_caller !== true && options.isOwnLimit?.(answer) !== true)
+    if (fault?.kind === 'throttled' && as_caller !== true && !is_own)
       pace.pause(fault.retry_after_s)
     // Out of service until then, for every request.
     if (fault?.kind === 'unavailable' && as_caller !== true) pace.pause(fault.retry_after_s ?? 0)

@@ -21,6 +21,12 @@ const VERDICTS: Readonly<Record<string, LoginCode>> = {
   incorrect_login: 'AUTH_FAILED',
   missing_totp_token: 'TWO_FACTOR_REQUIRED',
   incorrect_totp_token: 'TWO_FACTOR_INVALID',
+  // Another try of an account that may not sign in would only use up the few that servers allow.
+  site_ban: 'AUTH_FAILED',
+  deleted: 'AUTH_FAILED',
+  email_not_verified: 'AUTH_FAILED',
+  registration_denied: 'AUTH_FAILED',
+  registration_application_is_pending: 'AUTH_FAILED',
 }
 
 /**
@@ -181,7 +187,7 @@ const MEANINGS: readonly (readonly [RegExp, Meaning])[] = [
   [/^(not_logged_in|incorrect_login)$/, final('REAUTH_REQUIRED')],
   [/^person_is_banned_from_community$/, final('BANNED_FROM_SUBFORUM')],
   [
-    /^(person_is_banned_from_site|person_is_blocked|only_\w+|not_an?_\w+)$/,
+    /^(site_ban|person_is_banned_from_site|person_is_blocked|only_\w+|not_an?_\w+)$/,
     final('PERMISSION_DENIED'),
   ],
   [/^locked$/, final('THREAD_LOCKED')],

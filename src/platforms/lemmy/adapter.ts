@@ -12,7 +12,7 @@ import {
   type SourceOptions,
   withUnsupported,
 } from '../source.ts'
-import { fieldsOf, textAt } from '../values.ts'
+import { fieldsOf, idAt, textAt } from '../values.ts'
 import { lemmyActs } from './acts.ts'
 import { type ApiPage, createApi, type Params, postSort } from './api.ts'
 import {
@@ -207,7 +207,7 @@ export function createLemmy(
           type_: dialect.word('Posts'),
           ...(subforum === 'local' && { listing_type: dialect.word('Local') }),
           ...(dialect.generation === 'v4'
-            ? { time_range_seconds: SPANS_S[t] }
+            ? { time_range_seconds: SPANS_S[t] ?? 0 }
             : postSort(sort === 'relevance' ? 'top' : sort, t, dialect)),
           show_nsfw: nsfw,
         }),
@@ -252,7 +252,15 @@ export function createLemmy(
       return contentOf(kind, query, (view) => toItem(view, base_url), call)
     },
 
-    async tree({ post_id, comment_id, sort, depth, limit }, call) {
+    async tree({ post_id: of_post, comment_id, sort, depth, limit }, call) {
+      let post_id = of_post
+      if (of_post === ANY_POST && comment_id !== undefined) {
+        const found = await readAll('comment', [comment_id], call)
+        if (!found.ok) return found
+        const id = idAt(fieldsOf(found.value[0]?.['comment']), 'post_id')
+        if (id === null) return fail(NOT_FOUND)
+        post_id = String(id)
+      }
       const read = await readAll('post', [post_id], call)
       if (!read.ok) return read
       const [post] = read.value.flatMap((view) => livePost(view) ?? [])
@@ -372,8 +380,11 @@ export function createLemmy(
       return place === 'all' || localName(place).includes('@') ? 'copy_of_remote' : null
     },
     targetOf(url) {
+      if (url.host !== host) return null
+      const [, of_comment] = COMMENT_PATH.exec(url.pathname) ?? []
+      if (of_comment !== undefined) return { post_id: ANY_POST, comment_id: of_comment }
       const [, post_id, comment_id] = POST_PATH.exec(url.pathname) ?? []
-      if (url.host !== host || post_id === undefined) return null
+      if (post_id === undefined) return null
       return { post_id, comment_id: comment_id ?? null }
     },
     clock_offset_ms: api.client.clock_offset_ms,
@@ -397,6 +408,9 @@ export function createLemmy(
 /** The API lists one community or all. */
 const ONE_PLACE: Fault = { kind: 'rejected', status: 400 }
 const PLACE = /^!?[\w.-]{1,255}(?:@[a-z0-9](?:[a-z0-9.-]{0,252}[a-z0-9])?(?::\d{1,5})?)?$/i
+const COMMENT_PATH = /^\/comment\/(\d{1,15})\/?$/
+/** Post of a comment that is known by its id alone. */
+const ANY_POST = '0'
 const POST_PATH = /^\/post\/(\d{1,15})(?:\/(\d{1,15}))?\/?$/
 
 function toListing<T>({ views, after }: ApiPage, toRow: (view: Row) => T | null): Listing<T> {
@@ -414,11 +428,16 @@ function cutTree(
   const { comment_id, depth, limit } = bounds
   const top = comments.find(({ id }) => id === comment_id)?.depth ?? 0
   const shallow = comments.filter((it) => (it.depth ?? 0) - top < (depth ?? Infinity))
-  const kept = shallow.slice(0, limit ?? Infinity)
+  const all = new Set(comments.map(({ name }) => name))
+  // The server ends a tree at 300 rows: a reply whose parent it left out is no root.
+  const isOrphan = ({ id, parent_id }: Comment): boolean =>
+    parent_id !== null && parent_id !== root && id !== comment_id && !all.has(parent_id)
+  const kept = shallow.filter((it) => !isOrphan(it)).slice(0, limit ?? Infinity)
   const names = new Set(kept.map(({ name }) => name))
   const hidden = new Map<string, HiddenReplies>()
-  for (const { name, id, parent_id } of comments) {
-    const parent = parent_id ?? root
+  for (const it of comments) {
+    const { name, id, parent_id } = it
+    const parent = isOrphan(it) ? root : (parent_id ?? root)
     if (names.has(name) || (parent !== root && !names.has(parent))) continue
     const replies = hidden.get(parent) ?? { parent, ids: [] }
     replies.ids.push(id)

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import { boundedWait, pauseAfterLimit } from '../../core/base/wait.ts'
 import { type CallerClient, createHttpClient, type HttpAnswer, type HttpCall } from '../http.ts'
-import { inTurn, SPANS_S } from '../lists.ts'
+import { createHold, inTurn, SPANS_S } from '../lists.ts'
 import type { SourceOptions } from '../source.ts'
 import { fieldsOf, idAt, type Shape, textAt } from '../values.ts'
 import {
@@ -62,6 +62,7 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
   let per_minute = options.requests_per_minute
   let found: { server: Server; at: number } | null = null
   let finding: Promise<Outcome<Server>> | null = null
+  const searches = createHold(clock)
   const places = new LRUCache<number, Place>({ max: PLACES_MAX })
 
   /** Requests the site by each API in turn. A server that has the newest never gets an older one. */
@@ -110,7 +111,11 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     for (const [name, value] of Object.entries(params))
       if (value !== null && value !== undefined) query.set(name, String(value))
     const { base } = at.value.dialect
-    return sender.send({ path: `${base}${path}?${query.toString()}`, shape }, call)
+    const wanted = { path: `${base}${path}?${query.toString()}`, shape }
+    // Searches have a limit of their own, which any caller can use up.
+    return path === '/search'
+      ? searches.pass(() => sender.send({ ...wanted, has_own_limit: true }, call))
+      : sender.send(wanted, call)
   }
 
   /** `sender`: the client of a caller's account; absent: that of the source. */
@@ -373,7 +378,7 @@ const SORTS: Readonly<Record<string, string>> = {
 export function postSort(sort: string, t: string | null, { generation, word }: Dialect): Params {
   if (sort !== 'top') return { sort: word(SORTS[sort] ?? 'Hot') }
   return generation === 'v4'
-    ? { sort: 'top', time_range_seconds: SPANS_S[t ?? 'all'] }
+    ? { sort: 'top', time_range_seconds: SPANS_S[t ?? 'all'] ?? 0 }
     : { sort: TOPS[t ?? 'all'] ?? 'TopAll' }
 }
 

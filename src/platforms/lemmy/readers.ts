@@ -25,7 +25,7 @@ export type Dialect = {
   /** Lists whose next page is named by the answer; the others are numbered. */
   cursors: ReadonlySet<string>
   cursor: string
-  list: Readonly<Record<string, string | boolean>>
+  list: Readonly<Record<string, string | number | boolean>>
   /** Pages of comments that one tree may take: an API without pages answers all of them at once. */
   tree_pages: number
   /** Paths and parameters that differ. */
@@ -51,6 +51,9 @@ const V3: Dialect = {
 const V4: Dialect = {
   ...V3,
   generation: 'v4',
+  // Absent, it is the default of the site, also for trees.
+  list: { show_nsfw: true, time_range_seconds: 0 },
+  tree_pages: 20,
   base: '/api/v4',
   word: (name) => name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase(),
   cursors: new Set([

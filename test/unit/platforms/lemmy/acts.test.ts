@@ -51,7 +51,8 @@ describe.each(['v3', 'v4'] as const)('%s', (generation) => {
     [401, 'incorrect_login', 'AUTH_FAILED'],
     [400, 'missing_totp_token', 'TWO_FACTOR_REQUIRED'],
     [400, 'incorrect_totp_token', 'TWO_FACTOR_INVALID'],
-    [400, 'registration_application_is_pending', 'UNKNOWN'],
+    [400, 'registration_application_is_pending', 'AUTH_FAILED'],
+    [400, 'site_ban', 'AUTH_FAILED'],
     [400, 'rate_limit_error', 'UPSTREAM_ERROR'],
     [429, 'too_many_requests', 'UPSTREAM_ERROR'],
   ])('a sign-in refused with %d %s is %s', async (status, error, code) => {
