@@ -133,7 +133,11 @@ export type Reads = {
   achievements: Shared<{ name: string }, AchievementsBody>
   home: OwnRead<HomeQuery, PostsBody>
   ownItems: OwnRead<OwnQuery, OwnBody>
-  moderators: OwnRead<{ name: string }, { moderators: Moderator[] }>
+  /** Null: no account, for a source that shows them to every reader. */
+  moderators: (
+    query: { name: string },
+    session: Session | null,
+  ) => Answered<{ moderators: Moderator[] }>
   /** The item of a permalink; null if it is not a link to the platform. */
   place(permalink: string): PermalinkTarget | null
   /** Never shared or cached, because it reads the present state. */
@@ -213,6 +217,12 @@ export function createReads(deps: Deps): Reads {
   const ownPage = <Query extends Paged, Body extends { after: string | null }>(
     work: Work<Query, Body>,
   ) => own(listed(work))
+
+  const ownModerators = own(moderatorsOf(platform))
+  const openModerators = shared(async ({ name }: { name: string }, call) => {
+    const moderators = await platform.moderators(name, call)
+    return moderators.ok ? ok({ moderators: moderators.value }) : moderators
+  })
 
   return {
     forget: share.forget,
@@ -332,7 +342,8 @@ export function createReads(deps: Deps): Reads {
       ),
     ),
     ownItems: ownPage(ownItems(platform)),
-    moderators: own(moderatorsOf(platform)),
+    moderators: (query, session) =>
+      session === null ? openModerators(query) : ownModerators(query, session),
 
     place: (permalink) => parsePermalink(permalink, deps.hosts),
     verify: async (ids) =>

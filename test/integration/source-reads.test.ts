@@ -111,6 +111,12 @@ requests_per_minute = 6000
     for (const it of authored.body.posts) expect(it.author).toBe(post.author)
   })
 
+  test('moderators of a place are read without a session, where the source has them', async () => {
+    const { status, body } = await read(`sub/${encodeURIComponent(place)}/moderators`)
+    if (kind === 'hackernews') expect([status, body.capability]).toEqual([501, 'moderators'])
+    else expect([status, Array.isArray(body.moderators)]).toEqual([200, true])
+  })
+
   test('a search finds posts, and a place has a description', async () => {
     const found = await read(`search?q=the&sort=new&limit=10`)
     expect(found.status).toBe(200)

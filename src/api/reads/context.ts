@@ -155,6 +155,8 @@ export type ReadContext = Pick<RouteContext, 'words' | 'keyed'> &
     of_user: PathOfName
     shapes: ReturnType<typeof createShapes>
     deepSearchBulkhead: Bulkhead
+    /** Null: `main`. */
+    source: string | null
   }
 
 export function createReadContext(
@@ -182,6 +184,7 @@ export function createReadContext(
     of_subforum: pathOf(names.subforum),
     of_user: pathOf(names.user),
     shapes: createShapes(words),
+    source: options.source,
     deepSearchBulkhead: createDeepSearchBulkhead(clock, () => limits.deep_search_concurrency),
   }
 }

@@ -17,6 +17,8 @@ const SUMMARIES: Record<OwnTab, string> = {
   gilded: 'What of your own account was gilded',
 }
 
+const MODERATORS = '/sub/:name/moderators'
+
 export function ownReads(context: ReadContext, reads: Reads) {
   const {
     of_subforum,
@@ -27,7 +29,17 @@ export function ownReads(context: ReadContext, reads: Reads) {
     answer,
     rows,
     shapes,
+    source,
   } = context
+  const moderators = {
+    params: of_subforum,
+    detail: {
+      summary: `Moderators of a ${words.community}`,
+      tags: ['Own account'],
+      operationId: 'subModerators',
+      ...answers(() => shapes().moderators),
+    },
+  }
   const app = new Elysia({ name: `reads.own ${words.api}`, prefix: words.api })
     .use(keyed)
     .use(owning)
@@ -51,19 +63,12 @@ export function ownReads(context: ReadContext, reads: Reads) {
         },
       },
     )
-    .get(
-      '/sub/:name/moderators',
+  if (source === null)
+    app.get(
+      MODERATORS,
       async ({ holder, session, params, set }) =>
         answer(holder, set.headers, () => reads.moderators(params, session), { session }),
-      {
-        params: of_subforum,
-        detail: {
-          summary: `Moderators of a ${words.community}`,
-          tags: ['Own account'],
-          operationId: 'subModerators',
-          ...answers(() => shapes().moderators),
-        },
-      },
+      moderators,
     )
   for (const tab of OWN_TABS)
     app.get(
@@ -90,5 +95,15 @@ export function ownReads(context: ReadContext, reads: Reads) {
         },
       },
     )
-  return app
+  if (source === null) return app
+  // A source shows them to every reader.
+  const open = new Elysia({ name: `reads.moderators ${words.api}`, prefix: words.api })
+    .use(keyed)
+    .get(
+      MODERATORS,
+      async ({ holder, params, set }) =>
+        answer(holder, set.headers, () => reads.moderators(params, null)),
+      moderators,
+    )
+  return open.use(app)
 }
