@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 
+import { isObject } from '../../core/base/object.ts'
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import { boundedWait, pauseAfterLimit } from '../../core/base/wait.ts'
 import { type CallerClient, createHttpClient, type HttpAnswer, type HttpCall } from '../http.ts'
@@ -43,6 +44,9 @@ const SITE_MS = 24 * 3_600_000
 /** Share of the announced limit of reads that a reader uses, unless the operator has set another number. */
 const SHARE = 0.5
 const RATE_PAUSE_S = 60
+/** Age of an answer on the credential, for a step and for an absence. */
+const ACCEPTED_MS = 300_000
+const WITNESS_MS = 10_000
 /** Pages of a numbered list; the next one is refused. */
 const PAGES_MAX = 100
 /** A place that was found open is asked again after this time. */
@@ -63,6 +67,7 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
   let found: { server: Server; at: number } | null = null
   let finding: Promise<Outcome<Server>> | null = null
   const searches = createHold(clock)
+  let accepted = { at: -Infinity, is: true }
   const places = new LRUCache<number, Place>({ max: PLACES_MAX })
 
   /** Requests the site by each API in turn. A server that has the newest never gets an older one. */
@@ -201,13 +206,32 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
       noteState(view, { state: 'public', until: null })
   }
 
+  /**
+   * False: the server takes the credential for none, and answers as to anyone. An ended token has no other sign. Asked again
+   * after `age_ms`; an answer that says nothing changes nothing.
+   */
+  async function isAccepted(call: ApiCall, age_ms = ACCEPTED_MS): Promise<boolean> {
+    if (credential === null) return true
+    if (clock.now() - accepted.at < age_ms) return accepted.is
+    const at = await server(call)
+    if (!at.ok) return accepted.is
+    const is_v4 = at.value.dialect.generation === 'v4'
+    const answer = await get(is_v4 ? '/account/validate_auth' : '/site', {}, call)
+    const says = answer.ok || ['login_required', 'rejected'].includes(answer.fault.kind)
+    if (!says) return accepted.is
+    const is = answer.ok && (is_v4 || isObject(fieldsOf(answer.value)['my_user']))
+    accepted = { at: clock.now(), is }
+    return is
+  }
+
   /** True once the server has answered a list from its database: an absence that it states is none of an outage. */
   async function absence(call: ApiCall): Promise<Outcome<null>> {
     const at = await server(call)
     if (!at.ok) return at
     const query = { type_: at.value.dialect.word('All'), sort: at.value.dialect.word('New') }
     const page = await rows('post', '/post/list', query, { limit: 1, after: null }, call)
-    if (page.ok) return ok(null)
+    if (page.ok)
+      return (await isAccepted(call, WITNESS_MS)) ? ok(null) : fail({ kind: 'login_required' })
     return page.fault.kind === 'not_found' ? fail(UNAVAILABLE) : page
   }
 
@@ -308,6 +332,7 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     list,
     byId,
     absence,
+    isAccepted,
     commentsUnder,
     placeById,
     /** Requests a minute that may be sent, as far as the server's limit is known. */

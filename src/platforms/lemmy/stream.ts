@@ -111,7 +111,7 @@ export function createStream({
     if (heads.post === null) return { ok: false, fault: step.fault() ?? { kind: 'timeout' } }
     const skipped: IdRange[] = []
     let behind: IdRange | null = null
-    let partial: PartialReason | null = null
+    let partial: PartialReason | null = (await api.isAccepted(call)) ? null : 'seen_as_anonymous'
     let went_back = false
     for (const kind of KINDS) {
       const head = heads[kind]
@@ -198,7 +198,7 @@ export function createStream({
     if (fault !== null && step.answered().length === 0) return { ok: false, fault }
     state.held = [...(held?.values() ?? [])]
     let behind: IdRange | null = null
-    let partial: PartialReason | null = null
+    let partial: PartialReason | null = (await api.isAccepted(call)) ? null : 'seen_as_anonymous'
     for (const kind of KINDS) {
       const can_ask = canAsk(kind, dialect)
       if (can_ask) behind ??= unreadOf(state[kind], kind)

@@ -34,7 +34,11 @@ type ModEntry = { id: number; kind: 'post' | 'comment'; target: number; restored
 /** A small server of the platform on the loopback, with the API of one generation. */
 export function createServer(
   generation: 'v3' | 'v4' | 'piefed',
-  { requests_per_minute = 600_000, is_pace_set = true } = {},
+  {
+    requests_per_minute = 600_000,
+    is_pace_set = true,
+    credential = null,
+  }: { requests_per_minute?: number; is_pace_set?: boolean; credential?: string | null } = {},
 ) {
   const v4 = generation === 'v4'
   const base = { v3: '/api/v3', v4: '/api/v4', piefed: '/api/alpha' }[generation]
@@ -55,6 +59,8 @@ export function createServer(
     /** Fields of the community and of the thread of comments, beside the usual ones. */
     community: {} as Record<string, unknown>,
     thread: {} as Record<string, unknown>,
+    /** The token of the requests has ended: they are answered as those without one. */
+    is_ended: false,
     /** The list of the place refuses, as of a private one. */
     is_private: false,
   }
@@ -207,11 +213,16 @@ export function createServer(
       // An older server answers paths that it does not know with its web page.
       if (path === null)
         return new Response('<!doctype html>', { headers: { 'content-type': 'text/html' } })
+      const has_account = request.headers.has('authorization') && !world.is_ended
+      if (path === '/account/validate_auth')
+        return has_account ? json({ success: true }) : json({ error: 'not_logged_in' }, 400)
+      const my_user = has_account && { my_user: { local_user_view: {} } }
       if (path === '/site')
         return json(
           generation === 'piefed'
-            ? { site: { name: 'A server' }, version: world.version }
+            ? { site: { name: 'A server' }, version: world.version, ...my_user }
             : {
+                ...(!v4 && my_user),
                 site_view: {
                   site: { name: 'A server' },
                   local_site_rate_limit: v4
@@ -262,7 +273,7 @@ export function createServer(
     requests_per_minute,
     is_pace_set,
     timeout_ms: 5000,
-    credential: null,
+    credential,
   }
   const software = generation === 'piefed' ? 'piefed' : 'lemmy'
   const source = createLemmy(options, software)

@@ -163,3 +163,24 @@ describe('an absence has a second witness', () => {
     },
   )
 })
+
+test.each(['v3', 'v4', 'piefed'] as const)(
+  '%s: a token that has ended proves nothing, and its absences are none',
+  async (generation) => {
+    await using fixture = createServer(generation, { credential: 'token' })
+    const { world, put, step, source, call } = fixture
+    put('post', 100)
+    const first = await step(null)
+    expect(first.partial).toBeNull()
+    world.is_ended = true
+    world.now += 6 * MINUTE
+    expect(await step(first.state)).toMatchObject({ partial: 'seen_as_anonymous' })
+    expect(await source.states?.(['t3_999'], { ...call(), identity: ANONYMOUS })).toMatchObject({
+      ok: false,
+      fault: { kind: 'login_required' },
+    })
+    world.is_ended = false
+    world.now += 6 * MINUTE
+    expect(await step(first.state)).toMatchObject({ partial: null })
+  },
+)
