@@ -76,7 +76,8 @@ export const createRequest =
     const callers = identity.whose === 'caller' && identity.pool_proxy === undefined
     const result = await egress.send({
       ...request,
-      route: { proxy: identity.proxy, guarded: callers },
+      // The platform's address is of the configuration file; a caller names a proxy only.
+      route: { proxy: identity.proxy, guarded: callers && identity.proxy !== null },
     })
     if (result.ok) return { ok: true, value: result.answer }
     const { why, left } = result
