@@ -311,3 +311,28 @@ describe.skipIf(!can_be_others)('root, in the folder of a stranger,', () => {
     },
   )
 })
+
+test.skipIf(!can_be_others).each(['forumd.sqlite', 'secrets.key', 'instance.id'])(
+  'doctor fails and names %s where another user owns it, and serve ends with 1',
+  async (name) => {
+    const it = createPlace()
+    const made = await forumd(['customer', 'create', 'ann', '--config', it.config], {
+      under: AS_DAEMON,
+    })
+    expect(made.code).toBe(0)
+    const file = join(it.data, name)
+    chownSync(file, 0, 0)
+    chmodSync(file, name === 'forumd.sqlite' ? 0o644 : 0o600)
+
+    const doctor = await forumd(['doctor', '--json', '--config', it.config], { under: AS_DAEMON })
+    const serve = await forumd(['serve', '--config', it.config], { under: AS_DAEMON })
+
+    expect([doctor.code, serve.code]).toEqual([1, 1])
+    const { checks } = JSON.parse(doctor.out)
+    expect(
+      checks.filter(
+        ({ verdict, check }: Record<string, string>) => verdict === 'fail' && check === 'database',
+      ),
+    ).toEqual([expect.objectContaining({ found: expect.stringContaining(file) })])
+  },
+)

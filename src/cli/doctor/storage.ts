@@ -91,6 +91,8 @@ function checkDatabase(
     }
     return [fine('database', 'there is none yet; forumd serve makes it at its first start')]
   }
+  const denied = deniedFiles(paths)
+  if (denied.length > 0) return denied
   try {
     const version = versionOf(paths, clock.now())
     if (version < migrations.length)
@@ -123,6 +125,25 @@ function checkDatabase(
     const owner = denied ? AS_OWNER : ending
     return [bad('database', message, refusalOf(paths.dir) === 'EROFS' ? REMOUNT : owner)]
   }
+}
+
+/** The files that `serve` opens and this user may not: SQLite opens such a database for reading, and fails at the first write. */
+function deniedFiles({ dir, db, key, key_bytes, marker }: InstanceFiles): CheckResult[] {
+  const written = [db, `${db}-wal`, `${db}-shm`]
+  const read = key_bytes === null ? [key, marker] : [marker]
+  return [...written, ...read].flatMap((file) => {
+    const mode = written.includes(file) ? constants.R_OK | constants.W_OK : constants.R_OK
+    const refused = existsSync(file) ? refusalOf(file, mode) : null
+    if (refused === null || refused === 'EROFS') return []
+    const act = written.includes(file) ? 'written to' : 'read'
+    return [
+      bad(
+        'database',
+        `${file} may not be ${act} by this user (${refused})`,
+        `chown it to the user of the daemon, the owner of ${dir}; then ${AS_OWNER}`,
+      ),
+    ]
+  })
 }
 
 const OTHERS_READ = 0o004
@@ -256,10 +277,10 @@ function addressIn(dir: string): string | null {
   return existsSync(path) ? readFileSync(path, 'utf8').trim() : null
 }
 
-/** The system's code for a denied write to a folder; null when writing is allowed. */
-function refusalOf(path: string): string | null {
+/** The system's code for denied access, by default writing to a folder; null when it is allowed. */
+function refusalOf(path: string, mode = constants.W_OK | constants.X_OK): string | null {
   try {
-    accessSync(path, constants.W_OK | constants.X_OK)
+    accessSync(path, mode)
     return null
   } catch (error) {
     return errorCode(error)
