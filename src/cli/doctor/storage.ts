@@ -91,8 +91,8 @@ function checkDatabase(
     }
     return [fine('database', 'there is none yet; forumd serve makes it at its first start')]
   }
-  const denied = deniedFiles(paths)
-  if (denied.length > 0) return denied
+  const unopened = deniedFiles(paths)
+  if (unopened.length > 0) return unopened
   try {
     const version = versionOf(paths, clock.now())
     if (version < migrations.length)
