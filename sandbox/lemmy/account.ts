@@ -46,7 +46,7 @@ export function lemmyLogin(call: LemmyCall): SandboxResponse {
   if (person.totp_secret !== null && code === '') return lemmyError('missing_totp_token')
   if (person.totp_secret !== null && !isValidCode(person.totp_secret, code, call.now / 1000))
     return lemmyError('incorrect_totp_token')
-  if (person.banned) return lemmyError('person_is_banned_from_site')
+  if (person.banned) return lemmyError('site_ban')
   const jwt = ['eyJhbGciOiJIUzI1NiJ9', world.random.text(60), world.random.text(43)].join('.')
   world.tokens.set(jwt, person)
   return lemmyJson({ jwt, registration_created: false, verify_email_sent: false })
@@ -60,7 +60,7 @@ export function lemmyLogout(call: OwnCall): SandboxResponse {
 
 function writable(call: OwnCall, post: LemmyPost | undefined): SandboxResponse | LemmyPost {
   if (post === undefined || post.removed) return lemmyMissing(call, 'post')
-  if (call.viewer.banned) return lemmyError('person_is_banned_from_site')
+  if (call.viewer.banned) return lemmyError('site_ban')
   if (post.deleted) return lemmyError('deleted')
   return post.locked ? lemmyError('locked') : post
 }
@@ -92,7 +92,7 @@ export function postCreate(call: OwnCall): SandboxResponse {
   if (community === undefined) return lemmyMissing(call, 'community')
   const name = fieldText(call, 'name').trim()
   if (name.length < 3 || name.length > 200) return lemmyError('invalid_post_title')
-  if (creator.banned) return lemmyError('person_is_banned_from_site')
+  if (creator.banned) return lemmyError('site_ban')
   const post = addLemmyPost(world, {
     community,
     creator,

@@ -114,15 +114,9 @@ function bucketOf(pattern: string): keyof LemmySettings['limits'] {
 
 type HeaderLines = Record<string, string>
 
-/** Refusal for the rate: 0.19 answers 400 with JSON, 1.0 429 without a body. */
-function tooMany(
-  version: LemmySettings['version'],
-  headers: HeaderLines,
-  wait_s: number,
-): SandboxResponse {
-  if (version === '0.19') return lemmyError('rate_limit_error')
-  return { status: 429, headers: { ...headers, 'retry-after': String(wait_s) }, body: '' }
-}
+/** Refusal for the rate, without a header of it. */
+const tooMany = (version: LemmySettings['version']): SandboxResponse =>
+  version === '0.19' ? lemmyError('rate_limit_error') : lemmyError('too_many_requests', 429)
 
 /** Sender of a call; undefined: an unknown token. */
 function senderOf({ world, headers }: SourceCall<LemmyWorld>): Person | null | undefined {
@@ -159,9 +153,9 @@ function respond(raw_call: SourceCall<LemmyWorld>): SandboxResponse {
           'x-ratelimit-remaining': String(use.left),
           'x-ratelimit-reset': String(use.wait_s),
         }
-  if (!use.allowed || fault?.fault === 'rate_limit') return tooMany(version, headers, use.wait_s)
+  if (!use.allowed || fault?.fault === 'rate_limit') return tooMany(version)
   if (fault?.fault === 'not_found') return lemmyMissing(call, 'post')
-  if (fault?.fault === 'banned' && method !== 'GET') return lemmyError('person_is_banned_from_site')
+  if (fault?.fault === 'banned' && method !== 'GET') return lemmyError('site_ban')
   const is_private = private_instance || fault?.fault === 'private_instance'
   const is_open = found.pattern === 'GET site' || bucket === 'register'
   if (is_private && viewer === null && !is_open) return lemmyError('instance_is_private')

@@ -242,6 +242,9 @@ export type LemmyPostPlan = { community: LemmyCommunity; creator: Person; name: 
   Omit<LemmyPost, 'id' | 'kind' | 'comments' | 'community' | 'creator' | 'name'>
 >
 
+/** Each federated entry that is taken again uses up an id: of an instance that federates a quarter is void. */
+const idStep = ({ random }: LemmyWorld): number => (random.odds(0.35) ? 2 : 1)
+
 /** Adds a post with the next local id. */
 export function addLemmyPost(world: LemmyWorld, plan: LemmyPostPlan): LemmyPost {
   const post: LemmyPost = {
@@ -258,7 +261,7 @@ export function addLemmyPost(world: LemmyWorld, plan: LemmyPostPlan): LemmyPost 
     kind: 'post',
     comments: [],
   }
-  world.next.post += world.random.odds(0.05) ? 2 : 1
+  world.next.post += idStep(world)
   world.posts.set(post.id, post)
   return post
 }
@@ -281,7 +284,7 @@ export function addLemmyComment(world: LemmyWorld, plan: LemmyCommentPlan): Lemm
     path: `${parent?.path ?? '0'}.${id}`,
     children: 0,
   }
-  world.next.comment += world.random.odds(0.05) ? 2 : 1
+  world.next.comment += idStep(world)
   world.comments.set(id, comment)
   plan.post.comments.push(comment)
   for (let above = parent; above !== null; above = above.parent) above.children++

@@ -189,15 +189,17 @@ function commentPage(
   return lemmyJson({ items: views, ...(next !== null && { next_page: next }) })
 }
 
-/** `GET /post?id=` or `?comment_id=`: a deleted post with comments is answered, a removed one is not. */
+/**
+ * `GET /post?id=` or `?comment_id=`: a deleted post with comments is answered, a removed one is not. So are scheduled posts and
+ * those that wait for another server, which lists leave out.
+ */
 export function postGet(call: LemmyCall): SandboxResponse {
-  const { world, now, as_of } = call
+  const { world, as_of } = call
   const comment = world.comments.get(wholeOf(call, 'comment_id') ?? 0)
   const post = comment?.post ?? world.posts.get(wholeOf(call, 'id') ?? 0)
   if (post === undefined || post.arrived_at > as_of) return lemmyMissing(call, 'post')
   const own = call.viewer === post.creator
-  const unpublished = post.pending || (post.scheduled_at !== null && post.scheduled_at > now)
-  if (post.removed || (unpublished && !own)) return lemmyMissing(call, 'post')
+  if (post.removed) return lemmyMissing(call, 'post')
   if (post.deleted && post.comments.length === 0 && !own) return lemmyMissing(call, 'post')
   return lemmyJson({
     post_view: postView(call, post),

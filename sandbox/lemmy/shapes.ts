@@ -157,9 +157,12 @@ const isHidden = ({ removed, deleted }: { removed: boolean; deleted: boolean }) 
 
 /** Flags that a remover sets; the text of a hidden entry is empty. */
 function postFields(call: LemmyCall, post: LemmyPost) {
+  const scheduled =
+    post.scheduled_at !== null && post.scheduled_at > call.now ? stampOf(post.scheduled_at) : null
   const common = {
     id: post.id,
     name: post.name,
+    ...some(call.api === 'v4' ? 'scheduled_publish_time_at' : 'scheduled_publish_time', scheduled),
     ...some('url', isHidden(post) ? null : post.url),
     ...some('body', isHidden(post) ? (post.body === null ? null : '') : post.body),
     creator_id: post.creator.id,

@@ -15,7 +15,7 @@ const POLL_MS = 100
 test.concurrent.each([
   ['discourse', { category: 'general' }, 'keyset'],
   ['hackernews', {}, 'dense'],
-  ['lemmy', { community: 'main' }, 'sparse_walk'],
+  ['lemmy', { community: 'selfhosting' }, 'sparse_walk'],
 ])(
   '%s: nothing is lost and nothing comes twice',
   async (kind, place, proof) => {
