@@ -112,12 +112,24 @@ const LAST_MS = 8.64e15
 export const isoOf = (ms: number): string =>
   Math.abs(ms) <= LAST_MS ? new Date(ms).toISOString() : ''
 
-/** A whole address with http or https, in the form of WHATWG; null for any other text. */
+/** A whole address with http or https; null for any other text. */
 function addressOf(text: string | null): string | null {
   const url = text === null || text.length > ADDRESS_MAX ? null : URL.parse(text)
-  return url !== null && /^https?:$/.test(url.protocol) && url.href.length <= ADDRESS_MAX
-    ? url.href
-    : null
+  if (text === null || url === null || !/^https?:$/.test(url.protocol)) return null
+  const address = asSpelt(text, url.href)
+  return address.length <= ADDRESS_MAX ? address : null
+}
+
+/**
+ * An address as its site or author spells it, if it is safe in a page and in a header; else in the form of WHATWG. That form
+ * alone would rewrite each link with letters beyond ASCII.
+ */
+function asSpelt(text: string, href: string): string {
+  // WHATWG leaves some of these in a query and in a fragment.
+  if (/[\p{C}\p{Z}"<>\\`]/u.test(text)) return href.replace(/["<>\\`]/g, encodeURIComponent)
+  const encoded = text.replace(/[^\x21-\x7e]+/gu, encodeURIComponent)
+  // A query has its apostrophes encoded by WHATWG alone.
+  return [encoded, `${encoded}/`].includes(href.replaceAll('%27', "'")) ? text : href
 }
 
 const ADDRESS_MAX = 8 * 1024
@@ -187,8 +199,8 @@ const isAddress = (field: string): boolean => field === 'url' || field.endsWith(
 const isTime = (field: string): boolean => /^(?:created|edited|added|granted)$/.test(field)
 const isWithin = (ms: number, latest: number): boolean => ms >= 0 && ms <= latest
 
-/** Path of an address on its site. */
+/** The path of an item on its site. */
 const pathOf = (path: string): string | null => {
   const url = path.length > ADDRESS_MAX ? null : URL.parse(path, 'http://localhost')
-  return url === null ? null : `${url.pathname}${url.search}${url.hash}`
+  return url === null ? null : asSpelt(path, `${url.pathname}${url.search}${url.hash}`)
 }

@@ -14,7 +14,7 @@ A row omits a key if the pages do not define its value for the recording; all pr
 Compare `created`, `edited`, `added` as instants, and URLs without a trailing slash.
 --unescape decodes &amp; &lt; &gt; once, for answers that were requested without raw text.
 """
-import argparse, collections, datetime, json, sys
+import argparse, collections, datetime, json, re, sys
 from urllib.parse import quote, urlsplit
 
 BASE, IMAGES = "https://www.forum.example", (".jpg", ".jpeg", ".png", ".webp")
@@ -31,8 +31,10 @@ def unescape(v):
 # Names have the form ours=theirs. The first omits an absent value, the second returns null.
 def there(d, **names): return {ours: d[theirs] for ours, theirs in names.items() if d.get(theirs) is not None}
 def nullable(d, **names): return {ours: d.get(theirs) for ours, theirs in names.items() if d.get(theirs) != ""}
-def absolute(link): return BASE + link if link and link.startswith("/") else link or None
-def pathed(d): return {"permalink": d["permalink"], "url": BASE + d["permalink"]} if d.get("permalink") else {}
+def absolute(link): return web(BASE + link if link.startswith("/") else link) if link else None
+# An address stays as it is spelt, unless a page or a header could not hold it.
+def web(address): return quote(address, safe="/%:@!$&'()*+,;=~[]?#-._") if re.search(r'[\x00-\x20"<>\\^`{|}\x7f-\x9f]', address) else address
+def pathed(d): return {"permalink": web(d["permalink"]), "url": BASE + web(d["permalink"])} if d.get("permalink") else {}
 def dated(d): return {"created": iso(d["created_utc"]), "created_utc": d["created_utc"]} if d.get("created_utc") else {}
 def authored(d):
     edited = d.get("edited")
@@ -86,9 +88,10 @@ def moderator(d):
 def listing(v, kind="Listing"):
     need(isinstance(v, dict) and v.get("kind") == kind, f"not one {kind}")
     return v["data"]["children"], v["data"].get("after")
-def rows(children, **mappers):
-    need(all(c.get("kind") in mappers for c in children), "rows of another kind")
-    return [mappers[c["kind"]](c["data"]) for c in children]
+def rows(children, **mappers):  # A row of another kind is left out; a list of nothing else is no such list.
+    due = [c for c in children if c.get("kind") in mappers]
+    need(due or not children, "rows of another kind")
+    return [mappers[c["kind"]](c["data"]) for c in due]
 def walk(nodes):
     for n in nodes:
         yield n
@@ -129,7 +132,7 @@ KINDS = {
 }
 def answer(kind, file, escaped):
     try:
-        v = json.loads(open(file, "rb").read())
+        v = json.loads(re.sub(rb"(?:<|&lt;)(TEST_SUBREDDIT|(?:REDDIT_)?USERNAME)(?:>|&gt;)", rb"\1", open(file, "rb").read()))
         return KINDS[kind](unescape(v) if escaped else v)
     except (Odd, ValueError) as odd: return {"skip": str(odd)}
     except (KeyError, TypeError, AttributeError) as lack: return {"skip": f"lacks {lack}"}

@@ -24,8 +24,8 @@ def discourse_post(p, site):
     elif "actions_summary" in p and "like_count" not in p: row["upvotes"] = 0
     elif "like_count" in p: row["upvotes"] = p["like_count"]
     if "version" in p: row["edited"] = p["updated_at"] if p["version"] > 1 and p.get("updated_at") else False
-    # Links within the site become absolute, which the page leaves to the mapper.
-    if isinstance(p.get("raw"), str) and not re.search(r"\]\(/|upload://|(src|href)=.?/", p["raw"]): row["text" if starter else "body"] = p["raw"]
+    # Links within the site become absolute, and BBCode and HTML lose their names, both of which the page leaves to the mapper.
+    if isinstance(p.get("raw"), str) and not re.search(r"\]\(/|upload://|(src|href)=.?/|\[/?[a-z]+[\]=]|<", p["raw"]): row["text" if starter else "body"] = p["raw"]
     if starter:
         return {"of": "post", "name": "t3_" + topic, "row": {**row, "id": topic, "over_18": False, "spoiler": False, "upvote_ratio": None, **({"title": html.unescape(p["topic_title"])} if p.get("topic_title") else {})}}
     parent = p.get("reply_to_post_number")

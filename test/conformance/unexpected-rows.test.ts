@@ -74,9 +74,15 @@ const PLACES: Place[] = [
 
 const CommentNode = z.object({ kind: z.literal('t1'), data: z.object({ body: z.string() }) })
 const MoreNode = z.object({ kind: z.literal('more') })
+const CommentRow = z.union([CommentNode, MoreNode])
 const CommentListing = z.object({
   kind: z.literal('Listing'),
-  data: z.object({ children: z.array(z.union([CommentNode, MoreNode])) }),
+  // A row of another kind is left out; a list of nothing else is not one of comments.
+  data: z.object({
+    children: z
+      .array(z.unknown())
+      .refine((rows) => rows.length === 0 || rows.some((it) => CommentRow.safeParse(it).success)),
+  }),
 })
 const OfComments = z
   .string()

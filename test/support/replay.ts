@@ -62,10 +62,14 @@ export function readRecordings(folder: string): Recording[] {
       ? headers_replayed
       : [type ? (['content-type', type] satisfies [string, string]) : JSON_TYPE]
     const raw = /[?&]raw_json=1\b/.test(meta.url ?? '') || traits.includes('html-raw')
-    const body = bytes === 0 ? '' : readFileSync(join(folder, file), 'utf8')
+    const body = bytes === 0 ? '' : named(readFileSync(join(folder, file), 'utf8'))
     return { kind, file, status: status ?? 200, headers, body, escaped: !raw }
   })
 }
+
+/** Recordings hide a name as `<USERNAME>`, which no platform allows in one; rows.py reads them in the same way. */
+const named = (text: string): string =>
+  text.replace(/(?:<|&lt;)(TEST_SUBREDDIT|(?:REDDIT_)?USERNAME)(?:>|&gt;)/g, '$1')
 
 /** Refusals that others have quoted, of which no recording exists. */
 export function readQuotations(folder: string): Recording[] {

@@ -1,0 +1,47 @@
+import { expect, test } from 'bun:test'
+
+import * as fc from 'fast-check'
+
+import { wrongField } from '../../../src/platforms/values.ts'
+
+const SITE = 'https://forum.example'
+
+/** The address of a row after its check; null: the row is wrong. */
+function checked(url: string): string | null {
+  const row = { url }
+  return wrongField(row, 0) === null ? row.url : null
+}
+
+test.each([
+  `${SITE}/t/가든-토마토/12`,
+  `${SITE}/wiki/Ñandú?q=');print('`,
+  'https://example.com',
+  `${SITE}/t/%EA%B0%80/12#reply`,
+])('%s stays as its author spells it', (url) => {
+  expect(checked(url)).toBe(url)
+})
+
+test.each([
+  [`${SITE}/t/"><img src=x>`, `${SITE}/t/%22%3E%3Cimg%20src=x%3E`],
+  [`${SITE}/t/a\r\nX: y`, `${SITE}/t/aX:%20y`],
+  [`${SITE}/a/../b`, `${SITE}/b`],
+  [`https:\\\\forum.example\\x`, `${SITE}/x`],
+  [`${SITE}/\u202egpj`, `${SITE}/%E2%80%AEgpj`],
+  [`${SITE}/?q=\\\`#\\\``, `${SITE}/?q=%5C%60#%5C%60`],
+  ['javascript:alert(1)', null],
+])('%j has the form of WHATWG, or none', (url, expected) => {
+  expect(checked(url)).toBe(expected)
+})
+
+const unit = fc.oneof(
+  fc.string({ minLength: 1, maxLength: 1, unit: 'binary' }),
+  fc.constantFrom(...'?#/\\`"<> \'{|}^'),
+)
+
+test('no address has a character that ends it in a page or a header', () => {
+  fc.assert(
+    fc.property(fc.string({ unit }), (path) => {
+      expect(checked(`${SITE}/${path}`) ?? '').not.toMatch(/[\p{C}\p{Z}"<>\\`]/u)
+    }),
+  )
+})
