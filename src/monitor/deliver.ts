@@ -24,7 +24,7 @@ import { type Archiving, monitorScope, queueItem } from '../store/archive/queue.
 import { type Db, transact } from '../store/db/connection.ts'
 import { insertDelivery, nextDeliveryAt } from '../store/delivery/deliveries.ts'
 import { deletedTarget, type DeliveryTarget, listTargets } from '../store/delivery/targets.ts'
-import { withoutErased } from '../store/erasure/erase.ts'
+import { isErased, withoutErased } from '../store/erasure/erase.ts'
 import { keepItem } from '../store/erasure/kept-items.ts'
 import { insertInbox } from '../store/inbox/items.ts'
 import {
@@ -226,16 +226,18 @@ function isMatch({ db, freshness_ms, watch, archive }: DeliverDeps, hit: Hit): b
     }
     return false
   }
+  const item_id = itemKey(item)
   const is_new = insertMatch(db, {
     monitor_id: watcher.id,
-    item_id: itemKey(item),
+    item_id,
     feed_id,
     // True time, like the deliveries' own instants.
     matched_at: now + watch.clock_offset_ms(),
   })
   if (is_new) keepItem(db, item, now)
-  // A known match is read again because its text was edited.
-  queueItem(db, archive, { item, scopes: [monitorScope(watcher.id)], now })
+  // A known match is read again because its text was edited. An erased one stays out of the archive.
+  if (is_new || !isErased(db, item_id))
+    queueItem(db, archive, { item, scopes: [monitorScope(watcher.id)], now })
   return is_new
 }
 

@@ -8,7 +8,7 @@ import { DIRECT_VERDICTS, type Verdicts } from '../core/pattern/verdicts.ts'
 import type { Log } from '../runtime/runtime.ts'
 import { type Archiving, feedScope, queueItem } from '../store/archive/queue.ts'
 import type { Db } from '../store/db/connection.ts'
-import { withoutErased } from '../store/erasure/erase.ts'
+import { isErased, withoutErased } from '../store/erasure/erase.ts'
 import { type Feed, FIRST_POLL_SEQ } from '../store/monitoring/feeds.ts'
 import { findFilterSpec, listWatchers, type Watcher } from '../store/monitoring/monitors.ts'
 import type { FeedResult } from './pages.ts'
@@ -71,7 +71,7 @@ export function matchAll(
   if (eligible.length === 0) return []
   if (deps.archive?.keep === 'feeds')
     for (const item of eligible)
-      if (isNew(item))
+      if (fresh.has(itemKey(item)) || (isAgain(item) && !isErased(deps.db, itemKey(item))))
         queueItem(deps.db, deps.archive, {
           item: withoutErased(deps.db, item),
           scopes: [feedScope(stream.key)],

@@ -1,6 +1,10 @@
 import { expect, test } from 'bun:test'
+import { join } from 'node:path'
 
 import { startKind } from '../../sandbox/sources/kinds.ts'
+import type { Config } from '../../src/config/schema.ts'
+import { connect } from '../../src/store/db/connection.ts'
+import { eraseItems } from '../../src/store/erasure/erase.ts'
 import { startDenseSite } from '../support/dense-site.ts'
 import { startTestDaemon } from '../support/test-daemon.ts'
 
@@ -10,7 +14,11 @@ const MINUTE = 60_000
 type Sites = Record<string, ReturnType<typeof startDenseSite>>
 
 /** A daemon with a webhook and further sources by name. */
-async function startWith(names: string[], requests_per_minute = 6000) {
+async function startWith(
+  names: string[],
+  requests_per_minute = 6000,
+  keep: Config['archive']['keep'] = 'matches',
+) {
   await using stack = new AsyncDisposableStack()
   const time = { now: Date.now }
   const sites: Sites = {}
@@ -18,6 +26,7 @@ async function startWith(names: string[], requests_per_minute = 6000) {
   const daemon = stack.use(
     await startTestDaemon({
       change: (config) => {
+        config.archive.keep = keep
         config.plans['entry'] = { ...config.plans['entry']!, slots: 1000, cadence_s: 10 }
         for (const [name, { url }] of Object.entries(sites))
           config.source.push({
@@ -134,6 +143,32 @@ test('items that appear late, are deleted or change into a match', async () => {
   expect(titles(daemon.delivered()).slice(2)).toEqual(['a restored kettle'])
   expect(daemon.delivered().some(({ id }) => id === String(deleted))).toBe(false)
 })
+
+test.each(['matches', 'feeds'] as const)(
+  'an erased item that its source still shows stays out of an archive of %s',
+  async (keep) => {
+    await using daemon = await startWith(['hn'], 6000, keep)
+    const hn = daemon.site('hn')
+    await daemon.watch({ source: 'hn', include_any: ['kettle'] })
+    const erased = hn.story('a regretted kettle')
+    using db = connect(join(daemon.dir, 'forumd.sqlite'))
+    const search = async (): Promise<string[]> => {
+      while (db.query('SELECT 1 FROM archive_queue').get() !== null) await Bun.sleep(5)
+      return titles((await daemon.call('/forum/archive/search?q=kettle')).body.items)
+    }
+    await daemon.clock.advance(30 * S)
+    expect(await search()).toEqual(['a regretted kettle'])
+
+    const deps = { db, instance_id: 'i', community: 'subforum', clock_offset_ms: () => 0 }
+    eraseItems(deps, [{ item_id: `hn/t3_${erased}`, reason: 'request' }], daemon.clock.now())
+    hn.edit(erased, { title: 'a regretted kettle again' })
+    await daemon.clock.advance(2 * MINUTE)
+    hn.story('a later kettle')
+    await daemon.clock.advance(30 * S)
+
+    expect(await search()).toEqual(['a later kettle'])
+  },
+)
 
 test('an id that stays unanswered is a gap of one id until it is answered', async () => {
   await using daemon = await startWith(['hn'])

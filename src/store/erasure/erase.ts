@@ -123,6 +123,14 @@ function bury(db: Db, { item_id, reason }: ErasedItem, at: number): void {
   ).run({ item_id, source: ofItemKey(item_id).source, reason, at })
 }
 
+/** True for an item that was erased, which its source may still show. */
+export const isErased = (db: Db, item_id: string): boolean =>
+  db
+    .query<{ one: 1 }, [{ item_id: string }]>(
+      "SELECT 1 AS one FROM item_tombstones WHERE item_id = $item_id AND reason <> 'author_gone'",
+    )
+    .get({ item_id }) !== null
+
 /**
  * The item as it may be stored: a comment under an erased thread without the title of it, which the platform may still
  * show there.
@@ -130,12 +138,7 @@ function bury(db: Db, { item_id, reason }: ErasedItem, at: number): void {
 export function withoutErased(db: Db, item: Item): Item {
   if (item.kind !== 'comment' || item.post_id === '') return item
   const thread = itemKey({ name: `t3_${item.post_id}`, source: item.source })
-  const is_erased = db
-    .query<{ one: 1 }, [{ thread: string }]>(
-      "SELECT 1 AS one FROM item_tombstones WHERE item_id = $thread AND reason <> 'author_gone'",
-    )
-    .get({ thread })
-  return is_erased === null ? item : { ...item, ...untitledComment(item) }
+  return isErased(db, thread) ? { ...item, ...untitledComment(item) } : item
 }
 
 /** Deletes old tombstones; the newest stays, because it holds the sequence. */
