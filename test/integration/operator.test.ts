@@ -426,6 +426,23 @@ test('customers are listed with their balances and call counts', async () => {
   expect((await send('/operator/customers')).body.customers[0].requests_24h).toBe(0)
 })
 
+test('a monitor without a webhook is listed with its last match', async () => {
+  const { house: daemon, ask: send } = await start()
+  await using _ = daemon
+  await daemon.send('/forum/monitor/add', { filter_spec: { subforum: 'coffee', q: 'zebra' } })
+  await daemon.clock.advance(2 * MINUTE)
+  daemon.sandbox.post({ subforum: 'coffee', title: 'a zebra' })
+  await daemon.clock.advance(2 * MINUTE)
+  const [own] = (await daemon.call('/forum/monitor/list')).body.monitors
+  const [listed] = (await send('/operator/monitors')).body.monitors
+  const [customer] = (await send('/operator/customers')).body.customers
+  const detail = (await send(`/operator/customers/${customer.id}`)).body
+
+  expect(own.last_match_at).toBeString()
+  expect(listed.last_match_at).toBe(own.last_match_at)
+  expect(detail.monitors[0].last_match_at).toBe(own.last_match_at)
+})
+
 test("the overview counts the daemon's objects, and reports the state of its storage", async () => {
   const { house: daemon, ask: send } = await start()
   await using _ = daemon

@@ -12,7 +12,6 @@ import {
   listInstanceMonitors,
   MONITOR_STATES,
 } from '../../store/delivery/instance-list.ts'
-import { lastDeliveryAt } from '../../store/monitoring/matches.ts'
 import { hostOf } from '../account/problems.ts'
 import {
   limit,
@@ -79,7 +78,7 @@ export function instanceLists(db: Db) {
             pause_reason: it.pause_reason,
             cadence_s: it.cadence_s,
             feeds: it.feeds,
-            last_match_at: iso(lastDeliveryAt(db, it.id)),
+            last_match_at: iso(it.last_match_at),
             created_at: iso(it.created_at),
           })),
           count: page.length,

@@ -10,7 +10,6 @@ import { listUsage, sumUsage } from '../../store/customers/ledger.ts'
 import type { Db } from '../../store/db/connection.ts'
 import { listWebhooks } from '../../store/delivery/webhooks.ts'
 import { countPending, countSystem, listCustomerSummaries } from '../../store/maintenance/counts.ts'
-import { lastDeliveryAt } from '../../store/monitoring/matches.ts'
 import { listMonitors } from '../../store/monitoring/monitors.ts'
 import { measureWaiting } from '../../store/relevance/judgements.ts'
 import { activityQuery, createActivity } from '../account/activity.ts'
@@ -133,7 +132,7 @@ function oneCustomer(db: Db, id: string, now: number) {
       pause_reason: monitor.pause_reason,
       cadence_s: monitor.cadence_s,
       created_at: iso(monitor.created_at),
-      last_match_at: iso(lastDeliveryAt(db, monitor.id)),
+      last_match_at: iso(monitor.last_match_at),
     })),
     webhooks: listWebhooks(db, id).map((webhook) => ({
       id: webhook.id,

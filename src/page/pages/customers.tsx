@@ -199,7 +199,7 @@ function CustomerSections({ customer, again }: SectionsProps) {
               { title: 'Name', kind: 'main', cell: (it) => it.name ?? it.id },
               { title: 'State', cell: monitorState },
               { title: 'Interval', kind: 'figure', cell: (it) => formatDuration(it.cadence_s) },
-              { title: 'Last delivery', cell: (it) => <Time at={it.last_match_at} /> },
+              { title: 'Last match', cell: (it) => <Time at={it.last_match_at} /> },
               { title: 'Created', cell: (it) => <Time at={it.created_at} /> },
             ]}
           />

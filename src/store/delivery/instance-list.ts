@@ -173,6 +173,7 @@ export type InstanceMonitor = {
   pause_reason: string | null
   cadence_s: number
   created_at: number
+  last_match_at: number | null
   feeds: number
 }
 
@@ -205,7 +206,7 @@ export function listInstanceMonitors(
   ].filter((it) => it !== false)
   return db
     .query<InstanceMonitor, [Record<string, string | number>]>(
-      `SELECT m.id, m.name, m.customer_id, c.name AS customer_name, m.active, m.pause_reason, m.cadence_s, m.created_at,
+      `SELECT m.id, m.name, m.customer_id, c.name AS customer_name, m.active, m.pause_reason, m.cadence_s, m.created_at, m.last_match_at,
               (SELECT count(*) FROM monitor_feeds f WHERE f.monitor_id = m.id) AS feeds
          FROM monitors m JOIN customers c ON c.id = m.customer_id
         WHERE ${conditions.join(' AND ')} ORDER BY m.id DESC LIMIT $limit`,
