@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createAccountClient } from '../accounts/client.ts'
 import { createProbe } from '../accounts/probe.ts'
 import type { Config } from '../config/schema.ts'
+import { createAllowed } from '../core/base/address.ts'
 import { type LinkHosts, linkHosts } from '../core/forum/permalink.ts'
 import { IMAGE_BYTES_MAX } from '../core/forum/writes.ts'
 import { tryMailServer } from '../delivery/smtp.ts'
@@ -13,7 +14,7 @@ import { createSignIn } from '../gateway/login.ts'
 import { createAccountWrites } from '../gateway/writes.ts'
 import { createDownload } from '../net/download.ts'
 import { createEgress } from '../net/egress.ts'
-import type { Guard } from '../net/guard.ts'
+import { createGuard, type Guard } from '../net/guard.ts'
 import { createTransport } from '../net/transport.ts'
 import { ANONYMOUS, type Identity } from '../platforms/port.ts'
 import { ABSENT } from '../platforms/reddit/absent.ts'
@@ -146,9 +147,9 @@ function lazyBrowser(make: () => Browser): Browser {
 /** The platform operations of the command line, without a daemon. */
 export function openPlatformTools(config: Config, runtime: Runtime) {
   const stopping = new AbortController()
+  const timeout_ms = config.platform.timeout_s * 1000
   const { platform, egress, account_client, jars, close } = createPlatform(config, runtime, {
-    // No configured proxy needs the guard, and there are no other callers.
-    guard: () => Promise.resolve({ ok: false, refusal: 'unresolved' }),
+    guard: createGuard({ ...runtime, allowed: createAllowed(config.guard), timeout_ms }),
     signal: stopping.signal,
   })
   return {

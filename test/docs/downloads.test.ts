@@ -119,6 +119,9 @@ test('the compose file names this release, its volumes and ports as the configur
   expect(Object.keys(services.forumd)).toEqual([
     'image',
     'restart',
+    'mem_limit',
+    'memswap_limit',
+    'ulimits',
     'read_only',
     'cap_drop',
     'security_opt',
