@@ -21810,6 +21810,7 @@ export interface operations {
            *         "ceiling": 1,
            *         "stale": 1,
            *         "low_relevance": 1,
+           *         "irrelevant": 1,
            *         "unknown": 1,
            *         "sampled": 1,
            *         "sample_truncated": false,
@@ -21908,7 +21909,7 @@ export interface operations {
             rejected_24h: number
             /**
              * Format: int64
-             * @description A lower bound.
+             * @description Withheld by the daily ceiling, as stale, or for an unknown reason. A lower bound.
              */
             suppressed_24h: number
             suppressed_breakdown: {
@@ -21927,6 +21928,11 @@ export interface operations {
                * @description Matches below min_relevance.
                */
               low_relevance: number
+              /**
+               * Format: int64
+               * @description Matches below the min_score of the relevance rules.
+               */
+              irrelevant: number
               /**
                * Format: int64
                * @description Suppressed matches without a known cause.

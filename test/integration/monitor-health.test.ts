@@ -515,6 +515,7 @@ const ROWS: Row[] = [
         ceiling: 0,
         stale: 1,
         low_relevance: 0,
+        irrelevant: 0,
         unknown: 0,
         sampled: 1,
         sample_truncated: false,
@@ -539,6 +540,15 @@ const ROWS: Row[] = [
       suppressed_24h: 0,
       ceiling_reached: false,
       suppressed_breakdown: { low_relevance: 1, sampled: 1, resolved: true },
+    },
+  ],
+  [
+    'one irrelevant to the model is counted apart',
+    (daemon, id) => delivered(daemon, id, 1, { status: 'suppressed', reason: 'irrelevant' }),
+    {
+      suppressed_24h: 0,
+      ceiling_reached: false,
+      suppressed_breakdown: { irrelevant: 1, sampled: 1, resolved: true },
     },
   ],
   [

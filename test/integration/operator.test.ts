@@ -470,7 +470,6 @@ test("the overview counts the daemon's objects, and reports the state of its sto
       retrying: 0,
     },
     storage: { trouble: null, schema: expect.any(Number), ballast: true },
-    standby: null,
   })
   expect(body.storage.db_bytes).toBeGreaterThan(0)
   expect(body.storage.free_bytes).toBeGreaterThan(0)

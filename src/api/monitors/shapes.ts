@@ -223,11 +223,14 @@ const healthShape = once(() => {
     delivered_24h: count,
     failed_24h: count.describe('Deliveries that exhausted the retry schedule.'),
     rejected_24h: count.describe('Deliveries that their receiver refused permanently.'),
-    suppressed_24h: count.describe('A lower bound.'),
+    suppressed_24h: count.describe(
+      'Withheld by the daily ceiling, as stale, or for an unknown reason. A lower bound.',
+    ),
     suppressed_breakdown: z.looseObject({
       ceiling: count,
       stale: count,
       low_relevance: count,
+      irrelevant: count,
       unknown: count,
       sampled: count,
       sample_truncated: flag,

@@ -97,6 +97,7 @@ export const FIELD_TEXTS: Readonly<Record<string, string>> = {
   label: 'Label of the item; null: none.',
   lag_ids: 'Ids between the newest one and the last that was read.',
   language: 'Language code; null: unknown.',
+  irrelevant: 'Matches below the min_score of the relevance rules.',
   last_checked_s_ago: 'Seconds since the last check of the slowest stream; null: unknown.',
   last_failure: 'The newest failed attempt with the answer of the receiver; null: none.',
   left: 'Number of items that pass this condition and all before it.',

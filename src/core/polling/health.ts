@@ -16,6 +16,7 @@ export type DeliveryCounts = {
   ceiling: number
   stale: number
   low_relevance: number
+  irrelevant: number
   /** Suppressed for a reason that this version does not know. */
   unknown: number
 }
@@ -24,6 +25,7 @@ type Breakdown = {
   ceiling: number
   stale: number
   low_relevance: number
+  irrelevant: number
   unknown: number
   sampled: number
   sample_truncated: boolean
@@ -33,20 +35,21 @@ type Breakdown = {
 
 /** Suppressed matches by reason. `capped`: a day of the window had more ceiling suppressions than are stored. */
 function breakDown(counts: DeliveryCounts, capped: boolean): Breakdown {
-  const { ceiling, stale, low_relevance, unknown } = counts
+  const { ceiling, stale, low_relevance, irrelevant, unknown } = counts
   return {
     ceiling,
     stale,
     low_relevance,
+    irrelevant,
     unknown,
-    sampled: ceiling + stale + low_relevance + unknown,
+    sampled: ceiling + stale + low_relevance + irrelevant + unknown,
     sample_truncated: capped,
     resolved: !capped && unknown === 0,
     unresolved_reason: capped ? 'ceiling_records_capped' : unknown > 0 ? 'reason_unknown' : null,
   }
 }
 
-/** The counters of health. suppressed_24h is a floor, and low relevance is no part of it. */
+/** The counters of health. suppressed_24h is a floor, and neither low relevance nor the verdict of a model is a part of it. */
 export function countersOf(counts: DeliveryCounts, capped: boolean) {
   const suppressed_breakdown = breakDown(counts, capped)
   return {

@@ -93,12 +93,13 @@ export function countDeliveries(
     .get({ monitor_id, since_at, earliest_at: since_at - ENDS_WITHIN_MS })
   const suppressed_counts = db
     .query<
-      Pick<DeliveryCounts, 'ceiling' | 'stale' | 'low_relevance' | 'unknown'>,
+      Pick<DeliveryCounts, 'ceiling' | 'stale' | 'low_relevance' | 'irrelevant' | 'unknown'>,
       [{ monitor_id: string; since_at: number }]
     >(
       `SELECT count(*) FILTER (WHERE reason = 'delivery_ceiling') AS ceiling,
               count(*) FILTER (WHERE reason = 'stale_item') AS stale,
               count(*) FILTER (WHERE reason = 'low_relevance') AS low_relevance,
+              count(*) FILTER (WHERE reason = 'irrelevant') AS irrelevant,
               count(*) FILTER (WHERE reason IS NULL
                 OR reason NOT IN ('delivery_ceiling', 'stale_item', 'low_relevance', 'item_deleted', 'irrelevant', 'unjudged')) AS unknown
          FROM deliveries

@@ -145,7 +145,7 @@ export function DeliveryStats({ id, health }: { id: string; health: Health }) {
     ['Delivered', health.delivered_24h, 'delivered'],
     ['Dead-lettered', health.failed_24h, 'dead'],
     ['Rejected', health.rejected_24h, 'failed'],
-    ['Suppressed', health.suppressed_24h, 'suppressed'],
+    ['Suppressed', breakdown.sampled, 'suppressed'],
   ]
   const listOf = (status: string) =>
     `${dashboardPath('deliveries')}?${new URLSearchParams({ monitor: id, status, within: '24' }).toString()}`
@@ -153,6 +153,7 @@ export function DeliveryStats({ id, health }: { id: string; health: Health }) {
     ['over the daily ceiling', breakdown.ceiling],
     ['no longer fresh', breakdown.stale],
     ['below the minimum relevance', breakdown.low_relevance],
+    ['irrelevant to the model', breakdown.irrelevant],
     ['for another reason', breakdown.unknown],
   ]
   const suppressionReasons = reasons.filter(([, n]) => n > 0)

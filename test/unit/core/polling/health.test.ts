@@ -415,6 +415,7 @@ const NONE: DeliveryCounts = {
   ceiling: 0,
   stale: 0,
   low_relevance: 0,
+  irrelevant: 0,
   unknown: 0,
 }
 

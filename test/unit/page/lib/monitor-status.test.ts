@@ -58,6 +58,7 @@ const health = (more: Partial<Health> = {}): Health => ({
     ceiling: 0,
     stale: 0,
     low_relevance: 0,
+    irrelevant: 0,
     unknown: 0,
     sampled: 0,
     sample_truncated: false,
