@@ -1,4 +1,5 @@
 import { errorCode } from '../core/base/errors.ts'
+import { removedText } from '../core/base/removed.ts'
 import type { ConfigPath } from './positions.ts'
 
 export type ReferenceSources = {
@@ -49,7 +50,8 @@ export function resolveReferences(
   }
 
   function resolveText(text: string, path: ConfigPath): unknown {
-    if (!/^(env|file):/.test(text)) return text
+    // A removed key is refused as such, whatever it refers to.
+    if (!/^(env|file):/.test(text) || removedText('config', path.join('.')) !== null) return text
     origins.set(JSON.stringify(path), text)
     const outcome = text.startsWith('env:')
       ? fromEnvironment(text.slice('env:'.length), sources)

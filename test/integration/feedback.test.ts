@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { feedback } from '../../src/api/account/feedback.ts'
+import { REMOVED } from '../../src/core/base/removed.ts'
 import { insertCustomer } from '../../src/store/customers/customers.ts'
 import { findFeedback, insertFeedback } from '../../src/store/customers/feedback.ts'
 import { insertKey } from '../../src/store/customers/keys.ts'
@@ -57,6 +58,17 @@ function newCustomerHeaders(daemon: ReturnType<typeof start>['house']): Record<s
   })
   return { authorization: `Bearer ${token}` }
 }
+
+test('the removed list is 405, and says what replaces it', async () => {
+  const { house: daemon } = start()
+  await using _ = daemon
+  const { status, body } = await daemon.call('/feedback')
+
+  expect([status, body['message']]).toEqual([
+    405,
+    `${REMOVED.methods['GET /feedback']}; allowed: POST`,
+  ])
+})
 
 test('evidence may be an object, which is shown as its JSON', async () => {
   const { house: daemon, send } = start()

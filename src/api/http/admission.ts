@@ -1,7 +1,7 @@
 import type { HTTPHeaders } from 'elysia'
 
 import { ApiError } from '../../core/base/errors.ts'
-import { removedPathText } from '../../core/base/removed.ts'
+import { removedPathText, removedText } from '../../core/base/removed.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import { proxyHeader, SESSION_PARTS, sessionHeader } from '../../core/forum/session.ts'
 import type { Clock, Random } from '../../runtime/runtime.ts'
@@ -184,7 +184,8 @@ export function createAdmit(deps: Deps): Admit {
         await pacers[policy.limit](found.key.id, counted)
       }
     }
-    if (!entry.methods.has(method)) throw notAllowed(entry, request.method, headers)
+    if (!entry.methods.has(method))
+      throw notAllowed(entry, { method: request.method, path }, headers)
 
     const max = bodyMax(words, entry.path)
     const announced = announcedBytes(request)
@@ -228,13 +229,17 @@ function requestId({ headers }: Request, random: Random): string {
   return given !== null && REQUEST_ID.test(given) ? given : random.uuid()
 }
 
-function notAllowed(entry: RouteEntry<Policy>, method: string, headers: HTTPHeaders): ApiError {
+function notAllowed(
+  entry: RouteEntry<Policy>,
+  { method, path }: { method: string; path: string },
+  headers: HTTPHeaders,
+): ApiError {
   const allowed = [...entry.methods.keys()].flatMap((one) =>
     one === 'GET' ? [one, 'HEAD'] : [one],
   )
   headers['allow'] = allowed.join(', ')
   return new ApiError('METHOD_NOT_ALLOWED', {
-    message: `${method} is not allowed for this route; allowed: ${allowed.join(', ')}`,
+    message: `${removedText('methods', `${method} ${path}`) ?? `${method} is not allowed for this route`}; allowed: ${allowed.join(', ')}`,
   })
 }
 

@@ -1,4 +1,4 @@
-type Kind = 'config' | 'commands' | 'paths'
+type Kind = 'config' | 'commands' | 'paths' | 'methods'
 
 const BY_CALLS =
   'the model is limited by calls: use relevance.max_calls_per_day and relevance.max_customer_calls_per_day'
@@ -8,6 +8,7 @@ const BY_CALLS =
  * - `config`: a key by dotted name, or a table by its name; `source.*` and `plans.*` stand for one entry
  * - `commands`: as typed after `forumd`; an option of a command after its name
  * - `paths`: a path of the HTTP API; it stands for all paths below it too
+ * - `methods`: a method of a path that has others
  */
 export const REMOVED: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
   config: {
@@ -28,8 +29,8 @@ export const REMOVED: Readonly<Record<Kind, Readonly<Record<string, string>>>> =
   },
   commands: {
     failover: 'planned moves were removed: stop the primary, and the other node goes on',
-    'replica status':
-      'it was removed: /health shows the role of a node, its log whether it replicates',
+    replica:
+      'replica status was removed: /health shows the role of a node, its log whether it replicates',
     'feedback list':
       'the list of feedback was removed: a notice to [operator] webhook and the problems of the dashboard have each id and text; forumd feedback answer ID TEXT answers it',
     'customer export':
@@ -38,10 +39,8 @@ export const REMOVED: Readonly<Record<Kind, Readonly<Record<string, string>>>> =
       'moving a customer was removed: take over its settings with forumd apply, or the whole instance with forumd restore',
     'purge --prove':
       'the search for erased content was removed: it leaves the database and the archive at once, and snapshots within a day, see docs/privacy.md',
-    'certificate get':
+    certificate:
       'signed certificates were removed: coverage by day is at GET /forum/monitor/coverage',
-    'certificate verify': 'signed certificates were removed: there is nothing to verify any more',
-    'certificate rotate-key': 'signed certificates were removed: no key signs them any more',
   },
   paths: {
     '/.well-known/forumd-keys.json':
@@ -59,10 +58,13 @@ export const REMOVED: Readonly<Record<Kind, Readonly<Record<string, string>>>> =
     '/forum/inbox/stream':
       'the event stream of the inbox was removed: /forum/monitor/stream sends new matches, and /forum/inbox lists states',
   },
+  methods: {
+    'GET /feedback': 'the list of feedback was removed: GET /feedback/ID has one with its answer',
+  },
 }
 
-/** The sentence for a removed key or command; null: no such name was removed. */
-export const removedText = (kind: 'config' | 'commands', name: string): string | null =>
+/** The sentence for a removed key, command or method; null: no such name was removed. */
+export const removedText = (kind: Exclude<Kind, 'paths'>, name: string): string | null =>
   Object.entries(REMOVED[kind]).find(([it]) => it === name)?.[1] ?? null
 
 /** The sentence for a removed path, or for a path below one. */

@@ -193,6 +193,15 @@ test.each(Object.entries(REMOVED.config))(
   },
 )
 
+test.each(['env:FORUMD_UNSET', 'file:/nowhere/lease'])(
+  'a removed key that refers to %s is refused as removed',
+  (reference) => {
+    expect(problemsIn(`[standby]\nlease = "${reference}"`)).toEqual([
+      `2:1: standby.lease: unknown key; ${REMOVED.config['standby.lease']}`,
+    ])
+  },
+)
+
 test('reports contradictions between keys together with invalid keys', () => {
   expect(problemsIn('[billing]\ndefault_plan = "pro"\nenabled = 1')).toEqual([
     '2:1: billing.default_plan: found "pro", but there is no such plan; add [plans.pro], or name one of entry',
