@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 
-import { decodeHTML } from 'entities'
 import { LRUCache } from 'lru-cache'
 
 import { once } from '../core/base/lazy.ts'
@@ -11,7 +10,8 @@ import { createTurns } from '../core/base/turns.ts'
 // builds a tree first takes the square or the cube of unclosed and mismatched tags, and a thread with a deadline would cost a
 // copy of every text of every forum to bound the few that are hostile.
 
-// Loaded with the first body in HTML: a start needs none.
+// Loaded with the first text that needs them: a start needs neither.
+const entities = once((): typeof import('entities/decode') => require('entities/decode'))
 const library = once((): typeof import('htmlparser2') => require('htmlparser2'))
 
 /** Elements within elements; deeper ones are read as their text. */
@@ -426,4 +426,5 @@ export async function warm(texts: readonly unknown[], base_url: string): Promise
 }
 
 /** Text of a value of HTML without elements, such as a title. References are decoded once. */
-export const plainText = (html: string): string => (html.includes('&') ? decodeHTML(html) : html)
+export const plainText = (html: string): string =>
+  html.includes('&') ? entities().decodeHTML(html) : html

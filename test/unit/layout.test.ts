@@ -12,7 +12,7 @@ const CORE_MAY_IMPORT = [
   're2js',
   'lande',
   'lru-cache',
-  'entities',
+  'entities/decode',
 ]
 /** Callers of one adapter beside the composition root: the pool's account client. */
 const ADAPTER_CALLERS = ['src/accounts/client.ts']

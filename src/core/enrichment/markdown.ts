@@ -1,4 +1,7 @@
-import { decodeHTMLStrict } from 'entities'
+import { once } from '../base/lazy.ts'
+
+// Loaded with the first text that has a character reference: a start needs none.
+const entities = once((): typeof import('entities/decode') => require('entities/decode'))
 
 /**
  * Visible text and links of a markdown source. The input is untrusted: every pattern takes time
@@ -105,7 +108,7 @@ const decoded = (text: string): string =>
         part.replace(REFERENCE_TO, (whole) => {
           if (whole.startsWith('\\')) return whole
           if (/^&#x200b;$/i.test(whole)) return ''
-          const character = decodeHTMLStrict(whole).replace('\u00a0', ' ')
+          const character = entities().decodeHTMLStrict(whole).replace('\u00a0', ' ')
           return character === whole || PLAIN.test(character) ? character : `\\${character}`
         }),
       )
