@@ -120,7 +120,7 @@ test('the document lists the routes', async () => {
               headers: {
                 'X-Credits-Remaining': { $ref: '#/components/headers/X-Credits-Remaining' },
               },
-              content: { 'application/json': { example: { posts: [] } } },
+              content: { 'application/json': { example: { posts: [{}] } } },
             },
             400: {},
             401: {},

@@ -17,7 +17,14 @@ type Values = Readonly<Record<string, string>>
 type Route = { method: 'GET' | 'POST'; path: string; parameters: { name: string; in: string }[] }
 
 let identity: Identity = ANONYMOUS
-const identities: Identities = { lease: () => identity, report: () => {} }
+// The pool holds both accounts, and lends this one unless a call avoids it.
+const identities: Identities = {
+  lease(_use, avoid = []) {
+    const { ann, bob } = accounts
+    return [identity, ann, bob].find(({ id }) => !avoid.includes(id)) ?? null
+  },
+  report: () => {},
+}
 
 let daemon: Reading
 let routes: Route[]
