@@ -31,7 +31,7 @@ export const purgeContent = command({
   },
   examples: ['forumd purge --author example_user', 'forumd purge --item t1_abc123'],
   notes:
-    'Deliveries and matches lose the content and keep their ids; what waits to be sent leaves its delivery. The stored responses of receivers are erased too. The audit records the purge without the name of the author. Targets that ask for item.deleted receive it. The archive loses the items too. Unused parts of both files are overwritten at once; if another process is reading them, the daemon repeats it within the hour. Snapshots lose the items in the next night; earlier backups still hold them. Drafts are texts of their customers, and keep what they quote. Content that its source still shows is stored again when another monitor matches it: exclude the author there first.',
+    'Deliveries and matches lose the content and keep their ids; what waits to be sent leaves its delivery. The stored responses of receivers are erased too. The table audit of the database records the purge without the name of the author. Targets that ask for item.deleted receive it. The archive loses the items too. Unused parts of both files are overwritten at once; if another process is reading them, the daemon repeats it within the hour. Snapshots lose the items in the next night; earlier backups still hold them. Drafts are texts of their customers, and keep what they quote. Content that its source still shows is stored again when another monitor matches it: exclude the author there first.',
   async run({ values, ...context }) {
     const wanted = whatOf(values)
     using bar = openBar(context.screen)
