@@ -65,13 +65,14 @@ type ListedKey = {
 /** Most columns of the parts that people choose; with the others they fit a terminal of 80. */
 const CUSTOMER_WIDTH = 14
 const NAME_WIDTH = 14
+const SCOPES_WIDTH = 26
 
 /** Two lines for each key, since an id takes half of a terminal. */
 function keysAsText(keys: readonly ListedKey[]): string {
   const rows = keys.map(({ prefix, customer, name, scopes, expires_at, revoked_at }) => ({
     begins: prefix,
     customer: cut(customer ?? '(operator)', CUSTOMER_WIDTH),
-    scopes: scopes.join(','),
+    scopes: cut(`${scopes}` === `${DEFAULT_SCOPES}` ? 'default' : scopes.join(','), SCOPES_WIDTH),
     state:
       revoked_at !== null
         ? `revoked ${dayOf(revoked_at)}`
