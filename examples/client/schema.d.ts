@@ -27931,7 +27931,7 @@ export interface operations {
            *       "details": "One mail a week with what a monitor matched.",
            *       "area": null,
            *       "evidence": null,
-           *       "status": "new",
+           *       "status": "triaged",
            *       "response": "On our list.",
            *       "created_at": "2026-01-31T11:58:00.000Z",
            *       "updated_at": "2026-01-31T11:58:00.000Z"

@@ -210,7 +210,7 @@ test('a customer whose matches are held by the limit is informed', async () => {
       kind: 'model_limit',
       severity: 'warning',
       message:
-        '2 matches are held, because your calls of the model in this day are used: they are judged from 2026-01-02T00:00:00.000Z',
+        '2 matches are held, because your calls of the model in this day are used: judging goes on at 2026-01-02 00:00 UTC',
     },
   ])
 })

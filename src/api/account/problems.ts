@@ -311,6 +311,10 @@ function sourceProblems(states: readonly FeedGroup[], audience: Audience, now: n
   })
 }
 
+/** An instant within a sentence, such as 2026-01-02 00:00 UTC. */
+const minuteOf = (at: number | null): string =>
+  at === null ? 'midnight UTC' : `${(iso(at) ?? '').slice(0, 16).replace('T', ' ')} UTC`
+
 /** Matches that are held, because the operator's model does not judge them now. */
 function heldProblems({ since_at, failing, limited, limited_until }: WaitingVerdicts): Problem[] {
   const of = (n: number, kind: Problem['kind'], why: string, fix: string): Problem[] => {
@@ -322,13 +326,13 @@ function heldProblems({ since_at, failing, limited, limited_until }: WaitingVerd
     ...of(
       failing,
       'model_unavailable',
-      'the model did not judge them',
-      'No step of yours: they are judged as soon as the model answers',
+      'the model is not available',
+      'No step of yours: judging goes on as soon as the model answers',
     ),
     ...of(
       limited,
       'model_limit',
-      `your calls of the model in this day are used: they are judged from ${iso(limited_until) ?? ''}`,
+      `your calls of the model in this day are used: judging goes on at ${minuteOf(limited_until)}`,
       'Narrow the filters, let the monitors deliver without a verdict, or ask the operator for more calls',
     ),
   ]

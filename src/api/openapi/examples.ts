@@ -220,6 +220,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
   tier: 'entry',
   time_zone: 'Europe/Berlin',
   title: 'Which grinder would you buy?',
+  'FindFeedback.status': 'triaged',
   'FindFeedback.title': 'Weekly summaries',
   'community.title': 'Coffee',
   to: 'another_user',

@@ -100,8 +100,9 @@ export function ProblemList({ report, pathOf }: ProblemListProps) {
 
 function summaryOf({ status, problems }: ProblemReport): string {
   if (status === 'ok') return 'All good'
-  const count = problems.filter(({ severity }) => severity !== 'info').length
-  return `${many(count, 'thing needs', 'things need')} attention`
+  const notes = problems.filter(({ severity }) => severity === 'info').length
+  const needs = `${many(problems.length - notes, 'thing needs', 'things need')} attention`
+  return notes === 0 ? needs : `${needs}, ${many(notes, 'note', 'notes')}`
 }
 
 /** The message, with words in place of the error of deliveries at its end. */

@@ -7,8 +7,9 @@ import { Time } from '../../components/base/time.tsx'
 import { notify } from '../../components/base/toast.tsx'
 import { usePaged } from '../../hooks/use-query.ts'
 import { postJson } from '../../lib/api.ts'
-import { many, words as inWords } from '../../lib/format.ts'
+import { many } from '../../lib/format.ts'
 import { actorName } from './reader.tsx'
+import { actionText } from './state/history.ts'
 import { GENERAL_KEYS, KEYS } from './state/keys.ts'
 import type { HistoryAction, HistoryPage, Match } from './state/types.ts'
 
@@ -182,22 +183,4 @@ export function HistoryDialog({ base, own_key, undone, close }: HistoryProps) {
       )}
     </Dialog>
   )
-}
-
-function actionText({ kind, set, mute, items }: HistoryAction): string {
-  if (mute !== null)
-    return `${kind === 'undo' ? 'took back the mute of' : 'muted'} ${mute.added ?? mute.removed}`
-  const matches = many(items, 'match', 'matches')
-  if (kind === 'undo') return `took back a change of ${matches}`
-  if (kind === 'answered') return `answered ${matches} with a comment`
-  const parts = [
-    ...(set?.state
-      ? [set.state === 'dismissed' ? 'dismissed' : `marked as ${inWords(set.state).toLowerCase()}`]
-      : []),
-    ...(set?.starred === undefined ? [] : [set.starred ? 'starred' : 'unstarred']),
-    ...(set?.label === undefined
-      ? []
-      : [set.label === null ? 'removed the label of' : `labelled ${set.label}:`]),
-  ]
-  return `${parts.join(' and ')} ${matches}`
 }

@@ -245,7 +245,7 @@ class MatchRow extends Component<RowProps> {
           <span class="unseen">{state}, </span>
           <span class="row-title">
             {erased ? (
-              <em>Deleted at its source</em>
+              <em>Erased</em>
             ) : (
               <Highlighted match={match} of="title" text={titleText(match)} />
             )}

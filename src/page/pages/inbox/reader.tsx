@@ -54,13 +54,11 @@ export function ReaderPane({ store: { base, perform, own_key, ...store }, match 
     <article class="reader" aria-labelledby="open-title">
       <Toolbar match={match} perform={perform} />
       <div class="reader-scroll" ref={scroller} tabIndex={0} role="region" aria-label="Text">
-        <h2 id="open-title">
-          {match.erased ? 'Deleted at its source' : (full.value?.title ?? titleText(match))}
-        </h2>
+        <h2 id="open-title">{match.erased ? 'Erased' : (full.value?.title ?? titleText(match))}</h2>
         <FactsOf match={match} />
         {match.erased ? (
           <p class="quiet">
-            Its author or the platform removed it, so its text is no longer kept here.
+            It was deleted at its source or erased here, so its text is not kept any more.
           </p>
         ) : text !== null ? (
           <WrittenText text={text} terms={terms} />
