@@ -14,12 +14,12 @@ const BODY_TIMEOUT_MS = 30_000
  * Limits for draining a body that no route reads, so that its sender can read the answer: bytes, seconds without a byte, and
  * seconds in all.
  */
-const DRAIN_BYTES_MAX = 2 * IMAGE_BODY_MAX
+const DRAIN_BYTES_MAX = IMAGE_BODY_MAX + MIB
 const DRAIN_QUIET_MS = 2000
 const DRAIN_MAX_MS = 10_000
-/** Drains at a time: each uses one or two MiB of the server's buffers. Others wait, and flow control stops their senders. */
+/** Drains at a time, and those that wait for one: each uses some MiB of the server's buffers. */
 const DRAINS_MAX = 8
-const WAITING_MAX = 64
+const WAITING_MAX = 8
 /** Memory per byte of a body: the bytes, their text and the parsed value. */
 const HELD_PER_BYTE = 3
 export const heldFor = (bytes: number): number => bytes * HELD_PER_BYTE
