@@ -72,7 +72,10 @@ function keysAsText(keys: readonly ListedKey[]): string {
   const rows = keys.map(({ prefix, customer, name, scopes, expires_at, revoked_at }) => ({
     begins: prefix,
     customer: cut(customer ?? '(operator)', CUSTOMER_WIDTH),
-    scopes: cut(`${scopes}` === `${DEFAULT_SCOPES}` ? 'default' : scopes.join(','), SCOPES_WIDTH),
+    scopes: cut(
+      scopes.join() === DEFAULT_SCOPES.join() ? 'default' : scopes.join(','),
+      SCOPES_WIDTH,
+    ),
     state:
       revoked_at !== null
         ? `revoked ${dayOf(revoked_at)}`
