@@ -2,7 +2,15 @@ import type { AccountResult, StateReason } from '../core/accounts/status.ts'
 import type { Outcome } from '../core/base/result.ts'
 import type { Me } from '../core/forum/items.ts'
 import type { Proxy } from '../core/forum/proxy.ts'
-import type { CookieJar, CookieJars, Identity, Login, LoginCode, Use } from '../platforms/port.ts'
+import type {
+  CookieJar,
+  CookieJars,
+  Identity,
+  Login,
+  LoginCode,
+  Payer,
+  Use,
+} from '../platforms/port.ts'
 import type { Forum } from '../platforms/reddit/adapter.ts'
 import type { OAuthTokens } from '../platforms/reddit/login/oauth.ts'
 import type { Clock } from '../runtime/runtime.ts'
@@ -44,9 +52,9 @@ export type AccountClient = {
   /** One read that any application may make; a fault if it is refused too. */
   readPublic(identity: Identity): Promise<Outcome<unknown>>
   /** Requests that this identity may send at once; if none, ms until the next one. */
-  headroom(identity_id: string, use: Use): { requests: number; until_ms: number }
-  /** Requests per minute that the platform allows this identity; 0 before the first request. */
-  requestsPerMinute(identity_id: string): number
+  headroom(payer: Payer, use: Use): { requests: number; until_ms: number }
+  /** Rate budget of this identity for display; null before the first request of it. */
+  budget(payer: Payer): ReturnType<Forum['budget']>
 }
 
 /** True for an application without a user: it can read, and the platform treats it as anonymous. */
@@ -136,6 +144,6 @@ export function createAccountClient(deps: {
         { identity, ...within(REQUEST_TIMEOUT_MS) },
       ),
     headroom: forum.headroom,
-    requestsPerMinute: (id) => forum.budget(id)?.limit_per_minute ?? 0,
+    budget: forum.budget,
   }
 }

@@ -4,7 +4,7 @@ import type { Fault } from '../core/base/result.ts'
 import type { Ring } from '../core/base/secrets.ts'
 import type { Proxy } from '../core/forum/proxy.ts'
 import type { Session } from '../core/forum/session.ts'
-import { ANONYMOUS, type Identity, type Use } from '../platforms/port.ts'
+import { ANONYMOUS, budgetKey, type Identity, type Payer, type Use } from '../platforms/port.ts'
 import type { Clock, Log } from '../runtime/runtime.ts'
 import { recordProxyTest } from '../store/accounts/proxies.ts'
 import { type Db, isStorageError } from '../store/db/connection.ts'
@@ -85,6 +85,8 @@ export type Pool = {
   probe(id: string): Promise<AccountResult['kind'] | 'absent' | 'busy' | null>
   /** State of each account, and the requests that it may make at once. */
   list(): { name: string; state: AccountState; requests: number }[]
+  /** Rate budget of an account, which others at its address share; null before its first request. */
+  budget(id: string): ReturnType<AccountClient['budget']>
   /** Requests per minute of all usable identities together. */
   requestsPerMinute(): number
   /** Starts due tasks, stores changes, and returns the time of the next turn in epoch ms. */
@@ -119,7 +121,7 @@ export function createPool(deps: PoolDeps): Pool {
     const { state, cooling_until } = it.status
     if (!isHopeful(it) || !hasIdentity(it)) return null
     const resting = state === 'cooling'
-    const { requests, until_ms } = client.headroom(it.id, use)
+    const { requests, until_ms } = client.headroom(payerOf(it), use)
     // Only a pause that the pacer also enforces may be waited for.
     if (resting && until_ms <= 0) return null
     const closed_ms = it.proxy_closed_until - clock.mono()
@@ -182,7 +184,7 @@ export function createPool(deps: PoolDeps): Pool {
       refresh()
       const all = accounts.all()
       if (all.length === 0)
-        return deps.allow_anonymous ? client.headroom(ANONYMOUS.id, use).until_ms : null
+        return deps.allow_anonymous ? client.headroom(ANONYMOUS, use).until_ms : null
       const waits = all.flatMap((it) => offer(it, use) ?? [])
       if (waits.length === 0) return null
       return Math.min(...waits.map(({ requests, free_at }) => (requests > 0 ? 0 : free_at)))
@@ -249,17 +251,25 @@ export function createPool(deps: PoolDeps): Pool {
         state: it.status.state,
         // Computed on access: checking the headroom reserves a share of the budget for reads.
         get requests() {
-          return it.status.state === 'ready' ? client.headroom(it.id, 'read').requests : 0
+          return it.status.state === 'ready' ? client.headroom(payerOf(it), 'read').requests : 0
         },
       }))
     },
+    budget(id) {
+      const it = accounts.get(id)
+      return it === undefined ? null : client.budget(payerOf(it))
+    },
     requestsPerMinute() {
-      const ids = accounts
+      const payers: Payer[] = accounts
         .all()
         .filter((it) => isHopeful(it) && hasIdentity(it))
-        .map(({ id }) => id)
-      if (ids.length === 0 && deps.allow_anonymous) ids.push(ANONYMOUS.id)
-      return ids.reduce((sum, id) => sum + client.requestsPerMinute(id), 0)
+        .map(payerOf)
+      if (payers.length === 0 && deps.allow_anonymous) payers.push(ANONYMOUS)
+      const budgets = new Map(payers.map((it) => [budgetKey(it), it]))
+      return [...budgets.values()].reduce(
+        (sum, it) => sum + (client.budget(it)?.limit_per_minute ?? 0),
+        0,
+      )
     },
     turn() {
       reload()
@@ -296,5 +306,11 @@ const isExpectedBack = (it: PooledAccount) =>
  */
 const isOutdated = ({ secrets, token }: PooledAccount, { bearer }: Identity) =>
   secrets.kind === 'oauth' && bearer !== (token?.value ?? null)
+
+const payerOf = ({ id, proxy, token }: PooledAccount): Payer => ({
+  id,
+  proxy,
+  bearer: token?.value ?? null,
+})
 
 const hasIdentity = ({ jar, token }: PooledAccount) => jar !== null || token !== null

@@ -212,10 +212,7 @@ export type Origin = {
 
 /** The identity of a call. Cookies of one identity never travel on another's request. */
 export type Identity = {
-  /**
-   * Names the budget and the log line: `anonymous`, an account's id, or `caller:` and a hash of the
-   * session.
-   */
+  /** For log lines: `anonymous`, an account's id, or `caller:` and a hash of the session. */
   id: string
   /** Anonymous; one of the pool's accounts; the caller's own session. */
   whose: 'anonymous' | 'pool' | 'caller'
@@ -245,8 +242,23 @@ export const ANONYMOUS: Identity = {
   proxy: null,
 }
 
+/** The part of an identity that decides which rate budget its requests use. */
+export type Payer = Pick<Identity, 'id' | 'bearer' | 'proxy'>
+
 /**
- * Purpose of a request: a caller who waits, or a monitor's poll. Each has a share of an identity's
+ * Key of a rate budget. The platform counts a bearer's requests by its application, and all others by the address that
+ * they come from: sessions behind one egress share a budget with each other and with anonymous requests.
+ */
+export function budgetKey({ id, bearer, proxy }: Payer): string {
+  if (bearer !== null) return `bearer ${id}`
+  if (proxy === null) return 'direct'
+  // The credentials of a proxy often select its exit.
+  const { scheme, host, port, username, password } = proxy
+  return JSON.stringify([scheme, host, port, username, password])
+}
+
+/**
+ * Purpose of a request: a caller who waits, or a monitor's poll. Each has a share of a
  * budget.
  */
 export type Use = 'read' | 'poll'

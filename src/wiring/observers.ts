@@ -122,12 +122,9 @@ export function connectGauges(
       const account_rows = listAccounts(db).map(({ id, name, state }) => ({
         name,
         state: states.get(name) ?? state,
-        budget: platform.budget(id),
+        budget: pool.budget(id),
       }))
-      return [
-        ...account_rows,
-        { name: '', state: 'anonymous', budget: platform.budget(ANONYMOUS.id) },
-      ]
+      return [...account_rows, { name: '', state: 'anonymous', budget: platform.budget(ANONYMOUS) }]
     },
     has_platform: hasMain(config),
     usable: pool.usable,

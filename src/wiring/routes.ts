@@ -352,7 +352,6 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       }),
       starting_credit_micros: config.billing.starting_credit_micros,
       pool,
-      budget_of: platform.budget,
       requests: parts.requests,
       allow_anonymous: config.pool.allow_anonymous && hasMain(config),
       storage: parts.storage,

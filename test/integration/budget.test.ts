@@ -6,6 +6,7 @@ import { parseConfig } from '../../src/config/load.ts'
 import type { Use } from '../../src/platforms/port.ts'
 import type { Runtime } from '../../src/runtime/runtime.ts'
 import { insertAccount } from '../../src/store/accounts/accounts.ts'
+import { insertProxy } from '../../src/store/accounts/proxies.ts'
 import { openInstance } from '../../src/store/maintenance/instance.ts'
 import { createPlatform } from '../../src/wiring/platform.ts'
 import { jarText, SESSION_COOKIE } from '../support/accounts.ts'
@@ -14,8 +15,8 @@ import { tempFolder } from '../support/folder.ts'
 import { cases } from '../support/long-form.ts'
 
 // Goal: no account exceeds the rate limit of its platform under any load, and little of its budget
-// is wasted. Method: ten accounts, each at a platform of its own with windows of ten minutes and
-// 429 past the limit; for an hour, in steps of a second, far more reads than budget, and polls
+// is wasted. Method: ten accounts, each with an egress and at a platform of its own with windows of ten minutes
+// and 429 past the limit; for an hour, in steps of a second, far more reads than budget, and polls
 // beside them.
 
 const LASTS_S = cases({ short: 1200, long: 3600 })
@@ -72,7 +73,8 @@ async function startTen() {
       request_counts[home] = (request_counts[home] ?? 0) + 1
       out++
       try {
-        const answer = await fetch(url.replace(base_url, sandboxes[home]?.url ?? base_url), init)
+        const direct = { ...init, proxy: undefined }
+        const answer = await fetch(url.replace(base_url, sandboxes[home]?.url ?? base_url), direct)
         if (answer.status === 429) refused.push(home)
         return answer
       } finally {
@@ -91,13 +93,19 @@ async function startTen() {
     sandbox.user({ name: username })
     const { cookies } = sandbox.session({ username })
     homes.set(cookies[SESSION_COOKIE] ?? '', n)
+    insertProxy(db, ring, {
+      id: `proxy_${n}`,
+      name: `proxy_${n}`,
+      proxy: { scheme: 'http', host: `proxy-${n}`, port: 80, username: null, password: null },
+      created_at: 0,
+    })
     insertAccount(db, ring, {
       id: `acc_${n}`,
       name: username,
       username,
       secrets: { kind: 'session', password: null, totp_secret: null },
       jar: { text: jarText(base_url, cookies), expires_at: null },
-      proxy_id: null,
+      proxy_id: `proxy_${n}`,
       status: { ...well, strikes: 0, probes: 0, probe_at: null },
       created_at: 0,
     })

@@ -240,7 +240,7 @@ const FAULTS: Readonly<Record<string, { text: string; customer?: string; operato
   },
   throttled: {
     text: 'it limits the rate of requests',
-    operator: 'Add an account, or watch less often',
+    operator: 'Add an account with a proxy of its own, or watch less often',
   },
   blocked: {
     text: 'it showed a block page or a human check',

@@ -18,7 +18,7 @@ const histogram = (help: string, bounds: readonly number[], ...labels: string[])
 /** Metrics of `/metrics` by name; all except those of the process get the prefix `forumd_`. */
 export const METRICS = {
   upstream_budget_allowance: gauge(
-    'Requests allowed in one window of an account: the limit of the platform, or the local one; an empty account is anonymous.',
+    'Requests allowed in one window: the limit of the platform, or the local one; accounts with cookies at one address share it; an empty account is anonymous.',
     'account',
   ),
   upstream_budget_used: gauge('Requests used in the current window.', 'account'),

@@ -18,14 +18,11 @@ type PoolControl = {
   adopt(): void
   /** Runs a session check at the platform, and returns its result. */
   probe(id: string): Promise<string | null>
+  /** Rate budget of an account; null before its first request. */
+  budget(
+    id: string,
+  ): { limit_per_minute: number; remaining: number; resets_in_ms: number | null } | null
 }
-
-/** Rate budget of an account; null before its first request. */
-type BudgetOf = (account_id: string) => {
-  limit_per_minute: number
-  remaining: number
-  resets_in_ms: number | null
-} | null
 
 export type OperatorPoolDeps = {
   db: Db
@@ -33,16 +30,15 @@ export type OperatorPoolDeps = {
   clock: Clock
   log: Log
   pool: PoolControl
-  budget_of: BudgetOf
   requests: RequestCounts
   allow_anonymous: boolean
 }
 
 export function operatorPool(deps: OperatorPoolDeps, record: RecordAction) {
-  const { db, ring, clock, log, pool, budget_of, requests, allow_anonymous } = deps
+  const { db, ring, clock, log, pool, requests, allow_anonymous } = deps
 
   function toAccount(it: Account, proxies: ReadonlyMap<string, string>) {
-    const budget = budget_of(it.id)
+    const budget = pool.budget(it.id)
     const usage = requests.of(it.id)
     return {
       id: it.id,

@@ -4,7 +4,17 @@ import { OWN_TABS } from '../../core/forum/listing.ts'
 import type { Transport } from '../../net/transport.ts'
 import type { Random } from '../../runtime/runtime.ts'
 import { createFence, createLeftOut, fencedReads } from '../fence.ts'
-import type { Acts, Call, ItemStates, Listing, Listings, Platform, Use, UserTab } from '../port.ts'
+import type {
+  Acts,
+  Call,
+  ItemStates,
+  Listing,
+  Listings,
+  Payer,
+  Platform,
+  Use,
+  UserTab,
+} from '../port.ts'
 import type { LeftOut } from '../source.ts'
 import { textAt } from '../values.ts'
 import {
@@ -43,9 +53,9 @@ export type Forum = Platform & {
    * Requests that a use (default `read`) may make now with this identity; if none, the wait until
    * the next one.
    */
-  headroom(identity_id: string, use?: Use): Headroom
+  headroom(payer: Payer, use?: Use): Headroom
   /** Rate budget of an identity for display; null before its first request. */
-  budget(identity_id: string): IdentityBudget | null
+  budget(payer: Payer): IdentityBudget | null
   isDown(): boolean
   /** Names of users whom the account has blocked: the platform leaves their items out of what it receives. */
   blocked(call: Call): Promise<Outcome<string[]>>

@@ -7,7 +7,7 @@ import { createEgress, type Egress } from '../../net/egress.ts'
 import { createReachability } from '../../net/reachability.ts'
 import type { Clock } from '../../runtime/runtime.ts'
 import { createClockOffset } from '../clock-offset.ts'
-import type { Call, Identity, Listing, Use } from '../port.ts'
+import type { Call, Identity, Listing, Payer, Use } from '../port.ts'
 import { readRateHeaders } from './budget.ts'
 import { createPacer, type Headroom } from './pacer.ts'
 import { childrenOf, dataOf } from './readers/items.ts'
@@ -162,8 +162,7 @@ export function createClient(options: ClientOptions) {
     clock_offset_ms: offset.ms,
     clock_measured_ms: offset.measured_ms,
     isClockKnown: offset.known,
-    headroom: (identity_id: string, use: Use = 'read'): Headroom =>
-      pacer.headroom(identity_id, use),
+    headroom: (payer: Payer, use: Use = 'read'): Headroom => pacer.headroom(payer, use),
     budget: pacer.budget,
     get,
     /** The account that the platform sees; null if the request was treated as anonymous. */

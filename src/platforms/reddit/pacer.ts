@@ -1,6 +1,6 @@
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import type { Clock, Random } from '../../runtime/runtime.ts'
-import type { Call, Use } from '../port.ts'
+import { budgetKey, type Call, type Payer, type Use } from '../port.ts'
 import {
   allowanceOf,
   backedOff,
@@ -23,7 +23,7 @@ import {
 
 /**
  * Permission to send one request. `done` must be called exactly once. It returns the fault with the
- * pause that now applies to the identity.
+ * pause that now applies to its budget.
  */
 type Leave = {
   done(rate_headers: RateHeaders | null, fault: Fault | null): Fault | null
@@ -34,16 +34,16 @@ type Leave = {
 /** Requests that may be made at once, now; if none, the milliseconds until the next one. */
 export type Headroom = { requests: number; until_ms: number }
 
-/** State of an identity's budget: the allowance of a window and the number of waiting requests. */
+/** State of a budget: the allowance of a window and the number of waiting requests. */
 export type IdentityBudget = BudgetView & { allowance: number; waiting: number }
 
-/** Releases requests at the platform's rate, each identity within its own budget. */
+/** Releases requests at the platform's rate, each within the budget of its identity ({@link budgetKey}). */
 export type Pacer = {
   admit(call: Call): Promise<Outcome<Leave>>
   /** Requests that a use may make with this identity, behind those that already wait. */
-  headroom(identity_id: string, use: Use): Headroom
-  /** Budget of an identity; null before its first request. Read-only. */
-  budget(identity_id: string): IdentityBudget | null
+  headroom(payer: Payer, use: Use): Headroom
+  /** Budget of an identity; null before the first request of it. Read-only. */
+  budget(payer: Payer): IdentityBudget | null
 }
 
 /** Requests per minute for sessions and for bearers, until the platform's rate headers arrive. */
@@ -51,43 +51,43 @@ export type Rates = { session: number; bearer: number }
 
 type Waiting = { use: Use; deadline_at: number }
 
-const IDENTITIES_MAX = 1_000
+const BUDGETS_MAX = 1_000
 // Another request can take the awaited token; more iterations than this would not help.
 const ITERATIONS_MAX = 1_000
 
 /**
- * Creates a pacer. Each identity sends within its budget, the oldest deadline first and each use
- * within its share. A request that cannot be sent before its deadline is refused at once.
+ * Creates a pacer. Requests of a budget are sent the oldest deadline first, and each use within
+ * its share. A request that cannot be sent before its deadline is refused at once.
  */
 export function createPacer(clock: Clock, rates: Rates, random: Pick<Random, 'fraction'>): Pacer {
   const budgets = new Map<string, Budget>()
   const lines = new Map<string, Waiting[]>()
 
-  const budgetOf = (id: string, per_minute = rates.session) =>
-    settle(budgets.get(id) ?? newBudget(per_minute, clock.mono()), clock.mono())
+  const budgetOf = (key: string, per_minute = rates.session) =>
+    settle(budgets.get(key) ?? newBudget(per_minute, clock.mono()), clock.mono())
 
-  function keep(id: string, budget: Budget) {
-    budgets.delete(id)
-    budgets.set(id, budget)
-    if (budgets.size <= IDENTITIES_MAX) return
+  function keep(key: string, budget: Budget) {
+    budgets.delete(key)
+    budgets.set(key, budget)
+    if (budgets.size <= BUDGETS_MAX) return
     // Removes the longest unused budget, but none with requests in flight.
     for (const [other, { in_flight }] of budgets) {
-      if (in_flight > 0 || other === id) continue
+      if (in_flight > 0 || other === key) continue
       budgets.delete(other)
       return
     }
   }
 
-  function leave(id: string, use: Use): Leave {
-    keep(id, take(budgetOf(id), use))
+  function leave(key: string, use: Use): Leave {
+    keep(key, take(budgetOf(key), use))
     const sent_at = clock.mono()
     return {
-      cancel: () => keep(id, refund(budgetOf(id), use)),
+      cancel: () => keep(key, refund(budgetOf(key), use)),
       done(rate_headers, fault) {
         const now = clock.mono()
-        const back = giveBack(budgetOf(id), now, rate_headers)
+        const back = giveBack(budgetOf(key), now, rate_headers)
         const next = afterAnswer(back, now, fault, { sent_at, fraction: random.fraction() })
-        keep(id, next)
+        keep(key, next)
         if (fault?.kind !== 'throttled' || !fault.estimated) return fault
         return {
           ...fault,
@@ -103,16 +103,17 @@ export function createPacer(clock: Clock, rates: Rates, random: Pick<Random, 'fr
     line: Waiting[],
   ): Promise<Outcome<Leave>> {
     const per_minute = identity.bearer === null ? rates.session : rates.bearer
-    keep(identity.id, requestTokens(budgetOf(identity.id, per_minute), clock.mono(), me.use))
+    const key = budgetKey(identity)
+    keep(key, requestTokens(budgetOf(key, per_minute), clock.mono(), me.use))
     for (let iteration = 0; iteration < ITERATIONS_MAX; iteration++) {
       if (signal?.aborted || clock.now() >= me.deadline_at) return fail({ kind: 'timeout' })
-      const budget = budgetOf(identity.id, per_minute)
+      const budget = budgetOf(key, per_minute)
       const wait_ms = waitFor(budget, clock.mono(), me.use, ahead(line, me))
       if (wait_ms <= 0) {
         // Synchronously: a caller in the same turn must not count this request both as sent and as
         // waiting.
         depart(line, me)
-        return ok(leave(identity.id, me.use))
+        return ok(leave(key, me.use))
       }
       if (clock.now() + wait_ms >= Math.min(me.deadline_at, wait_until))
         return fail({
@@ -128,32 +129,33 @@ export function createPacer(clock: Clock, rates: Rates, random: Pick<Random, 'fr
 
   return {
     async admit(call) {
-      const { id } = call.identity
+      const key = budgetKey(call.identity)
       const me: Waiting = { use: call.use ?? 'read', deadline_at: call.deadline_at }
-      const line = lines.get(id) ?? []
-      lines.set(id, line)
+      const line = lines.get(key) ?? []
+      lines.set(key, line)
       line.push(me)
       try {
         return await wait(call, me, line)
       } finally {
         depart(line, me)
-        if (line.length === 0) lines.delete(id)
+        if (line.length === 0) lines.delete(key)
       }
     },
-    headroom(identity_id, use) {
+    headroom(payer, use) {
+      const key = budgetKey(payer)
       // A caller that checks the headroom is about to send, so its share is reserved.
-      if (budgets.has(identity_id))
-        keep(identity_id, requestTokens(budgetOf(identity_id), clock.mono(), use))
-      const budget = budgetOf(identity_id)
-      const waiting = (lines.get(identity_id) ?? []).filter((it) => it.use === use).length
+      if (budgets.has(key)) keep(key, requestTokens(budgetOf(key), clock.mono(), use))
+      const budget = budgetOf(key)
+      const waiting = (lines.get(key) ?? []).filter((it) => it.use === use).length
       const requests = Math.max(0, countNow(budget, clock.mono(), use) - waiting)
       const until_ms = requests > 0 ? 0 : waitFor(budget, clock.mono(), use, waiting)
       return { requests, until_ms }
     },
-    budget(identity_id) {
-      if (!budgets.has(identity_id)) return null
-      const budget = budgetOf(identity_id)
-      const waiting = lines.get(identity_id)?.length ?? 0
+    budget(payer) {
+      const key = budgetKey(payer)
+      if (!budgets.has(key)) return null
+      const budget = budgetOf(key)
+      const waiting = lines.get(key)?.length ?? 0
       return { ...viewBudget(budget, clock.mono()), allowance: allowanceOf(budget), waiting }
     },
   }

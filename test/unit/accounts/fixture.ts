@@ -80,8 +80,8 @@ export function startPoolFixture({ allow_anonymous = true } = {}) {
         calls.push(`read ${id}`)
         return Promise.resolve(public_reads.shift() ?? ok(null))
       },
-      headroom: (id: string) => headroom.get(id) ?? { requests: 10, until_ms: 0 },
-      requestsPerMinute: () => 60,
+      headroom: ({ id }: { id: string }) => headroom.get(id) ?? { requests: 10, until_ms: 0 },
+      budget: () => null,
     },
   }
   const pool = createPool(deps)

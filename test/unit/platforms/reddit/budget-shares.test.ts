@@ -16,6 +16,7 @@ import { createPacer, type Rates } from '../../../../src/platforms/reddit/pacer.
 import { fakeClock } from '../../../support/clock.ts'
 
 const MINUTE = 60_000
+const ACC = { ...ANONYMOUS, id: 'acc' }
 const both = (budget: Budget, now = 0) =>
   requestTokens(requestTokens(budget, now, 'read'), now, 'poll')
 
@@ -130,7 +131,7 @@ describe('the pacer', () => {
     const pacer = createPacer(clock, rates, { fraction: () => 0.5 })
     const done: string[] = []
     const call = (more: Partial<Call> = {}): Call => ({
-      identity: { ...ANONYMOUS, id: 'acc' },
+      identity: ACC,
       deadline_at: clock.now() + 10 * MINUTE,
       ...more,
     })
@@ -144,7 +145,7 @@ describe('the pacer', () => {
         void pacer.admit(call(more)).then((leave) => done.push(leave.ok ? name : `no ${name}`))
       },
       async drain(use: Use = 'read') {
-        while (pacer.headroom('acc', use).requests > 0) await pacer.admit(call({ use }))
+        while (pacer.headroom(ACC, use).requests > 0) await pacer.admit(call({ use }))
       },
     }
   }
@@ -185,18 +186,18 @@ describe('the pacer', () => {
     const identity = { ...ANONYMOUS, id: 'app', bearer: 'token' }
     await it.pacer.admit(it.call({ identity }))
 
-    expect(it.pacer.headroom('app', 'read')).toEqual({ requests: 59, until_ms: 0 })
+    expect(it.pacer.headroom(identity, 'read')).toEqual({ requests: 59, until_ms: 0 })
   })
 
   test('reports the headroom, and the wait if there is none', async () => {
     const it = fixture()
-    expect(it.pacer.headroom('acc', 'read')).toEqual({ requests: 30, until_ms: 0 })
+    expect(it.pacer.headroom(ACC, 'read')).toEqual({ requests: 30, until_ms: 0 })
 
     await it.drain()
-    expect(it.pacer.headroom('acc', 'read')).toEqual({ requests: 0, until_ms: 2_000 })
+    expect(it.pacer.headroom(ACC, 'read')).toEqual({ requests: 0, until_ms: 2_000 })
 
     it.request('one that waits')
-    expect(it.pacer.headroom('acc', 'read')).toEqual({ requests: 0, until_ms: 4_000 })
+    expect(it.pacer.headroom(ACC, 'read')).toEqual({ requests: 0, until_ms: 4_000 })
   })
 
   test('reports the end of a throttling', async () => {
@@ -204,6 +205,6 @@ describe('the pacer', () => {
     const leave = await it.pacer.admit(it.call())
     if (leave.ok) leave.value.done(null, { kind: 'throttled', retry_after_s: 90 })
 
-    expect(it.pacer.headroom('acc', 'poll')).toEqual({ requests: 0, until_ms: 90_000 })
+    expect(it.pacer.headroom(ACC, 'poll')).toEqual({ requests: 0, until_ms: 90_000 })
   })
 })

@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib'
 
 import type { Outcome } from '../../../../src/core/base/result.ts'
 import { BODY_MAX } from '../../../../src/net/read-body.ts'
+import { ANONYMOUS } from '../../../../src/platforms/port.ts'
 import { createForumFixture, listing, post } from './fixture.ts'
 
 const newest = { limit: 25, after: null, subforums: ['cats'], sort: 'new', t: null }
@@ -278,11 +279,15 @@ describe("the platform's rate limit", () => {
     expect(it.requests.length).toBe(1)
   })
 
-  test('applies per account', async () => {
+  test('applies to all sessions at one address', async () => {
     await using it = createForumFixture([rate(0, 400), good()])
-    await it.forum.posts(newest, it.call(1_000, 'acc_1'))
+    await it.forum.posts(newest, it.call(1_000, 'acc_1', 'session=a'))
 
-    expect(kindOf(await it.forum.posts(newest, it.call(1_000, 'acc_2')))).toBe('ok')
+    expect(kindOf(await it.forum.posts(newest, it.call(1_000, 'acc_2', 'session=b')))).toBe(
+      'throttled',
+    )
+    expect(kindOf(await it.forum.posts(newest, it.call(1_000)))).toBe('throttled')
+    expect(it.requests.length).toBe(1)
   })
 
   test('counts requests in flight', async () => {
@@ -376,7 +381,7 @@ describe('a throttling without a time', () => {
     await it.forum.posts(newest, it.call())
     await it.clock.advance(10_000)
 
-    expect(it.forum.budget('anonymous')).toMatchObject({ remaining: 4_999, resets_in_ms: 490_000 })
+    expect(it.forum.budget(ANONYMOUS)).toMatchObject({ remaining: 4_999, resets_in_ms: 490_000 })
   })
 })
 
@@ -400,7 +405,7 @@ describe('an unreachable platform', () => {
       await it.clock.advance(1)
     }
 
-    expect(it.forum.budget('anonymous')).toMatchObject({ remaining: 10 })
+    expect(it.forum.budget(ANONYMOUS)).toMatchObject({ remaining: 10 })
   })
 
   test('costs budget if a request may have been sent', async () => {
@@ -408,7 +413,7 @@ describe('an unreachable platform', () => {
     await using it = createForumFixture([], { fetch, retries: 0, requests_per_minute: 10 })
     await it.forum.posts(newest, it.call())
 
-    expect(it.forum.budget('anonymous')).toMatchObject({ remaining: 9 })
+    expect(it.forum.budget(ANONYMOUS)).toMatchObject({ remaining: 9 })
   })
 
   test.each(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND'])(

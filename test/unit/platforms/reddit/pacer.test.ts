@@ -8,7 +8,7 @@ import { fakeClock } from '../../../support/clock.ts'
 
 const clockOf = () => fakeClock(() => new Promise((resolve) => setImmediate(resolve)))
 const callAt = (now: number, within_ms: number, id = 'acc'): Call => ({
-  identity: { ...ANONYMOUS, id },
+  identity: { ...ANONYMOUS, id, bearer: 'token' },
   deadline_at: now + within_ms,
 })
 
@@ -25,7 +25,7 @@ describe('the pacer', () => {
     expect(await second).toEqual({ ok: false, fault: { kind: 'timeout' } })
   })
 
-  test('remembers the last thousand identities', async () => {
+  test('remembers the last thousand budgets', async () => {
     const clock = clockOf()
     const pacer = createPacer(clock, { session: 1, bearer: 1 }, { fraction: () => 0.5 })
     const sendAs = async (id: string) => {
@@ -40,7 +40,7 @@ describe('the pacer', () => {
     expect(await sendAs('acc_0')).toBe(true)
   })
 
-  test('never forgets identities with requests in flight', async () => {
+  test('never forgets budgets with requests in flight', async () => {
     const clock = clockOf()
     const pacer = createPacer(clock, { session: 1, bearer: 1 }, { fraction: () => 0.5 })
     await pacer.admit(callAt(clock.now(), 1_000, 'first'))
@@ -50,6 +50,77 @@ describe('the pacer', () => {
     }
 
     expect((await pacer.admit(callAt(clock.now(), 1_000, 'first'))).ok).toBe(false)
+  })
+})
+
+/** A server that counts cookie and anonymous requests by address, in windows aligned to the clock. */
+function addressWindows(clock: { now(): number }, allowance: number) {
+  const WINDOW_MS = 600_000
+  const used = new Map<string, number>()
+  return (address: string) => {
+    const window = Math.floor(clock.now() / WINDOW_MS)
+    const key = `${address} ${window}`
+    const count = (used.get(key) ?? 0) + 1
+    used.set(key, count)
+    const remaining = Math.max(0, allowance - count)
+    const reset_s = Math.ceil(((window + 1) * WINDOW_MS - clock.now()) / 1000)
+    // The request that leaves nothing is itself refused.
+    return { refused: remaining === 0, headers: { remaining, used: count, reset_s } }
+  }
+}
+
+describe('a rate budget', () => {
+  const home = { scheme: 'http', host: 'home', port: 80, username: null, password: null } as const
+  const away = { ...home, host: 'away' }
+
+  test('is shared by the sessions and anonymous requests of one address, over its windows', async () => {
+    const clock = clockOf()
+    const pacer = createPacer(clock, { session: 30, bearer: 60 }, { fraction: () => 0.5 })
+    const serve = addressWindows(clock, 100)
+    const identities = [
+      ANONYMOUS,
+      { ...ANONYMOUS, id: 'one', cookie: 'a' },
+      { ...ANONYMOUS, id: 'two', cookie: 'b' },
+      { ...ANONYMOUS, id: 'three', cookie: 'c', proxy: home },
+      { ...ANONYMOUS, id: 'four', cookie: 'd', proxy: home },
+      { ...ANONYMOUS, id: 'five', cookie: 'e', proxy: away },
+    ]
+    const answered = new Map<string, number>()
+    let refused = 0
+    for (let second = 0; second < 1800; second++) {
+      for (const identity of identities) {
+        if (pacer.headroom(identity, 'read').requests === 0) continue
+        const leave = await pacer.admit({ identity, deadline_at: clock.now() + 500 })
+        if (!leave.ok) continue
+        const address = identity.proxy?.host ?? 'direct'
+        const { refused: is_refused, headers } = serve(address)
+        if (is_refused) refused += 1
+        else answered.set(address, (answered.get(address) ?? 0) + 1)
+        leave.value.done(
+          headers,
+          is_refused ? { kind: 'throttled', retry_after_s: headers.reset_s } : null,
+        )
+      }
+      await clock.advance(1000)
+    }
+
+    expect(refused).toBe(0)
+    for (const address of ['direct', 'home', 'away'])
+      expect(answered.get(address)).toBeGreaterThanOrEqual(3 * 95)
+  })
+
+  test('is that of a bearer alone, at whatever address', async () => {
+    const clock = clockOf()
+    const pacer = createPacer(clock, { session: 1, bearer: 1 }, { fraction: () => 0.5 })
+    const session = { ...ANONYMOUS, id: 'one', cookie: 'a' }
+    await pacer.admit({ identity: session, deadline_at: clock.now() + 1000 })
+
+    const admit = async (id: string) => (await pacer.admit(callAt(clock.now(), 1_000, id))).ok
+    expect([await admit('app_1'), await admit('app_2'), await admit('app_1')]).toEqual([
+      true,
+      true,
+      false,
+    ])
   })
 })
 
