@@ -8,6 +8,7 @@ import { hasNoFiles } from './out-of-files.ts'
 import type { EgressRequest, EgressResult } from './proxy-agents.ts'
 import { ENCODINGS, readBody, Unpackable } from './read-body.ts'
 import { mayHaveBeenSent } from './sent.ts'
+import { type Pinned, pinnedTo } from './transport.ts'
 
 /** Follows no redirects, never throws, and ends within the time limit. */
 export type Egress = {
@@ -51,12 +52,22 @@ export function createEgress({ fetch, clock, resolve, guard, ca, fence }: Egress
     return passed.ok ? passed.addresses.slice(0, ADDRESSES_MAX) : []
   }
 
-  async function byFetch(request: EgressRequest, proxy: string | null, signal: AbortSignal) {
+  /** `pinned`: the connection goes to its address. */
+  async function byFetch(
+    request: EgressRequest,
+    proxy: string | null,
+    signal: AbortSignal,
+    pinned: Pinned | null = null,
+  ) {
     try {
       const { url, method = 'GET', headers, body } = request
-      const response = await fetch(url, {
+      const response = await fetch(pinned?.href ?? url, {
         method,
-        headers: { 'accept-encoding': ENCODINGS, ...headers },
+        headers: {
+          'accept-encoding': ENCODINGS,
+          ...headers,
+          ...(pinned !== null && { host: pinned.host }),
+        },
         redirect: 'manual',
         decompress: false,
         // Ignores proxy variables of the environment.
@@ -65,11 +76,12 @@ export function createEgress({ fetch, clock, resolve, guard, ca, fence }: Egress
         ...(request.once && { keepalive: false }),
         ...(body !== undefined && { body }),
         ...(ca !== undefined && { tls: { ca } }),
+        ...pinned?.init,
       })
       // A refused tunnel is already an error; without a tunnel, a proxy requests credentials like
       // this.
       if (proxy !== null && response.status === 407) return failed('denied', false)
-      const whole = await readBody(response)
+      const whole = await readBody(response, request.bytes_max)
       if (whole === null) {
         // A body that is not read keeps its connection open.
         await response.body?.cancel().catch(() => {})
@@ -84,10 +96,22 @@ export function createEgress({ fetch, clock, resolve, guard, ca, fence }: Egress
     }
   }
 
-  /** A request without a proxy; one whose address is not of the configuration file passes the guard each time. */
+  /**
+   * A request without a proxy. One whose address is not of the configuration file passes the guard each time, and goes to an
+   * address that the guard has checked: a second resolution could give another one.
+   */
   async function directly(request: EgressRequest, signal: AbortSignal): Promise<EgressResult> {
-    if (request.route.guarded && !(await guard(request.url)).ok) return failed('refused', false)
-    return byFetch(request, null, signal)
+    if (!request.route.guarded) return byFetch(request, null, signal)
+    const guarded = await guard(request.url)
+    if (!guarded.ok) return failed('refused', false)
+    let last: EgressResult = failed('unreached', false)
+    for (const address of guarded.addresses.slice(0, ADDRESSES_MAX)) {
+      if (signal.aborted) break
+      const trust = ca === undefined ? {} : { ca: [ca] }
+      last = await byFetch(request, null, signal, pinnedTo(guarded.target, address, trust))
+      if (last.ok || last.why !== 'unreached' || last.left) break
+    }
+    return last
   }
 
   async function byAgent(

@@ -34,6 +34,8 @@ export type EgressRequest = {
    * would leave it open whether anything was sent. After a failure, `left` tells.
    */
   once?: boolean
+  /** Of the answer; absent: the most that any may have. */
+  bytes_max?: number
   /** From connecting to the last byte. */
   timeout_ms: number
   signal?: AbortSignal | undefined
@@ -210,7 +212,7 @@ export function overAgent(
       overAgent(it, egress_request, { ...terms, again: false }).then(resolve, () => fail('failed'))
     })
     request.on('response', (response) => {
-      readAnswer(response).then(resolve, () => fail('failed'))
+      readAnswer(response, egress_request.bytes_max).then(resolve, () => fail('failed'))
     })
     request.end(body)
   })
@@ -225,12 +227,15 @@ function troubleOf(error: Error): ProxyTrouble {
   return /rejected connection|no address/i.test(error.message) ? 'failed' : 'unreachable'
 }
 
-async function readAnswer(response: IncomingMessage): Promise<EgressResult> {
+async function readAnswer(
+  response: IncomingMessage,
+  bytes_max: number | undefined,
+): Promise<EgressResult> {
   const headers = new Headers()
   for (let at = 0; at < response.rawHeaders.length; at += 2)
     headers.append(response.rawHeaders[at] ?? '', response.rawHeaders[at + 1] ?? '')
   try {
-    const body = await readBody({ body: response, headers })
+    const body = await readBody({ body: response, headers }, bytes_max)
     if (body === null) return { ok: false, why: 'too_large', left: true }
     return { ok: true, answer: { status: response.statusCode ?? 0, headers, body } }
   } catch (error) {

@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { errorCode } from '../core/base/errors.ts'
 import { once } from '../core/base/lazy.ts'
 
-/** Maximum bytes of an answer; a tree of thousands of comments is half of that. */
+/** Maximum bytes of an answer, unless its request has a lower one; a tree of thousands of comments is half of that. */
 export const BODY_MAX = 8 * 1024 * 1024
 
 const SUPPORTED = ['gzip', 'deflate', 'br'] as const
@@ -53,13 +53,16 @@ type ReadableResponse = {
 
 /**
  * Reads a body as text and decompresses it here: a decompressor in the reader knows no limit, and a
- * few KiB can become gigabytes. Null if it exceeds {@link BODY_MAX}.
+ * few KiB can become gigabytes. Null if it exceeds `bytes_max`.
  * @throws {Unpackable} if the body does not match its content encoding
  */
-export async function readBody(answer: ReadableResponse): Promise<string | null> {
+export async function readBody(
+  answer: ReadableResponse,
+  bytes_max = BODY_MAX,
+): Promise<string | null> {
   const { headers } = answer
   const content_length = headers.get('content-length')
-  if (content_length !== null && Number(content_length) > BODY_MAX) return null
+  if (content_length !== null && Number(content_length) > bytes_max) return null
   const codings = codingsOf(headers.get('content-encoding') ?? '')
   // A plain body with a Content-Length cannot grow while it is read, and read at once it costs one
   // copy. A chunked one can grow, even with a Content-Length.
@@ -68,14 +71,15 @@ export async function readBody(answer: ReadableResponse): Promise<string | null>
   // Read late: access to `body` turns a complete answer into a stream.
   const { body } = answer
   if (body === null) return ''
-  const bytes = await gatherBytes(body)
-  const plain = bytes && (await unpacked(bytes, codings))
+  const bytes = await gatherBytes(body, bytes_max)
+  const plain = bytes && (await unpacked(bytes, codings, bytes_max))
   return plain && new TextDecoder().decode(plain)
 }
 
 async function unpacked(
   packed: Uint8Array,
   codings: readonly string[],
+  bytes_max: number,
 ): Promise<Uint8Array | null> {
   if (codings.length > CODINGS_MAX) throw new Unpackable('too many content codings')
   let bytes = packed
@@ -85,7 +89,7 @@ async function unpacked(
     const unpack = (await unpackers()).get(coding)
     if (unpack === undefined) throw new Unpackable('content coding that was not requested')
     try {
-      bytes = await unpack(bytes, { maxOutputLength: BODY_MAX })
+      bytes = await unpack(bytes, { maxOutputLength: bytes_max })
     } catch (error) {
       if (errorCode(error) === 'ERR_BUFFER_TOO_LARGE') return null
       throw new Unpackable('body does not match its content coding')
@@ -99,14 +103,17 @@ const hasZlibHeader = ([first = 0, second = 0]: Uint8Array): boolean =>
   (first & 0x0f) === 8 && ((first << 8) | second) % 31 === 0
 
 /**
- * Chunks as bytes; null if they exceed {@link BODY_MAX}. Leaving the loop closes the connection.
+ * Chunks as bytes; null if they exceed `bytes_max`. Leaving the loop closes the connection.
  */
-async function gatherBytes(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array | null> {
+async function gatherBytes(
+  chunks: AsyncIterable<Uint8Array>,
+  bytes_max: number,
+): Promise<Uint8Array | null> {
   const parts: Uint8Array[] = []
   let size = 0
   for await (const chunk of chunks) {
     size += chunk.byteLength
-    if (size > BODY_MAX) return null
+    if (size > bytes_max) return null
     parts.push(chunk)
   }
   return Buffer.concat(parts)

@@ -5,7 +5,7 @@ import type { Clock, Fetch } from '../runtime/runtime.ts'
 import type { Guard } from './guard.ts'
 import { isOutOfFiles, saysOutOfFiles } from './out-of-files.ts'
 
-type Pinned = { href: string; host: string; init: BunFetchRequestInit }
+export type Pinned = { href: string; host: string; init: BunFetchRequestInit }
 
 /**
  * Pins a target to one of its checked addresses. The connection goes to that address, with the name

@@ -3,10 +3,14 @@ import { createServer, type Socket } from 'node:net'
 import { inspect } from 'node:util'
 import { gzipSync } from 'node:zlib'
 
+import { createAllowed } from '../../../src/core/base/address.ts'
 import type { Proxy } from '../../../src/core/forum/proxy.ts'
 import { createEgress } from '../../../src/net/egress.ts'
+import { createGuard } from '../../../src/net/guard.ts'
 import { createAgents, type EgressRequest } from '../../../src/net/proxy-agents.ts'
 import { BODY_MAX } from '../../../src/net/read-body.ts'
+import { realClock } from '../../../src/runtime/runtime.ts'
+import { certificate } from '../../support/certificate.ts'
 import { fakeClock } from '../../support/clock.ts'
 
 const quiet = () => Bun.sleep(1)
@@ -401,4 +405,42 @@ test("a caller's proxy that the guard refuses is not dialled with any scheme", a
     })
     expect(proxy.sockets).toEqual([])
   }
+})
+
+describe('a request whose address is not of the configuration file', () => {
+  test.each(['http', 'https'] as const)(
+    'goes over %s to the address that the guard has checked, with its name',
+    async (scheme) => {
+      const { key, cert } = await certificate()
+      const hosts: (string | null)[] = []
+      using server = Bun.serve({
+        hostname: '127.0.0.1',
+        port: 0,
+        ...(scheme === 'https' && { tls: { key, cert } }),
+        fetch(request) {
+          hosts.push(request.headers.get('host'))
+          return new Response('x')
+        },
+      })
+      // DNS rebinding: only the first resolution gives the checked address, and the system does not know the name.
+      const answers = ['127.0.0.1', '127.0.0.2']
+      const guard = createGuard({
+        resolve: async () => answers.splice(0, 1),
+        clock: fakeClock(quiet),
+        allowed: createAllowed({ allow_targets: ['127.0.0.1'], allow_http: true }),
+        timeout_ms: 1000,
+      })
+      const egress = createEgress({ fetch, clock: realClock, resolve: nowhere, guard, ca: cert })
+      const request: EgressRequest = {
+        url: `${scheme}://receiver.test:${server.port}/`,
+        headers: {},
+        route: { proxy: null, guarded: true },
+        timeout_ms: 10_000,
+      }
+
+      expect(await egress.send(request)).toMatchObject({ ok: true, answer: { body: 'x' } })
+      expect(await egress.send(request)).toMatchObject({ ok: false, why: 'refused' })
+      expect(hosts).toEqual([`receiver.test:${server.port}`])
+    },
+  )
 })
