@@ -45,6 +45,8 @@ export type Watch = {
   clock_offset_ms(): number
   /** The same without the threshold, accurate to a second; 0 until it was measured. */
   clock_measured_ms(): number
+  /** The highest age of the last answers in caches, ms; absent: there are none. */
+  copy_ms?(): number
   /** The clock of item timestamps, which can differ from the one above. */
   item_clock: Pick<ItemClock, 'ms' | 'measured_ms' | 'earliest_ms'>
 }
@@ -236,6 +238,7 @@ export function createWatch({
 
     clock_offset_ms: () => platform.clock_offset_ms(),
     clock_measured_ms: () => platform.clock_measured_ms(),
+    copy_ms: () => platform.copy_ms?.() ?? 0,
     item_clock,
   }
 }

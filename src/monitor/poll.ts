@@ -95,7 +95,6 @@ async function pollFeed(
   const missed_ids = gap?.anchor_ids ?? null
   // The earlier of two plausible clocks: the verified range must not claim more than was read.
   const platform_now = Math.round(started_at + watch.item_clock.earliest_ms())
-  const audit = is_audit ? { started_at: platform_now } : null
   const start = startPoll({
     checkpoint,
     backfill_since,
@@ -111,6 +110,7 @@ async function pollFeed(
   const gap_id = gap?.gap_id ?? null
   const toResult = (end: PollEnd): FeedResult => {
     const ended_at = clock.now()
+    const audit = is_audit ? { started_at: platform_now - (watch.copy_ms?.() ?? 0) } : null
     const seen_at = ended_at + watch.item_clock.ms()
     return { stream, state, items, ending: end, audit, gap_id, started_at, ended_at, seen_at }
   }

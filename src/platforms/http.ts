@@ -8,7 +8,7 @@ import type { Egress } from '../net/egress.ts'
 import type { EgressRequest, EgressResult } from '../net/proxy-agents.ts'
 import { createReachability } from '../net/reachability.ts'
 import type { Clock, Log } from '../runtime/runtime.ts'
-import { ageMs, createClockOffset } from './clock-offset.ts'
+import { createClockOffset } from './clock-offset.ts'
 import { createHosts, type Hosts } from './hosts.ts'
 import type { ClientPace } from './pace.ts'
 import type { Use } from './port.ts'
@@ -57,7 +57,7 @@ export type HttpAnswer = {
   retry_after_s: number | null
   /** Epoch ms by the source's clock, and never in its future: the answer shows what was there then. */
   as_of: number
-  /** Age in caches of the source, ms. */
+  /** Age in caches of the source, ms, at most. */
   age_ms: number
 }
 type RawAnswer = Omit<HttpAnswer, 'value'> & {
@@ -79,6 +79,8 @@ export type HttpClient = {
   as(headers: Record<string, string>): CallerClient
   /** Offset of the source's clock to ours in ms, by its last Date headers; 0 before the third. */
   clock_offset_ms(): number
+  /** The highest age of the last answers in caches of the source, ms. */
+  copy_ms(): number
   /** True while the source cannot be reached. */
   isDown(): boolean
   /** Milliseconds until a request may be sent. */
@@ -211,8 +213,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     }
     const { status, headers, body: text } = result.answer
     const now = clock.now()
-    offset.observe(headers)
-    const age_ms = ageMs(headers)
+    const age_ms = offset.observe(headers)
     const date = httpDate(headers.get('date') ?? '', now) ?? Infinity
     // The answer was made after its request was sent, and no later than the source says.
     const as_of = Math.min(sent_at + offset.measured_ms(), date) - age_ms
@@ -332,6 +333,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     ...clientOf({}),
     as: (headers) => clientOf({ headers, as_caller: true }),
     clock_offset_ms: offset.measured_ms,
+    copy_ms: offset.copy_ms,
     isDown: reachability.isDown,
     wait_ms: pace.wait_ms,
     limit: pace.limit,

@@ -387,6 +387,8 @@ export type Platform = {
    * measured.
    */
   clock_measured_ms(): number
+  /** The highest age of the last answers in caches, ms; absent: there are none. */
+  copy_ms?(): number
 }
 
 /**

@@ -13,7 +13,7 @@ type SourceKind = 'reddit' | 'discourse' | 'hackernews' | 'lemmy' | 'piefed'
 /** The reads of the port that a source may have; each is a capability of its name. */
 export type ReadPort = Omit<
   Platform,
-  'me' | 'feed' | 'commentOf' | 'clock_offset_ms' | 'clock_measured_ms'
+  'me' | 'feed' | 'commentOf' | 'clock_offset_ms' | 'clock_measured_ms' | 'copy_ms'
 >
 export const READ_CAPABILITIES = [
   'posts',

@@ -174,13 +174,13 @@ export function createSiteClient(options: SourceOptions) {
     const answer = await http.send({ path, shape }, call)
     if (!answer.ok) return answer
     worked_at = clock.mono()
-    const { headers, value, as_of } = answer.value
+    const { headers, value, as_of, age_ms } = answer.value
     const is_signed_in = headers.get('x-discourse-username') !== null
     const is_fresh =
       is_signed_in || /^(?:skip|store)$/.test(headers.get('x-discourse-cached') ?? '')
     return ok({
       value,
-      as_of: as_of - (is_fresh ? 0 : CACHE_MS),
+      as_of: as_of - (is_fresh ? 0 : Math.max(0, CACHE_MS - age_ms)),
       anonymous: credential !== null && !is_signed_in,
     })
   }

@@ -347,6 +347,7 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
       left: pace.left,
       requests_per_minute,
       offset_ms: firebase.clock_offset_ms,
+      copy_ms: firebase.copy_ms,
       updates: (call) => get('updates', call, '$.items[]'),
       stories,
     }),

@@ -34,6 +34,7 @@ export type ItemReader = {
   requests_per_minute: number
   /** Milliseconds by which the clock of the API is ahead. */
   offset_ms(): number
+  copy_ms(): number
 }
 
 type State = QueueState & {
@@ -129,7 +130,8 @@ export function createStream(reader: ItemReader): ItemStream {
       went_back = is_lower && max.value < state.last
       if (went_back) state = startAt(max.value, began)
       else if (lower_since === 0 || is_lower) {
-        const empty_at = asked_at - COPY_MS + Math.min(0, reader.offset_ms())
+        const copy_ms = Math.max(COPY_MS, reader.copy_ms())
+        const empty_at = asked_at - copy_ms + Math.min(0, reader.offset_ms())
         state = { ...state, until: Math.max(max.value, state.last), empty_at, lower_since: 0 }
       } else state = { ...state, lower_since }
       state = { ...state, max_at: asked_at }

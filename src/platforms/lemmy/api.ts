@@ -29,8 +29,8 @@ export type Server = { dialect: Dialect; site: SiteInfo }
 /** `spend`: counts a further request that an answer takes; false: none is left. */
 export type ApiCall = HttpCall & { spend?: () => boolean }
 
-/** Rows of one page; `age_ms` is the age of the answer in a cache of the site. */
-export type ApiPage = { views: Row[]; after: string | null; age_ms: number }
+/** Rows of one page. `as_of`: epoch ms by the server's clock; `age_ms`: age in a cache of the site. */
+export type ApiPage = { views: Row[]; after: string | null; as_of: number; age_ms: number }
 
 export type Api = ReturnType<typeof createApi>
 
@@ -254,14 +254,14 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     const isList = (value: unknown) => viewsOf(value, kind) !== null
     const answer = await request(path, query, call, { shape: isList })
     if (!answer.ok) return answer
-    const { value, age_ms } = answer.value
+    const { value, as_of, age_ms } = answer.value
     const all = viewsOf(value, kind) ?? []
     const views = all.filter((view) => kind === 'item' || hasId(fieldsOf(view[kind])))
     for (let n = views.length; n < all.length; n++) options.left_out?.('id')
     const number = Number(after ?? 1)
     const numbered = all.length < size || number >= PAGES_MAX ? null : String(number + 1)
     const next = by_cursor ? textAt(fieldsOf(value), 'next_page') : numbered
-    return ok({ views, after: next, age_ms })
+    return ok({ views, after: next, as_of, age_ms })
   }
 
   /** The view of a post or comment by its local id, with its state; null if no reader can see it. */

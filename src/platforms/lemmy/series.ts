@@ -42,8 +42,8 @@ export type Series = {
   summit: Summit | null
   /** Ids between listed rows that were requested, and those with an item; older ones weigh less. */
   found: [asked: number, live: number]
-  /** Highest ids of the lists of the last minutes, and their times (epoch ms). */
-  marks: [bound: number, at: number][]
+  /** So old, in seconds, answers may be: copies in caches. */
+  copy_s: number
 }
 export type State = {
   post: Series
@@ -73,7 +73,6 @@ const MEMORY = 0.99
 const LEARNED_MIN = 40
 /** A smaller share of ids with an item is not worth delaying the proof. */
 const HARDLY = 0.01
-const MARKS_MAX = 40
 /** More unread ids than this are left behind, and reported. */
 const BACKLOG_MAX = { post: 5000, comment: 1000 }
 /** Number that is added to the ids of a series where they are reported. */
@@ -101,7 +100,7 @@ export function newState(now: number): State {
     vanished: [],
     summit: null,
     found: [0, 0],
-    marks: [],
+    copy_s: 0,
   })
   return {
     post: series(),
@@ -184,10 +183,16 @@ function toRanges(ranges: [number, number][]): [number, number][] {
 const HIDDEN_AGES_S = [
   0, 10, 20, 35, 60, 100, 170, 290, 480, 600, 1200, 2400, 4800, 9600, 19_200, 43_200, 86_400,
 ]
-/** The same for ids without an item. Most of them never get one: an insert that fails has taken its id. */
-const ABSENT_AGES_S = [0, 20, 60, 200, 600, 1800, 7200]
-/** Age after which an id without an item is believed void: it proves nothing against what the lists show. */
+/**
+ * An id without an item is believed void by an answer of this age, or of that of the oldest copy: it was made after the rows
+ * around the id. Most of them never get one: an insert that fails has taken its id.
+ */
 const VOID_S = 60
+const BEFORE_VOID_S = [0, 20]
+const AFTER_VOID_S = [200, 600, 1800, 7200]
+const PROOF_TRY = BEFORE_VOID_S.length
+/** So much later a request for such an id was not affordable, where they hardly ever have an item. */
+const UNASKED_S = 20
 /** Ages of hidden items up to here have requests of their own; later ones take what is left. */
 const PROMPT_S = 600
 /** So much later than planned, an id that has a hidden item holds back the time up to which all was read. */
@@ -212,40 +217,60 @@ export function holeOf(
 }
 
 const isHidden = ([, , , lag_s]: Hole): boolean => lag_s < 0
-const agesOf = (hole: Hole): readonly number[] => (isHidden(hole) ? HIDDEN_AGES_S : ABSENT_AGES_S)
-const ageAt = (hole: Hole): number => agesOf(hole)[hole[2]] ?? Infinity
-const dueAt = (hole: Hole): number => hole[1] + ageAt(hole)
+const voidAge = (copy_s: number): number => Math.max(VOID_S, copy_s)
+function agesOf(hole: Hole, copy_s: number): readonly number[] {
+  const void_s = voidAge(copy_s)
+  if (isHidden(hole)) return HIDDEN_AGES_S
+  return [...BEFORE_VOID_S, void_s, ...AFTER_VOID_S.filter((it) => it > void_s)]
+}
+const ageAt = (hole: Hole, copy_s: number): number => agesOf(hole, copy_s)[hole[2]] ?? Infinity
+const dueAt = (hole: Hole, copy_s: number): number => hole[1] + ageAt(hole, copy_s)
 
-/** Urgency of a hole. `hidden`: it has an item; `absent`: it may be late; `late`: when requests are left. */
-export type Urgency = 'hidden' | 'absent' | 'late'
+/**
+ * Urgency of a hole. `hidden`: it has an item; `absent`: it may be late; `proof`: it is old enough for the proof that it is
+ * void; `late`: when requests are left.
+ */
+export type Urgency = 'hidden' | 'absent' | 'proof' | 'late'
 
-const urgencyOf = (hole: Hole): Urgency => {
-  if (ageAt(hole) > (isHidden(hole) ? PROMPT_S : VOID_S)) return 'late'
-  return isHidden(hole) ? 'hidden' : 'absent'
+const urgencyOf = (hole: Hole, series: Series, now: number): Urgency => {
+  if (isHidden(hole)) return ageAt(hole, series.copy_s) > PROMPT_S ? 'late' : 'hidden'
+  const void_s = voidAge(series.copy_s)
+  const age_s = seconds(now) - hole[1]
+  if (hole[2] > PROOF_TRY || (isHardly(series) && age_s >= void_s + UNASKED_S)) return 'late'
+  return age_s >= void_s ? 'proof' : 'absent'
 }
 
-/** Holes that are to be requested again, those of the fewest requests first. */
-export const dueHoles = ({ holes }: Series, now: number, urgency: Urgency): Hole[] =>
-  holes
-    .filter((it) => dueAt(it) <= seconds(now) && urgencyOf(it) === urgency)
-    .toSorted((a, b) => a[2] - b[2] || b[1] - a[1])
+/** Holes that are to be requested again: those of the fewest requests first, or the oldest where they hold the proof. */
+export const dueHoles = (series: Series, now: number, urgency: Urgency): Hole[] =>
+  series.holes
+    .filter(
+      (it) => dueAt(it, series.copy_s) <= seconds(now) && urgencyOf(it, series, now) === urgency,
+    )
+    .toSorted((a, b) => (urgency === 'proof' ? a[1] - b[1] : a[2] - b[2] || b[1] - a[1]))
 
 /** A hole after another request that found no visible item; null: it is given up. */
-export function olderHole(hole: Hole, answer: 'hidden' | 'absent', now: number): Hole | null {
+export function olderHole(
+  hole: Hole,
+  answer: 'hidden' | 'absent',
+  now: number,
+  copy_s: number,
+): Hole | null {
   const [id, since_s, tries, lag_s] = hole
   const age_s = seconds(now) - since_s
   if (answer === 'hidden' && lag_s >= 0) return [id, since_s, 1, -1 - lag_s]
-  const ages = agesOf(hole)
+  const ages = agesOf(hole, copy_s)
   const passed = Math.max(tries + 1, ages.filter((it) => it <= age_s).length)
   return passed >= ages.length ? null : [id, since_s, passed, lag_s]
 }
 
 /** Epoch ms before which everything was read, for all that holes may hide. */
-export function heldAt({ holes }: Series, now: number): number {
-  const holds = (it: Hole): boolean =>
-    isHidden(it)
-      ? urgencyOf(it) === 'hidden' && seconds(now) - dueAt(it) > OVERDUE_S
-      : seconds(now) - it[1] < VOID_S
+export function heldAt(series: Series, now: number): number {
+  const { holes, copy_s } = series
+  const holds = (it: Hole): boolean => {
+    const urgency = urgencyOf(it, series, now)
+    if (!isHidden(it)) return urgency !== 'late'
+    return urgency === 'hidden' && seconds(now) - dueAt(it, copy_s) > OVERDUE_S
+  }
   const held = holes.filter(holds)
   return Math.min(
     Infinity,
@@ -267,16 +292,19 @@ export function learn(series: Series, is_live: boolean): void {
   series.found = [asked * MEMORY + 1, live * MEMORY + (is_live ? 1 : 0)]
 }
 
-/**
- * Passes ids that no list has shown for a minute and for which no request was left, where such ids have hardly ever had an
- * item.
- */
-export function passVoids(series: Series, now: number): void {
-  const [asked, live] = series.found
-  const bound = series.marks.findLast(([, at]) => now - at >= VOID_S * 1000)?.[0] ?? 0
-  if (asked < LEARNED_MIN || live / asked > HARDLY) return
-  const old = missingIds(series, BACKLOG_MAX.post).filter((id) => id <= bound)
-  markRead(series, old)
+/** True where ids between listed rows hardly ever have an item. */
+export const isHardly = ({ found: [asked, live] }: Series): boolean =>
+  asked >= LEARNED_MIN && live / asked <= HARDLY
+
+/** Makes holes of the ids that no list has: one request for each, at the age at which it proves the void. */
+export function deferVoids(series: Series, now: number): void {
+  const waiting = series.holes.filter((it) => !isHidden(it)).length
+  const ids = missingIds(series, Math.max(0, HOLES_MAX - waiting))
+  for (const id of ids) {
+    const [, since_s, , lag_s] = holeOf(series, id, now, { is_hidden: false })
+    series.holes.push([id, since_s, PROOF_TRY, lag_s])
+  }
+  markRead(series, ids)
 }
 
 /** Notes ids that were read or are holes, and moves the end up to which all are. */
@@ -307,6 +335,21 @@ export function missingIds({ last, bound, ahead }: Series, count: number): numbe
 }
 
 /**
+ * Time that a list shows, epoch ms by the server's clock: that of its answer, or of the newest row that was written there.
+ * `now` is of that clock.
+ */
+export function shownUntil(
+  views: readonly Row[],
+  kind: SeriesName,
+  as_of: number,
+  now: number,
+): number {
+  const objects = views.map((view) => fieldsOf(view[kind]))
+  const own = objects.filter((it) => it['local'] === true).map(createdOf)
+  return Math.max(as_of, ...own.filter((at) => at <= now))
+}
+
+/**
  * Notes a list of the newest rows. Ids are given in the order of arrival: all that arrived before a new row of this
  * server was written has a lower id than it.
  */
@@ -320,7 +363,6 @@ export function noteListed(series: Series, views: readonly Row[], kind: SeriesNa
   })
   const newest = written.toSorted((a, b) => b[1] - a[1])[0]
   series.listed_at = at
-  series.marks = [...series.marks, [series.bound, at] as [number, number]].slice(-MARKS_MAX)
   series.next = newest === undefined ? 'due' : 'spare'
   series.target ??= newest ?? null
 }

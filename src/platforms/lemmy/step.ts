@@ -2,7 +2,7 @@ import type { Fault } from '../../core/base/result.ts'
 import { type Item, shownDigest } from '../../core/forum/items.ts'
 import type { HttpCall } from '../http.ts'
 import { fieldsOf, idAt } from '../values.ts'
-import { type Api, type ApiCall, PAGE_MAX } from './api.ts'
+import { type Api, type ApiCall, type ApiPage, PAGE_MAX } from './api.ts'
 import { hiddenUntil, modActionsOf, stateOf, toItem } from './readers.ts'
 import { baseOf, type Held, type SeriesName } from './series.ts'
 
@@ -11,7 +11,6 @@ type Row = Record<string, unknown>
 export type StepReads = ReturnType<typeof createStep>
 /** State of an id: `absent` is one that no reader can see, for a reason that the API does not state. */
 export type Asked = 'live' | 'hidden' | 'absent'
-export type StepPage = { views: Row[]; after: string | null; age_ms: number }
 
 /** So long a new item waits for a second read of a server that publishes in steps, at least and at most. */
 export const HELD_MIN_MS = 3000
@@ -120,7 +119,7 @@ export function createStep(
       kind: SeriesName,
       params: Record<string, string>,
       after: string | null,
-    ): Promise<StepPage | null> {
+    ): Promise<ApiPage | null> {
       if (fault !== null || sent >= requests_max) return null
       sent += 1
       const paging = { limit: PAGE_MAX, after }

@@ -3,7 +3,7 @@ import type { Clock } from '../../runtime/runtime.ts'
 import type { IdRange, ItemStream, PartialReason, StreamCall, StreamStep } from '../source.ts'
 import { isAfter } from '../summit.ts'
 import { fieldsOf } from '../values.ts'
-import type { Api } from './api.ts'
+import type { Api, ApiPage } from './api.ts'
 import { createdOf, type Dialect, hiddenUntil } from './readers.ts'
 import {
   baseOf,
@@ -11,10 +11,12 @@ import {
   boundHoles,
   climbed,
   COMMENT_BASE,
+  deferVoids,
   dueHoles,
   type Held,
   heldAt,
   holeOf,
+  isHardly,
   isReadAhead,
   keepRows,
   learn,
@@ -24,16 +26,16 @@ import {
   newState,
   noteListed,
   olderHole,
-  passVoids,
   seconds,
   type Series,
   type SeriesName,
+  shownUntil,
   type State,
   toKnown,
   unreadOf,
   type Urgency,
 } from './series.ts'
-import { type Asked, createStep, HELD_MIN_MS, type StepPage, type StepReads } from './step.ts'
+import { type Asked, createStep, HELD_MIN_MS, type StepReads } from './step.ts'
 
 type Row = Record<string, unknown>
 
@@ -109,6 +111,7 @@ export function createStream({
       comment: await step.page('comment', params, null),
     }
     if (heads.post === null) return { ok: false, fault: step.fault() ?? { kind: 'timeout' } }
+    const copy_s = seconds(Math.max(heads.post.age_ms, heads.comment?.age_ms ?? 0))
     const skipped: IdRange[] = []
     let behind: IdRange | null = null
     let partial: PartialReason | null = (await api.isAccepted(call)) ? null : 'seen_as_anonymous'
@@ -117,7 +120,8 @@ export function createStream({
       const head = heads[kind]
       if (head === null) continue
       const series = state[kind]
-      const at = began - head.age_ms
+      series.copy_s = copy_s
+      const at = shownUntil(head.views, kind, head.as_of, began + api.client.clock_offset_ms())
       if (series.first === 0) {
         begin(series, head.views, kind)
         series.read_until = text === null ? began : at
@@ -182,9 +186,9 @@ export function createStream({
     await readModlog(state, step, began, false)
     const own = step.requests() + Math.max(1, Math.floor(step.left() / HIDDEN_SHARE))
     for (const kind of kinds) await retryHoles(state[kind], kind, step, began, 'hidden', own)
-    for (const kind of kinds) await walk(state[kind], kind, step, began)
-    for (const kind of kinds) passVoids(state[kind], began)
     const retries = Math.max(SETTLE_MIN, affordable - RESERVE)
+    for (const kind of kinds) await retryHoles(state[kind], kind, step, began, 'proof', retries)
+    for (const kind of kinds) await walk(state[kind], kind, step, began, retries)
     for (const urgency of ['hidden', 'absent'] as const)
       for (const kind of kinds) await retryHoles(state[kind], kind, step, began, urgency, retries)
     for (const kind of kinds)
@@ -265,7 +269,7 @@ async function readHeld(
 const canAsk = (kind: SeriesName, { is_wrapper }: Dialect): boolean =>
   kind === 'post' || !is_wrapper
 
-type ListBounds = { head: StepPage; at: number; now: number; can_ask: boolean }
+type ListBounds = { head: ApiPage; at: number; now: number; can_ask: boolean }
 
 /** Takes the rows of the newest pages: new ones, edited ones, those that were hidden or restored. */
 async function readPages(
@@ -277,7 +281,7 @@ async function readPages(
 ): Promise<void> {
   const known = new Map(series.rows.map((row) => [row[0], row]))
   const views: Row[] = []
-  let page: StepPage | null = head
+  let page: ApiPage | null = head
   for (let count = 1; page !== null; count++) {
     const isNew = (view: Row): boolean => {
       const [id] = toKnown(view, kind)
@@ -314,10 +318,18 @@ async function readPages(
 const isWhole = (series: Series, kind: SeriesName, step: StepReads): boolean =>
   missingIds(series, step.seen[kind].size + 1).every((id) => step.seen[kind].has(id))
 
-async function walk(series: Series, kind: SeriesName, step: StepReads, now: number): Promise<void> {
+/** `spare`: requests of the step that ids may have which hardly ever have an item; the others of them wait. */
+async function walk(
+  series: Series,
+  kind: SeriesName,
+  step: StepReads,
+  now: number,
+  spare: number,
+): Promise<void> {
   for (;;) {
-    const ids = missingIds(series, Math.min(AT_ONCE, step.left()))
-    if (ids.length === 0) return
+    const left = isHardly(series) ? Math.min(step.left(), spare - step.requests()) : step.left()
+    const ids = missingIds(series, Math.min(AT_ONCE, left))
+    if (ids.length === 0) break
     const answers = await Promise.all(ids.map((id) => step.ask(kind, id)))
     for (const [index, answer] of answers.entries()) {
       const id = ids[index] ?? 0
@@ -330,6 +342,7 @@ async function walk(series: Series, kind: SeriesName, step: StepReads, now: numb
       ids.filter((_, index) => answers[index] !== null),
     )
   }
+  if (isHardly(series)) deferVoids(series, now)
 }
 
 function note(series: Series, id: number, answer: Asked, now: number, until: number): void {
@@ -375,7 +388,8 @@ async function retryHoles(
     if (answer === null) return
     series.holes = series.holes.filter((it) => it[0] !== id)
     if (answer === 'live') step.publishedIs(kind, id)
-    const older = answer === 'live' ? null : olderHole(hole, answer, now)
+    if (urgency === 'proof') learn(series, answer === 'live')
+    const older = answer === 'live' ? null : olderHole(hole, answer, now, series.copy_s)
     if (older !== null) series.holes.push(older)
     const row = series.rows.find((it) => it[0] === id)
     if (answer === 'live' || row === undefined || row[1] === '') continue

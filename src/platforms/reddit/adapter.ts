@@ -103,6 +103,7 @@ export function createForum(options: ForumOptions): Forum {
     commentOf,
     clock_offset_ms: client.clock_offset_ms,
     clock_measured_ms: client.clock_measured_ms,
+    copy_ms: client.copy_ms,
   }
 }
 

@@ -161,6 +161,7 @@ export function createClient(options: ClientOptions) {
     isDown: reachability.isDown,
     clock_offset_ms: offset.ms,
     clock_measured_ms: offset.measured_ms,
+    copy_ms: offset.copy_ms,
     isClockKnown: offset.known,
     headroom: (payer: Payer, use: Use = 'read'): Headroom => pacer.headroom(payer, use),
     budget: pacer.budget,

@@ -155,6 +155,14 @@ test('the verified range ends before an audit by the observed lateness', async (
   expect(second.audited_from).toBeLessThanOrEqual(first.audited_from)
 })
 
+test('an audit whose pages may be copies proves the time before their age', async () => {
+  await using fixture = await watched('cats')
+  fixture.feed.aged(45 * S)
+  await passMinutes(fixture, 'cats', 10, 0)
+  const { audited_at, audited_until } = feedOf(fixture, 'cats')
+  expect(audited_until).toBe(audited_at - 45 * S - latenessMargin(0))
+})
+
 test('a failed audit leaves the range, and health reports it after two intervals', async () => {
   await using fixture = await watched('cats')
   const { audited_until } = feedOf(fixture, 'cats')

@@ -37,6 +37,7 @@ function createFeed(clock: { now(): number; mono(): number }) {
   const verdicts = new Map<string, PlaceVerdict>()
   const closed = new Set<string>()
   let measured_ms = 0
+  let copy_ms = 0
   const item_clock = createItemClock(clock, () => measured_ms)
   const shown = new Map<string, ItemState | 'unclear'>()
   const state_requests: string[][] = []
@@ -92,6 +93,7 @@ function createFeed(clock: { now(): number; mono(): number }) {
     },
     clock_offset_ms: () => 0,
     clock_measured_ms: () => measured_ms,
+    copy_ms: () => copy_ms,
     item_clock,
   }
   return {
@@ -104,6 +106,8 @@ function createFeed(clock: { now(): number; mono(): number }) {
     state_requests,
     /** Fails requests for states; null: answers again. */
     failStates: (fault: Fault | null) => void (states_fault = fault),
+    /** Sets the highest age of the last answers in caches, ms. */
+    aged: (ms: number) => void (copy_ms = ms),
     /** Sets the measured lead of the platform's Date headers, ms. */
     ahead: (ms: number) => void (measured_ms = ms),
     /** Adds items on top of a place, the last one topmost. */

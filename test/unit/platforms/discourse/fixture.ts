@@ -43,6 +43,8 @@ export function startForum({
     /** True: the forum answers as if no key was sent. */
     anonymous: false,
     cached,
+    /** So long a proxy may keep an answer. */
+    max_age_s: 0,
     posts: new Map<number, Row>(),
     hidden: new Set<number>(),
     /** Highest id that was taken. */
@@ -78,6 +80,7 @@ export function startForum({
     const headers: Record<string, string> = { date: new Date(forum.now + skipped).toUTCString() }
     if (credential !== null && !forum.anonymous) headers['x-discourse-username'] = 'reader'
     else if (forum.cached !== null) headers['x-discourse-cached'] = forum.cached
+    if (forum.max_age_s > 0) headers['cache-control'] = `public, max-age=${forum.max_age_s}`
     if (pathname === '/site.json') return Response.json({ categories: CATEGORIES }, { headers })
     if (pathname === '/posts.json') {
       const before = searchParams.get('before')

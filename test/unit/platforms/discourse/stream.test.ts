@@ -270,6 +270,20 @@ test.each(['true', null])(
   },
 )
 
+test.each([
+  ['skip', 45, 45],
+  ['true', 45, 60],
+  ['true', 90, 90],
+])(
+  'an answer (%p) that a proxy may keep for %d s proves the time %d s before',
+  async (cached, max_age_s, before_s) => {
+    await using it = startForum({ cached })
+    it.forum.max_age_s = max_age_s
+    it.put(10)
+    expect((await it.step(null)).verified_until).toBe(it.forum.now - before_s * SECOND)
+  },
+)
+
 test('an older page from a cache makes no post look deleted', async () => {
   await using it = startForum({ cached: 'true' })
   for (const id of range(1, 80)) it.put(id)

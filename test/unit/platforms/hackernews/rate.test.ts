@@ -48,6 +48,7 @@ async function stepThrough(options: { meanGapMs: number; cadence_s: number; requ
     left: pace.left,
     requests_per_minute: requests,
     offset_ms: () => 0,
+    copy_ms: () => 0,
   })
   let state: string | null = null
   let late = 0

@@ -20,6 +20,7 @@ function createApi() {
     requests: 0,
     above: [] as number[],
     left: 60,
+    copy_ms: 0,
     updates_read: 0,
     max_read: 0,
     restored: [] as unknown[],
@@ -54,6 +55,7 @@ function createApi() {
     left: () => api.left,
     requests_per_minute: 60,
     offset_ms: () => 0,
+    copy_ms: () => api.copy_ms,
   })
   return {
     api,
@@ -130,6 +132,14 @@ test('without new items the verified time is a minute old, the age of a copy of 
   api.now += 5 * MINUTE
   api.max = 100
   expect((await step(idle.state)).verified_until).toBe(idle.verified_until)
+})
+
+test('without new items the verified time is as old as a cache may keep the highest id', async () => {
+  const { api, step } = createApi()
+  const first = await step(null)
+  api.copy_ms = 3 * MINUTE
+  api.now += 10 * MINUTE
+  expect((await step(first.state)).verified_until).toBe(api.now - 3 * MINUTE)
 })
 
 test('an item with a later time than the next one proves nothing about the time between', async () => {

@@ -61,6 +61,8 @@ export function createServer(
     thread: {} as Record<string, unknown>,
     /** The token of the requests has ended: they are answered as those without one. */
     is_ended: false,
+    /** Headers of every answer. */
+    headers: {} as Record<string, string>,
     /** The list of the place refuses, as of a private one. */
     is_private: false,
   }
@@ -124,6 +126,7 @@ export function createServer(
         [generation === 'piefed' ? 'body' : 'content']: it.is_removed ? '' : it.text,
         removed: it.is_removed === true,
         deleted: false,
+        local: it.is_local !== false,
         ...(v4 && { federation_pending: it.is_pending === true }),
         ...times(it),
         ...(v4 && counters),
@@ -204,55 +207,61 @@ export function createServer(
     hostname: '127.0.0.1',
     port: 0,
     async fetch(request) {
-      const { pathname, searchParams: query, search } = new URL(request.url)
-      world.requests.push(`${pathname}${search}`)
-      if (request.method === 'POST') world.bodies.push(await request.clone().json())
-      const path = pathname.startsWith(`${base}/`) ? pathname.slice(base.length) : null
-      const given = world.answer(path ?? pathname, request)
-      if (given !== null) return given
-      // An older server answers paths that it does not know with its web page.
-      if (path === null)
-        return new Response('<!doctype html>', { headers: { 'content-type': 'text/html' } })
-      const has_account = request.headers.has('authorization') && !world.is_ended
-      if (path === '/account/validate_auth')
-        return has_account ? json({ success: true }) : json({ error: 'not_logged_in' }, 400)
-      const my_user = has_account && { my_user: { local_user_view: {} } }
-      if (path === '/site')
-        return json(
-          generation === 'piefed'
-            ? { site: { name: 'A server' }, version: world.version, ...my_user }
-            : {
-                ...(!v4 && my_user),
-                site_view: {
-                  site: { name: 'A server' },
-                  local_site_rate_limit: v4
-                    ? { message_max_requests: world.message_max, message_interval_seconds: 60 }
-                    : { message: world.message_max, message_per_second: 60 },
-                },
-                version: world.version,
-              },
-        )
-      if (path === '/post/list') return listed('post', query)
-      if (path === '/comment/list') return listed('comment', query)
-      if (path === '/community' && query.get('name') === 'coffee')
-        return json({ community_view: { community } })
-      if (path === '/search') {
-        const found = [...world.posts.values()].filter(
-          (it) => !it.is_draft && `post ${it.id}` === query.get('q'),
-        )
-        return json({ posts: found.map(postView) })
-      }
-      if (path === '/modlog') return modlog()
-      if (path === '/post' || path === '/comment') {
-        const kind = path === '/post' ? 'post' : 'comment'
-        const it = (kind === 'post' ? world.posts : world.comments).get(Number(query.get('id')))
-        if (it === undefined || it.is_absent) return absent()
-        if (kind === 'post') return it.is_removed ? absent() : json({ post_view: postView(it) })
-        return json({ comment_view: commentView(it) })
-      }
-      return absent()
+      const answer = await answerTo(request)
+      for (const [name, value] of Object.entries(world.headers)) answer.headers.set(name, value)
+      return answer
     },
   })
+
+  async function answerTo(request: Request): Promise<Response> {
+    const { pathname, searchParams: query, search } = new URL(request.url)
+    world.requests.push(`${pathname}${search}`)
+    if (request.method === 'POST') world.bodies.push(await request.clone().json())
+    const path = pathname.startsWith(`${base}/`) ? pathname.slice(base.length) : null
+    const given = world.answer(path ?? pathname, request)
+    if (given !== null) return given
+    // An older server answers paths that it does not know with its web page.
+    if (path === null)
+      return new Response('<!doctype html>', { headers: { 'content-type': 'text/html' } })
+    const has_account = request.headers.has('authorization') && !world.is_ended
+    if (path === '/account/validate_auth')
+      return has_account ? json({ success: true }) : json({ error: 'not_logged_in' }, 400)
+    const my_user = has_account && { my_user: { local_user_view: {} } }
+    if (path === '/site')
+      return json(
+        generation === 'piefed'
+          ? { site: { name: 'A server' }, version: world.version, ...my_user }
+          : {
+              ...(!v4 && my_user),
+              site_view: {
+                site: { name: 'A server' },
+                local_site_rate_limit: v4
+                  ? { message_max_requests: world.message_max, message_interval_seconds: 60 }
+                  : { message: world.message_max, message_per_second: 60 },
+              },
+              version: world.version,
+            },
+      )
+    if (path === '/post/list') return listed('post', query)
+    if (path === '/comment/list') return listed('comment', query)
+    if (path === '/community' && query.get('name') === 'coffee')
+      return json({ community_view: { community } })
+    if (path === '/search') {
+      const found = [...world.posts.values()].filter(
+        (it) => !it.is_draft && `post ${it.id}` === query.get('q'),
+      )
+      return json({ posts: found.map(postView) })
+    }
+    if (path === '/modlog') return modlog()
+    if (path === '/post' || path === '/comment') {
+      const kind = path === '/post' ? 'post' : 'comment'
+      const it = (kind === 'post' ? world.posts : world.comments).get(Number(query.get('id')))
+      if (it === undefined || it.is_absent) return absent()
+      if (kind === 'post') return it.is_removed ? absent() : json({ post_view: postView(it) })
+      return json({ comment_view: commentView(it) })
+    }
+    return absent()
+  }
 
   let skipped = 0
   const clock = {
