@@ -36,7 +36,7 @@ export function findParts(folder: string, texts: readonly string[]): Hit[] {
           hash =
             (Math.imul(hash, BASE) +
               (bytes[at + GRAM - 1] ?? 0) -
-              Math.imul(bytes[at - 1] ?? 0, LEAVING)) >>>
+              Math.imul(bytes[at - 1] ?? 0, LEAVING)) |
             0
         if (mayOccur[hash >>> 8] !== 1) continue
         for (const [text, place] of grams.get(hash) ?? []) {
@@ -57,7 +57,7 @@ export function findParts(folder: string, texts: readonly string[]): Hit[] {
 
 function hashOf(bytes: Buffer, at: number): number {
   let hash = 0
-  for (let n = 0; n < GRAM; n += 1) hash = (Math.imul(hash, BASE) + (bytes[at + n] ?? 0)) >>> 0
+  for (let n = 0; n < GRAM; n += 1) hash = (Math.imul(hash, BASE) + (bytes[at + n] ?? 0)) | 0
   return hash
 }
 
