@@ -74,7 +74,7 @@ async function endWell(daemon: Daemon, data: string): Promise<void> {
 
 /** The first answer that `attempt` does not give as null. */
 async function waitFor<T>(attempt: () => Promise<T | null>): Promise<T> {
-  for (const began = performance.now(); performance.now() - began < RECOVERY_MAX_MS; ) {
+  for (const began = performance.now(); performance.now() - began < RECOVERY_MAX_MS;) {
     const value = await attempt().catch(() => null)
     if (value !== null) return value
     await Bun.sleep(100)

@@ -1,7 +1,7 @@
 // Goal: the sites of examples/ forward every kind of call, trust no client header, and pass on the answer to a refused
 // upload. Method: the files, with other addresses and certificates, run by the real servers in
 // front of a daemon.
-import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { join } from 'node:path'
@@ -20,7 +20,6 @@ const examples = join(root, 'examples')
 const HOST = 'forumd.example.org'
 const PATH = `${process.env['PATH']}:/usr/sbin`
 
-type TestDaemon = Awaited<ReturnType<typeof startLoopbackDaemon>>
 type Front = AsyncDisposable & { port: number }
 
 /** A text of examples/ with these replacements; each of them must occur. */
@@ -178,9 +177,9 @@ function curl(
   return Object.assign(whole, { began: began.promise })
 }
 
-/** A daemon configured for a proxy. */
-async function behind(): Promise<TestDaemon> {
-  return startLoopbackDaemon((config) => {
+let daemon: Awaited<ReturnType<typeof startLoopbackDaemon>>
+beforeAll(async () => {
+  daemon = await startLoopbackDaemon((config) => {
     config.server.public_url = `https://${HOST}`
     config.server.trusted_proxies = ['127.0.0.1']
     // The same client sends all refused uploads.
@@ -194,7 +193,8 @@ async function behind(): Promise<TestDaemon> {
       health_per_minute: many,
     })
   })
-}
+})
+afterAll(() => daemon[Symbol.asyncDispose]())
 
 const names = Object.keys(SERVERS).filter((it): it is keyof typeof SERVERS => it in SERVERS)
 const absent = names.filter((it) => Bun.which(it, { PATH }) === null)
@@ -204,10 +204,18 @@ if (is_needed && process.env['CI']) throw new Error(`not installed: ${absent.joi
 if (absent.length > 0) console.log(`sites not tried, for want of: ${absent.join(', ')}`)
 
 describe.each(names.filter((it) => !absent.includes(it)))('the site for %s', (name) => {
+  let folder: Folder
+  let front: Front
+  beforeAll(async () => {
+    folder = tempFolder()
+    front = await SERVERS[name].start(folder, daemon.url())
+  })
+  afterAll(async () => {
+    await front[Symbol.asyncDispose]()
+    folder[Symbol.dispose]()
+  })
+
   test('forwards reads, bodies and the dashboard', async () => {
-    using folder = tempFolder()
-    await using daemon = await behind()
-    await using front = await SERVERS[name].start(folder, daemon.url())
     const bearer = { authorization: `Bearer ${daemon.key}` }
 
     const health = await curl(front, '/health')
@@ -225,9 +233,6 @@ describe.each(names.filter((it) => !absent.includes(it)))('the site for %s', (na
   })
 
   test('forwards events of a stream as they happen', async () => {
-    using folder = tempFolder()
-    await using daemon = await behind()
-    await using front = await SERVERS[name].start(folder, daemon.url())
     const id = await watchCoffee(daemon)
 
     const response = curl(
@@ -243,10 +248,6 @@ describe.each(names.filter((it) => !absent.includes(it)))('the site for %s', (na
   })
 
   test('serves the dashboard under its own name only', async () => {
-    using folder = tempFolder()
-    await using daemon = await behind()
-    await using front = await SERVERS[name].start(folder, daemon.url())
-
     expect((await curl(front, '/dashboard')).body).toContain('/dashboard/assets/')
     expect((await curl(front, '/dashboard', { host: 'evil.example' })).body).not.toContain(
       '/dashboard/assets/',
@@ -254,9 +255,6 @@ describe.each(names.filter((it) => !absent.includes(it)))('the site for %s', (na
   })
 
   test('is not treated as this machine, with any address that a client claims', async () => {
-    using folder = tempFolder()
-    await using daemon = await behind()
-    await using front = await SERVERS[name].start(folder, daemon.url())
     const claims = { 'x-forwarded-for': '127.0.0.1', 'x-real-ip': '127.0.0.1' }
     expect((await fetch(`${daemon.url()}/metrics`)).status).toBe(200)
 
@@ -267,9 +265,6 @@ describe.each(names.filter((it) => !absent.includes(it)))('the site for %s', (na
   test.each(['--http1.1', '--http2'])(
     'passes on the answer to each refused upload by %s, beside another client',
     async (protocol) => {
-      using folder = tempFolder()
-      await using daemon = await behind()
-      await using front = await SERVERS[name].start(folder, daemon.url())
       writeFileSync(folder.file('large'), new Uint8Array(7_000_000))
       writeFileSync(folder.file('small'), '{"half')
       const bearer = `Authorization: Bearer ${daemon.key}`
@@ -306,7 +301,7 @@ describe.each(names.filter((it) => !absent.includes(it)))('the site for %s', (na
       ]
       const found = new Map<string, number>()
       const note = (line: string) => found.set(line, (found.get(line) ?? 0) + 1)
-      const rounds = cases({ short: 2, long: 30 })
+      const rounds = cases({ short: 1, long: 30 })
       const over = new AbortController()
       const others = (async () => {
         while (!over.signal.aborted)

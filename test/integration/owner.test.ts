@@ -47,7 +47,7 @@ const ownersIn = (dir: string): number[] => [
 ]
 
 describe.skipIf(!can_be_others)('the owner of the data folder', () => {
-  test('cannot misuse a link in place of the lock', async () => {
+  test.concurrent('cannot misuse a link in place of the lock', async () => {
     const it = createPlace()
     symlinkSync(join(it.vault, 'made'), join(it.data, 'lock.db'))
     const backup = await backupIn(createPlace())
@@ -58,6 +58,7 @@ describe.skipIf(!can_be_others)('the owner of the data folder', () => {
     expect(readdirSync(it.vault)).toEqual([])
   })
 
+  // Alone: it keeps a core busy.
   test('cannot misuse links planted while root restores', async () => {
     const source = createPlace()
     const backup = await backupIn(source)
@@ -73,7 +74,7 @@ describe.skipIf(!can_be_others)('the owner of the data folder', () => {
     const reader = racer.stdout.getReader()
     await reader.read()
 
-    for (let n = 0; n < 5; n++)
+    for (let n = 0; n < 3; n++)
       await forumd(['restore', backup, '--config', it.config, '--without-secrets'])
 
     // The attack was made.
@@ -82,18 +83,21 @@ describe.skipIf(!can_be_others)('the owner of the data folder', () => {
     expect(readFileSync(target, 'utf8')).toBe('untouched')
   })
 
-  test('cannot misuse a link in place of a temporary file when root serves', async () => {
-    const it = createPlace({ extra: SERVED })
-    const target = join(it.vault, 'target')
-    writeFileSync(target, 'untouched', { mode: 0o600 })
-    symlinkSync(target, join(it.data, 'forumd.address.new'))
+  test.concurrent(
+    'cannot misuse a link in place of a temporary file when root serves',
+    async () => {
+      const it = createPlace({ extra: SERVED })
+      const target = join(it.vault, 'target')
+      writeFileSync(target, 'untouched', { mode: 0o600 })
+      symlinkSync(target, join(it.data, 'forumd.address.new'))
 
-    await serveOnce(it.config)
+      await serveOnce(it.config)
 
-    expect(readFileSync(target, 'utf8')).toBe('untouched')
-  })
+      expect(readFileSync(target, 'utf8')).toBe('untouched')
+    },
+  )
 
-  test('cannot use a file of root’s as the WAL of a backup', async () => {
+  test.concurrent('cannot use a file of root’s as the WAL of a backup', async () => {
     const it = createPlace()
     const shared = it.file('shared')
     mkdirSync(shared)
@@ -115,7 +119,7 @@ describe.skipIf(!can_be_others)('the owner of the data folder', () => {
     expect((await forumd(restore)).code).toBe(0)
   })
 
-  test('cannot use a file of root’s by a link in place of a backup', async () => {
+  test.concurrent('cannot use a file of root’s by a link in place of a backup', async () => {
     const it = createPlace()
     const secret = await backupIn(createPlace())
     const named = join(it.data, 'backup.sqlite')
@@ -128,7 +132,7 @@ describe.skipIf(!can_be_others)('the owner of the data folder', () => {
     expect(readdirSync(it.data)).toEqual(['backup.sqlite'])
   })
 
-  test('owns the files that root creates in it', async () => {
+  test.concurrent('owns the files that root creates in it', async () => {
     const it = createPlace()
 
     const { code, err } = await forumd(['customer', 'create', 'me', '--config', it.config])
@@ -140,44 +144,50 @@ describe.skipIf(!can_be_others)('the owner of the data folder', () => {
     expect(ownersIn(it.data)).toEqual([DAEMON_ID])
   })
 
-  test('is the user of a daemon that root starts: no thread keeps a right or a group of root’s', async () => {
-    const it = createPlace({ extra: SERVED })
-    const seen = new Set<string>()
+  test.concurrent(
+    'is the user of a daemon that root starts: no thread keeps a right or a group of root’s',
+    async () => {
+      const it = createPlace({ extra: SERVED })
+      const seen = new Set<string>()
 
-    await serveOnce(it.config, (pid) => {
-      for (const task of readdirSync(`/proc/${pid}/task`)) {
-        const status = readFileSync(`/proc/${pid}/task/${task}/status`, 'utf8')
-        const lines = status.match(/^(Uid|Gid|Groups|CapPrm|CapEff):.*/gm) ?? []
-        seen.add(lines.map((line) => line.replace(/\s+/g, ' ').trim()).join(', '))
-      }
-    })
+      await serveOnce(it.config, (pid) => {
+        for (const task of readdirSync(`/proc/${pid}/task`)) {
+          const status = readFileSync(`/proc/${pid}/task/${task}/status`, 'utf8')
+          const lines = status.match(/^(Uid|Gid|Groups|CapPrm|CapEff):.*/gm) ?? []
+          seen.add(lines.map((line) => line.replace(/\s+/g, ' ').trim()).join(', '))
+        }
+      })
 
-    expect([...seen]).toEqual([
-      'Uid: 1 1 1 1, Gid: 1 1 1 1, Groups: 1, ' +
-        'CapPrm: 0000000000000000, CapEff: 0000000000000000',
-    ])
-  })
+      expect([...seen]).toEqual([
+        'Uid: 1 1 1 1, Gid: 1 1 1 1, Groups: 1, ' +
+          'CapPrm: 0000000000000000, CapEff: 0000000000000000',
+      ])
+    },
+  )
 })
 
 describe.skipIf(!can_be_others)('root, acting as the owner of the data folder,', () => {
-  test('restores a backup that only root may read, with a key that only root may read', async () => {
-    const source = createPlace()
-    const backup = await backupIn(source)
-    const it = createPlace({ key_file: 'vault/secrets.key' })
-    writeFileSync(join(it.vault, 'secrets.key'), readFileSync(join(source.data, 'secrets.key')), {
-      mode: 0o600,
-    })
+  test.concurrent(
+    'restores a backup that only root may read, with a key that only root may read',
+    async () => {
+      const source = createPlace()
+      const backup = await backupIn(source)
+      const it = createPlace({ key_file: 'vault/secrets.key' })
+      writeFileSync(join(it.vault, 'secrets.key'), readFileSync(join(source.data, 'secrets.key')), {
+        mode: 0o600,
+      })
 
-    const restored = await forumd(['restore', backup, '--config', it.config])
-    const listed = await forumd(['customer', 'list', '--json', '--config', it.config])
+      const restored = await forumd(['restore', backup, '--config', it.config])
+      const listed = await forumd(['customer', 'list', '--json', '--config', it.config])
 
-    expect(restored).toMatchObject({ code: 0, out: expect.stringContaining('is restored') })
-    expect(listed.out).toContain('"ann"')
-    expect(ownersIn(it.data)).toEqual([DAEMON_ID])
-    expect(readdirSync(it.data)).not.toContain('secrets.key')
-  })
+      expect(restored).toMatchObject({ code: 0, out: expect.stringContaining('is restored') })
+      expect(listed.out).toContain('"ann"')
+      expect(ownersIn(it.data)).toEqual([DAEMON_ID])
+      expect(readdirSync(it.data)).not.toContain('secrets.key')
+    },
+  )
 
-  test('reads the files that options name as root', async () => {
+  test.concurrent('reads the files that options name as root', async () => {
     const it = createPlace()
     const file = join(it.vault, 'address')
     writeFileSync(file, 'socks5h://me:pw@127.0.0.1:9', { mode: 0o600 })
@@ -187,20 +197,23 @@ describe.skipIf(!can_be_others)('root, acting as the owner of the data folder,',
     expect(await forumd(added)).toMatchObject({ code: 0, out: expect.stringContaining('home') })
   })
 
-  test('writes a backup where the owner may, and names a folder where it may not', async () => {
-    const it = createPlace()
-    await forumd(['customer', 'create', 'ann', '--config', it.config])
-    const made = join(it.data, 'made.sqlite')
-    const closed = join(it.vault, 'made.sqlite')
+  test.concurrent(
+    'writes a backup where the owner may, and names a folder where it may not',
+    async () => {
+      const it = createPlace()
+      await forumd(['customer', 'create', 'ann', '--config', it.config])
+      const made = join(it.data, 'made.sqlite')
+      const closed = join(it.vault, 'made.sqlite')
 
-    const refused = await forumd(['backup', closed, '--config', it.config])
+      const refused = await forumd(['backup', closed, '--config', it.config])
 
-    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('(EACCES)') })
-    expect((await forumd(['backup', made, '--config', it.config])).code).toBe(0)
-    expect(statSync(made)).toMatchObject({ uid: DAEMON_ID })
-  })
+      expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('(EACCES)') })
+      expect((await forumd(['backup', made, '--config', it.config])).code).toBe(0)
+      expect(statSync(made)).toMatchObject({ uid: DAEMON_ID })
+    },
+  )
 
-  test('does not act in a folder that another user can exchange', async () => {
+  test.concurrent('does not act in a folder that another user can exchange', async () => {
     const it = createPlace({ dir: 'stranger/data' })
     mkdirSync(it.file('stranger'))
     chownSync(it.file('stranger'), DAEMON_ID, DAEMON_ID)
@@ -213,7 +226,7 @@ describe.skipIf(!can_be_others)('root, acting as the owner of the data folder,',
     expect(readdirSync(it.vault)).toEqual([])
   })
 
-  test('creates a missing folder as root where only root may', async () => {
+  test.concurrent('creates a missing folder as root where only root may', async () => {
     const it = createPlace({ dir: 'a/b' })
 
     expect((await forumd(['customer', 'create', 'ann', '--config', it.config])).code).toBe(0)
@@ -221,25 +234,28 @@ describe.skipIf(!can_be_others)('root, acting as the owner of the data folder,',
   })
 })
 
-test('a backup with an injected trigger is refused, and no part of it stays', async () => {
-  const it = createPlace()
-  chownSync(it.data, process.getuid?.() ?? 0, process.getgid?.() ?? 0)
-  await forumd(['customer', 'create', 'ann', '--config', it.config])
-  const backup = it.file('backup.sqlite')
-  await forumd(['backup', backup, '--config', it.config])
-  using db = new Database(backup)
-  db.run(
-    'CREATE TRIGGER gift AFTER INSERT ON api_keys BEGIN UPDATE customers SET unlimited = 1; END',
-  )
-  db.close()
-  const before = readdirSync(it.data).toSorted()
+test.concurrent(
+  'a backup with an injected trigger is refused, and no part of it stays',
+  async () => {
+    const it = createPlace()
+    chownSync(it.data, process.getuid?.() ?? 0, process.getgid?.() ?? 0)
+    await forumd(['customer', 'create', 'ann', '--config', it.config])
+    const backup = it.file('backup.sqlite')
+    await forumd(['backup', backup, '--config', it.config])
+    using db = new Database(backup)
+    db.run(
+      'CREATE TRIGGER gift AFTER INSERT ON api_keys BEGIN UPDATE customers SET unlimited = 1; END',
+    )
+    db.close()
+    const before = readdirSync(it.data).toSorted()
 
-  const { code, err } = await forumd(['restore', backup, '--config', it.config])
+    const { code, err } = await forumd(['restore', backup, '--config', it.config])
 
-  expect(code).toBe(78)
-  expect(err).toContain('has the trigger gift')
-  expect(readdirSync(it.data).toSorted()).toEqual(before)
-})
+    expect(code).toBe(78)
+    expect(err).toContain('has the trigger gift')
+    expect(readdirSync(it.data).toSorted()).toEqual(before)
+  },
+)
 
 /** Plants a link in place of each temporary file as soon as its name appears. */
 const PLANT_LINKS = `
@@ -288,7 +304,7 @@ function createTrap(it: ReturnType<typeof createPlace>, port: number) {
 }
 
 describe.skipIf(!can_be_others)('root, in the folder of a stranger,', () => {
-  test.each([[[]], [['--config', 'forumd.toml']]])(
+  test.concurrent.each([[[]], [['--config', 'forumd.toml']]])(
     'runs no program and sends no file by doctor %j',
     async (named) => {
       const agents: (string | null)[] = []
@@ -312,10 +328,11 @@ describe.skipIf(!can_be_others)('root, in the folder of a stranger,', () => {
   )
 })
 
-test.skipIf(!can_be_others).each(['forumd.sqlite', 'secrets.key', 'instance.id'])(
+test.concurrent.skipIf(!can_be_others).each(['forumd.sqlite', 'secrets.key', 'instance.id'])(
   'doctor fails and names %s where another user owns it, and serve ends with 1',
   async (name) => {
-    const it = createPlace()
+    // A doctor that finds no browser starts none.
+    const it = createPlace({ extra: '[browser]\nexecutable = "/nowhere/chromium"\n' })
     const made = await forumd(['customer', 'create', 'ann', '--config', it.config], {
       under: AS_DAEMON,
     })

@@ -36,7 +36,7 @@ function configured(folder: Folder, dir: string, { port = 0, more = '' } = {}): 
   const path = folder.file('forumd.toml')
   writeFileSync(
     path,
-    `[server]\nport = ${port}\n[storage]\ndir = "${dir}"\n${more}\n[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n`,
+    `[server]\nport = ${port}\n[storage]\ndir = "${dir}"\n${more}\n[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n[browser]\nexecutable = "/nowhere/chromium"\n`,
   )
   return path
 }
@@ -89,7 +89,7 @@ const TROUBLES = [
 ] as const
 
 for (const age of ['an instance', 'nothing yet'] as const)
-  test.skipIf(no_memory !== null).each(TROUBLES)(
+  test.concurrent.skipIf(no_memory !== null).each(TROUBLES)(
     `%s with ${age} is reported; only health is served until it is available`,
     async (_, reason, words, harm, repair) => {
       using folder = tempFolder()
@@ -147,22 +147,19 @@ const failing = (call: string, file: string, when: string) => [
   `inject=${call}:error=EIO${when}`,
 ]
 
-test.skipIf(no_tracer)(
-  'a disk that returns I/O errors is named, waited for with health alone, and served from by itself',
+test.concurrent.skipIf(no_tracer)(
+  'a disk that returns I/O errors is named, waited for, and served from by itself',
   async () => {
     using folder = tempFolder()
     const dir = folder.file('data')
-    const port = freePort()
-    const config = configured(folder, dir, { port })
+    const config = configured(folder, dir)
     await begin(config)
 
     const daemon = serve(config, { under: failing('read', join(dir, 'secrets.key'), ':when=1..2') })
     const waiting = await daemon.until('storage.waiting')
-    const health = await fetch(`http://127.0.0.1:${port}/health`)
 
     expect(waiting).toMatchObject({ level: 'error', dir, reason: 'io_error' })
     expect(waiting['why']).toContain(`at ${dir} the disk returns I/O errors`)
-    expect(await health.json()).toEqual({ ok: false, reads: 'unknown', storage: 'io_error' })
     await daemon.until('storage.recovered')
     await daemon.until('serve.listening')
     daemon.stop()
@@ -170,7 +167,7 @@ test.skipIf(no_tracer)(
   },
 )
 
-test.skipIf(no_tracer)(
+test.concurrent.skipIf(no_tracer)(
   'a database whose pages SQLite cannot read for I/O errors ends the start with 75, and says so',
   async () => {
     using folder = tempFolder()
@@ -187,32 +184,38 @@ test.skipIf(no_tracer)(
   },
 )
 
-test('a port that a program without HTTP holds ends the start at once, and is named', async () => {
-  using holder = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
-  using folder = tempFolder()
-  const config = configured(folder, folder.file('data'), { port: holder.port })
+test.concurrent(
+  'a port that a program without HTTP holds ends the start at once, and is named',
+  async () => {
+    using holder = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+    using folder = tempFolder()
+    const config = configured(folder, folder.file('data'), { port: holder.port })
 
-  const { code, err } = await serve(config).ended()
+    const { code, err } = await serve(config).ended()
 
-  expect(code).toBe(1)
-  expect(err).toContain(`port ${holder.port} is in use by another program`)
-})
+    expect(code).toBe(1)
+    expect(err).toContain(`port ${holder.port} is in use by another program`)
+  },
+)
 
-test.skipIf(no_memory !== null)('a daemon that waits for its disk stops on SIGTERM', async () => {
-  using folder = tempFolder()
-  await using disk = await mountMemory(80)
-  const config = configured(folder, join(disk.path, 'data'))
-  remount(disk.path, 'ro')
+test.concurrent.skipIf(no_memory !== null)(
+  'a daemon that waits for its disk stops on SIGTERM',
+  async () => {
+    using folder = tempFolder()
+    await using disk = await mountMemory(80)
+    const config = configured(folder, join(disk.path, 'data'))
+    remount(disk.path, 'ro')
 
-  const daemon = serve(config)
-  await daemon.until('storage.waiting')
-  daemon.stop()
+    const daemon = serve(config)
+    await daemon.until('storage.waiting')
+    daemon.stop()
 
-  expect((await daemon.ended()).code).toBe(0)
-  remount(disk.path, 'rw')
-})
+    expect((await daemon.ended()).code).toBe(0)
+    remount(disk.path, 'rw')
+  },
+)
 
-test.skipIf(no_memory !== null)(
+test.concurrent.skipIf(no_memory !== null)(
   'an unmounted data volume makes a start exit with 78; after mounting it serves the same data',
   async () => {
     using folder = tempFolder()
@@ -247,47 +250,53 @@ test.skipIf(no_memory !== null)(
   },
 )
 
-test('--new creates a database if the recorded one is missing, never beside an existing one', async () => {
-  using folder = tempFolder()
-  const config = configured(folder, folder.file('data'))
-  await begin(config)
-  const record = () => readFileSync(folder.file('forumd.instance'), 'utf8')
-  const before = record()
+test.concurrent(
+  '--new creates a database if the recorded one is missing, never beside an existing one',
+  async () => {
+    using folder = tempFolder()
+    const config = configured(folder, folder.file('data'))
+    await begin(config)
+    const record = () => readFileSync(folder.file('forumd.instance'), 'utf8')
+    const before = record()
 
-  const refused = await serve(config, { options: ['--new'] }).ended()
-  expect([refused.code, record()]).toEqual([2, before])
-  expect(refused.err).toContain('leave --new out')
+    const refused = await serve(config, { options: ['--new'] }).ended()
+    expect([refused.code, record()]).toEqual([2, before])
+    expect(refused.err).toContain('leave --new out')
 
-  renameSync(folder.file('data'), folder.file('gone'))
-  const daemon = serve(config, { options: ['--new'] })
-  await daemon.until('serve.listening')
-  daemon.stop()
-  await daemon.ended()
-  expect(record()).not.toBe(before)
-  await begin(config)
-})
+    renameSync(folder.file('data'), folder.file('gone'))
+    const daemon = serve(config, { options: ['--new'] })
+    await daemon.until('serve.listening')
+    daemon.stop()
+    await daemon.ended()
+    expect(record()).not.toBe(before)
+    await begin(config)
+  },
+)
 
-test('a backup is restored after the loss of a volume and becomes the recorded instance', async () => {
-  using folder = tempFolder()
-  const config = configured(folder, folder.file('data'))
-  await begin(config)
-  const forumd = (...args: string[]) =>
-    Bun.spawnSync([...PROGRAM, ...args, '--config', config]).exitCode
-  expect(forumd('backup', folder.file('backup.sqlite'))).toBe(0)
-  const key = readFileSync(folder.file('data/secrets.key'))
-  rmSync(folder.file('data'), { recursive: true })
-  mkdirSync(folder.file('data'))
-  writeFileSync(folder.file('data/secrets.key'), key)
-  rmSync(folder.file('forumd.instance'))
+test.concurrent(
+  'a backup is restored after the loss of a volume and becomes the recorded instance',
+  async () => {
+    using folder = tempFolder()
+    const config = configured(folder, folder.file('data'))
+    await begin(config)
+    const forumd = (...args: string[]) =>
+      Bun.spawnSync([...PROGRAM, ...args, '--config', config]).exitCode
+    expect(forumd('backup', folder.file('backup.sqlite'))).toBe(0)
+    const key = readFileSync(folder.file('data/secrets.key'))
+    rmSync(folder.file('data'), { recursive: true })
+    mkdirSync(folder.file('data'))
+    writeFileSync(folder.file('data/secrets.key'), key)
+    rmSync(folder.file('forumd.instance'))
 
-  expect(forumd('restore', folder.file('backup.sqlite'))).toBe(0)
+    expect(forumd('restore', folder.file('backup.sqlite'))).toBe(0)
 
-  const id = readFileSync(folder.file('data/instance.id'), 'utf8').split('\n')[0] ?? ''
-  expect(readFileSync(folder.file('forumd.instance'), 'utf8')).toStartWith(id)
-  await begin(config)
-})
+    const id = readFileSync(folder.file('data/instance.id'), 'utf8').split('\n')[0] ?? ''
+    expect(readFileSync(folder.file('forumd.instance'), 'utf8')).toStartWith(id)
+    await begin(config)
+  },
+)
 
-test.skipIf(no_memory !== null)(
+test.concurrent.skipIf(no_memory !== null)(
   'an instance record on a read-only file system does not prevent a start and is logged',
   async () => {
     using folder = tempFolder()
@@ -319,26 +328,29 @@ function doctor(config: string) {
   return { code: exitCode, verdict, found }
 }
 
-test('a database of an unreleased revision makes a start exit with 78 and a message, which doctor repeats', async () => {
-  using folder = tempFolder()
-  const config = configured(folder, folder.file('data'))
-  await begin(config)
-  const db = new Database(folder.file('data/forumd.sqlite'))
-  db.run('ALTER TABLE feeds RENAME TO streams')
-  db.close()
+test.concurrent(
+  'a database of an unreleased revision makes a start exit with 78 and a message, which doctor repeats',
+  async () => {
+    using folder = tempFolder()
+    const config = configured(folder, folder.file('data'))
+    await begin(config)
+    const db = new Database(folder.file('data/forumd.sqlite'))
+    db.run('ALTER TABLE feeds RENAME TO streams')
+    db.close()
 
-  const { code, err } = await serve(config).ended()
+    const { code, err } = await serve(config).ended()
 
-  expect(code).toBe(78)
-  expect(err).toContain('made by an unreleased revision of forumd')
-  expect(doctor(config)).toEqual({
-    code: 1,
-    verdict: 'fail',
-    found: expect.stringContaining('made by an unreleased revision of forumd'),
-  })
-})
+    expect(code).toBe(78)
+    expect(err).toContain('made by an unreleased revision of forumd')
+    expect(doctor(config)).toEqual({
+      code: 1,
+      verdict: 'fail',
+      found: expect.stringContaining('made by an unreleased revision of forumd'),
+    })
+  },
+)
 
-test('doctor reports an unmounted volume with the message of a start', async () => {
+test.concurrent('doctor reports an unmounted volume with the message of a start', async () => {
   using folder = tempFolder()
   const config = configured(folder, folder.file('data'))
   await begin(config)
@@ -352,7 +364,7 @@ test('doctor reports an unmounted volume with the message of a start', async () 
   })
 })
 
-test('an instance_file inside the data folder is refused with its line', async () => {
+test.concurrent('an instance_file inside the data folder is refused with its line', async () => {
   using folder = tempFolder()
   const dir = folder.file('data')
   const config = configured(folder, dir, { more: `instance_file = "${dir}/id"` })
@@ -390,42 +402,42 @@ const canDrop =
   Bun.spawnSync(`setpriv --reuid 65534 --clear-groups test -r ${PROGRAM.at(-1)}`.split(' '))
     .exitCode === 0
 
-test.skipIf(!canDrop)('an unreadable key file is reported as a file problem', async () => {
-  using folder = tempFolder()
-  const dir = folder.file('data')
-  const config = configured(folder, dir)
-  await begin(config)
-  chmodSync(folder.path, 0o755)
-  for (const name of readdirSync(dir)) chownSync(join(dir, name), 65534, 65534)
-  chownSync(dir, 65534, 65534)
-  chownSync(join(dir, 'secrets.key'), 0, 0)
+test.concurrent.skipIf(!canDrop)(
+  'an unreadable key file is reported as a file problem',
+  async () => {
+    using folder = tempFolder()
+    const dir = folder.file('data')
+    const config = configured(folder, dir)
+    await begin(config)
+    chmodSync(folder.path, 0o755)
+    for (const name of readdirSync(dir)) chownSync(join(dir, name), 65534, 65534)
+    chownSync(dir, 65534, 65534)
+    chownSync(join(dir, 'secrets.key'), 0, 0)
 
-  const { code, err } = runUnprivileged(config)
+    const { code, err } = runUnprivileged(config)
 
-  expect(code).toBe(1)
-  expect(err).toContain(join(dir, 'secrets.key'))
-  expect(err).toContain('check its owner')
-  expect(err).not.toContain('port')
-})
+    expect(code).toBe(1)
+    expect(err).toContain(join(dir, 'secrets.key'))
+    expect(err).toContain('check its owner')
+    expect(err).not.toContain('port')
+  },
+)
 
-test.skipIf(!canDrop)('running out of file descriptors is reported', async () => {
+test.concurrent.skipIf(!canDrop)('running out of file descriptors is reported', async () => {
   using folder = tempFolder()
   const config = configured(folder, folder.file('data'))
   await begin(config)
 
-  const tried = [12, 11, 10].map((count) =>
-    Bun.spawnSync(['prlimit', `--nofile=${count}`, ...PROGRAM, 'serve', '--config', config], {
-      stdout: 'ignore',
-      stderr: 'pipe',
-      timeout: 2000,
-    }).stderr.toString(),
+  const tried = await Promise.all(
+    [12, 11, 10].map((count) => serve(config, { under: ['prlimit', `--nofile=${count}`] }).ended()),
   )
+  const said = tried.map(({ err }) => err).join('\n')
 
-  expect(tried.join('\n')).toContain('too many files open: raise LimitNOFILE')
-  expect(tried.join('\n')).not.toContain('cannot be used')
+  expect(said).toContain('too many files open: raise LimitNOFILE')
+  expect(said).not.toContain('cannot be used')
 })
 
-test('every line of the exit message has error priority in the journal', async () => {
+test.concurrent('every line of the exit message has error priority in the journal', async () => {
   using folder = tempFolder()
   const config = configured(folder, folder.file('data'), { more: 'instance_file = -1\nkey = 1' })
   const journal = openSync(folder.file('journal'), 'w')

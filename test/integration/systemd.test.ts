@@ -73,7 +73,7 @@ const SOCKETS = [
   ['a name without a file', () => `@forumd-test-${process.pid}-${Date.now()}`],
 ] as const
 
-test.each(SOCKETS)(
+test.concurrent.each(SOCKETS)(
   'a manager at %s is notified of readiness, liveness, state and stop',
   async (_, pathOf) => {
     using folder = tempFolder()
@@ -102,25 +102,28 @@ test.each(SOCKETS)(
   },
 )
 
-test('no watchdog message is sent without a watchdog, or for that of another process', async () => {
-  using folder = tempFolder()
-  const path = folder.file('notify')
-  await using manager = await listen(path)
-  const daemon = await startProcess(configured(folder), [
-    'env',
-    `NOTIFY_SOCKET=${path}`,
-    'WATCHDOG_USEC=1000',
-    'WATCHDOG_PID=1',
-  ])
+test.concurrent(
+  'no watchdog message is sent without a watchdog, or for that of another process',
+  async () => {
+    using folder = tempFolder()
+    const path = folder.file('notify')
+    await using manager = await listen(path)
+    const daemon = await startProcess(configured(folder), [
+      'env',
+      `NOTIFY_SOCKET=${path}`,
+      'WATCHDOG_USEC=1000',
+      'WATCHDOG_PID=1',
+    ])
 
-  await manager.until(/^STATUS=listening/)
-  await daemon.end('SIGTERM')
-  await manager.until('STOPPING=1')
+    await manager.until(/^STATUS=listening/)
+    await daemon.end('SIGTERM')
+    await manager.until('STOPPING=1')
 
-  expect(manager.notifications.flat()).not.toContain('WATCHDOG=1')
-})
+    expect(manager.notifications.flat()).not.toContain('WATCHDOG=1')
+  },
+)
 
-test('an unreachable manager is logged, and the daemon serves anyway', async () => {
+test.concurrent('an unreachable manager is logged, and the daemon serves anyway', async () => {
   using folder = tempFolder()
   const daemon = await startProcess(configured(folder), ['env', 'NOTIFY_SOCKET=vsock:2:1234'])
 
@@ -138,113 +141,122 @@ function monotonicMicros(): bigint {
   return BigInt(stdout.toString().trim())
 }
 
-test('SIGHUP applies limits, plans, prices and the log level, and names keys that need a restart', async () => {
-  using folder = tempFolder()
-  const path = folder.file('notify')
-  await using manager = await listen(path)
-  const config = configured(folder, '[limits]\naccount_per_minute = 2\n')
-  const key = (await runForumd(['key', 'create', '--customer', 'ann', '--config', config])).trim()
-  const daemon = await startProcess(config, ['env', `NOTIFY_SOCKET=${path}`])
-  const me = () =>
-    fetch(`${daemon.url}/account/me`, { headers: { authorization: `Bearer ${key}` } })
-  await manager.until('READY=1')
-  const before = [await me(), await me(), await me()].map(({ status }) => status)
-  const from = manager.notifications.length
-  const began = monotonicMicros()
+test.concurrent(
+  'SIGHUP applies limits, plans, prices and the log level, and names keys that need a restart',
+  async () => {
+    using folder = tempFolder()
+    const path = folder.file('notify')
+    await using manager = await listen(path)
+    const config = configured(folder, '[limits]\naccount_per_minute = 2\n')
+    const key = (await runForumd(['key', 'create', '--customer', 'ann', '--config', config])).trim()
+    const daemon = await startProcess(config, ['env', `NOTIFY_SOCKET=${path}`])
+    const me = () =>
+      fetch(`${daemon.url}/account/me`, { headers: { authorization: `Bearer ${key}` } })
+    await manager.until('READY=1')
+    const before = [await me(), await me(), await me()].map(({ status }) => status)
+    const from = manager.notifications.length
+    const began = monotonicMicros()
 
-  configured(
-    folder,
-    '[limits]\naccount_per_minute = 0\nread_cache_s = 9\n[plans.entry]\nslots = 3\n[billing.prices]\nread = 0.125\n[delivery]\ntimeout_s = 7\n[log]\nlevel = "warn"\n',
-  )
-  process.kill(daemon.pid, 'SIGHUP')
-  const reloading = await manager.until('RELOADING=1', from)
-  await manager.until('READY=1', from)
-
-  const since = BigInt(/MONOTONIC_USEC=(\d+)/.exec(reloading.join('\n'))?.[1] ?? '0')
-  expect(since).toBeGreaterThanOrEqual(began)
-  expect(since).toBeLessThanOrEqual(monotonicMicros())
-  expect(before).toEqual([200, 200, 429])
-  const after = await me()
-  expect(after.status).toBe(200)
-  expect(await after.json()).toMatchObject({ monitors: { total: 3 } })
-  const place = sandbox.overview().subforums[0] ?? ''
-  const read = await fetch(`${daemon.url}/api/forum/posts?subforum=${place}`, {
-    headers: { authorization: `Bearer ${key}` },
-  })
-  expect([read.status, read.headers.get('x-credits-remaining')]).toEqual([200, '0.375'])
-  await daemon.end('SIGTERM')
-  const lines = daemon.lines
-    .map((line) => JSON.parse(line))
-    .filter(({ event }) => event.startsWith('config.'))
-    .map(({ level, event, key: name }) => `${level} ${event} ${name ?? ''}`.trim())
-  // The log level is among the applied keys: applied changes are logged at info, which is now
-  // disabled.
-  expect(lines).toEqual([
-    'warn config.needs_restart delivery.timeout_s',
-    'warn config.needs_restart limits.read_cache_s',
-  ])
-  const db = new Database(folder.file('data/forumd.sqlite'), { readonly: true })
-  const noted = db
-    .query<{ detail: string }, []>(
-      "SELECT detail FROM audit WHERE kind = 'config.changed' ORDER BY seq",
+    configured(
+      folder,
+      '[limits]\naccount_per_minute = 0\nread_cache_s = 9\n[plans.entry]\nslots = 3\n[billing.prices]\nread = 0.125\n[delivery]\ntimeout_s = 7\n[log]\nlevel = "warn"\n',
     )
-    .all()
-  db.close()
-  // Keys that need a restart are not in the active configuration.
-  expect(JSON.parse(noted.at(-1)?.detail ?? '{}').changed.toSorted()).toEqual([
-    'billing.price_micros.read',
-    'limits.account_per_minute',
-    'log.level',
-    'plans.entry.slots',
-  ])
-})
+    process.kill(daemon.pid, 'SIGHUP')
+    const reloading = await manager.until('RELOADING=1', from)
+    await manager.until('READY=1', from)
 
-test('an invalid configuration is rejected as a whole, and the old one stays active', async () => {
-  using folder = tempFolder()
-  const path = folder.file('notify')
-  await using manager = await listen(path)
-  const config = configured(folder, '[limits]\naccount_per_minute = 1\n')
-  const key = (await runForumd(['key', 'create', '--customer', 'ann', '--config', config])).trim()
-  const daemon = await startProcess(config, ['env', `NOTIFY_SOCKET=${path}`])
-  const me = () =>
-    fetch(`${daemon.url}/account/me`, { headers: { authorization: `Bearer ${key}` } })
-  await manager.until('READY=1')
-  const from = manager.notifications.length
+    const since = BigInt(/MONOTONIC_USEC=(\d+)/.exec(reloading.join('\n'))?.[1] ?? '0')
+    expect(since).toBeGreaterThanOrEqual(began)
+    expect(since).toBeLessThanOrEqual(monotonicMicros())
+    expect(before).toEqual([200, 200, 429])
+    const after = await me()
+    expect(after.status).toBe(200)
+    expect(await after.json()).toMatchObject({ monitors: { total: 3 } })
+    const place = sandbox.overview().subforums[0] ?? ''
+    const read = await fetch(`${daemon.url}/api/forum/posts?subforum=${place}`, {
+      headers: { authorization: `Bearer ${key}` },
+    })
+    expect([read.status, read.headers.get('x-credits-remaining')]).toEqual([200, '0.375'])
+    await daemon.end('SIGTERM')
+    const lines = daemon.lines
+      .map((line) => JSON.parse(line))
+      .filter(({ event }) => event.startsWith('config.'))
+      .map(({ level, event, key: name }) => `${level} ${event} ${name ?? ''}`.trim())
+    // The log level is among the applied keys: applied changes are logged at info, which is now
+    // disabled.
+    expect(lines).toEqual([
+      'warn config.needs_restart delivery.timeout_s',
+      'warn config.needs_restart limits.read_cache_s',
+    ])
+    const db = new Database(folder.file('data/forumd.sqlite'), { readonly: true })
+    const noted = db
+      .query<{ detail: string }, []>(
+        "SELECT detail FROM audit WHERE kind = 'config.changed' ORDER BY seq",
+      )
+      .all()
+    db.close()
+    // Keys that need a restart are not in the active configuration.
+    expect(JSON.parse(noted.at(-1)?.detail ?? '{}').changed.toSorted()).toEqual([
+      'billing.price_micros.read',
+      'limits.account_per_minute',
+      'log.level',
+      'plans.entry.slots',
+    ])
+  },
+)
 
-  configured(folder, '[limits]\naccount_per_minute = 0\nkey_rat = 3\n')
-  process.kill(daemon.pid, 'SIGHUP')
-  await manager.until('READY=1', from)
+test.concurrent(
+  'an invalid configuration is rejected as a whole, and the old one stays active',
+  async () => {
+    using folder = tempFolder()
+    const path = folder.file('notify')
+    await using manager = await listen(path)
+    const config = configured(folder, '[limits]\naccount_per_minute = 1\n')
+    const key = (await runForumd(['key', 'create', '--customer', 'ann', '--config', config])).trim()
+    const daemon = await startProcess(config, ['env', `NOTIFY_SOCKET=${path}`])
+    const me = () =>
+      fetch(`${daemon.url}/account/me`, { headers: { authorization: `Bearer ${key}` } })
+    await manager.until('READY=1')
+    const from = manager.notifications.length
 
-  const statuses = [await me(), await me()].map(({ status }) => status)
-  await daemon.end('SIGTERM')
-  expect(statuses).toEqual([200, 429])
-  const refused = daemon.lines
-    .map((line) => JSON.parse(line))
-    .filter(({ event }) => event === 'config.refused')
-  expect(refused).toHaveLength(1)
-  expect(refused[0].why).toContain(':10:1: limits.key_rat: unknown key')
-})
+    configured(folder, '[limits]\naccount_per_minute = 0\nkey_rat = 3\n')
+    process.kill(daemon.pid, 'SIGHUP')
+    await manager.until('READY=1', from)
 
-test('a long database lock of another process delays neither the reload nor its report', async () => {
-  using folder = tempFolder()
-  const path = folder.file('notify')
-  await using manager = await listen(path)
-  const daemon = await startProcess(configured(folder), ['env', `NOTIFY_SOCKET=${path}`])
-  await manager.until('READY=1')
-  const from = manager.notifications.length
+    const statuses = [await me(), await me()].map(({ status }) => status)
+    await daemon.end('SIGTERM')
+    expect(statuses).toEqual([200, 429])
+    const refused = daemon.lines
+      .map((line) => JSON.parse(line))
+      .filter(({ event }) => event === 'config.refused')
+    expect(refused).toHaveLength(1)
+    expect(refused[0].why).toContain(':10:1: limits.key_rat: unknown key')
+  },
+)
 
-  configured(folder, '[limits]\nkey_rate = 3\n')
-  const db = new Database(folder.file('data/forumd.sqlite'))
-  db.run('PRAGMA busy_timeout = 5000')
-  db.run('BEGIN IMMEDIATE')
-  process.kill(daemon.pid, 'SIGHUP')
-  await manager.until('READY=1', from)
-  db.run('ROLLBACK')
-  db.close()
+test.concurrent(
+  'a long database lock of another process delays neither the reload nor its report',
+  async () => {
+    using folder = tempFolder()
+    const path = folder.file('notify')
+    await using manager = await listen(path)
+    const daemon = await startProcess(configured(folder), ['env', `NOTIFY_SOCKET=${path}`])
+    await manager.until('READY=1')
+    const from = manager.notifications.length
 
-  expect(await daemon.end('SIGTERM')).toBe(0)
-  expect(daemon.lines.join('\n')).toContain('"event":"config.changed","key":"limits.key_rate"')
-})
+    configured(folder, '[limits]\nkey_rate = 3\n')
+    const db = new Database(folder.file('data/forumd.sqlite'))
+    db.run('PRAGMA busy_timeout = 5000')
+    db.run('BEGIN IMMEDIATE')
+    process.kill(daemon.pid, 'SIGHUP')
+    await manager.until('READY=1', from)
+    db.run('ROLLBACK')
+    db.close()
+
+    expect(await daemon.end('SIGTERM')).toBe(0)
+    expect(daemon.lines.join('\n')).toContain('"event":"config.changed","key":"limits.key_rate"')
+  },
+)
 
 /** `forumd serve` with a loop that can be stalled, and a client. */
 async function startStalled(folder: Folder, socket: string, at: string, ms: number) {
