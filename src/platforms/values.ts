@@ -116,20 +116,35 @@ export const isoOf = (ms: number): string =>
 function addressOf(text: string | null): string | null {
   const url = text === null || text.length > ADDRESS_MAX ? null : URL.parse(text)
   if (text === null || url === null || !/^https?:$/.test(url.protocol)) return null
-  const address = asSpelt(text, url.href)
+  const address = asSpelt(text, url)
   return address.length <= ADDRESS_MAX ? address : null
 }
 
+/** Characters that end an address in a page or a header. WHATWG leaves some of them in a query and in a fragment. */
+const UNSAFE = /[\p{C}\p{Z}"<>\\`]/u
+/** A scheme with the name of a host and a port, as every reader takes them. */
+const ORIGIN = /^https?:\/\/[\p{L}\p{M}\p{N}.-]+(?::\d+)?(?=[/?#]|$)/iu
+
 /**
  * An address as its site or author spells it, if it is safe in a page and in a header; else in the form of WHATWG. That form
- * alone would rewrite each link with letters beyond ASCII.
+ * alone would rewrite each link with letters beyond ASCII, or with the port of its scheme.
  */
-function asSpelt(text: string, href: string): string {
-  // WHATWG leaves some of these in a query and in a fragment.
-  if (/[\p{C}\p{Z}"<>\\`]/u.test(text)) return href.replace(/["<>\\`]/g, encodeURIComponent)
-  const encoded = text.replace(/[^\x21-\x7e]+/gu, encodeURIComponent)
+function asSpelt(text: string, url: URL): string {
+  const [origin] = ORIGIN.exec(text) ?? []
+  if (origin === undefined || UNSAFE.test(text))
+    return url.href.replace(/["<>\\`]/g, encodeURIComponent)
+  const path = text.slice(origin.length)
+  return pathAsSpelt(path, url.href.slice(url.origin.length)) === path ? text : url.href
+}
+
+/** The same for the part of an address that follows its origin. */
+function pathAsSpelt(path: string, parsed: string): string {
+  if (UNSAFE.test(path)) return parsed.replace(/["<>\\`]/g, encodeURIComponent)
+  const encoded = path.replace(/[^\x21-\x7e]+/gu, encodeURIComponent)
   // A query has its apostrophes encoded by WHATWG alone.
-  return [encoded, `${encoded}/`].includes(href.replaceAll('%27', "'")) ? text : href
+  return [encoded, encoded.replace(/^(?!\/)/, '/')].includes(parsed.replaceAll('%27', "'"))
+    ? path
+    : parsed
 }
 
 const ADDRESS_MAX = 8 * 1024
@@ -202,5 +217,5 @@ const isWithin = (ms: number, latest: number): boolean => ms >= 0 && ms <= lates
 /** The path of an item on its site. */
 const pathOf = (path: string): string | null => {
   const url = path.length > ADDRESS_MAX ? null : URL.parse(path, 'http://localhost')
-  return url === null ? null : asSpelt(path, `${url.pathname}${url.search}${url.hash}`)
+  return url === null ? null : pathAsSpelt(path, `${url.pathname}${url.search}${url.hash}`)
 }

@@ -16,6 +16,8 @@ test.each([
   `${SITE}/t/가든-토마토/12`,
   `${SITE}/wiki/Ñandú?q=');print('`,
   'https://example.com',
+  'https://bücher.example/straße?q=ä',
+  'http://NEWS.example:80/a//b?',
   `${SITE}/t/%EA%B0%80/12#reply`,
 ])('%s stays as its author spells it', (url) => {
   expect(checked(url)).toBe(url)
@@ -28,6 +30,9 @@ test.each([
   [`https:\\\\forum.example\\x`, `${SITE}/x`],
   [`${SITE}/\u202egpj`, `${SITE}/%E2%80%AEgpj`],
   [`${SITE}/?q=\\\`#\\\``, `${SITE}/?q=%5C%60#%5C%60`],
+  ['https://forum.example@evil.example/x', 'https://forum.example@evil.example/x'],
+  ['https:///evil.example', 'https://evil.example/'],
+  ['http://evil%2eexample/', 'http://evil.example/'],
   ['javascript:alert(1)', null],
 ])('%j has the form of WHATWG, or none', (url, expected) => {
   expect(checked(url)).toBe(expected)
