@@ -11,6 +11,18 @@ type Delivered = {
   readonly body: string
   readonly signed: boolean
   readonly accepted: boolean
+  readonly items: readonly DeliveredItem[]
+}
+
+/** The content of an item as it was delivered. */
+export type DeliveredItem = {
+  readonly name: string
+  readonly title: string
+  readonly text: string
+  readonly link: string
+  readonly over18: boolean
+  readonly place: string
+  readonly author: string
 }
 
 export type Receiver = {
@@ -54,13 +66,15 @@ export type Daemon = {
   readonly start: () => Promise<void>
   readonly kill: () => Promise<void>
   readonly command: (args: readonly string[], input: string) => Promise<string>
+  /** Any answer, whatever its status. */
+  readonly ask: (path: string, body?: unknown) => Promise<{ status: number; text: string }>
   readonly call: (path: string, body?: unknown) => Promise<unknown>
   readonly health: (id: string) => Promise<Health>
   readonly useKey: (key: string) => void
   readonly remove: () => Promise<void>
 }
 
-const START_TIMEOUT_MS = 20_000
+const START_TIMEOUT_MS = 90_000
 const CALL_TIMEOUT_MS = 30_000
 const COMMAND_TIMEOUT_MS = 30_000
 const TOLERANCE_S = 300
@@ -107,19 +121,30 @@ const readDelivery = (
   const field = (name: string) => textField(parsed, name)
   const items =
     typeof parsed === 'object' && parsed !== null && 'items' in parsed ? parsed.items : null
-  const names = (Array.isArray(items) ? items : []).map((item) => nameOf(item))
+  const rows: readonly unknown[] = Array.isArray(items) ? items : []
   const header = request.headers.get('x-service-signature') ?? ''
   const sameId = request.headers.get('x-service-delivery-id') === field('delivery_id')
   return {
     atMs,
     deliveryId: field('delivery_id'),
     monitorId: field('monitor_id'),
-    names,
+    names: rows.map((item) => nameOf(item)),
     body,
     signed: sameId && isSigned(secret, header, body),
     accepted,
+    items: rows.map((item) => contentOf(item)),
   }
 }
+
+const contentOf = (item: unknown): DeliveredItem => ({
+  name: nameOf(item),
+  title: textField(item, 'title'),
+  text: textField(item, 'text') || textField(item, 'body'),
+  link: textField(item, 'link_url'),
+  over18: typeof item === 'object' && item !== null && Reflect.get(item, 'over_18') === true,
+  place: textField(item, 'subforum'),
+  author: textField(item, 'author'),
+})
 
 const textField = (value: unknown, name: string): string => {
   if (typeof value !== 'object' || value === null) return ''
@@ -241,21 +266,27 @@ export const makeDaemon = (options: DaemonOptions): Daemon => {
     return out.trim()
   }
 
-  const call = async (path: string, body?: unknown): Promise<unknown> => {
+  const ask = async (path: string, body?: unknown) => {
     const answer = await fetch(`${address}${path}`, {
       method: body === undefined ? 'GET' : 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
-    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
-    return answer.json()
+    return { status: answer.status, text: await answer.text() }
+  }
+
+  const call = async (path: string, body?: unknown): Promise<unknown> => {
+    const { status, text } = await ask(path, body)
+    if (status >= 400) throw new Error(`${path}: ${status} ${text}`)
+    return JSON.parse(text)
   }
 
   return {
     start,
     kill,
     command,
+    ask,
     call,
     health: async (id) => readHealth(await call(`/forum/monitor/health?id=${id}`)),
     useKey: (given) => {

@@ -14,7 +14,7 @@ import { SCENARIO_NAMES } from './scenarios.ts'
 
 type Job = Omit<LiveOptions, 'dir'>
 
-const GRACE_MS = 120_000
+const GRACE_MS = 240_000
 const MAX_PARALLEL = 12
 const CHILD_FLAG = '--one-world'
 

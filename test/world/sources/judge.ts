@@ -11,10 +11,15 @@
  * - REPORTED: an open gap or event covers it, or it was created after `audited_until`, or it changed and the last
  *   health of its source counts changes that were not read.
  * - VAGUE: not delivered, health is not `complete`, but names no range with it. A bar as well.
- * - PREMATURE: health said `complete` up to after the item was shown, and only 10 s or more after
- *   that its first delivery was attempted.
+ * - EARLY CLAIM: health said `complete` up to after the item was shown, final and matching, and its first
+ *   delivery was attempted later than that, or never. Items that are shown again count from the bound of
+ *   their category on; edits, which no site announces, do not count.
+ * - BLIND CLAIM: health said `complete` up to a time at which the account of the source saw less than it has to.
+ * - NOT PUBLIC: a delivered item was shown to nobody at its delivery, nor shortly before.
+ * - HALF: an item was delivered as a site that publishes in steps showed it before it was whole.
+ * - CHANGED: title, text, link, flag or place of a delivered item are those of none of its states at the time.
  */
-import type { Health } from '../daemon.ts'
+import type { DeliveredItem, Health } from '../daemon.ts'
 import { auditField } from '../daemon.ts'
 import { isWaiting, unreadChanges, without } from './source-world.ts'
 import type {
@@ -66,6 +71,8 @@ export type Received = {
   readonly names: readonly string[]
   readonly body: string
   readonly signed: boolean
+  /** Absent: content is not judged. */
+  readonly items?: readonly DeliveredItem[]
 }
 
 export type JudgeInput = {
@@ -80,6 +87,7 @@ export type JudgeInput = {
   readonly bounds: Bounds
   readonly cadenceMs: number
   readonly skewMs: number
+  readonly cacheMs?: number
   readonly endMs: number
 }
 
@@ -107,7 +115,13 @@ export type SourceVerdict = {
   readonly reported: readonly Loss[]
   readonly vague: readonly Loss[]
   readonly withdrawn: readonly Loss[]
-  readonly premature: readonly string[]
+  readonly earlyClaims: readonly string[]
+  readonly blindClaims: readonly string[]
+  readonly notPublic: readonly string[]
+  readonly half: readonly string[]
+  readonly changed: readonly string[]
+  /** Share of the samples of health, outside of faults, that read `complete`. */
+  readonly completeShare: number
   readonly falseDeliveries: readonly string[]
   readonly early: readonly string[]
   /** Deliveries that the documentation neither promises nor excludes. */
@@ -164,7 +178,12 @@ export const claimOf = (health: Health, startMs: number): SourceClaim => {
 }
 
 const SLACK_MS = 1000
-const PREMATURE_MS = 10_000
+/** The time for which a delivery may be on its way when health is read. */
+const IN_FLIGHT_MS = 1000
+/** The time from the read of an item to its delivery, with what a second read takes. */
+const ON_THE_WAY_MS = 20_000
+/** The time from the start of a monitor in which its first claims are not expected. */
+const WARM_UP_MS = 30_000
 const PAUSE_SLACK_MS = 1500
 /** A span of downtime ends this long after the daemon listens, with what its start takes. */
 const DOWN_SLACK_MS = 2000
@@ -207,7 +226,11 @@ const categoryOf = (item: TruthItem, stretch: Stretch): Category => {
   return late ? 'late' : 'fresh'
 }
 
-type Expected = { readonly category: Category; readonly span: Span }
+/** `settledMs`: from then on it is whole. */
+type Expected = { readonly category: Category; readonly span: Span; readonly settledMs: number }
+
+const wholeFromMs = (item: TruthItem, fromMs: number): number =>
+  Math.max(fromMs, item.states.find((state) => state.whole !== false)?.fromMs ?? fromMs)
 
 /** The first stretch of an item that obliges the monitor to deliver it, or null. */
 const expectedOf = (input: JudgeInput, one: Watched, item: TruthItem): Expected | null => {
@@ -217,7 +240,8 @@ const expectedOf = (input: JudgeInput, one: Watched, item: TruthItem): Expected 
   for (const stretch of stretchesOf(item, one.monitor, input.endMs)) {
     const category = categoryOf(item, stretch)
     for (const span of without(stretch.span, holes)) {
-      if (span[1] - span[0] >= input.bounds[category]) return { category, span: stretch.span }
+      if (span[1] - span[0] >= input.bounds[category])
+        return { category, span: stretch.span, settledMs: wholeFromMs(item, stretch.span[0]) }
     }
   }
   return null
@@ -236,9 +260,68 @@ const appearedMs = ({ createdMs, states: [first] }: TruthItem): number =>
 const isEither = (item: TruthItem, monitor: SourceMonitor): boolean =>
   item.states.some((state) => monitor.matches(item, state) === 'either')
 
+/** Finds the item that a name meant at an instant. */
+const finder = (items: readonly TruthItem[]) => {
+  const groups = Map.groupBy(items, (item) => item.name)
+  return (source: string, name: string, atMs: number): TruthItem | undefined => {
+    const same = groups.get(name) ?? []
+    const own = same.filter((item) => item.source === source)
+    const found = own.length === 0 ? same : own
+    return found.find(({ era }) => era === undefined || (era[0] <= atMs && atMs < era[1]))
+  }
+}
+
+const keyOf = (monitorId: string, item: TruthItem): string =>
+  `${monitorId} ${item.name} ${item.era?.[0] ?? ''}`
+
+const plain = (text: string): string => text.replaceAll(/\s+/g, ' ').trim()
+
+/** The fields of a delivered item that differ from a state of it. */
+const differences = (given: DeliveredItem, item: TruthItem, state: ItemState): string[] => {
+  const wrong: string[] = []
+  if (item.kind === 'post' && plain(given.title) !== plain(state.title)) wrong.push('title')
+  if (plain(given.text) !== plain(state.body ?? state.text)) wrong.push('text')
+  if (state.link !== undefined && given.link !== (state.link ?? '')) wrong.push('link')
+  if (state.over18 !== undefined && given.over18 !== state.over18) wrong.push('over_18')
+  if (!state.places.includes(given.place)) wrong.push('place')
+  return wrong
+}
+
+/** Judges the content of one delivery of an item at `atMs`. */
+const contentFault = (
+  input: JudgeInput,
+  item: TruthItem,
+  given: DeliveredItem,
+  atMs: number,
+): { readonly kind: 'notPublic' | 'half' | 'changed'; readonly text: string } | null => {
+  const downMs = input.down
+    .filter(([from, until]) => from < atMs && until > atMs - 60_000)
+    .reduce((sum, [from, until]) => sum + until - from, 0)
+  const sinceMs = atMs - ON_THE_WAY_MS - downMs - (input.cacheMs ?? 0)
+  const near = item.states.filter(
+    (state, index) =>
+      state.fromMs <= atMs + Math.abs(input.skewMs) &&
+      (item.states[index + 1]?.fromMs ?? Infinity) > sinceMs,
+  )
+  const shown = near.filter((state) => state.visible)
+  if (shown.length === 0) return { kind: 'notPublic', text: '' }
+  if (shown.some((state) => state.whole !== false && differences(given, item, state).length === 0))
+    return null
+  if (shown.some((state) => state.whole === false && differences(given, item, state).length === 0))
+    return { kind: 'half', text: '' }
+  const [state] = shown
+  const wrong = state === undefined ? [] : differences(given, item, state)
+  const text = `${wrong.join(', ')}: ${JSON.stringify(given).slice(0, 300)} for ${JSON.stringify(state).slice(0, 300)}`
+  return { kind: 'changed', text }
+}
+
 const judgeDeliveries = (input: JudgeInput) => {
-  const items = new Map(input.truth.items.map((item) => [`${item.source} ${item.name}`, item]))
-  const byName = new Map(input.truth.items.map((item) => [item.name, item]))
+  const find = finder(input.truth.items)
+  const content: Record<'notPublic' | 'half' | 'changed', string[]> = {
+    notPublic: [],
+    half: [],
+    changed: [],
+  }
   const watched = new Map(input.watched.map((one) => [one.id, one]))
   const bodies = new Map<string, string>()
   const firstMs = new Map<string, number>()
@@ -262,12 +345,12 @@ const judgeDeliveries = (input: JudgeInput) => {
     }
     bodies.set(one.deliveryId, one.body)
     const owner = watched.get(one.monitorId)
-    for (const name of one.names) {
-      const key = `${one.monitorId} ${name}`
+    for (const [index, name] of one.names.entries()) {
+      const source = /"source":\s*"([^"]+)"/.exec(one.body)?.[1] ?? ''
+      const item = find(source, name, one.atMs)
+      const key = item === undefined ? `${one.monitorId} ${name}` : keyOf(one.monitorId, item)
       firstMs.set(key, Math.min(firstMs.get(key) ?? Infinity, one.atMs))
       idsOf.set(key, (idsOf.get(key) ?? new Set()).add(one.deliveryId))
-      const source = /"source":\s*"([^"]+)"/.exec(one.body)?.[1] ?? ''
-      const item = items.get(`${source} ${name}`) ?? byName.get(name)
       const label = `${owner?.monitor.label ?? one.monitorId} ${name} ${item?.note ?? 'unknown item'}`
       if (owner !== undefined && item !== undefined && isEither(item, owner.monitor)) either += 1
       if (
@@ -277,11 +360,28 @@ const judgeDeliveries = (input: JudgeInput) => {
       ) {
         falseDeliveries.push(label)
       } else if (appearedMs(item) < owner.startMs - 2000 - Math.abs(input.skewMs)) early.push(label)
+      const given = one.items?.[index]
+      const fault =
+        item === undefined || given === undefined
+          ? null
+          : contentFault(input, item, given, one.atMs)
+      if (fault !== null)
+        content[fault.kind].push(`${label} at ${(one.atMs / 1000).toFixed(1)} s ${fault.text}`)
     }
     if (one.names.length === 0) falseDeliveries.push(`${one.monitorId} without an item`)
   }
   const duplicates = [...idsOf].filter(([, ids]) => ids.size > 1).map(([key]) => key)
-  return { firstMs, falseDeliveries, either, early, duplicates, unstable, unsigned, repeats }
+  return {
+    firstMs,
+    ...content,
+    falseDeliveries,
+    either,
+    early,
+    duplicates,
+    unstable,
+    unsigned,
+    repeats,
+  }
 }
 
 const judgeRequests = (input: JudgeInput) => {
@@ -319,17 +419,71 @@ const quantile = (values: readonly number[], share: number): number => {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
 }
 
-const isPremature = (input: JudgeInput, one: Watched, span: Span, firstMs: number): boolean =>
-  input.samples.some(
-    ({ atMs, monitorId, claim }) =>
-      monitorId === one.id &&
-      claim.status === 'complete' &&
-      claim.auditedUntilMs !== null &&
-      claim.auditedUntilMs > span[0] + Math.max(0, input.skewMs) + SLACK_MS &&
-      atMs > span[0] &&
-      atMs < span[1] &&
-      firstMs > atMs + PREMATURE_MS,
+const seconds = (ms: number): string => (ms / 1000).toFixed(1)
+
+/** The worst claim that included an item before its first delivery, or null. `firstMs` is Infinity for none. */
+const earlyClaim = (
+  input: JudgeInput,
+  samples: readonly Sample[],
+  item: TruthItem,
+  { category, span, settledMs }: Expected,
+  firstMs: number,
+): string | null => {
+  if (category === 'edited') return null
+  const allowedMs = category === 'late' ? input.bounds.late : 0
+  const isEarly = ({ atMs, claim }: Sample): boolean =>
+    claim.status === 'complete' &&
+    claim.auditedUntilMs !== null &&
+    claim.auditedUntilMs >
+      Math.max(settledMs, item.createdMs) + Math.max(0, input.skewMs) + SLACK_MS &&
+    atMs > settledMs + allowedMs &&
+    atMs < span[1] &&
+    firstMs > atMs + IN_FLIGHT_MS &&
+    !(firstMs === Infinity && claim.gaps.some((gap) => !gap.healed && covers(gap, item, span[0])))
+  const found = samples.filter((one) => isEarly(one))
+  const [first] = found
+  if (first === undefined) return null
+  const after =
+    firstMs === Infinity ? 'never delivered' : `delivered ${seconds(firstMs - first.atMs)} s later`
+  return (
+    `claimed at ${seconds(first.atMs)} s (until ${seconds(first.claim.auditedUntilMs ?? 0)} s, ` +
+    `${found.length} times), ${category} at ${seconds(settledMs)} s, ${after}`
   )
+}
+
+const blindClaims = (input: JudgeInput): string[] =>
+  (input.truth.blind ?? []).flatMap(({ span, label }) =>
+    input.watched
+      .filter(({ monitor }) => monitor.label === label)
+      .flatMap((one) => {
+        const found = input.samples.filter(
+          ({ atMs, monitorId, claim }) =>
+            monitorId === one.id &&
+            atMs > span[0] &&
+            atMs < span[1] &&
+            claim.status === 'complete' &&
+            claim.auditedUntilMs !== null &&
+            claim.auditedUntilMs > span[0] + SLACK_MS,
+        )
+        const [first] = found
+        return first === undefined
+          ? []
+          : [`${label} at ${seconds(first.atMs)} s, ${found.length} times`]
+      }),
+  )
+
+const completeShareOf = (input: JudgeInput): number => {
+  const whole = input.watched.filter(({ monitor }) => monitor.isPartial !== true)
+  const begun = new Map(whole.map((one) => [one.id, one.startMs]))
+  const holes = [...input.truth.holes, ...input.truth.pauses, ...input.down]
+  const judged = input.samples.filter(
+    ({ atMs, monitorId }) =>
+      atMs > (begun.get(monitorId) ?? Infinity) + WARM_UP_MS &&
+      holes.every(([from, until]) => atMs < from || atMs > until + WARM_UP_MS),
+  )
+  const complete = judged.filter(({ claim }) => claim.status === 'complete').length
+  return judged.length === 0 ? 1 : complete / judged.length
+}
 
 /** The verdict on a world. It reads nothing but its input. */
 export const judgeSource = (input: JudgeInput): SourceVerdict => {
@@ -340,7 +494,8 @@ export const judgeSource = (input: JudgeInput): SourceVerdict => {
   const reported: Loss[] = []
   const vague: Loss[] = []
   const withdrawn: Loss[] = []
-  const premature: string[] = []
+  const earlyClaims: string[] = []
+  const samplesOf = Map.groupBy(input.samples, (sample) => sample.monitorId)
   const delays: number[] = []
   const served = new Map<string, number[]>()
   for (const entry of input.log) {
@@ -355,14 +510,14 @@ export const judgeSource = (input: JudgeInput): SourceVerdict => {
       if (expected === null) continue
       const { category, span } = expected
       pairs[category] += 1
-      const firstAtMs = firstMs.get(`${one.id} ${item.name}`)
+      const firstAtMs = firstMs.get(keyOf(one.id, item))
+      const samples = samplesOf.get(one.id) ?? []
+      const claimedEarly = earlyClaim(input, samples, item, expected, firstAtMs ?? Infinity)
+      if (claimedEarly !== null)
+        earlyClaims.push(`${one.monitor.label} ${item.name} ${item.note}: ${claimedEarly}`)
       if (firstAtMs !== undefined) {
         delivered[category] += 1
-        if (category === 'fresh') {
-          delays.push(firstAtMs - span[0])
-          if (isPremature(input, one, span, firstAtMs))
-            premature.push(`${one.monitor.label} ${item.name} ${item.note}`)
-        }
+        if (category === 'fresh') delays.push(firstAtMs - span[0])
         continue
       }
       const { claim } = one
@@ -398,7 +553,9 @@ export const judgeSource = (input: JudgeInput): SourceVerdict => {
     reported,
     vague,
     withdrawn,
-    premature,
+    earlyClaims,
+    blindClaims: blindClaims(input),
+    completeShare: completeShareOf(input),
     ...found,
     ...judgeRequests(input),
     delayP50Ms: quantile(delays, 0.5),
@@ -417,6 +574,7 @@ export const failuresOf = (
   verdict: SourceVerdict,
   input: JudgeInput,
   faultFree: boolean,
+  staysComplete = faultFree,
 ): string[] => {
   const failures: string[] = []
   const ask = (holds: boolean, text: string) => {
@@ -427,7 +585,11 @@ export const failuresOf = (
   ask(verdict.silent.length === 0, `silent: ${countsOf(verdict.silent)}`)
   ask(verdict.vague.length === 0, `lost without a range: ${countsOf(verdict.vague)}`)
   ask(verdict.withdrawn.length === 0, `withdrawn by a healed gap: ${countsOf(verdict.withdrawn)}`)
-  ask(verdict.premature.length === 0, `${verdict.premature.length} claimed before they were read`)
+  ask(verdict.earlyClaims.length === 0, `${verdict.earlyClaims.length} early claims`)
+  ask(verdict.blindClaims.length === 0, `${verdict.blindClaims.length} blind claims`)
+  ask(verdict.notPublic.length === 0, `${verdict.notPublic.length} delivered, not public`)
+  ask(verdict.half.length === 0, `${verdict.half.length} delivered half`)
+  ask(verdict.changed.length === 0, `${verdict.changed.length} delivered with other content`)
   ask(verdict.falseDeliveries.length === 0, `${verdict.falseDeliveries.length} false deliveries`)
   ask(
     input.skewMs !== 0 || verdict.early.length === 0,
@@ -438,9 +600,12 @@ export const failuresOf = (
   ask(verdict.unsigned.length === 0, `${verdict.unsigned.length} bad signatures`)
   ask(verdict.overLimit === 0, `${verdict.overLimit} requests over the limit`)
   ask(verdict.inPause === 0, `${verdict.inPause} requests in a pause`)
+  const share = `complete ${(verdict.completeShare * 100).toFixed(1)} % of the time`
+  ask(!staysComplete || verdict.completeShare >= 0.97, share)
   if (!faultFree) return failures
   ask(verdict.reported.length === 0, `lost though nothing failed: ${countsOf(verdict.reported)}`)
   for (const { monitor, claim } of input.watched) {
+    if (monitor.isPartial === true) continue
     const lag = claim.auditedUntilMs === null ? Infinity : input.endMs - claim.auditedUntilMs
     ask(claim.status === 'complete', `${monitor.label} ends ${claim.status} ${claim.reason ?? ''}`)
     ask(

@@ -4,7 +4,7 @@ import type { Daemon, Health } from '../daemon.ts'
 import { hashUnit, makeRandom } from '../plan.ts'
 import { claimOf, failuresOf, judgeSource } from './judge.ts'
 import type { JudgeInput, Sample, SourceVerdict, Watched } from './judge.ts'
-import type { RunningSource, SourceMonitor, Span } from './source-world.ts'
+import type { Probe, RunningSource, SourceMonitor, Span } from './source-world.ts'
 import { findWorld } from './worlds.ts'
 
 export type SourceJob = {
@@ -34,7 +34,7 @@ export type SourceResult = {
   readonly events: readonly { atMs: number; event: string }[]
 }
 
-const HEALTH_EVERY_MS = 4000
+const HEALTH_EVERY_MS = 1000
 const TICK_MS = 100
 const TAKE_UP_MS = 2500
 const REFUSE_EVERY = 23
@@ -53,7 +53,7 @@ const tomlOf = (source: RunningSource): string =>
 name = "${table.name}"
 kind = "${table.kind}"
 base_url = "${table.baseUrl}"
-requests_per_minute = ${table.requestsPerMinute}
+requests_per_minute = ${table.configured ?? table.requestsPerMinute}
 ${table.toml ?? ''}
 `,
     )
@@ -86,12 +86,22 @@ const addMonitor = async (
   return { id: created.id, startMs: Date.parse(created.created_at) - startMs, monitor }
 }
 
+/** The fault of an answer to a probe, or null. One that a kill cut off has none. */
+const askProbe = async (daemon: Daemon, probe: Probe): Promise<string | null> => {
+  const answer = await daemon.ask(probe.path, probe.body).catch(() => null)
+  if (answer === null) return null
+  const said = `${probe.path} at ${probe.atMs / 1000} s: ${answer.status} ${answer.text.slice(0, 300)}`
+  if (!probe.expects.includes(answer.status)) return said
+  return probe.says === undefined || probe.says.test(answer.text) ? null : said
+}
+
 /** Runs a world from its start to its verdict; everything it starts it ends. */
 export const runSourceWorld = async (job: SourceJob): Promise<SourceResult> => {
   const { world, scenario } = findWorld(job.world)
   const endMs = job.durationMs
   const contentMs = endMs - settleOf(endMs)
-  const cadenceMs = job.cadenceS * 1000
+  const cadenceS = world.cadenceS?.(scenario) ?? job.cadenceS
+  const cadenceMs = cadenceS * 1000
   const startMs = Math.ceil(Date.now() / 1000) * 1000
   await Bun.sleep(startMs - Date.now())
   const source = await world.start({
@@ -113,6 +123,7 @@ export const runSourceWorld = async (job: SourceJob): Promise<SourceResult> => {
   })
   const samples: Sample[] = []
   const kills: Span[] = []
+  const probed: Promise<string | null>[] = []
   try {
     await daemon.start()
     const keyArgs = ['key', 'create', '--customer', 'judge', '--credits', 'unlimited']
@@ -128,11 +139,11 @@ export const runSourceWorld = async (job: SourceJob): Promise<SourceResult> => {
     const waiting = source.monitors.toSorted((a, b) => a.addAtMs - b.addAtMs)
     const killTimes = planKills(job, contentMs, source.killAtMs ?? [])
     let nextHealthMs = 0
+    const probes = (source.probes ?? []).toSorted((a, b) => a.atMs - b.atMs)
     for (let nowMs = 0; nowMs < endMs; nowMs = Date.now() - startMs) {
       while ((waiting[0]?.addAtMs ?? Infinity) <= nowMs) {
         const monitor = waiting.shift()
-        if (monitor !== undefined)
-          begun.push(await addMonitor(daemon, monitor, job.cadenceS, startMs))
+        if (monitor !== undefined) begun.push(await addMonitor(daemon, monitor, cadenceS, startMs))
       }
       if ((killTimes[0] ?? Infinity) <= nowMs) {
         killTimes.shift()
@@ -141,6 +152,8 @@ export const runSourceWorld = async (job: SourceJob): Promise<SourceResult> => {
         await daemon.start()
         kills.push([nowMs, Date.now() - startMs + AFTER_START_MS])
       }
+      for (; (probes[0]?.atMs ?? Infinity) <= nowMs; probes.shift())
+        if (probes[0] !== undefined) probed.push(askProbe(daemon, probes[0]))
       if (nowMs >= nextHealthMs) {
         nextHealthMs = nowMs + HEALTH_EVERY_MS
         for (const { id } of begun) {
@@ -157,6 +170,7 @@ export const runSourceWorld = async (job: SourceJob): Promise<SourceResult> => {
       finals.push({ label: one.monitor.label, health })
       watched.push({ ...one, claim: claimOf(health, startMs) })
     }
+    const refused = (await Promise.all(probed)).filter((one) => one !== null)
     await daemon.kill()
     const input: JudgeInput = {
       truth: source.truth(),
@@ -169,6 +183,7 @@ export const runSourceWorld = async (job: SourceJob): Promise<SourceResult> => {
       bounds: source.bounds,
       cadenceMs,
       skewMs: source.skewMs,
+      cacheMs: source.cacheMs ?? 0,
       endMs,
     }
     const verdict = judgeSource(input)
@@ -177,7 +192,7 @@ export const runSourceWorld = async (job: SourceJob): Promise<SourceResult> => {
     return {
       world: `${world.kind}/${scenario}`,
       seed: job.seed,
-      failures: failuresOf(verdict, input, source.faultFree),
+      failures: [...refused, ...failuresOf(verdict, input, source.faultFree, source.staysComplete)],
       verdict,
       kills,
       requests: source.log.length,

@@ -15,7 +15,7 @@ import { expandNames, worldNames } from './worlds.ts'
 
 type Job = Omit<SourceJob, 'dir'>
 
-const GRACE_MS = 120_000
+const GRACE_MS = 240_000
 const CHILD_FLAG = '--one-world'
 const LISTED = 3
 
@@ -84,7 +84,11 @@ const COLUMNS: readonly (readonly [string, (one: SourceResult) => string | numbe
   ['reported', (one) => one.verdict.reported.length],
   ['vague', (one) => one.verdict.vague.length],
   ['withdrawn', (one) => one.verdict.withdrawn.length],
-  ['premature', (one) => one.verdict.premature.length],
+  ['early claims', (one) => one.verdict.earlyClaims.length + one.verdict.blindClaims.length],
+  ['not public', (one) => one.verdict.notPublic.length],
+  ['half', (one) => one.verdict.half.length],
+  ['changed', (one) => one.verdict.changed.length],
+  ['complete', (one) => `${(one.verdict.completeShare * 100).toFixed(1)} %`],
   ['false', (one) => one.verdict.falseDeliveries.length],
   ['dup', (one) => one.verdict.duplicates.length],
   ['requests', (one) => one.requests],
@@ -126,7 +130,16 @@ const accountOf = (one: SourceResult): string[] => {
       for (const loss of losses.slice(0, LISTED)) lines.push(describeLoss(kind, loss))
     }
   }
-  for (const kind of ['premature', 'falseDeliveries', 'duplicates', 'early'] as const) {
+  for (const kind of [
+    'earlyClaims',
+    'blindClaims',
+    'notPublic',
+    'half',
+    'changed',
+    'falseDeliveries',
+    'duplicates',
+    'early',
+  ] as const) {
     for (const text of one.verdict[kind].slice(0, LISTED)) lines.push(`    ${kind}: ${text}`)
   }
   return lines

@@ -16,6 +16,13 @@ export type ItemState = {
   readonly author: string
   readonly title: string
   readonly text: string
+  /** As a delivery has it, where that differs from `text`. */
+  readonly body?: string
+  /** Target of a link post; absent: not judged. */
+  readonly link?: string | null
+  readonly over18?: boolean
+  /** False: a site that publishes in steps has not written the rest yet. */
+  readonly whole?: boolean
 }
 
 export type TruthItem = {
@@ -27,6 +34,8 @@ export type TruthItem = {
   /** The id by which gaps of health name it. */
   readonly gapId: number
   readonly createdMs: number
+  /** Deliveries in this span are of this item, where a restored database gives its id to another one. */
+  readonly era?: Span
   /** In order of time, the first one at or after `createdMs`. */
   readonly states: readonly ItemState[]
   /** The misbehaviour that this item met, for people who read a finding; "" for none. */
@@ -42,6 +51,8 @@ export type SourceMonitor = {
   readonly spec: Readonly<Record<string, unknown>>
   readonly addAtMs: number
   readonly matches: (item: TruthItem, state: ItemState) => Match
+  /** What it watches is never `complete`, as copies of places of other sites. */
+  readonly isPartial?: boolean
 }
 
 export type LoggedRequest = {
@@ -59,7 +70,10 @@ type SourceTable = {
   readonly name: string
   readonly kind: string
   readonly baseUrl: string
+  /** The most requests a minute that it may send. */
   readonly requestsPerMinute: number
+  /** The value of its key; absent: `requestsPerMinute`. */
+  readonly configured?: number
   /** Further lines of the `[[source]]` table. */
   readonly toml?: string
 }
@@ -73,8 +87,22 @@ type SourceTable = {
  */
 export type Bounds = { readonly fresh: number; readonly late: number; readonly edited: number }
 
+/** A span of which a claim is false: the account of the source sees less than it has to, and no answer says so. */
+type Blind = { readonly span: Span; readonly label: string }
+
+/** A call at an instant, and the status that it should get. */
+export type Probe = {
+  readonly atMs: number
+  readonly path: string
+  readonly body?: unknown
+  readonly expects: readonly number[]
+  /** A pattern that the answer has to match. */
+  readonly says?: RegExp
+}
+
 export type Truth = {
   readonly items: readonly TruthItem[]
+  readonly blind?: readonly Blind[]
   /** Spans in which the site gave no useful answer, by its own fault. */
   readonly holes: readonly Span[]
   /** Spans in which it asked for no request at all (429 with a time to wait). */
@@ -89,6 +117,11 @@ export type RunningSource = {
   readonly skewMs: number
   /** Nothing in this world keeps health from being `complete` at its end. */
   readonly faultFree: boolean
+  /** Health of this world reads `complete` for 97 % of the time. Absent: as `faultFree`. */
+  readonly staysComplete?: boolean
+  readonly probes?: readonly Probe[]
+  /** Age up to which an answer may be a copy. */
+  readonly cacheMs?: number
   /** Instants at which a kill hurts most; the runner adds random ones. */
   readonly killAtMs?: readonly number[]
   readonly truth: () => Truth
@@ -111,6 +144,8 @@ export type SourceWorld = {
   /** Worlds are named `kind/scenario`. */
   readonly kind: string
   readonly scenarios: readonly string[]
+  /** The cadence of a scenario; absent: that of the run. */
+  readonly cadenceS?: (scenario: string) => number | undefined
   readonly start: (options: StartOptions) => Promise<RunningSource>
 }
 

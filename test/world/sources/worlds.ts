@@ -1,10 +1,10 @@
 /** The simulated sites that the runner knows. */
 import { DISCOURSE } from './discourse.ts'
 import { hackerNewsWorld } from './ids/hackernews.ts'
-import { lemmyWorld } from './ids/lemmy.ts'
+import { lemmyWorld, piefedWorld } from './ids/lemmy.ts'
 import type { SourceWorld } from './source-world.ts'
 
-const WORLDS: readonly SourceWorld[] = [DISCOURSE, hackerNewsWorld, lemmyWorld]
+const WORLDS: readonly SourceWorld[] = [DISCOURSE, hackerNewsWorld, lemmyWorld, piefedWorld]
 
 export const worldNames = (): string[] =>
   WORLDS.flatMap((world) => world.scenarios.map((scenario) => `${world.kind}/${scenario}`))

@@ -116,13 +116,15 @@ const readLemmy = (seed: number, version: Version, hiddenName: string) => {
   }
   const { posts, comments } = planLemmy(plan)
   const all = [...posts, ...comments]
-  const truth = all.map((item) => lemmyTruth(item))
-  const items = new Map(all.map((item, index) => [truth[index]?.name ?? '', item]))
+  const truth = all.map((item) => lemmyTruth(item, { version, tokenEndsMs: -Infinity }))
+  const items = new Map(all.map((item, index) => [truth[index] as TruthItem, item]))
   const reads = new Map<string, number>()
   const site = { version, startMs: START_MS, limit: 180, base: BASE, posts, comments }
   for (let nowMs = 0; nowMs < END_MS; nowMs += CADENCE_MS) {
-    for (const [name, item] of items) {
+    for (const [{ name }, item] of items) {
       if (reads.has(name) || name === hiddenName || item.publishedMs < 0) continue
+      // By its id an item of 0.19 is read that no list of a hidden community has.
+      if (version === 3 && item.community.sort === 'unlisted') continue
       const url = new URL(`${BASE}/api/v${version}/${item.kind}?id=${item.id}`)
       const { status, body } = answerLemmy({ ...site, nowMs }, url)
       if (status !== 200 || /"(?:removed|deleted)":true/.test(JSON.stringify(viewOf(body))))
@@ -133,11 +135,11 @@ const readLemmy = (seed: number, version: Version, hiddenName: string) => {
   return { truth, reads, monitors: lemmyMonitors(items), posts, comments }
 }
 
-/** The item itself in an answer, without its post and community. */
+/** An item in an answer and the post above it, without their community. */
 const viewOf = (body: unknown): unknown => {
   const views: unknown = typeof body === 'object' && body !== null ? Object.values(body)[0] : null
   if (typeof views !== 'object' || views === null) return null
-  return Reflect.get(views, 'comment') ?? Reflect.get(views, 'post')
+  return [Reflect.get(views, 'comment'), Reflect.get(views, 'post')]
 }
 
 const lostNames = (verdict: SourceVerdict): string[] => verdict.silent.map((loss) => loss.name)

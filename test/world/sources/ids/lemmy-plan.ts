@@ -1,4 +1,4 @@
-/** The posts and comments of a simulated instance of Lemmy, and all that happens to them. */
+/** The posts and comments of a simulated instance of Lemmy or PieFed, and all that happens to them. */
 import { between, gapMs, pick, randomOf } from './server.ts'
 import type { Random } from './server.ts'
 
@@ -6,14 +6,21 @@ import type { Random } from './server.ts'
  * - `shown`: as usual. `removed`, `deleted`: a mark; a post leaves the lists, a comment its text.
  * - `absent`: no reader can tell that it exists: not committed yet, private, scheduled, pending.
  * - `purged`: gone for good, and cursors to it fail.
+ * - `waiting`: scheduled, a draft, or waiting for another server: 200 by its id, and in no list.
+ * - `half`: shown, before the second commit that writes text, link and flag.
  */
-type LemmyMark = 'shown' | 'removed' | 'deleted' | 'absent' | 'purged'
+type LemmyMark = 'shown' | 'half' | 'removed' | 'deleted' | 'absent' | 'purged' | 'waiting'
+
+/** Tests whether lists have an item of this mark. */
+export const isShown = (mark: LemmyMark | undefined): boolean => mark === 'shown' || mark === 'half'
 
 export type LemmyState = {
   readonly fromMs: number
   readonly mark: LemmyMark
   readonly text: string
   readonly edited: boolean
+  /** For `waiting`: the time of its publication; null where it waits for another server. */
+  readonly dueMs?: number | null
 }
 
 export type Community = {
@@ -21,7 +28,7 @@ export type Community = {
   readonly name: string
   /** The other instance that it belongs to; null for a local one. */
   readonly host: string | null
-  readonly sort: 'public' | 'private' | 'unlisted' | 'nsfw'
+  readonly sort: 'public' | 'private' | 'unlisted' | 'nsfw' | 'banned'
 }
 
 export type LemmyItem = {
@@ -32,7 +39,11 @@ export type LemmyItem = {
   /** Null: an author of this instance. */
   readonly host: string | null
   readonly title: string
+  readonly link: string | null
+  readonly nsfw: boolean
   readonly publishedMs: number
+  /** Deliveries in this span are of this item: its id was used again after a restored database. */
+  readonly era?: readonly [number, number]
   readonly states: readonly LemmyState[]
   /** The post of a comment. */
   readonly post: LemmyItem | null
@@ -50,6 +61,27 @@ export type LemmyPlan = {
   readonly unruly: boolean
   /** No id is without an item for good, so that health can speak of the present. */
   readonly settled: boolean
+  readonly knobs?: Knobs
+}
+
+/** Behaviours of real servers; all absent is an instance that does not federate. */
+export type Knobs = {
+  /** Share of the ids that are void, as each federated upsert takes one. */
+  readonly voidShare?: number
+  /** Share of the posts that wait for their publication and are readable by id. */
+  readonly waitingShare?: number
+  /** Share of the items of other instances that are dated minutes to days ahead. */
+  readonly aheadShare?: number
+  /** Posts are committed twice, seconds apart. */
+  readonly twoSteps?: boolean
+  /** Authors of forty items each, who are banned with all of these and let in again. */
+  readonly bans?: number
+  /** The instant at which the database of a minute before is put back. */
+  readonly restoreAtMs?: number
+  /** Comments under an old post. */
+  readonly treeRows?: number
+  /** Members of a private community read it; without, nobody does. */
+  readonly members?: boolean
 }
 
 export const WORD = 'quandrix'
@@ -68,16 +100,30 @@ export const COMMUNITIES: readonly Community[] = [
   { id: 25, name: 'hush', host: null, sort: 'private' },
   { id: 26, name: 'attic', host: null, sort: 'unlisted' },
   { id: 27, name: 'cellar', host: null, sort: 'nsfw' },
+  { id: 28, name: 'Jazz', host: null, sort: 'public' },
+  { id: 29, name: 'ruin', host: null, sort: 'banned' },
 ]
 
-const LOCAL = COMMUNITIES.slice(0, 2)
+const LOCAL = COMMUNITIES.filter(({ id }) => [21, 22, 28].includes(id))
+const RESTORED_MS = 60_000
+const LINKS = [
+  'https://news.example/a?b=%20c&utm_source=x#part',
+  'http://News.example:80/x/y',
+  'https://bücher.example/straße?q=ä',
+  'https://news.example/a//b?',
+]
 
-const communityOf = (random: Random, { unruly, settled }: LemmyPlan): Community => {
+const communityOf = (random: Random, { unruly, settled, knobs }: LemmyPlan): Community => {
   const drawn = random() * (settled ? 0.82 : 1)
   if (!unruly || drawn < 0.5) return pick(random, LOCAL)
+  const at = (index: number) => pick(random, COMMUNITIES.slice(index, index + 1))
+  if (knobs !== undefined) {
+    if (drawn < 0.9) return pick(random, COMMUNITIES.slice(2, 4))
+    return drawn < 0.93 ? at(4) : drawn < 0.95 ? at(8) : drawn < 0.97 ? at(5) : at(6)
+  }
   if (drawn < 0.82) return pick(random, COMMUNITIES.slice(2, 4))
-  if (drawn < 0.9) return pick(random, COMMUNITIES.slice(4, 5))
-  return pick(random, COMMUNITIES.slice(drawn < 0.94 ? 5 : 6))
+  if (drawn < 0.9) return at(4)
+  return drawn < 0.94 ? at(5) : at(6)
 }
 
 const sentence = (random: Random): string =>
@@ -124,6 +170,33 @@ const lifeOf = (random: Random, arrivedMs: number, text: string, calm: boolean):
   return { note: 'edited', states: [live, edited] }
 }
 
+/** A post that waits, or that is committed twice. */
+const stepsOfLife = (
+  random: Random,
+  { knobs }: LemmyPlan,
+  arrivedMs: number,
+  isPost: boolean,
+  life: Life,
+): Life => {
+  const [first] = life.states
+  if (first === undefined || first.mark !== 'shown' || arrivedMs < -20_000) return life
+  if (random() < (knobs?.waitingShare ?? 0)) {
+    const dueMs = arrivedMs + between(random, 15_000, 70_000)
+    const waiting: LemmyState = { ...first, mark: 'waiting', dueMs: isPost ? dueMs : null }
+    return { note: 'waiting', states: [waiting, { ...first, fromMs: dueMs }] }
+  }
+  if (knobs?.twoSteps !== true || !isPost) return life
+  const wholeMs = arrivedMs + between(random, 600, 6000)
+  const rest = life.states.slice(1).map((state) => ({
+    ...state,
+    fromMs: Math.max(state.fromMs, wholeMs + 300),
+  }))
+  return {
+    note: life.note,
+    states: [{ ...first, mark: 'half', text: '' }, { ...first, fromMs: wholeMs }, ...rest],
+  }
+}
+
 /** Delay of what another instance sends, and the time that its author wrote it. */
 const lateOf = (random: Random): number =>
   random() < 0.5 ? between(random, 200, 3000) : between(random, 20_000, 150_000)
@@ -140,13 +213,22 @@ const makeItem = (
   const away = plan.unruly && (community.host !== null ? random() < 0.8 : random() < 0.25)
   const host = away ? (community.host ?? pick(random, HOSTS)) : null
   const text = random() < 0.4 ? `${sentence(random)} ${WORD}.` : sentence(random)
-  const calm = !plan.unruly || arrivedMs < -20_000 || community.sort === 'private'
-  const life = lifeOf(random, arrivedMs, text, calm)
-  const hidden = community.sort === 'private'
-  const publishedMs = host === null ? arrivedMs : arrivedMs - lateOf(random)
+  // On a real server one item in ten meets more than readers.
+  const isUsual = plan.knobs !== undefined && random() < 0.76
+  const calm = !plan.unruly || arrivedMs < -20_000 || community.sort === 'private' || isUsual
+  const isPost = post === null
+  const whole = lifeOf(random, arrivedMs, text, calm)
+  const life = stepsOfLife(random, plan, arrivedMs, isPost, whole)
+  const hidden = community.sort === 'private' && plan.knobs?.members !== true
+  const isAhead = host !== null && arrivedMs > 0 && random() < (plan.knobs?.aheadShare ?? 0)
+  const aheadMs = random() < 0.5 ? 1_200_000 : 3 * 86_400_000
+  const publishedMs =
+    host === null ? arrivedMs : isAhead ? arrivedMs + aheadMs : arrivedMs - lateOf(random)
+  const isLink = isPost && plan.knobs !== undefined && random() < 0.4
   const notes = [
     post?.states[0]?.mark === 'absent' ? 'before its post' : '',
     arrivedMs - publishedMs > 5000 ? 'federated late' : '',
+    publishedMs > arrivedMs ? 'dated ahead' : '',
     community.sort === 'public' ? '' : community.sort,
     life.note,
   ]
@@ -156,7 +238,9 @@ const makeItem = (
     community,
     author: pick(random, AUTHORS),
     host,
-    title: post === null ? sentence(random) : '',
+    title: isPost ? sentence(random) : '',
+    link: isLink ? pick(random, LINKS) : null,
+    nsfw: isPost ? plan.knobs !== undefined && random() < 0.06 : (post?.nsfw ?? false),
     publishedMs,
     states: hidden ? life.states.map((state) => ({ ...state, mark: 'absent' })) : life.states,
     post,
@@ -171,30 +255,125 @@ const stepsOf = (random: Random, meanMs: number, untilMs: number): number[] => {
   return times
 }
 
-/** All posts and comments, each in the order of their ids. */
+/** Ids that go up, with voids, and go back once where a database is restored. */
+const idsFrom = (plan: LemmyPlan, random: Random, first: number) => {
+  const { voidShare = 0, restoreAtMs = Infinity } = plan.knobs ?? {}
+  const given: [atMs: number, id: number][] = []
+  let id = first
+  let isBack = false
+  return (atMs: number): number => {
+    if (!isBack && atMs >= restoreAtMs) {
+      isBack = true
+      id = given.findLast(([givenMs]) => givenMs < restoreAtMs - RESTORED_MS)?.[1] ?? first
+    }
+    // An insert that was rolled back has taken its id all the same.
+    const isVoid = plan.unruly && !plan.settled && random() < 0.06
+    // A run of voids takes as many ids as one and a half items on the average.
+    const run = random() < voidShare / (1.5 * (1 - voidShare)) ? between(random, 1, 3) : 0
+    const burst = voidShare > 0 && random() < 0.01 ? 11 : 0
+    id += 1 + (isVoid ? 1 : 0) + run + burst
+    given.push([atMs, id])
+    return id
+  }
+}
+
+/** Items of an author who is banned with all of them, and let in again. */
+const spam = (item: LemmyItem, name: string, bannedMs: number): LemmyItem => {
+  const [shown] = item.states
+  if (shown === undefined) return item
+  const { fromMs } = shown
+  const live: LemmyState = { ...shown, mark: 'shown' }
+  const states: LemmyState[] = [
+    live,
+    { ...live, fromMs: Math.max(fromMs, bannedMs), mark: 'removed' },
+    { ...live, fromMs: bannedMs + 30_000 },
+  ]
+  return { ...item, author: name, host: null, publishedMs: fromMs, note: 'banned with it', states }
+}
+
+/** What was written in the minute before a restored database is gone, and its ids are given again. */
+const rollBack = (items: readonly LemmyItem[], restoreAtMs: number): LemmyItem[] =>
+  items.map((item) => {
+    const [first] = item.states
+    const atMs = first?.fromMs ?? 0
+    if (first === undefined || atMs >= restoreAtMs || atMs < restoreAtMs - RESTORED_MS) {
+      const isOwn = atMs >= restoreAtMs
+      const before = items.find((one) => one !== item && one.id === item.id)
+      return isOwn && before !== undefined ? { ...item, era: [atMs, Infinity] } : item
+    }
+    const after = items.find((one) => one !== item && one.id === item.id)
+    const states = item.states.filter(({ fromMs }) => fromMs < restoreAtMs)
+    return {
+      ...item,
+      note: [item.note, 'lost by a restore'].filter((one) => one !== '').join(', '),
+      era: [-Infinity, after?.states[0]?.fromMs ?? Infinity],
+      states: [...states, { ...first, fromMs: restoreAtMs, mark: 'purged' }],
+    }
+  })
+
+/** All posts and comments, each in the order of their arrival. */
 export const planLemmy = (plan: LemmyPlan): { posts: LemmyItem[]; comments: LemmyItem[] } => {
   const random = randomOf(plan.seed)
-  // An insert that was rolled back has taken its id all the same.
-  const after = (id: number) => id + (plan.unruly && !plan.settled && random() < 0.06 ? 2 : 1)
-  let postId = FIRST_POST
-  const posts = stepsOf(random, plan.postGapMs, plan.contentMs).map((atMs) => {
-    postId = after(postId)
-    return makeItem(plan, random, atMs, postId, null, null)
+  const { bans = 0, restoreAtMs, treeRows = 0 } = plan.knobs ?? {}
+  const banAtMs = Array.from({ length: bans }, (_, index) =>
+    Math.floor(plan.contentMs * (0.2 + (0.6 * (index + 0.5)) / Math.max(1, bans))),
+  )
+  const bursts = banAtMs.flatMap((banMs, index) =>
+    Array.from({ length: 20 }, (_, row) => ({ atMs: banMs - 4000 + row * 190, index, banMs })),
+  )
+  const timesOf = (meanMs: number) =>
+    [
+      ...stepsOf(random, meanMs, plan.contentMs).map((atMs) => ({ atMs, index: -1, banMs: 0 })),
+      ...bursts,
+    ].toSorted((a, b) => a.atMs - b.atMs)
+  const nextPost = idsFrom(plan, random, FIRST_POST)
+  const posts = timesOf(plan.postGapMs).map(({ atMs, index, banMs }) => {
+    const item = makeItem(plan, random, atMs, nextPost(atMs), null, null)
+    return index < 0
+      ? item
+      : spam(
+          { ...item, community: LOCAL[0] ?? item.community, nsfw: false },
+          `spam_${index}`,
+          banMs,
+        )
   })
   const comments: LemmyItem[] = []
-  let commentId = FIRST_COMMENT
-  for (const atMs of stepsOf(random, plan.commentGapMs, plan.contentMs)) {
-    const there = posts.filter((post) => (post.states[0]?.fromMs ?? Infinity) <= atMs)
+  const nextComment = idsFrom(plan, random, FIRST_COMMENT)
+  const root = posts[1] ?? null
+  const rows = root === null ? 0 : treeRows
+  for (let row = 0; row < rows; row += 1) {
+    const above = row < 10 ? null : pick(random, comments)
+    const atMs = -HISTORY_MS - (rows - row) * 1000
+    comments.push(makeItem(plan, random, atMs, nextComment(atMs), root, above))
+  }
+  for (const { atMs, index, banMs } of timesOf(plan.commentGapMs)) {
+    const there = posts.filter((post) => {
+      const [first] = post.states
+      return first !== undefined && first.mark !== 'waiting' && first.fromMs <= atMs
+    })
+    const calm = there.filter((post) => post.author.startsWith('wren') && !post.nsfw)
     const post =
-      there.length === 0 ? posts[0] : pick(random, there.slice(random() < 0.4 ? -2 : -15))
+      there.length === 0
+        ? posts[0]
+        : pick(random, index < 0 ? there.slice(random() < 0.4 ? -2 : -15) : calm.slice(-15))
     if (post === undefined) continue
     const same = comments.filter((one) => one.post === post)
     const above = same.length > 0 && random() < 0.4 ? pick(random, same) : null
-    commentId = after(commentId)
-    comments.push(makeItem(plan, random, atMs, commentId, post, above))
+    const item = makeItem(plan, random, atMs, nextComment(atMs), post, above)
+    comments.push(index < 0 ? item : spam(item, `spam_${index}`, banMs))
   }
-  return { posts, comments }
+  if (restoreAtMs === undefined) return { posts, comments }
+  return { posts: rollBack(posts, restoreAtMs), comments: rollBack(comments, restoreAtMs) }
 }
+
+/** The bans of a plan: who, and when. */
+export const bansOf = (plan: LemmyPlan): { name: string; fromMs: number }[] =>
+  Array.from({ length: plan.knobs?.bans ?? 0 }, (_, index) => ({
+    name: `spam_${index}`,
+    fromMs: Math.floor(
+      plan.contentMs * (0.2 + (0.6 * (index + 0.5)) / Math.max(1, plan.knobs?.bans ?? 0)),
+    ),
+  }))
 
 export const markAt = (item: LemmyItem, atMs: number): LemmyState | null =>
   item.states.findLast((state) => state.fromMs <= atMs) ?? null

@@ -30,8 +30,20 @@ export const gapMs = (random: Random, meanMs: number): number =>
 /**
  * - `error`: 5xx pages. `slow`: answers after seconds. `null`: the answer of a place without data.
  * - `stale`: an old copy. `down`: no listener. `limit`: every request is over the limit.
+ * - `database`: the server answers without its database. `starting`: it says so with 503.
+ * - `browsers`: 403 for a User-Agent without a browser's words.
  */
-export type FaultKind = 'error' | 'slow' | 'null' | 'stale' | 'down' | 'limit' | 'cursor'
+export type FaultKind =
+  | 'error'
+  | 'slow'
+  | 'null'
+  | 'stale'
+  | 'down'
+  | 'limit'
+  | 'cursor'
+  | 'database'
+  | 'starting'
+  | 'browsers'
 
 export type Fault = {
   readonly kind: FaultKind
@@ -56,7 +68,9 @@ type ServerOptions = {
   readonly startMs: number
   readonly seed: number
   readonly faults: readonly Fault[]
-  readonly answer: (url: URL, nowMs: number, fault: FaultKind | '') => Shown
+  readonly answer: (url: URL, nowMs: number, fault: FaultKind | '', request: Request) => Shown
+  /** Age up to which a whole answer to a reader without credentials is kept for its address. */
+  readonly cacheMs?: number
 }
 
 const SLOW_MS = [2500, 9000] as const
@@ -66,11 +80,28 @@ const errorPage = (random: Random): Shown => {
   return { answer: new Response('<html><body><h1>Bad Gateway</h1></body></html>', init), ids: [] }
 }
 
+const startingPage = (): Shown => ({
+  answer: Response.json({ error: 'Lemmy is currently starting' }, { status: 503 }),
+  ids: [],
+})
+
+const blockPage = (): Shown => ({
+  answer: new Response('<html><body><h1>Forbidden</h1></body></html>', {
+    status: 403,
+    headers: { 'content-type': 'text/html' },
+  }),
+  ids: [],
+})
+
 /** Listens on 127.0.0.1; while a fault `down` lasts the port is closed. */
 export const serveWithFaults = (options: ServerOptions): Served => {
   const log: LoggedRequest[] = []
   const random = randomOf(options.seed ^ 0xfa17)
   const timers: Timer[] = []
+  const cache = new Map<
+    string,
+    { atMs: number; text: string; headers: [string, string][]; ids: readonly number[] }
+  >()
   const nowMs = () => Date.now() - options.startMs
   const faultNow = (atMs: number): FaultKind | '' =>
     options.faults.find((one) => one.fromMs <= atMs && atMs < one.untilMs && random() < one.share)
@@ -80,11 +111,27 @@ export const serveWithFaults = (options: ServerOptions): Served => {
     const atMs = nowMs()
     const fault = faultNow(atMs)
     if (fault === 'slow') await Bun.sleep(between(random, SLOW_MS[0], SLOW_MS[1]))
-    const { answer, ids } =
-      fault === 'error' ? errorPage(random) : options.answer(url, nowMs(), fault)
     const path = url.pathname + url.search
+    const copy = cache.get(path)
+    const isShared = options.cacheMs !== undefined && !request.headers.has('authorization')
+    if (isShared && copy !== undefined && atMs - copy.atMs < (options.cacheMs ?? 0)) {
+      const note = `copy of ${atMs - copy.atMs} ms`
+      log.push({ atMs, source: options.source, path, status: 200, note, ids: copy.ids })
+      return new Response(copy.text, { headers: copy.headers })
+    }
+    const { answer, ids } =
+      fault === 'error'
+        ? errorPage(random)
+        : fault === 'starting'
+          ? startingPage()
+          : fault === 'browsers' && !/mozilla|chrome/i.test(request.headers.get('user-agent') ?? '')
+            ? blockPage()
+            : options.answer(url, nowMs(), fault, request)
     log.push({ atMs, source: options.source, path, status: answer.status, note: fault, ids })
-    return answer
+    if (!isShared || answer.status !== 200) return answer
+    const [text, headers] = [await answer.text(), [...answer.headers]]
+    cache.set(path, { atMs, text, headers, ids })
+    return new Response(text, { headers: answer.headers })
   }
   const open = (port: number) => Bun.serve({ port, hostname: '127.0.0.1', idleTimeout: 60, fetch })
   let server = open(0)
