@@ -3,7 +3,7 @@ import { decodeFilterSpec } from '../core/filter/parse.ts'
 import type { Item, ItemState, Page } from '../core/forum/items.ts'
 import { beginningAhead } from '../core/limits/plan.ts'
 import { type AuditTokens, refill } from '../core/polling/audit.ts'
-import { dateClock } from '../core/polling/item-clock.ts'
+import { earliestOffset, reportedOffset } from '../platforms/clock-offset.ts'
 import { ANONYMOUS, type Platform } from '../platforms/port.ts'
 import {
   type IdRange,
@@ -84,12 +84,12 @@ export type StreamSource = {
 
 export type StreamSources = ReadonlyMap<string, StreamSource>
 
-/** What coverage of past days needs of the sources: the item clock, and what they cannot prove. */
+/** What coverage of past days needs of the sources: the clock of the platform, and what they cannot prove. */
 export const coverageContext = (
-  { item_clock }: Pick<Watch, 'item_clock'>,
+  { clock_earliest_ms }: Pick<Watch, 'clock_earliest_ms'>,
   sources: StreamSources,
 ) => ({
-  offset_ms: item_clock.earliest_ms(),
+  offset_ms: clock_earliest_ms(),
   limitOf: (source: string, filter_spec: string) =>
     sources.get(source)?.partialFor(decodeFilterSpec(filter_spec).subforum) ?? null,
 })
@@ -140,14 +140,12 @@ export function createStreamSource({
 }: Options): StreamSource | null {
   const { stream, capabilities, isPlace, clock_offset_ms } = source
   if (stream === null) return null
-  const item_clock = dateClock(clock_offset_ms)
   const watch = createWatch({
     platform,
     states: source.states,
     // A source has one way in, which its own client paces.
     identities: { lease: () => ANONYMOUS, report: () => {}, free_in_ms: () => 0 },
     clock,
-    item_clock,
     deadline_ms: REFETCH_DEADLINE_MS,
   })
   const mark = (item: Item): Item => ({ ...item, source: name })
@@ -183,11 +181,11 @@ export function createStreamSource({
       )
       return reasons.find((it) => it != null) ?? null
     },
-    ahead_ms: item_clock.ms,
+    ahead_ms: () => reportedOffset(clock_offset_ms()),
     left_out: () => source.left_out?.() ?? null,
-    behind_ms: () => Math.max(0, -beginningAhead(item_clock.earliest_ms())),
+    behind_ms: () => Math.max(0, -beginningAhead(earliestOffset(clock_offset_ms()))),
     // What a source states is never later than the present.
-    ours: (at) => Math.min(at - lead(item_clock.measured_ms()), clock.now()),
+    ours: (at) => Math.min(at - lead(clock_offset_ms()), clock.now()),
     async step(state, { interval_s, signal, places }) {
       const step = await stream.advance(state, {
         requests: Math.max(stream.requests_min ?? 0, shareOf(interval_s)),

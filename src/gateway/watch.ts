@@ -2,7 +2,7 @@ import { fail, type Fault, ok, type Outcome } from '../core/base/result.ts'
 import type { Item, ItemState, Page } from '../core/forum/items.ts'
 import { isReservedSubforum } from '../core/forum/permalink.ts'
 import type { FeedKind } from '../core/polling/feed.ts'
-import type { ItemClock } from '../core/polling/item-clock.ts'
+import { earliestOffset } from '../platforms/clock-offset.ts'
 import type { Call, Identity, ItemStates, Listing, Platform } from '../platforms/port.ts'
 import type { Clock } from '../runtime/runtime.ts'
 import { everyNode, readFullCommentTree } from './comments.ts'
@@ -47,8 +47,8 @@ export type Watch = {
   clock_measured_ms(): number
   /** The highest age of the last answers in caches, ms; absent: there are none. */
   copy_ms?(): number
-  /** The clock of item timestamps, which can differ from the one above. */
-  item_clock: Pick<ItemClock, 'ms' | 'measured_ms' | 'earliest_ms'>
+  /** Least plausible offset: a monitor that begins by it loses nothing that is created later. */
+  clock_earliest_ms(): number
 }
 
 const JOIN = '+'
@@ -84,7 +84,6 @@ export function createWatch({
   states: readStates,
   identities,
   clock,
-  item_clock,
   deadline_ms,
 }: {
   platform: Platform
@@ -92,8 +91,6 @@ export function createWatch({
   states?: ItemStates | undefined
   identities: PollIdentities
   clock: Clock
-  /** Learns from every item received here. */
-  item_clock: ItemClock
   deadline_ms: number
 }): Watch {
   /** Runs `work` with an identity of the pool, and again with another if the first one failed. */
@@ -167,11 +164,7 @@ export function createWatch({
   }
 
   return {
-    async page(feed, paging, signal) {
-      const found = await readPage(feed, paging, signal)
-      if (found.ok) item_clock.observe(found.value.rows)
-      return found
-    },
+    page: readPage,
 
     async subforum(name) {
       if (isReservedSubforum(name)) return { kind: 'reserved' }
@@ -192,7 +185,6 @@ export function createWatch({
         prefix === 't1' ? nodesOf(platform, id, call) : platform.postsById([id], call),
       )
       if (!found.ok) return found
-      item_clock.observe(found.value)
       const [row] = found.value
       return ok(row === undefined ? null : row.created_utc * 1000)
     },
@@ -239,7 +231,7 @@ export function createWatch({
     clock_offset_ms: () => platform.clock_offset_ms(),
     clock_measured_ms: () => platform.clock_measured_ms(),
     copy_ms: () => platform.copy_ms?.() ?? 0,
-    item_clock,
+    clock_earliest_ms: () => earliestOffset(platform.clock_measured_ms()),
   }
 }
 

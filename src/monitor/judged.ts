@@ -19,7 +19,7 @@ export type JudgedDeps = {
   filters: Filters
   signal: AbortSignal
   patterns?: PatternJudge
-  watch: Pick<Watch, 'item_clock'>
+  watch: Pick<Watch, 'clock_earliest_ms'>
   streams: StreamSources
 }
 

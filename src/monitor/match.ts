@@ -18,7 +18,7 @@ export type Seen = {
   ordered: readonly Item[]
   /** Keys of items that are new to the feed. */
   fresh: ReadonlySet<string>
-  /** Instant at which each item was first seen, by the item clock. */
+  /** Instant at which each item was first seen, by the platform's clock. */
   first_seen: ReadonlyMap<string, number>
   next_seq: number
 }

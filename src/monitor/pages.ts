@@ -31,7 +31,7 @@ export type PollEnd =
   | { kind: 'complete' }
   | { kind: 'truncated'; reason: TruncationReason; fault: string | null; retry_after_s: number }
 
-/** Result of a check of one feed. Instants `*_at` by our clock, `seen_at` by the item clock. */
+/** Result of a check of one feed. Instants `*_at` by our clock, `seen_at` by the platform's clock. */
 export type FeedResult = {
   stream: Feed
   state: PollState

@@ -94,7 +94,7 @@ async function pollFeed(
   const accept_stale = acceptsStale(stream, started_at)
   const missed_ids = gap?.anchor_ids ?? null
   // The earlier of two plausible clocks: the verified range must not claim more than was read.
-  const platform_now = Math.round(started_at + watch.item_clock.earliest_ms())
+  const platform_now = Math.round(started_at + watch.clock_earliest_ms())
   const start = startPoll({
     checkpoint,
     backfill_since,
@@ -111,7 +111,7 @@ async function pollFeed(
   const toResult = (end: PollEnd): FeedResult => {
     const ended_at = clock.now()
     const audit = is_audit ? { started_at: platform_now - (watch.copy_ms?.() ?? 0) } : null
-    const seen_at = ended_at + watch.item_clock.ms()
+    const seen_at = ended_at + watch.clock_offset_ms()
     return { stream, state, items, ending: end, audit, gap_id, started_at, ended_at, seen_at }
   }
   switch (ending.kind) {
@@ -159,7 +159,7 @@ async function pollBatch(
     findPolled(db, feed_ids, ids),
   )
   const ended_at = clock.now()
-  const times = { started_at, ended_at, seen_at: ended_at + watch.item_clock.ms() }
+  const times = { started_at, ended_at, seen_at: ended_at + watch.clock_offset_ms() }
   switch (ending.kind) {
     case 'complete':
     case 'truncated':

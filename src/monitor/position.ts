@@ -216,7 +216,7 @@ function gapSince(db: Db, { id }: Feed, { from_at, until_at }: ReturnType<typeof
   return { from_at: starts.length < 2 ? open.from_at : Math.min(...starts), until_at }
 }
 
-/** The poll that a gap follows, by the item clock; null where the gap begins at an item that was seen. */
+/** The poll that a gap follows, by the platform's clock; null where the gap begins at an item that was seen. */
 function polledBefore(db: Db, stream: Feed, from_at: number | null) {
   const { id, last_seen_at, checkpoint } = stream
   if (from_at === null || from_at === checkpoint?.checkpoint_at) return null

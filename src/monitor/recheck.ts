@@ -41,7 +41,7 @@ const NONE: Found = { matched: 0, pending: 0 }
 export async function recheckCandidates(deps: RecheckDeps): Promise<Found> {
   const { db, clock, watch, signal } = deps
   const began_at = clock.now()
-  transact(db, () => pruneCandidates(db, began_at + watch.item_clock.ms()))
+  transact(db, () => pruneCandidates(db, began_at + watch.clock_offset_ms()))
   const names = listDueCandidates(db, began_at - RECHECK_EVERY_MS, RECHECK_MAX)
   if (names.length === 0) return NONE
   const { tried, found } = await refetch(deps, names)

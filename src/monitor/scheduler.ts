@@ -138,7 +138,7 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
 
   transact(db, () => {
     const now = clock.now()
-    const active_since = beginningAt(now, deps.watch.item_clock.earliest_ms())
+    const active_since = beginningAt(now, deps.watch.clock_earliest_ms())
     const has_main = hasMainSource(deps.words)
     verifier?.clamp()
     const coverage = coverageContext(deps.watch, deps.streams)

@@ -63,6 +63,16 @@ const RESET_AGREES_MS = 2000
 /** Dates are whole seconds, and an answer can be slow. */
 const AGREE_MS = 30_000
 
+/** The same offset, or 0 for one of at most a minute. */
+export const reportedOffset = (measured_ms: number): number =>
+  Math.abs(measured_ms) > REPORTED_MIN_MS ? measured_ms : 0
+
+/**
+ * Least plausible offset of the clock that dates the items of a source, from that of its Date headers: either that clock or
+ * ours. The items tell nothing of it, since they may have the times of other servers and of the future.
+ */
+export const earliestOffset = (measured_ms: number): number => Math.round(Math.min(0, measured_ms))
+
 /** Stores the last few offsets and uses their median, so that one wrong date changes nothing. */
 export function createClockOffset(clock: Pick<Clock, 'now' | 'mono'>): ClockOffset {
   let offsets: number[] = []
@@ -131,7 +141,7 @@ export function createClockOffset(clock: Pick<Clock, 'now' | 'mono'>): ClockOffs
       return copy_ms
     },
     copy_ms: () => Math.max(0, ...ages),
-    ms: () => (Math.abs(measured()) > REPORTED_MIN_MS ? measured() : 0),
+    ms: () => reportedOffset(measured()),
     measured_ms: measured,
     known: () => offsets.length >= NEEDED,
   }

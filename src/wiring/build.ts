@@ -15,7 +15,6 @@ import { createLinks } from '../core/forum/links.ts'
 import { createNaming } from '../core/forum/naming.ts'
 import { createByteBudget } from '../core/limits/byte-budget.ts'
 import { effectiveCadence, type Plan } from '../core/limits/plan.ts'
-import { createItemClock } from '../core/polling/item-clock.ts'
 import { createSender } from '../delivery/sender.ts'
 import { createTester } from '../delivery/test-delivery.ts'
 import { createReads } from '../gateway/reads.ts'
@@ -169,13 +168,11 @@ export function assemble({
     { guard, links, public_url, clock_offset_ms: platform.clock_offset_ms },
   )
   const nudgeSender = () => wake('sender')
-  const item_clock = createItemClock(clock, platform.clock_measured_ms)
   const watch = createWatch({
     platform,
     states: platform.states,
     identities: pool,
     clock,
-    item_clock,
     deadline_ms,
   })
   const sender = createSender({
@@ -295,7 +292,7 @@ export function assemble({
     metrics,
     pool,
     platform,
-    platform_ahead_ms: watch.item_clock.earliest_ms,
+    platform_ahead_ms: watch.clock_earliest_ms,
     reads_health,
     storage: storageReport,
     bytes_in_flight: budget.used,
@@ -315,7 +312,6 @@ export function assemble({
       guard,
       platform,
       pool,
-      item_clock,
       patterns,
       archive,
       gateway,

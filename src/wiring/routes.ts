@@ -44,7 +44,6 @@ import { type Config, hasMain } from '../config/schema.ts'
 import type { Links } from '../core/forum/links.ts'
 import type { ByteBudget } from '../core/limits/byte-budget.ts'
 import type { Plan } from '../core/limits/plan.ts'
-import type { ItemClock } from '../core/polling/item-clock.ts'
 import type { ModelReport } from '../core/relevance/judgement.ts'
 import type { LoginSuccess, SignInRequest } from '../gateway/login.ts'
 import type { Reads } from '../gateway/reads.ts'
@@ -175,7 +174,6 @@ type Parts = Pick<WebhookDeps, 'sealSecret' | 'openSecret' | 'sealCredentials' |
     guard: Guard
     platform: Forum
     pool: Pool
-    item_clock: ItemClock
     patterns: PatternJudge
     archive: Archive
     gateway: Reads
@@ -222,7 +220,6 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
     platform,
     identities: pool,
     clock,
-    item_clock: parts.item_clock,
     deadline_ms: LOOKUP_DEADLINE_MS,
   })
   const preview_deps = {
@@ -235,7 +232,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
     }),
     streams: parts.streams,
     pace: createPreviewPace(clock),
-    ahead_ms: () => lookup.item_clock.ms(),
+    ahead_ms: () => lookup.clock_offset_ms(),
     backtest: {
       db,
       archive: parts.archive,

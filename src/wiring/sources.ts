@@ -13,6 +13,7 @@ import { createStreamSource, type StreamSource, type StreamSources } from '../ga
 import { faultText } from '../monitor/poll.ts'
 import type { Egress } from '../net/egress.ts'
 import type { Guard } from '../net/guard.ts'
+import { reportedOffset } from '../platforms/clock-offset.ts'
 import { createDiscourse } from '../platforms/discourse/adapter.ts'
 import { createLeftOut, fenced } from '../platforms/fence.ts'
 import { createHackerNews } from '../platforms/hackernews/adapter.ts'
@@ -340,7 +341,7 @@ function toPlatform(source: Source): Platform {
     feed: async () => unsupported('session'),
     me: async () => ok(null),
     commentOf: source.commentOf,
-    clock_offset_ms: source.clock_offset_ms,
+    clock_offset_ms: () => reportedOffset(source.clock_offset_ms()),
     clock_measured_ms: source.clock_offset_ms,
   }
 }

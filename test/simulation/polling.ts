@@ -2,7 +2,6 @@ import { placesOf } from '../../src/core/filter/feeds.ts'
 import { encodeFilterSpec, parseFilterSpec } from '../../src/core/filter/parse.ts'
 import { createNaming } from '../../src/core/forum/naming.ts'
 import { beginningAt } from '../../src/core/limits/plan.ts'
-import { createItemClock } from '../../src/core/polling/item-clock.ts'
 import { createWatch } from '../../src/gateway/watch.ts'
 import { createFilters } from '../../src/monitor/match.ts'
 import type { MonitoringDeps } from '../../src/monitor/poll.ts'
@@ -21,12 +20,10 @@ const words = createNaming({ platform: 'forum', community: 'subforum' })
 export function pollingOf(platform: Platform, clock: Clock, created_at: number) {
   const db = connect(':memory:', { create: true })
   migrate(db)
-  const item_clock = createItemClock(clock, platform.clock_measured_ms)
   const watch = createWatch({
     platform,
     identities: { lease: () => ANONYMOUS, report: () => {}, free_in_ms: () => null },
     clock,
-    item_clock,
     deadline_ms: 30_000,
   })
   const customer = {
@@ -74,7 +71,7 @@ export function pollingOf(platform: Platform, clock: Clock, created_at: number) 
     return { monitoring, stopping }
   }
 
-  return { db, words, log, watch, item_clock, customer, start }
+  return { db, words, log, watch, customer, start }
 }
 
 /** Adds a monitor of one place. */

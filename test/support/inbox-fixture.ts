@@ -7,7 +7,6 @@ import { rowOf } from '../../src/core/enrichment/enrich.ts'
 import { decodeFilterSpec, encodeFilterSpec, parseFilterSpec } from '../../src/core/filter/parse.ts'
 import { type Item, itemKey } from '../../src/core/forum/items.ts'
 import { createNaming } from '../../src/core/forum/naming.ts'
-import { createItemClock } from '../../src/core/polling/item-clock.ts'
 import { insertDeliveries } from '../../src/monitor/deliver.ts'
 import { insertCustomer } from '../../src/store/customers/customers.ts'
 import { insertKey } from '../../src/store/customers/keys.ts'
@@ -117,7 +116,7 @@ export function startInbox() {
     watch: {
       createdAt: () => Promise.resolve(ok(null)),
       subforum: () => Promise.resolve({ kind: 'exists' }),
-      item_clock: createItemClock(clock, () => 0),
+      clock_earliest_ms: () => 0,
       clock_offset_ms: () => 0,
       clock_measured_ms: () => 0,
     },

@@ -4,7 +4,6 @@ import { placesOf } from '../../../src/core/filter/feeds.ts'
 import { encodeFilterSpec, parseFilterSpec } from '../../../src/core/filter/parse.ts'
 import { createNaming } from '../../../src/core/forum/naming.ts'
 import { beginningAt, utcDay } from '../../../src/core/limits/plan.ts'
-import { createItemClock } from '../../../src/core/polling/item-clock.ts'
 import { createSend } from '../../../src/delivery/send.ts'
 import { createSender } from '../../../src/delivery/sender.ts'
 import type { Watch } from '../../../src/gateway/watch.ts'
@@ -12,7 +11,7 @@ import { createUpkeep } from '../../../src/monitor/maintenance.ts'
 import { createFilters } from '../../../src/monitor/match.ts'
 import { createMonitoring, createSchedule } from '../../../src/monitor/scheduler.ts'
 import type { TransportResponse } from '../../../src/net/transport.ts'
-import { createClockOffset } from '../../../src/platforms/clock-offset.ts'
+import { createClockOffset, earliestOffset } from '../../../src/platforms/clock-offset.ts'
 import { startLoop } from '../../../src/runtime/loop.ts'
 import { insertCustomer } from '../../../src/store/customers/customers.ts'
 import { type Db, openDb, transact } from '../../../src/store/db/connection.ts'
@@ -288,7 +287,6 @@ function createPlatform(
   { busy_every_ms, calm_every_ms }: Size,
 ) {
   const offset = createClockOffset(clock)
-  const item_clock = createItemClock(clock, offset.measured_ms)
   let answers = 0
   let synced_since_step = true
   const every: Record<string, number> = { busy: busy_every_ms, calm: calm_every_ms }
@@ -317,7 +315,6 @@ function createPlatform(
         .flatMap((it) => newest(it, limit))
         .toSorted((a, b) => b.created_utc - a.created_utc)
         .slice(0, limit)
-      item_clock.observe(rows)
       return ok({ rows, after: null })
     },
     subforum: async () => ({ kind: 'exists' }),
@@ -326,7 +323,7 @@ function createPlatform(
     refetch: async () => ok([]),
     clock_offset_ms: offset.ms,
     clock_measured_ms: offset.measured_ms,
-    item_clock,
+    clock_earliest_ms: () => earliestOffset(offset.measured_ms()),
   }
   return {
     watch,

@@ -111,7 +111,7 @@ function checkModel({ relevance }: Given, model: MonitorDeps['model']): void {
 /** The calls of the platform that monitors need while a caller waits. */
 type Lookup = Pick<
   Watch,
-  'subforum' | 'createdAt' | 'item_clock' | 'clock_offset_ms' | 'clock_measured_ms'
+  'subforum' | 'createdAt' | 'clock_offset_ms' | 'clock_measured_ms' | 'clock_earliest_ms'
 >
 
 const CONCURRENT_LOOKUPS = 4
@@ -307,15 +307,14 @@ export async function addMonitor(
       baseline_item_id: baseline?.fullname ?? null,
       webhook_ids,
       active: true,
-      active_since:
-        baseline?.created_at ?? beginningAt(requested_at, watch.item_clock.earliest_ms()),
+      active_since: baseline?.created_at ?? beginningAt(requested_at, watch.clock_earliest_ms()),
       created_at: requested_at,
       updated_at: requested_at,
       last_match_at: null,
       attention: encodeAttention(given.attention ?? null),
       relevance: encodeRelevance(given.relevance ?? null),
     }
-    const begins_at = beginningAt(requested_at, watch.item_clock.earliest_ms())
+    const begins_at = beginningAt(requested_at, watch.clock_earliest_ms())
     startMonitor(db, monitor, places, begins_at)
   })
   nudge()
@@ -343,7 +342,7 @@ export async function editMonitor(
   const places = spec && placesOf(spec, [...streams.keys()], hasMainSource(words))
   const plan = plan_of(customer.plan)
   const requested_at = clock.now()
-  const begins_at = beginningAt(requested_at, watch.item_clock.earliest_ms())
+  const begins_at = beginningAt(requested_at, watch.clock_earliest_ms())
   const existing = new Set(listFeedKeys(db, id))
   const added = (places ?? []).filter((it) => !existing.has(feedKey(it)))
   const requested_ids = requestedWebhooks(given)

@@ -108,14 +108,14 @@ export function coverageOf(
   now: number,
 ) {
   const { id, active } = monitor
-  // Exact even for a small clock offset: the start of a monitor is an instant of the item clock,
+  // Exact even for a small clock offset: the start of a monitor is an instant of the platform's clock,
   // taken at that time.
-  const offset_ms = watch.item_clock.earliest_ms()
+  const offset_ms = watch.clock_earliest_ms()
   // A baseline may be older than the monitor, which has observed since its creation only.
   const since_at = windowSince(now, Math.max(monitor.active_since - offset_ms, monitor.created_at))
-  // Same by the item clock. A monitor's own start is exact, independent of the clock comparison.
+  // Same by the platform's clock. A monitor's own start is exact, independent of the clock comparison.
   const seen_since_at = windowSince(
-    now + watch.item_clock.measured_ms(),
+    now + watch.clock_measured_ms(),
     Math.max(monitor.active_since, monitor.created_at + offset_ms),
   )
   const feeds = readable(log, () =>

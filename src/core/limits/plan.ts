@@ -45,15 +45,15 @@ export function judgeSlots(
 const CLOCKS_AGREE_MS = 1500
 
 /**
- * Start of a monitor: the second of the item clock in which it was created or resumed at `now` by
- * our clock. `ahead_ms`: minimum lead of the item clock. Uncertainty favours the monitor: it may
+ * Start of a monitor: the second of the platform's clock in which it was created or resumed at `now` by
+ * our clock. `ahead_ms`: minimum lead of the platform's clock. Uncertainty favours the monitor: it may
  * match items created a second before it, and misses none created after it.
  */
 export function beginningAt(now: number, ahead_ms: number): number {
   return Math.floor((now + beginningAhead(ahead_ms)) / 1000) * 1000
 }
 
-/** Lead of the item clock at the start of a monitor, if the clocks differ by more than can be measured. */
+/** Lead of the platform's clock at the start of a monitor, if the clocks differ by more than can be measured. */
 export const beginningAhead = (ahead_ms: number): number =>
   Math.abs(ahead_ms) > CLOCKS_AGREE_MS ? ahead_ms - 500 : 0
 

@@ -77,7 +77,7 @@ export type StreamColumns = {
   reread_done_at: number | null
 }
 
-/** A stored feed, with the start of a monitor on it by the item clock. */
+/** A stored feed, with the start of a monitor on it by the platform's clock. */
 type StoredFeed = Omit<FeedFacts, 'id' | 'registered' | 'attached_at' | 'stream'> &
   StreamColumns & {
     key: string
@@ -91,7 +91,7 @@ const toRange = (from_id: number | null, to_id: number | null): Ids | null =>
 const toChanges = (text: string | null): ChangesWaiting | null =>
   text === null ? null : JSON.parse(text)
 
-/** Facts of a feed for a monitor created at `created_at`; the item clock is `offset_ms` ahead. */
+/** Facts of a feed for a monitor created at `created_at`; the platform's clock is `offset_ms` ahead. */
 export const feedFacts = (it: StoredFeed, created_at: number, offset_ms: number): FeedFacts => ({
   id: it.key,
   interval_s: it.interval_s,

@@ -12,7 +12,7 @@ export type DayGap = Range & { status: 'degraded' | 'partial' | 'unknown'; reaso
 /** Coverage of a UTC day, as far as it has passed: what lies in no gap is complete. */
 export type CoverageDay = { day: number; until_at: number; gaps: readonly DayGap[] }
 
-/** A feed as one of its monitors watches it. Instants by the item clock. */
+/** A feed as one of its monitors watches it. Instants by the platform's clock. */
 export type WatchedFeed = {
   feed_id: number
   /** Start of the monitor on it. */
@@ -25,7 +25,7 @@ export type WatchedFeed = {
   unproven: string
 }
 
-/** What the coverage of a monitor follows from. Instants by the item clock. */
+/** What the coverage of a monitor follows from. Instants by the platform's clock. */
 export type CoverageFacts = {
   active: boolean
   feeds: readonly WatchedFeed[]

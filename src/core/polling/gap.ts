@@ -44,7 +44,7 @@ export type Arrivals = {
   before: readonly number[]
   /** Start of what was observed before the gap; null: nothing was. */
   known_from_at: number | null
-  /** The poll that the gap follows, by the item clock; null: only the start of the gap is known. */
+  /** The poll that the gap follows, by the platform's clock; null: only the start of the gap is known. */
   polled_at: number | null
   /** Items a second at other times: recently, and in the same hour of last week. */
   recent: number | null

@@ -97,7 +97,7 @@ export function allTruncated(
 /**
  * Gaps on a monitor's feeds since `since_at`, and older ones of ids that are still open, newest first; on each feed only
  * those from the monitor's start on it.
- * `offset_ms`: milliseconds by which the item clock is ahead.
+ * `offset_ms`: milliseconds by which the platform's clock is ahead.
  */
 export function listGaps(
   db: Db,
@@ -337,7 +337,7 @@ const ROWS_MAX = 5000
  */
 const FIRST_SEEN_MS = 61_000
 
-/** Items of a feed that had been seen before a gap, as far back as the gap is long. Instants by the item clock. */
+/** Items of a feed that had been seen before a gap, as far back as the gap is long. Instants by the platform's clock. */
 export function listArrivals(
   db: Db,
   feed_id: number,

@@ -22,7 +22,7 @@ export const COVERAGE_DAYS_KEPT = 400
 const DECIDED_AFTER_MS = 8 * DAY_MS
 
 export type CoverageContext = {
-  /** Milliseconds by which the item clock is ahead of ours. */
+  /** Milliseconds by which the platform's clock is ahead of ours. */
   offset_ms: number
   /** Why a source proves nothing of the places of a stored filter; null: it does. */
   limitOf: (source: string, filter_spec: string) => string | null
@@ -45,7 +45,7 @@ function writeDay(db: Db, monitor_id: string, { day, until_at, gaps }: CoverageD
   ).run({ monitor_id, day, until_at, gaps: JSON.stringify(gaps) })
 }
 
-/** Begins the coverage of a new monitor. `begins_at` by the item clock. */
+/** Begins the coverage of a new monitor. `begins_at` by the platform's clock. */
 export function beginCoverage(db: Db, monitor_id: string, begins_at: number): void {
   const day = dayOf(begins_at)
   const before = { from: day * DAY_MS, until: begins_at }

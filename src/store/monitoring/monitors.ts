@@ -256,7 +256,7 @@ export function endFirstPolls(
 
 export type WatchedFeed = { kind: FeedKind; place: string }
 
-/** Inserts a monitor and assigns its feeds from `active_since` on. Its coverage begins at `begins_at`, by the item clock. */
+/** Inserts a monitor and assigns its feeds from `active_since` on. Its coverage begins at `begins_at`, by the platform's clock. */
 export function startMonitor(
   db: Db,
   monitor: WrittenMonitor,

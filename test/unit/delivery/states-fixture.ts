@@ -96,7 +96,7 @@ export function createStatesFixture({ start, ceiling }: { start: number; ceiling
     refetch: async () => ok([]),
     clock_offset_ms: () => 0,
     clock_measured_ms: () => 0,
-    item_clock: { ms: () => 0, measured_ms: () => 0, earliest_ms: () => 0 },
+    clock_earliest_ms: () => 0,
   }
   const plan = { slots: 9, sitewide_slots: 0, cadence_s: 60, daily_deliveries: ceiling }
   const send: Send = async (_, { id }) => {

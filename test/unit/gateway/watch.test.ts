@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test'
 
 import { fail, type Fault, ok } from '../../../src/core/base/result.ts'
-import { createItemClock } from '../../../src/core/polling/item-clock.ts'
 import { createWatch } from '../../../src/gateway/watch.ts'
 import { ANONYMOUS, type Identity, type Platform } from '../../../src/platforms/port.ts'
 import { commentOf, postOf } from '../../support/items.ts'
@@ -36,7 +35,6 @@ function createScriptedWatch(
       platform,
       identities: identity_source,
       clock,
-      item_clock: createItemClock(clock, () => 0),
       deadline_ms: 1_000,
     }),
   }

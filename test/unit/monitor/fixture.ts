@@ -5,12 +5,12 @@ import { encodeFilterSpec, parseFilterSpec } from '../../../src/core/filter/pars
 import type { Item, ItemState, Page } from '../../../src/core/forum/items.ts'
 import { createNaming } from '../../../src/core/forum/naming.ts'
 import type { Plan } from '../../../src/core/limits/plan.ts'
-import { createItemClock } from '../../../src/core/polling/item-clock.ts'
 import { encodeRelevance, relevanceSchema } from '../../../src/core/relevance/rules.ts'
 import { coverageContext, type StreamSources } from '../../../src/gateway/streams.ts'
 import type { PlaceVerdict, Watch } from '../../../src/gateway/watch.ts'
 import { createFilters } from '../../../src/monitor/match.ts'
 import { createMonitoring, createSchedule } from '../../../src/monitor/scheduler.ts'
+import { earliestOffset, reportedOffset } from '../../../src/platforms/clock-offset.ts'
 import { insertCustomer } from '../../../src/store/customers/customers.ts'
 import { type Db, openDb, transact } from '../../../src/store/db/connection.ts'
 import { insertWebhook } from '../../../src/store/delivery/webhooks.ts'
@@ -29,7 +29,7 @@ export function post(n: number, title: string, created_at: number, fields: Parti
 }
 
 /** A scripted platform: the rows of each place, newest first, and injected responses. */
-function createFeed(clock: { now(): number; mono(): number }) {
+function createFeed() {
   const places = new Map<string, Item[]>()
   type PageResult = Outcome<Page<Item> & { partial?: boolean }>
   const instead: (PageResult | ((rows: Item[]) => PageResult))[] = []
@@ -38,7 +38,6 @@ function createFeed(clock: { now(): number; mono(): number }) {
   const closed = new Set<string>()
   let measured_ms = 0
   let copy_ms = 0
-  const item_clock = createItemClock(clock, () => measured_ms)
   const shown = new Map<string, ItemState | 'unclear'>()
   const state_requests: string[][] = []
   let states_fault: Fault | null = null
@@ -62,7 +61,6 @@ function createFeed(clock: { now(): number; mono(): number }) {
       const from = after === null ? 0 : rows.findIndex(({ name }) => name === after) + 1
       const page_rows = rows.slice(from, from + limit)
       const more = from + limit < rows.length
-      item_clock.observe(page_rows)
       return ok({ rows: page_rows, after: more ? (page_rows.at(-1)?.name ?? null) : null })
     },
     async subforum(name) {
@@ -91,10 +89,10 @@ function createFeed(clock: { now(): number; mono(): number }) {
       const names = new Set([...places.values()].flat().map(({ name }) => name))
       return ok(fullnames.filter((it) => names.has(it)))
     },
-    clock_offset_ms: () => 0,
+    clock_offset_ms: () => reportedOffset(measured_ms),
     clock_measured_ms: () => measured_ms,
     copy_ms: () => copy_ms,
-    item_clock,
+    clock_earliest_ms: () => earliestOffset(measured_ms),
   }
   return {
     watch,
@@ -196,7 +194,7 @@ export function startMonitorFixture({
     mono: () => mono,
     sleep: async (ms: number) => pass(ms),
   }
-  const feed = createFeed(clock)
+  const feed = createFeed()
   let pendings = 0
   let wakes = 0
 

@@ -62,6 +62,27 @@ test('a check that reaches the checkpoint is neither truncated nor a gap', async
   expect(fixture.gaps()).toEqual([])
 })
 
+test('items dated ahead of every clock leave later ones fresh, and the proof where it is', async () => {
+  await using fixture = await watching()
+  const ahead = [20, 4 * 1440].map((minutes, n) =>
+    post(1000 + n, `ahead ${minutes}`, fixture.clock.now() + minutes * 60 * S),
+  )
+  fixture.feed.put('cats', ...ahead)
+  await fixture.check()
+  for (let n = 0; n < 5; n++) {
+    fixture.feed.remove('cats', ...ahead.map(({ name }) => name))
+    fixture.feed.put('cats', ...posts(100 + 10 * n, 3, fixture.clock.now() + 50 * S, 10 * S))
+    // A list of the newest shows them first until their time.
+    for (const item of ahead) fixture.feed.pin('cats', item)
+    await fixture.check()
+  }
+
+  expect(fixture.titles()).toHaveLength(2 + 5 * 3)
+  expect(fixture.gaps()).toEqual([])
+  const audited = fixture.one<{ until: number }>('SELECT audited_until AS until FROM feeds')
+  expect(audited?.until).toBeLessThanOrEqual(fixture.clock.now())
+})
+
 test('a pinned post does not count as checkpoint: rows beneath it are read to the end', async () => {
   await using fixture = startMonitorFixture()
   const pinned = post(1, 'rules', START - 100 * S, { stickied: true })

@@ -516,7 +516,7 @@ CREATE TABLE attempts (
 ) STRICT, WITHOUT ROWID;
 
 -- day = floor(ms / 86400000). delivered rows created that day, and ceiling suppressions (500 are stored, all are counted).
--- until_at, gaps: coverage of the day by the item clock, decided up to until_at, and JSON of what is not complete, with reasons;
+-- until_at, gaps: coverage of the day by the platform's clock, decided up to until_at, and JSON of what is not complete, with reasons;
 -- null: not decided. The newest decided day of a monitor says where its feeds, gaps and events go on; it exists from its start.
 CREATE TABLE monitor_days (
   monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
