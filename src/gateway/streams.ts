@@ -1,9 +1,9 @@
 import { type Fault, ok, type Outcome } from '../core/base/result.ts'
+import { earliestOffset, reportedOffset } from '../core/base/time.ts'
 import { decodeFilterSpec } from '../core/filter/parse.ts'
 import type { Item, ItemState, Page } from '../core/forum/items.ts'
 import { beginningAhead } from '../core/limits/plan.ts'
 import { type AuditTokens, refill } from '../core/polling/audit.ts'
-import { earliestOffset, reportedOffset } from '../platforms/clock-offset.ts'
 import { ANONYMOUS, type Platform } from '../platforms/port.ts'
 import {
   type IdRange,

@@ -1,3 +1,4 @@
+import { reportedOffset } from '../core/base/time.ts'
 import { httpDate } from '../core/base/wait.ts'
 import { type Clock, JUMP_MIN_MS } from '../runtime/runtime.ts'
 
@@ -56,22 +57,11 @@ const OFFSETS_MAX = 5
 /** A header that is further off is no time. */
 const OFFSET_MAX_MS = 7 * 86_400_000
 const NEEDED = 3
-const REPORTED_MIN_MS = 60_000
 /** Requests of others may count in between. */
 const COUNTED_MAX = 16
 const RESET_AGREES_MS = 2000
 /** Dates are whole seconds, and an answer can be slow. */
 const AGREE_MS = 30_000
-
-/** The same offset, or 0 for one of at most a minute. */
-export const reportedOffset = (measured_ms: number): number =>
-  Math.abs(measured_ms) > REPORTED_MIN_MS ? measured_ms : 0
-
-/**
- * Least plausible offset of the clock that dates the items of a source, from that of its Date headers: either that clock or
- * ours. The items tell nothing of it, since they may have the times of other servers and of the future.
- */
-export const earliestOffset = (measured_ms: number): number => Math.round(Math.min(0, measured_ms))
 
 /** Stores the last few offsets and uses their median, so that one wrong date changes nothing. */
 export function createClockOffset(clock: Pick<Clock, 'now' | 'mono'>): ClockOffset {

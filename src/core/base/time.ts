@@ -52,3 +52,16 @@ export function parseTimezone(text: string): string | null {
     return null
   }
 }
+
+/** Offsets of a peer's clock up to this may be the network's. */
+const OFFSET_REPORTED_MIN_MS = 60_000
+
+/** An offset of a peer's clock, or 0 for one of at most a minute. */
+export const reportedOffset = (measured_ms: number): number =>
+  Math.abs(measured_ms) > OFFSET_REPORTED_MIN_MS ? measured_ms : 0
+
+/**
+ * Least plausible offset of the clock that dates the items of a source, from that of its Date headers: either that clock or
+ * ours. The items tell nothing of it, since they may have the times of other servers and of the future.
+ */
+export const earliestOffset = (measured_ms: number): number => Math.round(Math.min(0, measured_ms))

@@ -1,4 +1,5 @@
 import { fail, type Fault, ok, type Outcome } from '../../../src/core/base/result.ts'
+import { earliestOffset, reportedOffset } from '../../../src/core/base/time.ts'
 import { attentionSchema, encodeAttention } from '../../../src/core/delivery/attention.ts'
 import { placesOf } from '../../../src/core/filter/feeds.ts'
 import { encodeFilterSpec, parseFilterSpec } from '../../../src/core/filter/parse.ts'
@@ -10,7 +11,6 @@ import { coverageContext, type StreamSources } from '../../../src/gateway/stream
 import type { PlaceVerdict, Watch } from '../../../src/gateway/watch.ts'
 import { createFilters } from '../../../src/monitor/match.ts'
 import { createMonitoring, createSchedule } from '../../../src/monitor/scheduler.ts'
-import { earliestOffset, reportedOffset } from '../../../src/platforms/clock-offset.ts'
 import { insertCustomer } from '../../../src/store/customers/customers.ts'
 import { type Db, openDb, transact } from '../../../src/store/db/connection.ts'
 import { insertWebhook } from '../../../src/store/delivery/webhooks.ts'
