@@ -101,13 +101,13 @@ export function breaches(verdicts: readonly Verdict[]): string[] {
   ]
 }
 
-/** Requests of a day for one subforum, polled for one monitor and for many. */
+/** Requests of five hours for one subforum, polled for one monitor and for many. */
 export async function simulateSharing(
   seed: number,
   monitors: number,
 ): Promise<{ one: number; many: number }> {
   const places = [{ name: 'cats', rate: 1 / 900, floods: false }]
-  const options = { seed, days: 0.5, places, rough: SMOOTH, eventful: false }
+  const options = { seed, days: 0.2, places, rough: SMOOTH, eventful: false }
   const one = await run({ ...options, monitors: 1 })
   const many = await run({ ...options, monitors })
   return { one: one.upstream.requests(), many: many.upstream.requests() }

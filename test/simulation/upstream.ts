@@ -161,6 +161,7 @@ export function createUpstream(options: Options): Upstream {
     // Offset as the Date headers would show it.
     clock_offset_ms: () => (Math.abs(ahead_ms()) > 60_000 ? ahead_ms() : 0),
     clock_measured_ms: ahead_ms,
+    copy_ms: () => 0,
   }
   const platform = new Proxy({} as Platform, {
     get: (_, name: keyof Platform) => answers[name] ?? not_requested(name),
