@@ -111,8 +111,8 @@ export type HttpClientOptions = {
   hosts?: Hosts
   /** Obeys the robots.txt of the host. Default: false. */
   robots?: boolean
-  /** Meaning of an answer that is no success; null: by its status. */
-  verdict?: (answer: HttpAnswer) => Fault | null
+  /** Meaning of the answer to a path; null: by its status. */
+  verdict?: (answer: HttpAnswer, path: string) => Fault | null
   /** True for a limit that holds for requests of one kind: it pauses no other. Default: none does. */
   isOwnLimit?: (answer: HttpAnswer) => boolean
   on_recovered?: () => void
@@ -239,7 +239,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   function judge(answer: HttpAnswer, request: HttpRequest): Fault | null {
     const { as_caller } = request
     const is_own = request.has_own_limit === true || options.isOwnLimit?.(answer) === true
-    const fault = options.verdict?.(answer) ?? faultOf(answer)
+    const fault = options.verdict?.(answer, request.path) ?? faultOf(answer)
     if (fault?.kind === 'throttled' && as_caller !== true && !is_own)
       pace.pause(fault.retry_after_s)
     // Out of service until then, for every request.

@@ -19,7 +19,8 @@ const COVERAGE: { [code: string]: string } = {
   seen_as_anonymous: 'A source answered as if forumd had no key, which hides items.',
   not_affordable: 'A source has more items than its requests a minute can read.',
   no_paging: 'A source lists its newest items only.',
-  places_not_read: 'The tags of some new items could not be read yet.',
+  places_not_read:
+    'The source has not shown the place yet, or could not read the tags of some new items.',
   not_verified: 'Not verified by an audit or by ids.',
   before_start: 'Before the monitor was created.',
   not_watched: 'None of its feeds was watched.',

@@ -1,7 +1,7 @@
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import type { Comment, Item, ItemLiveness, Node, Post } from '../../core/forum/items.ts'
 import type { HttpCall } from '../http.ts'
-import { fromNode, type HiddenReplies, toNode, toTree } from '../items.ts'
+import { fromNode, toNode } from '../items.ts'
 import { inTurn, NOT_FOUND, SPANS_S } from '../lists.ts'
 import type { Listing } from '../port.ts'
 import {
@@ -28,6 +28,7 @@ import {
 } from './readers.ts'
 import { lemmyStates } from './states.ts'
 import { createStream } from './stream.ts'
+import { cutTree } from './trees.ts'
 
 type Row = Record<string, unknown>
 type Paging = { limit: number; after: string | null }
@@ -265,18 +266,22 @@ export function createLemmy(
       if (!read.ok) return read
       const [post] = read.value.flatMap((view) => livePost(view) ?? [])
       if (post === undefined) return fail(NOT_FOUND)
-      const views = await api.commentsUnder({ post_id, parent_id: comment_id, sort }, call)
-      if (!views.ok) return views
-      const comments = views.value.flatMap((row) => shownComment(row) ?? [])
-      return ok({ post, comments: cutTree(post.name, comments, { comment_id, depth, limit }) })
+      const most = limit ?? Infinity
+      const tree = await api.commentsUnder({ post_id, parent_id: comment_id, sort, most }, call)
+      if (!tree.ok) return tree
+      const comments = tree.value.rows.flatMap((row) => shownComment(row) ?? [])
+      const bounds = { comment_id, depth, limit }
+      return ok({ post, comments: cutTree(post, comments, tree.value, bounds) })
     },
 
     async more({ post_id, ids, sort }, call) {
       // One request for all of them: the API has no list by ids.
-      const views = await api.commentsUnder({ post_id, sort }, call)
-      if (!views.ok) return views
+      const tree = await api.commentsUnder({ post_id, sort, most: 0 }, call)
+      if (!tree.ok) return tree
+      const read = await api.branches(tree.value, { post_id, sort }, ids, call)
+      if (!read.ok) return read
       const wanted = new Set(ids)
-      const under = views.value.filter((view) =>
+      const under = read.value.rows.filter((view) =>
         (textAt(fieldsOf(view['comment']), 'path') ?? '').split('.').some((id) => wanted.has(id)),
       )
       return ok(under.flatMap((view) => nodesOf(shownComment(view))))
@@ -325,9 +330,9 @@ export function createLemmy(
     },
 
     async community(name, call) {
-      const answer = await api.get('/community', { name: localName(name) }, call)
+      const answer = await api.community(localName(name), call)
       if (!answer.ok) return answer
-      const view = fieldsOf(fieldsOf(answer.value)['community_view'])
+      const view = fieldsOf(answer.value['community_view'])
       const community = toCommunity(view, base_url)
       return community === null
         ? fail({ kind: 'unreadable', path: '$.community_view' })
@@ -335,7 +340,7 @@ export function createLemmy(
     },
 
     async moderators(name, call) {
-      const answer = await api.get('/community', { name: localName(name) }, call)
+      const answer = await api.community(localName(name), call)
       return answer.ok ? ok(toModerators(answer.value)) : answer
     },
 
@@ -371,13 +376,14 @@ export function createLemmy(
     authorization: null,
     reads: withUnsupported(reads),
     commentOf: fromNode,
-    stream: createStream({ clock, api, site_url: base_url }),
+    stream: createStream({ clock, api, site_url: base_url, localName }),
     place_examples: ['coffee', 'coffee@other.example'],
     isPlace: (place) => PLACE.test(place),
     spell: localName,
     partialFor(place) {
       if (place === 'local') return null
-      return place === 'all' || localName(place).includes('@') ? 'copy_of_remote' : null
+      const name = localName(place)
+      return place === 'all' || name.includes('@') ? 'copy_of_remote' : api.uncovered(name)
     },
     targetOf(url) {
       if (url.host !== host) return null
@@ -418,30 +424,3 @@ function toListing<T>({ views, after }: ApiPage, toRow: (view: Row) => T | null)
 }
 
 const nodesOf = (comment: Comment | null): Node[] => (comment === null ? [] : [toNode(comment)])
-
-/** Nests comments to the requested depth and number; the others are named by id. */
-function cutTree(
-  root: string,
-  comments: Comment[],
-  bounds: { comment_id: string | undefined; depth: number | null; limit: number | null },
-): Node[] {
-  const { comment_id, depth, limit } = bounds
-  const top = comments.find(({ id }) => id === comment_id)?.depth ?? 0
-  const shallow = comments.filter((it) => (it.depth ?? 0) - top < (depth ?? Infinity))
-  const all = new Set(comments.map(({ name }) => name))
-  // The server ends a tree at 300 rows: a reply whose parent it left out is no root.
-  const isOrphan = ({ id, parent_id }: Comment): boolean =>
-    parent_id !== null && parent_id !== root && id !== comment_id && !all.has(parent_id)
-  const kept = shallow.filter((it) => !isOrphan(it)).slice(0, limit ?? Infinity)
-  const names = new Set(kept.map(({ name }) => name))
-  const hidden = new Map<string, HiddenReplies>()
-  for (const it of comments) {
-    const { name, id, parent_id } = it
-    const parent = isOrphan(it) ? root : (parent_id ?? root)
-    if (names.has(name) || (parent !== root && !names.has(parent))) continue
-    const replies = hidden.get(parent) ?? { parent, ids: [] }
-    replies.ids.push(id)
-    hidden.set(parent, replies)
-  }
-  return toTree(root, kept, [...hidden.values()])
-}

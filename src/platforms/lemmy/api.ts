@@ -3,9 +3,10 @@ import { LRUCache } from 'lru-cache'
 import { isObject } from '../../core/base/object.ts'
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import { boundedWait, pauseAfterLimit } from '../../core/base/wait.ts'
+import type { Clock } from '../../runtime/runtime.ts'
 import { type CallerClient, createHttpClient, type HttpAnswer, type HttpCall } from '../http.ts'
 import { createHold, inTurn, SPANS_S } from '../lists.ts'
-import type { SourceOptions } from '../source.ts'
+import type { PartialReason, SourceOptions } from '../source.ts'
 import { fieldsOf, idAt, type Shape, textAt } from '../values.ts'
 import {
   createdOf,
@@ -19,6 +20,7 @@ import {
   type ViewKind,
   viewsOf,
 } from './readers.ts'
+import { missingReplies, type TreeRows } from './trees.ts'
 
 type Row = Record<string, unknown>
 /** Query of a request; null and undefined are left out. */
@@ -39,6 +41,9 @@ export const PAGE_MAX = 50
 const AT_ONCE = 4
 /** The API answers a tree up to this depth in one request. */
 const DEPTH_MAX = 50
+/** Requests for branches that a tree lacks. */
+const BRANCHES_MAX = 8
+type TreeOf = { post_id: string; sort: string }
 /** The description is requested again after this time: an update may bring another API. */
 const SITE_MS = 24 * 3_600_000
 /** Share of the announced limit of reads that a reader uses, unless the operator has set another number. */
@@ -54,13 +59,17 @@ const OPEN_MS = 3_600_000
 /** The newest posts of a place, for several of its posts. */
 const NEWEST_MS = 5000
 const PLACES_MAX = 5000
+/** A place that was never seen is asked for again after this time; so many at once. */
+const LOOK_EVERY_MS = 3_600_000
+const LOOKS_MAX = 3
 
 /** Client for one server: finds its API once, keeps to its announced limits, maps its errors. */
 export function createApi(options: SourceOptions, software: keyof typeof DIALECTS = 'lemmy') {
   const { clock, credential } = options
+  const resets = createResets(clock)
   const client = createHttpClient({
     ...options,
-    verdict,
+    verdict: (answer, path) => verdict(answer, resets.of(answer, path)),
     ...(credential !== null && { headers: () => ({ authorization: `Bearer ${credential}` }) }),
   })
   let per_minute = options.requests_per_minute
@@ -69,6 +78,7 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
   const searches = createHold(clock)
   let accepted = { at: -Infinity, is: true }
   const places = new LRUCache<number, Place>({ max: PLACES_MAX })
+  const seen = createSeenPlaces(clock)
 
   /** Requests the site by each API in turn. A server that has the newest never gets an older one. */
   async function find(call: HttpCall): Promise<Outcome<Server>> {
@@ -144,7 +154,10 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     if (!at.ok) return at
     const { generation } = at.value.dialect
     const shown = { from: 'list', generation, is_account: credential !== null } as const
-    for (const view of page.value.views) noteState(view, shownState(view, shown))
+    for (const view of page.value.views) {
+      noteState(view, shownState(view, shown))
+      seen.add(fieldsOf(view['community']))
+    }
     if (generation === 'piefed' && credential === null) await hideClosed(page.value.views, call)
     return page
   }
@@ -286,39 +299,83 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     return ok(view)
   }
 
+  /** Comments under a post, or under one of them; `most`: rows that are of use. */
   async function commentsUnder(
-    { post_id, parent_id, sort }: { post_id: string; parent_id?: string | undefined; sort: string },
+    { most, ...of }: TreeOf & { parent_id?: string | undefined; most: number },
     call: HttpCall,
-  ): Promise<Outcome<Row[]>> {
+  ): Promise<Outcome<TreeRows>> {
     const at = await server(call)
     if (!at.ok) return at
-    const { word, tree_pages } = at.value.dialect
+    const { word, tree_pages, tree_rows } = at.value.dialect
     const query = {
-      post_id,
-      parent_id,
+      ...of,
       type_: word('All'),
-      sort: word(commentSort(sort)),
+      sort: word(commentSort(of.sort)),
       max_depth: DEPTH_MAX,
     }
-    const views: Row[] = []
+    const rows: Row[] = []
     let after: string | null = null
     for (let count = 0; count < tree_pages; count++) {
       const paging = { limit: PAGE_MAX, after }
       const page = await list('comment', '/comment/list', query, paging, call)
       if (!page.ok) return page
-      views.push(...page.value.views)
+      rows.push(...page.value.views)
       after = page.value.after
       if (after === null) break
     }
-    return ok(views)
+    const is_cut = rows.length >= tree_rows || (tree_pages > 1 && after !== null)
+    const tree = { rows, is_cut }
+    return is_cut && tree_rows < Infinity && most > rows.length
+      ? branches(tree, of, [...missingReplies(rows).keys()], call)
+      : ok(tree)
+  }
+
+  /** A tree with what is below some comments that its rows lack, a few requests for all. */
+  async function branches(
+    { rows, is_cut }: TreeRows,
+    of: TreeOf,
+    ids: readonly string[],
+    call: HttpCall,
+  ): Promise<Outcome<TreeRows>> {
+    if (!is_cut) return ok({ rows, is_cut })
+    const known = new Set(rows.map((row) => idAt(fieldsOf(row['comment']), 'id')))
+    const all = [...rows]
+    const lacking = new Set(missingReplies(rows).keys())
+    const wanted = ids.filter((id) => lacking.has(id) || !known.has(Number(id)))
+    for (const parent_id of wanted.slice(0, BRANCHES_MAX)) {
+      const read = await commentsUnder({ ...of, parent_id, most: 0 }, call)
+      if (!read.ok) return all.length > rows.length ? ok({ rows: all, is_cut }) : read
+      for (const row of read.value.rows) {
+        const id = idAt(fieldsOf(row['comment']), 'id')
+        if (!known.has(id)) all.push(row)
+        known.add(id)
+      }
+    }
+    return ok({ rows: all, is_cut })
+  }
+
+  /** Communities of one name: a server that has it answers its view. */
+  async function community(name: string, call: HttpCall): Promise<Outcome<Row>> {
+    const answer = await get('/community', { name }, call)
+    if (!answer.ok) return answer
+    const body = fieldsOf(answer.value)
+    seen.add(fieldsOf(fieldsOf(body['community_view'])['community']))
+    return ok(body)
+  }
+
+  /** Asks for places that were never seen, a few at a time. The number of requests. */
+  async function lookFor(names: readonly string[], call: HttpCall): Promise<number> {
+    const due = seen.due(names)
+    for (const name of due) await community(name, call)
+    return due.length
   }
 
   /** The parameter of a community for a list of comments that takes no names, as PieFed's. */
   async function placeById(name: string, call: HttpCall): Promise<Outcome<Params>> {
     if (software === 'lemmy' || name === 'all' || name === 'local') return ok({})
-    const answer = await get('/community', { name }, call)
+    const answer = await community(name, call)
     if (!answer.ok) return answer
-    const view = fieldsOf(fieldsOf(answer.value)['community_view'])
+    const view = fieldsOf(answer.value['community_view'])
     const community_id = idAt(fieldsOf(view['community']), 'id')
     return community_id === null
       ? fail({ kind: 'unreadable', path: '$.community_view' })
@@ -334,9 +391,42 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     absence,
     isAccepted,
     commentsUnder,
+    branches,
     placeById,
+    community,
+    lookFor,
+    /** Why a place of this server is not covered; null: it is. */
+    uncovered: (name: string): PartialReason | null => {
+      const is_v4 = found?.server.dialect.generation === 'v4'
+      const place = seen.of(name)
+      return place === undefined || (is_v4 && !place.lists_comments) ? 'places_not_read' : null
+    },
     /** Requests a minute that may be sent, as far as the server's limit is known. */
     perMinute: () => per_minute,
+  }
+}
+
+/** Places that the server has shown, by name. One that it has not shown is asked for once an hour. */
+function createSeenPlaces(clock: Pick<Clock, 'mono'>) {
+  const places = new LRUCache<string, { lists_comments: boolean }>({ max: PLACES_MAX })
+  const asked = new LRUCache<string, number>({ max: PLACES_MAX })
+  const of = (name: string) => places.get(name.toLowerCase())
+  return {
+    of,
+    add(row: Row): void {
+      if (row['local'] === false) return
+      const name = textAt(row, 'name')?.toLowerCase()
+      const is_unlisted = textAt(row, 'visibility')?.toLowerCase() === 'unlisted'
+      if (name !== undefined)
+        places.set(name, { lists_comments: !is_unlisted && row['nsfw'] !== true })
+    },
+    due(names: readonly string[]): string[] {
+      const isDue = (it: string) =>
+        of(it) === undefined && clock.mono() - (asked.get(it) ?? -Infinity) > LOOK_EVERY_MS
+      const due = names.filter(isDue).slice(0, LOOKS_MAX)
+      for (const name of due) asked.set(name, clock.mono())
+      return due
+    },
   }
 }
 
@@ -348,13 +438,33 @@ const UNAVAILABLE: Fault = { kind: 'unavailable', status: null, retry_after_s: n
 const hasId = (object: Record<string, unknown>): boolean => idAt(object, 'id') !== null
 const isSite = (value: unknown): boolean => toSite(value) !== null
 
+/**
+ * Seconds until the next window of the limit that a request counts for, by the last answer that stated it: the refusals of 1.0
+ * state none. Searches have a limit of their own.
+ */
+function createResets(clock: Pick<Clock, 'mono'>) {
+  const ends = new Map<boolean, number>()
+  return {
+    /** Null: it has passed, or was never stated. */
+    of({ headers }: HttpAnswer, path: string): number | null {
+      const is_search = path.includes('/search?')
+      const stated_s = boundedWait(headers.get('x-ratelimit-reset')?.trim())
+      if (stated_s !== null) ends.set(is_search, clock.mono() + stated_s * 1000)
+      const left_s = Math.ceil(((ends.get(is_search) ?? 0) - clock.mono()) / 1000)
+      return left_s > 0 ? left_s : null
+    },
+  }
+}
+
 /** Meaning of the API's error codes; null: by the status. Login codes are answers for their caller. */
-function verdict({ status, headers, value, retry_after_s }: HttpAnswer): Fault | null {
+function verdict(
+  { status, value, retry_after_s }: HttpAnswer,
+  reset_s: number | null,
+): Fault | null {
   const body = fieldsOf(value)
   const code = textAt(body, 'error') ?? textAt(body, 'message') ?? ''
   if (status === 429 || (status === 400 && /^(rate_limit_error|too_many_requests)$/.test(code))) {
-    const stated_s = retry_after_s ?? boundedWait(headers.get('x-ratelimit-reset')?.trim())
-    return { kind: 'throttled', ...pauseAfterLimit(stated_s, RATE_PAUSE_S) }
+    return { kind: 'throttled', ...pauseAfterLimit(retry_after_s ?? reset_s, RATE_PAUSE_S) }
   }
   if (status < 400 || status >= 500) return null
   if (/^(incorrect_login|missing_totp_token|incorrect_totp_token)$/.test(code))

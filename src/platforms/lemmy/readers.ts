@@ -28,6 +28,8 @@ export type Dialect = {
   list: Readonly<Record<string, string | number | boolean>>
   /** Pages of comments that one tree may take: an API without pages answers all of them at once. */
   tree_pages: number
+  /** Rows of one answer of a tree, at most; more are left out. */
+  tree_rows: number
   /** Paths and parameters that differ. */
   person: string
   query: string
@@ -43,6 +45,7 @@ const V3: Dialect = {
   cursor: 'page_cursor',
   list: { show_nsfw: true },
   tree_pages: 1,
+  tree_rows: 300,
   person: '/user',
   query: 'q',
   login: { path: '/user/login', name: 'username_or_email' },
@@ -54,6 +57,7 @@ const V4: Dialect = {
   // Absent, it is the default of the site, also for trees.
   list: { show_nsfw: true, time_range_seconds: 0 },
   tree_pages: 20,
+  tree_rows: Infinity,
   base: '/api/v4',
   word: (name) => name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '_').toLowerCase(),
   cursors: new Set([
@@ -81,6 +85,7 @@ const PIEFED: Dialect = {
   cursor: 'page',
   list: { show_nsfw: true, nsfw: 'Include', include_content: true },
   tree_pages: 20,
+  tree_rows: Infinity,
   login: { path: '/user/login', name: 'username' },
 }
 

@@ -75,10 +75,12 @@ export function createStream({
   clock,
   api,
   site_url,
+  localName,
 }: {
   clock: Pick<Clock, 'now' | 'sleep'>
   api: Api
   site_url: string
+  localName(place: string): string
 }): ItemStream {
   /** Adds the requests that monitors may send since the last time. */
   function refill({ budget }: State, now: number, requests: number): void {
@@ -150,6 +152,9 @@ export function createStream({
       else if (is_late && unread.behind !== null) partial ??= 'order_is_not_arrival'
     }
     if (text === null) await readModlog(state, step, began, true)
+    const names = (bounds.places ?? []).map(localName)
+    const local = names.filter((it) => !['all', 'local'].includes(it) && !it.includes('@'))
+    state.budget.tokens -= await api.lookFor(local, call)
     state.is_settled = false
     state.held = [...(held?.values() ?? [])]
     const found = result(state, step, began, { behind, skipped, partial })

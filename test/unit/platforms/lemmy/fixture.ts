@@ -134,9 +134,11 @@ export function createServer(
       creator: person,
       post: { id: 1, name: 'post 1', creator_id: 7, nsfw: false, ...world.thread },
       community: { ...community, ...world.community },
-      ...(!v4 && { counts: counters }),
+      ...(!v4 && { counts: { ...counters, child_count: repliesOf(it.id) } }),
     }
   }
+  const repliesOf = (id: number) =>
+    [...world.comments.values()].filter(({ parent }) => parent === id).length
 
   const absent = () =>
     generation === 'piefed'
@@ -153,12 +155,18 @@ export function createServer(
       return json({ code: 400, message: 'Private community - authentication required' }, 400)
     const isHidden = (it: Entry) =>
       it.is_absent || it.is_draft || it.is_pending || it.scheduled || (it.is_unlisted && !of_place)
+    const branch = query.get('parent_id')
+    const isBelow = (it: Entry) =>
+      branch === null || it.id === Number(branch) || it.parent === Number(branch)
     const newest = all
+      .filter(isBelow)
       .filter((it) => !isHidden(it) && (kind === 'comment' || !it.is_removed))
       .toSorted((a, b) => b.published - a.published || b.id - a.id)
+    // A tree has the rows of the top level first.
+    if (query.has('max_depth')) newest.sort((a, b) => (a.parent ?? 0) - (b.parent ?? 0))
     const size =
-      query.has('max_depth') && generation !== 'piefed'
-        ? Infinity
+      query.has('max_depth') && generation === 'v3'
+        ? 300
         : Math.min(of_place ? 50 : world.page_size, Number(query.get('limit') ?? 10))
     const by_cursor = generation !== 'piefed' && (v4 || kind === 'post')
     const cursor = query.get(by_cursor ? 'page_cursor' : 'page')

@@ -184,3 +184,43 @@ test.each(['v3', 'v4', 'piefed'] as const)(
     expect(await step(first.state)).toMatchObject({ partial: null })
   },
 )
+
+test.each(['v3', 'v4', 'piefed'] as const)(
+  '%s: a place proves nothing before the server has shown it',
+  async (generation) => {
+    await using fixture = createServer(generation)
+    const { source, world, step, put } = fixture
+    put('post', 100)
+    world.answer = (path) => (path === '/community' ? new Response('', { status: 503 }) : null)
+    const advance = (state: string | null, places: string[]) =>
+      source.stream?.advance(state, { requests: 10, ...fixture.call(), places })
+    const { state } = await step(null)
+    expect(source.partialFor?.('coffee')).toBeNull()
+    expect(source.partialFor?.('tea')).toBe('places_not_read')
+    await advance(state, ['tea'])
+    expect(source.partialFor?.('tea')).toBe('places_not_read')
+    world.answer = (path, request) =>
+      path === '/community' && request.url.includes('name=tea')
+        ? Response.json({ community_view: { community: { id: 4, name: 'Tea', local: true } } })
+        : null
+    world.requests.length = 0
+    await advance(state, ['tea'])
+    expect(world.requests.some((it) => it.includes('/community?'))).toBe(false)
+    world.now += 61 * MINUTE
+    await advance(state, ['tea', 'all', 'tea@other.example'])
+    expect(world.requests.filter((it) => it.includes('/community?'))).toHaveLength(1)
+    expect(source.partialFor?.('tea')).toBeNull()
+  },
+)
+
+test.each([{ visibility: 'unlisted' }, { nsfw: true }])(
+  'v4: a place (%j) whose comments are in no list is not covered',
+  async (community) => {
+    await using fixture = createServer('v4')
+    const { source, world, step, put } = fixture
+    world.community = community
+    put('post', 100)
+    await step(null)
+    expect(source.partialFor?.('coffee')).toBe('places_not_read')
+  },
+)
