@@ -313,38 +313,38 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
       sort: word(commentSort(of.sort)),
       max_depth: DEPTH_MAX,
     }
-    const rows: Row[] = []
+    const read: Row[] = []
     let after: string | null = null
     for (let count = 0; count < tree_pages; count++) {
       const paging = { limit: PAGE_MAX, after }
       const page = await list('comment', '/comment/list', query, paging, call)
       if (!page.ok) return page
-      rows.push(...page.value.views)
+      read.push(...page.value.views)
       after = page.value.after
       if (after === null) break
     }
-    const is_cut = rows.length >= tree_rows || (tree_pages > 1 && after !== null)
-    const tree = { rows, is_cut }
-    return is_cut && tree_rows < Infinity && most > rows.length
-      ? branches(tree, of, [...missingReplies(rows).keys()], call)
+    const is_cut = read.length >= tree_rows || (tree_pages > 1 && after !== null)
+    const tree = { rows: read, is_cut }
+    return is_cut && tree_rows < Infinity && most > read.length
+      ? branches(tree, of, [...missingReplies(read).keys()], call)
       : ok(tree)
   }
 
   /** A tree with what is below some comments that its rows lack, a few requests for all. */
   async function branches(
-    { rows, is_cut }: TreeRows,
+    { rows: shown, is_cut }: TreeRows,
     of: TreeOf,
     ids: readonly string[],
     call: HttpCall,
   ): Promise<Outcome<TreeRows>> {
-    if (!is_cut) return ok({ rows, is_cut })
-    const known = new Set(rows.map((row) => idAt(fieldsOf(row['comment']), 'id')))
-    const all = [...rows]
-    const lacking = new Set(missingReplies(rows).keys())
+    if (!is_cut) return ok({ rows: shown, is_cut })
+    const known = new Set(shown.map((row) => idAt(fieldsOf(row['comment']), 'id')))
+    const all = [...shown]
+    const lacking = new Set(missingReplies(shown).keys())
     const wanted = ids.filter((id) => lacking.has(id) || !known.has(Number(id)))
     for (const parent_id of wanted.slice(0, BRANCHES_MAX)) {
       const read = await commentsUnder({ ...of, parent_id, most: 0 }, call)
-      if (!read.ok) return all.length > rows.length ? ok({ rows: all, is_cut }) : read
+      if (!read.ok) return all.length > shown.length ? ok({ rows: all, is_cut }) : read
       for (const row of read.value.rows) {
         const id = idAt(fieldsOf(row['comment']), 'id')
         if (!known.has(id)) all.push(row)
@@ -354,7 +354,7 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     return ok({ rows: all, is_cut })
   }
 
-  /** Communities of one name: a server that has it answers its view. */
+  /** The answer about a community; its place is then one that the server has shown. */
   async function community(name: string, call: HttpCall): Promise<Outcome<Row>> {
     const answer = await get('/community', { name }, call)
     if (!answer.ok) return answer
@@ -421,9 +421,10 @@ function createSeenPlaces(clock: Pick<Clock, 'mono'>) {
         places.set(name, { lists_comments: !is_unlisted && row['nsfw'] !== true })
     },
     due(names: readonly string[]): string[] {
-      const isDue = (it: string) =>
-        of(it) === undefined && clock.mono() - (asked.get(it) ?? -Infinity) > LOOK_EVERY_MS
-      const due = names.filter(isDue).slice(0, LOOKS_MAX)
+      const since = clock.mono() - LOOK_EVERY_MS
+      const due = names
+        .filter((it) => of(it) === undefined && (asked.get(it) ?? -Infinity) < since)
+        .slice(0, LOOKS_MAX)
       for (const name of due) asked.set(name, clock.mono())
       return due
     },
