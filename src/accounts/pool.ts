@@ -225,6 +225,7 @@ export function createPool(deps: PoolDeps): Pool {
       if (fault?.kind === 'unavailable' && fault.trouble) return closeProxy(it, fault.trouble)
       // The session check judges its own answer; here only a success is new.
       if (path_kind === 'me' && fault !== null) return
+      if (fault?.kind === 'throttled' && fault.searches_only) return
       if (fault?.kind === 'login_required' && through && isOutdated(it, through)) return
       lifecycle.onResult(it, fault)
     },

@@ -114,7 +114,8 @@ export function createWatch({
       over_budget &&= !dead && isOverBudget(outcome)
       if (signal?.aborted || !(dead || (!outcome.ok && isIdentityFault(outcome.fault)))) break
     }
-    if (outcome.ok || outcome.fault.kind !== 'throttled') return outcome
+    if (outcome.ok || outcome.fault.kind !== 'throttled' || outcome.fault.searches_only)
+      return outcome
     // The wait of the last identity says nothing about the others.
     const free_ms = identities.free_in_ms('poll')
     const retry_after_s = free_ms === null ? outcome.fault.retry_after_s : Math.ceil(free_ms / 1000)

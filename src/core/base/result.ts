@@ -34,7 +34,7 @@ export type Fault =
    * Status 429, or an edge limit in another form, with the seconds to wait. `not_requested`: the limit
    * was already known and no request was sent. `resting`: the identity pauses after a fault,
    * although its budget may not be exhausted. `estimated`: the platform named no time, and its
-   * budget was not exhausted.
+   * budget was not exhausted. `searches_only`: the limit holds for searches, not for other requests.
    */
   | {
       kind: 'throttled'
@@ -42,6 +42,7 @@ export type Fault =
       not_requested?: true
       resting?: true
       estimated?: true
+      searches_only?: true
     }
   /**
    * Block page, challenge or human check in place of a readable response. Never circumvented.

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 
 import { createLru } from '../../core/base/lru.ts'
+import { isObject } from '../../core/base/object.ts'
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import { boundedWait, pauseAfterLimit } from '../../core/base/wait.ts'
 import { secondsIn } from '../../core/forum/native-refusals.ts'
@@ -287,8 +288,8 @@ function verdict({ status, text, value, retry_after_s }: HttpAnswer): Fault | nu
   return null
 }
 
-/** The limit of the search, which other requests do not share. */
-const isOwnLimit = ({ value }: HttpAnswer): boolean => fieldsOf(value)['failed'] === 'FAILED'
+/** A limit of one action such as the search, which other requests do not share; that of an address is text. */
+const isOwnLimit = ({ value }: HttpAnswer): boolean => isObject(value)
 
 /** Pages of one call, so that a filter that keeps little ends. */
 export const LIST_PAGES_MAX = 5

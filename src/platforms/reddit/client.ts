@@ -60,7 +60,8 @@ export function createClient(options: ClientOptions) {
 
   /** Sends one request and records it. `next` is the target of a redirect to the canonical path. */
   async function exchange(url: string, request: NativeRequest, call: Call) {
-    const leave = await pacer.admit(call)
+    const kind = request.path_kind === 'search' ? 'search' : undefined
+    const leave = await pacer.admit(call, kind)
     if (!leave.ok) return { outcome: leave, next: null }
     const route = routeOf(url, call.identity)
     const trial = route && reachability.start(route)

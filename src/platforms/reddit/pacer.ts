@@ -39,7 +39,7 @@ export type IdentityBudget = BudgetView & { allowance: number; waiting: number }
 
 /** Releases requests at the platform's rate, each within the budget of its identity ({@link budgetKey}). */
 export type Pacer = {
-  admit(call: Call): Promise<Outcome<Leave>>
+  admit(call: Call, kind?: 'search'): Promise<Outcome<Leave>>
   /** Requests that a use may make with this identity, behind those that already wait. */
   headroom(payer: Payer, use: Use): Headroom
   /** Budget of an identity; null before the first request of it. Read-only. */
@@ -50,6 +50,12 @@ export type Pacer = {
 export type Rates = { session: number; bearer: number }
 
 type Waiting = { use: Use; deadline_at: number }
+
+/**
+ * Keys of the pauses of searches and of a caller's own session. A limit that does not say that the budget is used up may be
+ * theirs alone: searches have limits of their own, which any customer can use up, and a session may be limited by itself.
+ */
+type Holds = { search: string | null; session: string | null }
 
 const BUDGETS_MAX = 1_000
 // Another request can take the awaited token; more iterations than this would not help.
@@ -78,29 +84,46 @@ export function createPacer(clock: Clock, rates: Rates, random: Pick<Random, 'fr
     }
   }
 
-  function leave(key: string, use: Use): Leave {
+  function leave(key: string, use: Use, holds: Holds): Leave {
     keep(key, take(budgetOf(key), use))
     const sent_at = clock.mono()
     return {
       cancel: () => keep(key, refund(budgetOf(key), use)),
       done(rate_headers, fault) {
         const now = clock.mono()
-        const back = giveBack(budgetOf(key), now, rate_headers)
-        const next = afterAnswer(back, now, fault, { sent_at, fraction: random.fraction() })
-        keep(key, next)
-        if (fault?.kind !== 'throttled' || !fault.estimated) return fault
+        keep(key, giveBack(budgetOf(key), now, rate_headers))
+        const is_limit = fault?.kind === 'throttled'
+        const is_used_up = rate_headers !== null && rate_headers.remaining < 1
+        const held = is_limit && !is_used_up ? (holds.search ?? holds.session ?? key) : key
+        const answered = is_limit ? [held] : [key, ...ofHolds(holds)]
+        const how = { sent_at, fraction: random.fraction() }
+        for (const it of answered) keep(it, afterAnswer(budgetOf(it), now, fault, how))
+        if (!is_limit) return fault
+        const { blocked_until } = budgetOf(held)
         return {
           ...fault,
-          retry_after_s: Math.max(1, Math.ceil((next.blocked_until - now) / 1000)),
+          ...(fault.estimated && {
+            retry_after_s: Math.max(1, Math.ceil((blocked_until - now) / 1000)),
+          }),
+          ...(held === holds.search && { searches_only: true }),
         }
       },
     }
   }
 
+  /** Those holds that a limit has ever begun. */
+  const ofHolds = ({ search, session }: Holds): string[] =>
+    [search, session].filter((it) => it !== null).filter((it) => budgets.has(it))
+
+  /** Milliseconds for which one of these holds pauses a request. */
+  const heldFor = (keys: readonly string[]): number =>
+    Math.max(0, ...keys.map((it) => budgetOf(it).blocked_until - clock.mono()))
+
   async function wait(
     { identity, signal, wait_until = Infinity }: Call,
     me: Waiting,
     line: Waiting[],
+    holds: Holds,
   ): Promise<Outcome<Leave>> {
     const per_minute = identity.bearer === null ? rates.session : rates.bearer
     const key = budgetKey(identity)
@@ -108,34 +131,46 @@ export function createPacer(clock: Clock, rates: Rates, random: Pick<Random, 'fr
     for (let iteration = 0; iteration < ITERATIONS_MAX; iteration++) {
       if (signal?.aborted || clock.now() >= me.deadline_at) return fail({ kind: 'timeout' })
       const budget = budgetOf(key, per_minute)
-      const wait_ms = waitFor(budget, clock.mono(), me.use, ahead(line, me))
+      const held_ms = heldFor(ofHolds(holds))
+      const wait_ms = Math.max(held_ms, waitFor(budget, clock.mono(), me.use, ahead(line, me)))
       if (wait_ms <= 0) {
         // Synchronously: a caller in the same turn must not count this request both as sent and as
         // waiting.
         depart(line, me)
-        return ok(leave(key, me.use))
+        return ok(leave(key, me.use, holds))
       }
       if (clock.now() + wait_ms >= Math.min(me.deadline_at, wait_until))
         return fail({
           kind: 'throttled',
           retry_after_s: Math.ceil(wait_ms / 1000),
           not_requested: true,
-          ...(isPaused(budget, clock.mono()) && { resting: true }),
+          ...((held_ms > 0 || isPaused(budget, clock.mono())) && { resting: true }),
+          ...(holds.search !== null &&
+            budgets.has(holds.search) &&
+            heldFor([holds.search]) === wait_ms && { searches_only: true }),
         })
+      // A request that is held takes no place in the line of others.
+      if (held_ms > 0) depart(line, me)
       await clock.sleep(wait_ms, signal)
+      if (held_ms > 0) line.push(me)
     }
     return fail({ kind: 'timeout' })
   }
 
   return {
-    async admit(call) {
+    async admit(call, kind) {
       const key = budgetKey(call.identity)
+      const { id, whose } = call.identity
+      const holds = {
+        search: kind === 'search' ? `search ${key}` : null,
+        session: whose === 'caller' ? `session ${id}` : null,
+      }
       const me: Waiting = { use: call.use ?? 'read', deadline_at: call.deadline_at }
       const line = lines.get(key) ?? []
       lines.set(key, line)
       line.push(me)
       try {
-        return await wait(call, me, line)
+        return await wait(call, me, line, holds)
       } finally {
         depart(line, me)
         if (line.length === 0) lines.delete(key)

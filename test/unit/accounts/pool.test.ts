@@ -146,6 +146,17 @@ describe('a throttled account', () => {
     expect(fixture.pool.lease('read')?.id).toBe('a')
   })
 
+  test('is used on after a limit of searches alone', () => {
+    using fixture = startPoolFixture()
+    fixture.add('a')
+    fixture.pool.reload()
+    const fault: Fault = { kind: 'throttled', retry_after_s: 40, searches_only: true }
+    fixture.pool.onRequest(answered('a', fault, 'search'))
+
+    expect(fixture.states()).toEqual({ a: 'ready' })
+    expect(fixture.pool.lease('read')?.id).toBe('a')
+  })
+
   test('is leased if all are throttled, so that the pacer returns the wait, unless the pacer has no window for it', () => {
     using fixture = startPoolFixture()
     fixture.add('a')

@@ -232,14 +232,15 @@ describe('the search', () => {
   })
 })
 
-test('a limit of the search alone holds for searches, which wait without a request', async () => {
+test.each([
+  { failed: 'FAILED', message: 'Slow down' },
+  { errors: ['Slow down'], error_type: 'rate_limit', extras: { wait_seconds: 60 } },
+])('a limit of the search alone holds for searches: %j', async (body) => {
   await using it = startForum()
   const query = { q: 'fish', subforum: null, sort: 'new', t: 'all', nsfw: false, limit: 5 }
   const soon = () => ({ ...it.call(), deadline_at: it.forum.now + 500 })
   it.forum.override = ({ path }) =>
-    path === '/search.json'
-      ? Response.json({ failed: 'FAILED', message: 'Slow down' }, { status: 429 })
-      : null
+    path === '/search.json' ? Response.json(body, { status: 429 }) : null
   const search = () => it.source.reads.search({ ...query, after: null }, soon())
   expect(await search()).toMatchObject({ fault: { kind: 'throttled', retry_after_s: 60 } })
   await it.step(null)

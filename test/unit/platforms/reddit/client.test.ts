@@ -312,6 +312,74 @@ describe("the platform's rate limit", () => {
   })
 })
 
+const cats = { ...newest, subforum: null, q: 'cats', sort: 'new', t: 'all', nsfw: false }
+const limited = (headers: Record<string, string> = {}) =>
+  status(429, { 'retry-after': '600', ...headers })
+const limitedFixture = (refusal: () => Response) =>
+  createForumFixture(
+    [
+      (request) =>
+        request.url.includes('search') || request.headers.get('cookie') === 'session=caller'
+          ? refusal()
+          : good(),
+    ],
+    { retries: 0 },
+  )
+
+describe('a limit that leaves the budget of its address', () => {
+  test.each([{}, { 'x-ratelimit-remaining': '200', 'x-ratelimit-reset': '500' }])(
+    'of a search holds searches of that address, and no other request: %j',
+    async (headers) => {
+      await using it = limitedFixture(() => limited(headers))
+      const refused = await it.forum.search(cats, it.call())
+      const again = await it.forum.search(cats, it.call(1_000, 'acc_2', 'session=b'))
+
+      expect(refused).toEqual({
+        ok: false,
+        fault: { kind: 'throttled', retry_after_s: 600, searches_only: true },
+      })
+      expect(again).toMatchObject({ fault: { not_requested: true, searches_only: true } })
+      expect(kindOf(await it.forum.posts(newest, it.call()))).toBe('ok')
+      expect(it.requests.length).toBe(2)
+      await it.clock.advance(600_000)
+      await it.forum.search(cats, it.call())
+      expect(it.requests.length).toBe(3)
+    },
+  )
+
+  test('of a search without a time is awaited by searches alone', async () => {
+    await using it = limitedFixture(() => status(429))
+    await it.forum.search(cats, it.call())
+
+    expect(await it.forum.search(cats, it.call(500))).toMatchObject({
+      fault: { not_requested: true, searches_only: true },
+    })
+    expect(kindOf(await it.forum.posts(newest, it.call(500)))).toBe('ok')
+  })
+
+  test("of a caller's session holds that session", async () => {
+    await using it = limitedFixture(limited)
+    const own = () => it.as({ id: 'caller:1', whose: 'caller', cookie: 'session=caller' })
+    const other = () => it.as({ id: 'caller:2', whose: 'caller', cookie: 'session=other' })
+    await it.forum.posts(newest, own())
+
+    expect(await it.forum.posts(newest, own())).toMatchObject({ fault: { not_requested: true } })
+    expect(kindOf(await it.forum.posts(newest, other()))).toBe('ok')
+    expect(kindOf(await it.forum.posts(newest, it.as()))).toBe('ok')
+  })
+
+  test('is one of the address once nothing is left of it', async () => {
+    await using it = limitedFixture(() =>
+      limited({ 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '600' }),
+    )
+    await it.forum.search(cats, it.call())
+
+    expect(await it.forum.posts(newest, it.call())).toMatchObject({
+      fault: { kind: 'throttled', not_requested: true },
+    })
+  })
+})
+
 const BUDGET_LEFT = {
   'x-ratelimit-remaining': '5000.0',
   'x-ratelimit-used': '10',
