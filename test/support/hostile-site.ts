@@ -117,6 +117,11 @@ const SITES: Readonly<Record<keyof typeof ADAPTERS, Site>> = {
 }
 
 export type SiteKind = keyof typeof SITES
+
+/** Answer of a site of a kind to a read of its API; undefined: it has no such path. */
+export const answerOf = (kind: SiteKind, ...asked: Parameters<Site>): unknown =>
+  SITES[kind](...asked)
+
 export const KINDS = Object.keys(SITES).filter((it): it is SiteKind => it in SITES)
 /** Kinds that monitors follow by ids. */
 export const STREAMED = KINDS.filter((it) => it !== 'reddit')
@@ -224,11 +229,11 @@ export function startSite(kind: SiteKind, base_url?: string) {
     /** Reads the newest posts. */
     posts: () =>
       source.reads.posts({ subforums: [], sort: 'new', t: null, limit: 25, after: null }, call()),
-    /** One step of the stream with what follows it, a minute after the one before. */
-    async step(state: string | null) {
+    /** One step of the stream with what follows it, so long after the one before. */
+    async step(state: string | null, after_ms = 61_000) {
       if (stream === null) throw new Error('the source has no stream')
-      site.now += 61_000
-      const bounds = { interval_s: 60, signal, places: [] }
+      site.now += after_ms
+      const bounds = { interval_s: Math.floor(after_ms / 1000), signal, places: [] }
       const before = site.requests
       const first = await stream.step(state, bounds)
       const ids = new Set<string>()

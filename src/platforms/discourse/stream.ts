@@ -145,7 +145,7 @@ export function createPostStream(
     const newest = await walk.page(null)
     if (newest === null) return fail(walk.fault() ?? OUT_OF_REQUESTS)
     const { ids, as_of } = newest
-    const { summit } = state
+    const { summit, read_until } = state
     const is_back = climbed(state, newest, now)
     if (is_back) walk.forget()
     const before = is_back ? 0 : state.top
@@ -159,7 +159,9 @@ export function createPostStream(
       } else if (hi > top) state.holes.push({ from_id: top + 1, to_id: hi })
       state.top = Math.max(hi, top ?? 0)
       walk.accept(newest, { from_id: lo, to_id: hi }, top === null ? 'present' : 'newest')
-      if (is_back) walk.include(newest, (created_ms) => isAfter(summit, created_ms))
+      // Where the higher id was none, what was written before it may be unread.
+      if (is_back)
+        walk.include(newest, (created) => isAfter(summit, created) || created >= read_until)
       // From this page down across the old head: what is new, and what was committed late.
       const target = top === null ? lo : Math.max(state.floor, top - OVERLAP_IDS)
       const low = lo > target ? await walk.down({ from_id: target, to_id: lo - 1 }) : lo

@@ -2,7 +2,7 @@ import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import type { Item } from '../../core/forum/items.ts'
 import type { HttpCall } from '../http.ts'
 import type { ItemStream, StreamCall, StreamStep } from '../source.ts'
-import { fieldsOf, idsOf, numberAt } from '../values.ts'
+import { fieldsOf, idsOf, numberAt, wrongField } from '../values.ts'
 import {
   createQueues,
   createTouches,
@@ -62,6 +62,9 @@ const UPDATES_EVERY_MS = 25_000
 const INTERVAL_MAX_S = 28
 /** An answer that names no newer item may be a copy of this age. */
 const COPY_MS = 60_000
+/** A highest id that is further ahead is believed when an item is there, or just below: there are 25 items a minute. */
+const JUMP_MAX = 1000
+const JUMP_ITEMS = 4
 const AT_ONCE = 8
 /** Parts of a minute's requests that changes, and all others, leave to new items. */
 const CHANGES_SPARE = 0.05
@@ -113,9 +116,10 @@ export function createStream(reader: ItemReader): ItemStream {
       const updates = await reader.updates(call)
       const ids = updates.ok ? changedIn(updates.value) : null
       if (ids !== null) {
-        const { first, last } = state
+        const { first, last, until } = state
         queues.listed(ids.filter((id) => id >= first && id <= last))
-        state = { ...state, changed_at: began, until: Math.max(state.until, ...ids) }
+        const near = ids.filter((id) => id <= until + JUMP_MAX)
+        state = { ...state, changed_at: began, until: Math.max(until, ...near) }
       }
     }
     if (state === null || isMaxDue(state, began, left)) {
@@ -127,9 +131,11 @@ export function createStream(reader: ItemReader): ItemStream {
       // An answer below a known id is a copy, which proves nothing, unless it stays.
       const lower_since = max.value >= state.until ? 0 : state.lower_since || asked_at
       const is_lower = lower_since !== 0 && asked_at - lower_since >= COPY_MS
+      // To walk to an end that is none would pass the items to come.
+      const is_forged = max.value > state.until + JUMP_MAX && !(await step.isItem(max.value))
       went_back = is_lower && max.value < state.last
       if (went_back) state = startAt(max.value, began)
-      else if (lower_since === 0 || is_lower) {
+      else if (!is_forged && (lower_since === 0 || is_lower)) {
         const copy_ms = Math.max(COPY_MS, reader.copy_ms())
         const empty_at = asked_at - copy_ms + Math.min(0, reader.offset_ms())
         state = { ...state, until: Math.max(max.value, state.last), empty_at, lower_since: 0 }
@@ -314,6 +320,14 @@ function createStep(reader: ItemReader, call: HttpCall, requests_max: number) {
         ? Math.min(...read.filter((it) => it >= below).map(timeOf))
         : null
     },
+    /** True if there is an item under the id, or just below. */
+    async isItem(id: number): Promise<boolean> {
+      for (let n = 0; n < JUMP_ITEMS && requests_max > sent; n++) {
+        const outcome = await request(id - n)
+        if (!outcome.ok || outcome.value !== null) return outcome.ok
+      }
+      return false
+    },
     /** True if the id was answered, if only by `null`. */
     async read(id: number): Promise<boolean> {
       if (answers.has(id)) return true
@@ -350,20 +364,24 @@ function createStep(reader: ItemReader, call: HttpCall, requests_max: number) {
     }
     for (const [at, native] of [[id, item] as const, ...above]) {
       if (answers.has(at)) continue
-      answers.set(at, native)
-      put(at, native, story)
+      answers.set(at, put(at, native, story) ? native : null)
     }
     return ok(null)
   }
 
-  function put(id: number, item: NativeItem | null, story: Story | null): void {
-    if (item === null) return
+  /** False for an item that cannot be shown as it is: its id is read again, as one without an item. */
+  function put(id: number, item: NativeItem | null, story: Story | null): boolean {
+    if (item === null) return true
+    if (item.id !== id) return false
     const state = livenessOf(item)
     if (state !== 'live') gone.push(`${isComment(item) ? 't1' : 't3'}_${id}`)
-    else if (isDelayed(item)) return
+    else if (isDelayed(item)) return true
     else if (isPost(item)) items.set(id, { kind: 'post', ...toPost(item) })
     else if (isComment(item) && story !== null)
       items.set(id, { kind: 'comment', ...toComment(item, story) })
+    // The fence counts and leaves out what is wrong.
+    const shown = items.get(id)
+    return shown === undefined || wrongField(shown, reader.clock.now()) === null
   }
 }
 

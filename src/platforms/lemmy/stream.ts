@@ -130,11 +130,14 @@ export function createStream({
         climbed(series, head.views, kind, { at, now: began })
         continue
       }
-      const { summit } = series
+      const { summit, read_until } = series
       if (climbed(series, head.views, kind, { at, now: began })) {
         went_back = true
-        for (const view of head.views)
-          if (isAfter(summit, createdOf(fieldsOf(view[kind])))) step.take(kind, view)
+        for (const view of head.views) {
+          const created = createdOf(fieldsOf(view[kind]))
+          // Where the higher id was none, what was written before it may be unread.
+          if (isAfter(summit, created) || created >= read_until) step.take(kind, view)
+        }
         continue
       }
       const is_late = series.last < series.bound
@@ -300,7 +303,7 @@ async function readPages(
       series.bound = Math.max(series.bound, id)
       const before = known.get(id)
       const is_known = before?.[1] === digest && before[2] === created_s
-      if (id < series.first || (is_known && !step.isHeld(kind, id))) continue
+      if (!step.isHeld(kind, id) && (id < series.first || is_known)) continue
       step.take(kind, view)
       const is_hidden = digest === ''
       if (before?.[1] === '' || series.holes.some(([hole]) => hole === id))

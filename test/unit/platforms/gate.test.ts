@@ -8,6 +8,7 @@ import { KINDS, mutate, type SiteKind, startSite, STREAMED } from '../../support
 import { cases } from '../../support/long-form.ts'
 
 const DAY = 86_400_000
+const LAST_ID = String(Number.MAX_SAFE_INTEGER - 1)
 const BAD_IDS = [-1, 0, 0.5, 100.5, 2 ** 53, 1e300, Infinity, '', 'x"y', null, {}]
 const BAD_TIMES: Readonly<Record<'text' | 'seconds', unknown[]>> = {
   text: ['', 'soon', '1969-12-31T00:00:00Z', '9999-12-31T00:00:00Z', '+275760-09-13T00:00:01Z', {}],
@@ -274,6 +275,29 @@ describe.each(STREAMED)('the stream of %s', (kind) => {
     expect([...given]).toContain('503')
     if (kind !== 'hackernews') expect([...given]).toContain('500')
   })
+
+  test.each([61_000, 6000])(
+    'gives every honest post around an answer with an id that is none, in steps of %d ms',
+    async (after_ms) => {
+      await using it = startSite(kind)
+      for (let n = 0; n < 5; n++) it.put()
+      let { state } = await it.step(null)
+      const posted: string[] = []
+      const given = new Set<string>()
+      for (let round = 0; round < 30; round++) {
+        posted.push(String(it.put({ at: it.clock.now() + after_ms - 2000 }).id))
+        it.site.change = (answer) =>
+          round === 3
+            ? JSON.parse(JSON.stringify(answer).replaceAll(/\b1\d\d\b/g, LAST_ID))
+            : answer
+        const step = await it.step(state, after_ms)
+        for (const id of step.ids) given.add(id)
+        ;({ state } = step)
+      }
+      // A server that publishes in steps shows the last ones half so far.
+      expect([...given]).toEqual(expect.arrayContaining(posted.slice(0, -3)))
+    },
+  )
 
   test('does not take the removal of its newest posts for ids that went back', async () => {
     await using it = startSite(kind)

@@ -99,6 +99,38 @@ test('every id after the last one is read, in order', async () => {
   expect(next).toMatchObject({ proven: { from_id: 101, to_id: 103 }, verified_until: api.now - 1 })
 })
 
+test.each([5000, 2 ** 53 - 1])(
+  'a highest id of %d more without an item there is not walked to, and proves nothing',
+  async (ahead) => {
+    const { put, step, api } = createApi()
+    let { state } = await step(null)
+    api.now += 10 * S
+    api.max = Math.min(100 + ahead, Number.MAX_SAFE_INTEGER)
+    api.changed = [9e15]
+    const lied = await step(state)
+    expect(lied).toMatchObject({ items: [], behind: null })
+    expect(lied.verified_until).toBeLessThanOrEqual(T0)
+    ;({ state } = lied)
+    for (const id of [101, 102]) {
+      api.now += 10 * S
+      api.max = 100
+      put(id)
+      const next = await step(state)
+      expect(idsOf(next)).toEqual([id])
+      ;({ state } = next)
+    }
+  },
+)
+
+test('a highest id far ahead is walked to when there are items, as after a long stop', async () => {
+  const { put, step, api } = createApi()
+  const { state } = await step(null)
+  api.now += 100 * MINUTE
+  for (let id = 101; id <= 1500; id++) put(id)
+  api.items.delete(1500)
+  expect(await step(state)).toMatchObject({ behind: { to_id: 1500 } })
+})
+
 test('an id without an item holds the verified time at the item below it, however long nothing was read', async () => {
   const { put, step, api } = createApi()
   let { state } = await step(null)
@@ -194,6 +226,29 @@ test('an id without an item is requested with growing waits, and reported after 
   }
   expect(unanswered).toEqual([[60, 101]])
   expect(requested).toEqual([0, 8, 25, 60])
+})
+
+test.each([
+  { time: -1 },
+  { time: 1e12 },
+  { time: 8.64e15 },
+  { text: 'x'.repeat(300_000) },
+  { id: 7 },
+])('an item that cannot be shown holds the verified time, and is read again (%#)', async (over) => {
+  const { put, step, api } = createApi()
+  let { state } = await step(null)
+  api.now += 10 * S
+  const created_at = api.now
+  put(101, over)
+  api.now += 2 * MINUTE
+  const wrong = await step(state)
+  expect(wrong.verified_until).toBeLessThan(created_at)
+  ;({ state } = wrong)
+  put(101, { time: created_at / S })
+  api.now += MINUTE
+  const right = await step(state)
+  expect(idsOf(right)).toEqual([101])
+  expect(right.verified_until).toBeGreaterThanOrEqual(created_at)
 })
 
 test('a delayed text is read once it is out', async () => {
