@@ -6,9 +6,10 @@ import { expect, test } from 'bun:test'
 
 import { startKind } from '../../sandbox/sources/kinds.ts'
 import { completionOf, startFakeModel } from '../support/fake-model.ts'
+import { cases } from '../support/long-form.ts'
 import { startSourceProgram, untilMet } from '../support/source-program.ts'
 
-const KILLS = process.env['FORUMD_LONG'] === '1' ? 8 : 3
+const KILLS = cases({ short: 3, long: 8 })
 const POSTS_A_RUN = 6
 const PAGE = 50
 
@@ -67,11 +68,9 @@ test('SIGKILL while matches are judged', async () => {
   const matches = async () =>
     (await call(`items?id=${id}&limit=${PAGE}`)).items as { title: string; judgement: any }[]
   await untilMet(async () => {
-    // Calls of a key are limited.
-    await Bun.sleep(1000)
     if ((await matches()).length < texts.size) return false
     return (await call(`health?id=${id}`)).relevance.waiting === 0
-  })
+  }, 100)
   const found = await matches()
   await program.end('SIGTERM')
 

@@ -8,8 +8,6 @@ import { startSourceProgram, untilMet } from '../support/source-program.ts'
 
 const KILLS = cases({ short: 1, long: 3 })
 const POSTS_A_RUN = 4
-/** Calls of a key are limited. */
-const POLL_MS = 100
 
 // Each mostly waits for the next poll.
 test.concurrent.each([
@@ -31,7 +29,7 @@ test.concurrent.each([
     const coverage = async (of = id) => (await call(`health?id=${of}`)).coverage_24h
     const titles = async (): Promise<string[]> =>
       (await call(`items?id=${id}&limit=100`)).items.map(({ title }: { title: string }) => title)
-    await untilMet(async () => (await coverage()).audited_until !== null, POLL_MS)
+    await untilMet(async () => (await coverage()).audited_until !== null)
 
     const posted: string[] = []
     const post = async () => {
@@ -52,7 +50,7 @@ test.concurrent.each([
       await post()
       await program.startAgain()
     }
-    await untilMet(async () => (await titles()).length >= posted.length, POLL_MS)
+    await untilMet(async () => (await titles()).length >= posted.length)
     await Bun.sleep(2000)
 
     expect((await titles()).toSorted()).toEqual(posted.toSorted())

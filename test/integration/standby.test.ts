@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { createLease } from '../../src/standby/lease.ts'
 import { hasObjectStore, type ObjectStore, startObjectStore } from '../support/object-store.ts'
 import { canPair, overlapsOf, startPair, until } from '../support/standby-pair.ts'
 
-const TTL_MS = 400
+const TTL_MS = 600
 /** To the store no request has a condition. */
 const deaf: Fetch = (url, init) => fetch(url, { ...init, headers: {} })
 
@@ -23,8 +23,8 @@ describe.skipIf(!hasObjectStore())('a lease in an object store', () => {
     store = await startObjectStore()
     dir = mkdtempSync(join(tmpdir(), 'forumd-standby-'))
   }, 60_000)
-  afterEach(() => ending.splice(0).forEach((end) => end()))
   afterAll(async () => {
+    ending.forEach((end) => end())
     await store[Symbol.asyncDispose]()
     rmSync(dir, { recursive: true, force: true })
   })
@@ -68,29 +68,35 @@ describe.skipIf(!hasObjectStore())('a lease in an object store', () => {
     }
   }
 
-  test('of writes under one condition at the same time exactly one succeeds', async () => {
-    // The conditions are the subject; a busy machine may take its time.
-    const bucket = place().bucketBy(undefined, 30_000)
-    await bucket.prove()
-    let etag: string | null = null
-    for (let round = 0; round < 2; round++) {
-      const before = etag
-      const made: (string | null)[] = await Promise.all(
-        Array.from({ length: 4 }, (_, n) => bucket.write(`${round} ${n}`, before)),
-      )
-      const won = made.filter((it) => it !== null)
-      expect(won).toHaveLength(1)
-      etag = won[0] ?? null
-      expect((await bucket.read())?.etag).toBe(etag ?? '')
-      expect(await bucket.write('late', before ?? '"00000000000000000000000000000000"')).toBeNull()
-    }
-  }, 60_000)
+  test.concurrent(
+    'of writes under one condition at the same time exactly one succeeds',
+    async () => {
+      // The conditions are the subject; a busy machine may take its time.
+      const bucket = place().bucketBy(undefined, 30_000)
+      await bucket.prove()
+      let etag: string | null = null
+      for (let round = 0; round < 2; round++) {
+        const before = etag
+        const made: (string | null)[] = await Promise.all(
+          Array.from({ length: 4 }, (_, n) => bucket.write(`${round} ${n}`, before)),
+        )
+        const won = made.filter((it) => it !== null)
+        expect(won).toHaveLength(1)
+        etag = won[0] ?? null
+        expect((await bucket.read())?.etag).toBe(etag ?? '')
+        expect(
+          await bucket.write('late', before ?? '"00000000000000000000000000000000"'),
+        ).toBeNull()
+      }
+    },
+    60_000,
+  )
 
-  test('a store that ignores conditions is refused', async () => {
+  test.concurrent('a store that ignores conditions is refused', async () => {
     expect(place().bucketBy(deaf).prove()).rejects.toThrow('it ignores If-Match')
   })
 
-  test('of two nodes that start at the same time one takes the lease', async () => {
+  test.concurrent('of two nodes that start at the same time one takes the lease', async () => {
     const { node, read } = place()
     const nodes = [node('a'), node('b')]
 
@@ -99,32 +105,38 @@ describe.skipIf(!hasObjectStore())('a lease in an object store', () => {
     expect(await read()).toMatchObject({ token: first?.token, replica: 0, released: false })
   })
 
-  test('a lease that is renewed is not taken, and a released one is taken at once', async () => {
-    const { node } = place()
-    const [a, b] = [node('a'), node('b')]
-    const first = await a.take()
-    const kept = a.keep()
-    const taking = b.take()
-    await until(() => a.ends.length > 8)
-    expect(b.ends).toEqual([])
+  test.concurrent(
+    'a lease that is renewed is not taken, and a released one is taken at once',
+    async () => {
+      const { node } = place()
+      const [a, b] = [node('a'), node('b')]
+      const first = await a.take()
+      const kept = a.keep()
+      const taking = b.take()
+      await until(() => a.ends.length > 8)
+      expect(b.ends).toEqual([])
 
-    await a.release()
+      await a.release()
 
-    expect(await taking).toMatchObject({ token: 'b', term: (first?.term ?? 0) + 1 })
-    expect([...b.reasons]).toEqual(['held', 'released'])
-    expect(await kept).toBe(true)
-  })
+      expect(await taking).toMatchObject({ token: 'b', term: (first?.term ?? 0) + 1 })
+      expect([...b.reasons]).toEqual(['held', 'released'])
+      expect(await kept).toBe(true)
+    },
+  )
 
-  test('the holder learns from a renewal that another process has the lease', async () => {
-    const { node, read, write } = place()
-    const a = node('a')
-    await a.take()
-    await write({ ...(await read()), token: 'b', beat: 0 })
+  test.concurrent(
+    'the holder learns from a renewal that another process has the lease',
+    async () => {
+      const { node, read, write } = place()
+      const a = node('a')
+      await a.take()
+      await write({ ...(await read()), token: 'b', beat: 0 })
 
-    expect(await a.keep()).toBe(true)
-  })
+      expect(await a.keep()).toBe(true)
+    },
+  )
 
-  test('a renewal whose answer is lost goes on', async () => {
+  test.concurrent('a renewal whose answer is lost goes on', async () => {
     let is_lost = false
     const { node } = place()
     const a = node('a', {
@@ -144,7 +156,7 @@ describe.skipIf(!hasObjectStore())('a lease in an object store', () => {
     expect(a.events).toContain('lease.unreachable')
   })
 
-  test('a term counts from before the request, however slow its answer is', async () => {
+  test.concurrent('a term counts from before the request, however slow its answer is', async () => {
     const { node } = place()
     let began = 0
     const a = node('a', {
@@ -161,7 +173,7 @@ describe.skipIf(!hasObjectStore())('a lease in an object store', () => {
     expect(a.ends.at(-1)).toBeLessThanOrEqual(began + TTL_MS)
   })
 
-  test('while the store is down no term grows', async () => {
+  test.concurrent('while the store is down no term grows', async () => {
     let is_down = false
     const { node } = place()
     const a = node('a', {
@@ -181,21 +193,24 @@ describe.skipIf(!hasObjectStore())('a lease in an object store', () => {
     expect(await Promise.race([kept, Promise.resolve('goes on')])).toBe('goes on')
   })
 
-  test('a holder writes a deleted object again before another node may take it', async () => {
-    const { node, read, remove } = place()
-    const [a, b] = [node('a'), node('b')]
-    await a.take()
-    void a.keep()
-    void b.take()
-    await until(() => b.reasons.has('held'))
-    await remove()
+  test.concurrent(
+    'a holder writes a deleted object again before another node may take it',
+    async () => {
+      const { node, read, remove } = place()
+      const [a, b] = [node('a'), node('b')]
+      await a.take()
+      void a.keep()
+      void b.take()
+      await until(() => b.reasons.has('held'))
+      await remove()
 
-    await until(() => a.ends.length > 8)
-    expect(await read()).toMatchObject({ token: 'a' })
-    expect(b.ends).toEqual([])
-  })
+      await until(() => a.ends.length > 8)
+      expect(await read()).toMatchObject({ token: 'a' })
+      expect(b.ends).toEqual([])
+    },
+  )
 
-  test('an object that forumd did not write is left alone', async () => {
+  test.concurrent('an object that forumd did not write is left alone', async () => {
     const { node, write, bucketBy } = place()
     await write('not ours')
     const a = node('a')
@@ -206,7 +221,7 @@ describe.skipIf(!hasObjectStore())('a lease in an object store', () => {
     expect((await bucketBy().read())?.text).toBe('not ours')
   })
 
-  test('a term beyond three times the own one is not believed', async () => {
+  test.concurrent('a term beyond three times the own one is not believed', async () => {
     const { node, read, write } = place()
     await node('a').take()
     await write({ ...(await read()), ttl_ms: 3600_000 })
@@ -216,7 +231,7 @@ describe.skipIf(!hasObjectStore())('a lease in an object store', () => {
     expect(b.reasons.has('ttl_too_long')).toBe(true)
   })
 
-  test('two processes of one name are told apart', async () => {
+  test.concurrent('two processes of one name are told apart', async () => {
     const { node, read } = place()
     const [a, b] = [node('a', { holder: 'same' }), node('b', { holder: 'same' })]
     await a.take()
@@ -229,7 +244,7 @@ describe.skipIf(!hasObjectStore())('a lease in an object store', () => {
     expect(await taking).toMatchObject({ holder: 'same', token: 'b' })
   })
 
-  test('replicas are listed by number and removed whole', async () => {
+  test.concurrent('replicas are listed by number and removed whole', async () => {
     const name = crypto.randomUUID()
     const bucket = place(name).bucketBy()
     for (const key of ['replica-7/a/b', 'replica-12/c', 'replica-x/d', 'lease.json'])
@@ -242,7 +257,7 @@ describe.skipIf(!hasObjectStore())('a lease in an object store', () => {
     expect(await store.client.exists(`${name}/replica-12/c`)).toBe(true)
   })
 
-  test('a store that is not there is named without its address', async () => {
+  test.concurrent('a store that is not there is named without its address', async () => {
     const nowhere = openBucket(readAddress('s3://id:secret@x/y?endpoint=http://127.0.0.1:9', {}), {
       timeout_ms: 1000,
       fetch: (url, init) => fetch(url, init),
@@ -253,7 +268,7 @@ describe.skipIf(!hasObjectStore())('a lease in an object store', () => {
     expect(nowhere.replicas()).rejects.toBeInstanceOf(StoreUnreachable)
   })
 
-  test.skipIf(!canPair())(
+  test.concurrent.skipIf(!canPair())(
     'a node waits while the other one acts, and goes on with its data when it stops',
     async () => {
       await using pair = await startPair({ dir, ttl_s: 3, store })
