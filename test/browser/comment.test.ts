@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 
 import type { WriteFault } from '../../src/core/forum/native-refusals.ts'
 import { type BrowserFixture, inBrowser, startBrowserFixture, TEST_MS } from './fixture.ts'
+
+setDefaultTimeout(TEST_MS)
 
 const CALL = '/svc/*/create-comment'
 
@@ -25,60 +27,46 @@ inBrowser('commenting with a browser', () => {
     return under?.kind === 't3' ? under.comments.map(({ text }) => text) : []
   }
 
-  test(
-    'comments on a post with one paragraph per line and no markup',
-    async () => {
-      const text = '# Ümläuts & <b>tags</b>\n\n- *one* line\n1. two 🥖 "quotes" \\ /\n'
+  test('comments on a post with one paragraph per line and no markup', async () => {
+    const text = '# Ümläuts & <b>tags</b>\n\n- *one* line\n1. two 🥖 "quotes" \\ /\n'
 
-      const done = await it.answer('ann', { post }, { text })
+    const done = await it.answer('ann', { post }, { text })
 
-      if (!done.ok) throw new Error(JSON.stringify(done))
-      const comment = thing(done.value.name)
-      expect(done.value.permalink).toBe(
-        `${it.sandbox.url}/r/bread/comments/${post.slice(3)}/comment/${done.value.name.slice(3)}/`,
-      )
-      expect(comment).toMatchObject({ kind: 't1', author: { name: 'ann' }, parent: null })
-      expect(comment?.text.split('\n\n')).toEqual([
-        '# Ümläuts & <b>tags</b>',
-        '',
-        '- *one* line',
-        '1. two 🥖 "quotes" \\ /',
-      ])
-    },
-    TEST_MS,
-  )
+    if (!done.ok) throw new Error(JSON.stringify(done))
+    const comment = thing(done.value.name)
+    expect(done.value.permalink).toBe(
+      `${it.sandbox.url}/r/bread/comments/${post.slice(3)}/comment/${done.value.name.slice(3)}/`,
+    )
+    expect(comment).toMatchObject({ kind: 't1', author: { name: 'ann' }, parent: null })
+    expect(comment?.text.split('\n\n')).toEqual([
+      '# Ümläuts & <b>tags</b>',
+      '',
+      '- *one* line',
+      '1. two 🥖 "quotes" \\ /',
+    ])
+  })
 
-  test(
-    'replies to a comment on its own page',
-    async () => {
-      const above = it.sandbox.comment({ parent: post, author: 'bea', text: 'With a sourdough.' })
-      const deep = it.sandbox.comment({ parent: above.name, author: 'bea', text: 'Or two.' })
+  test('replies to a comment on its own page', async () => {
+    const above = it.sandbox.comment({ parent: post, author: 'bea', text: 'With a sourdough.' })
+    const deep = it.sandbox.comment({ parent: above.name, author: 'bea', text: 'Or two.' })
 
-      const done = await it.answer('ann', { post, comment: deep.name })
+    const done = await it.answer('ann', { post, comment: deep.name })
 
-      if (!done.ok) throw new Error(JSON.stringify(done))
-      expect(thing(done.value.name)).toMatchObject({
-        text: 'Well said.',
-        parent: { name: deep.name },
-      })
-    },
-    TEST_MS,
-  )
+    if (!done.ok) throw new Error(JSON.stringify(done))
+    expect(thing(done.value.name)).toMatchObject({
+      text: 'Well said.',
+      parent: { name: deep.name },
+    })
+  })
 
-  test(
-    'ten thousand characters arrive completely',
-    async () => {
-      const text = Array.from({ length: 100 }, (_, line) => `${line} `.padEnd(97, 'abc ')).join(
-        '\n',
-      )
+  test('ten thousand characters arrive completely', async () => {
+    const text = Array.from({ length: 100 }, (_, line) => `${line} `.padEnd(97, 'abc ')).join('\n')
 
-      const done = await it.answer('ann', { post }, { text })
+    const done = await it.answer('ann', { post }, { text })
 
-      expect(done).toMatchObject({ ok: true })
-      expect(answers()[0]?.replaceAll('\n\n', '\n').split('\n').length).toBe(100)
-    },
-    TEST_MS,
-  )
+    expect(done).toMatchObject({ ok: true })
+    expect(answers()[0]?.replaceAll('\n\n', '\n').split('\n').length).toBe(100)
+  })
 
   const world = () => {
     const found = thing(post)
@@ -114,23 +102,19 @@ inBrowser('commenting with a browser', () => {
       () => it.sandbox.addFault({ path: CALL, fault: 'write_ratelimit', wait_s: 51 }),
       { code: 'RATELIMIT', meaning: 'FORUM_RATELIMIT', retry_after_s: 51, terminal: false },
     ],
-  ])(
-    '%s is a refusal, and no comment is created',
-    async (_, arrange, refusal) => {
-      arrange()
+  ])('%s is a refusal, and no comment is created', async (_, arrange, refusal) => {
+    arrange()
 
-      const done = await it.answer('ann', { post })
+    const done = await it.answer('ann', { post })
 
-      world().subforum.bans.clear()
-      user('bea').blocked.clear()
-      expect(done).toEqual({
-        ok: false,
-        fault: expect.objectContaining({ kind: 'refused', ...refusal }),
-      })
-      expect(answers()).toEqual([])
-    },
-    TEST_MS,
-  )
+    world().subforum.bans.clear()
+    user('bea').blocked.clear()
+    expect(done).toEqual({
+      ok: false,
+      fault: expect.objectContaining({ kind: 'refused', ...refusal }),
+    })
+    expect(answers()).toEqual([])
+  })
 
   test.each<[string, () => void, WriteFault]>([
     [
@@ -158,38 +142,26 @@ inBrowser('commenting with a browser', () => {
       () => it.sandbox.addFault({ path: '/comments', fault: '5xx' }),
       { kind: 'unavailable', status: 503, retry_after_s: null },
     ],
-  ])(
-    '%s is reported as its own fault',
-    async (_, arrange, fault) => {
-      arrange()
+  ])('%s is reported as its own fault', async (_, arrange, fault) => {
+    arrange()
 
-      expect(await it.answer('ann', { post })).toEqual({ ok: false, fault })
-      expect(answers()).toEqual([])
-    },
-    TEST_MS,
-  )
+    expect(await it.answer('ann', { post })).toEqual({ ok: false, fault })
+    expect(answers()).toEqual([])
+  })
 
-  test(
-    'a session unknown to the platform is login_required',
-    async () => {
-      expect(await it.answer(null, { post })).toEqual({
-        ok: false,
-        fault: { kind: 'login_required' },
-      })
-    },
-    TEST_MS,
-  )
+  test('a session unknown to the platform is login_required', async () => {
+    expect(await it.answer(null, { post })).toEqual({
+      ok: false,
+      fault: { kind: 'login_required' },
+    })
+  })
 
-  test(
-    'a missing comment is not_found',
-    async () => {
-      expect(await it.answer('ann', { post, comment: 't1_zzzzz' })).toEqual({
-        ok: false,
-        fault: { kind: 'not_found', reason: 'absent' },
-      })
-    },
-    TEST_MS,
-  )
+  test('a missing comment is not_found', async () => {
+    expect(await it.answer('ann', { post, comment: 't1_zzzzz' })).toEqual({
+      ok: false,
+      fault: { kind: 'not_found', reason: 'absent' },
+    })
+  })
 
   test.each(['truncated', 'reset', 'lost_answer'] as const)(
     'a lost response (%s) is unknown, and the comment is sent once',
@@ -203,31 +175,22 @@ inBrowser('commenting with a browser', () => {
       expect(sent() - before).toBe(1)
       expect(answers().length).toBe(fault === 'reset' ? 0 : 1)
     },
-    TEST_MS,
   )
 
-  test(
-    'a deadline during the platform request is unknown: the comment may still be created',
-    async () => {
-      it.sandbox.addFault({ path: CALL, fault: 'slow', delay_s: 60 })
+  test('a deadline during the platform request is unknown: the comment may still be created', async () => {
+    it.sandbox.addFault({ path: CALL, fault: 'slow', delay_s: 60 })
 
-      const done = await it.answer('ann', { post }, { ms: 4_000 })
+    const done = await it.answer('ann', { post }, { ms: 4_000 })
 
-      expect(done).toEqual({ ok: false, fault: { kind: 'unknown' } })
-    },
-    TEST_MS,
-  )
+    expect(done).toEqual({ ok: false, fault: { kind: 'unknown' } })
+  })
 
-  test(
-    'a deadline before the page is loaded is a timeout, and nothing was sent',
-    async () => {
-      it.sandbox.addFault({ path: '/comments', fault: 'slow', delay_s: 60 })
+  test('a deadline before the page is loaded is a timeout, and nothing was sent', async () => {
+    it.sandbox.addFault({ path: '/comments', fault: 'slow', delay_s: 60 })
 
-      expect(await it.answer('ann', { post }, { ms: 1_500 })).toEqual({
-        ok: false,
-        fault: { kind: 'timeout' },
-      })
-    },
-    TEST_MS,
-  )
+    expect(await it.answer('ann', { post }, { ms: 1_500 })).toEqual({
+      ok: false,
+      fault: { kind: 'timeout' },
+    })
+  })
 })

@@ -1,8 +1,10 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 
 import type { FaultRuleInput } from '../../sandbox/faults/rules.ts'
 import type { LoginCode } from '../../src/platforms/port.ts'
 import { type BrowserFixture, inBrowser, SECRET, startBrowserFixture, TEST_MS } from './fixture.ts'
+
+setDefaultTimeout(TEST_MS)
 
 /** Exactly this path, without subpaths. */
 const FORM = '/svc/*/account/login'
@@ -40,35 +42,26 @@ inBrowser('signing in with a browser', () => {
       expect(end('token_v2')).toBeGreaterThan(before + 80_000_000)
       expect(end('token_v2')).toBeLessThan(before + 90_000_000)
     },
-    TEST_MS,
   )
 
-  test(
-    'types a second factor into the page that requires it',
-    async () => {
-      const signed = await it.signIn('bea', { totp_secret: SECRET.toLowerCase() })
+  test('types a second factor into the page that requires it', async () => {
+    const signed = await it.signIn('bea', { totp_secret: SECRET.toLowerCase() })
 
-      expect(signed).toMatchObject({ ok: true, name: 'bea' })
-    },
-    TEST_MS,
-  )
+    expect(signed).toMatchObject({ ok: true, name: 'bea' })
+  })
 
-  test(
-    'tries the next code if the platform accepts it only one step later',
-    async () => {
-      it.sandbox.addFault({
-        path: `${FORM}/otp`,
-        fault: 'login_verdict',
-        verdict: '2fa_bad',
-        times: 1,
-      })
+  test('tries the next code if the platform accepts it only one step later', async () => {
+    it.sandbox.addFault({
+      path: `${FORM}/otp`,
+      fault: 'login_verdict',
+      verdict: '2fa_bad',
+      times: 1,
+    })
 
-      const signed = await it.signIn('bea', { totp_secret: SECRET })
+    const signed = await it.signIn('bea', { totp_secret: SECRET })
 
-      expect(signed).toMatchObject({ ok: true, name: 'bea' })
-    },
-    TEST_MS,
-  )
+    expect(signed).toMatchObject({ ok: true, name: 'bea' })
+  })
 
   const verdict = (more: Partial<FaultRuleInput>): FaultRuleInput => ({
     path: FORM,
@@ -127,30 +120,22 @@ inBrowser('signing in with a browser', () => {
       {},
     ],
     ['a form that is cut off', 'UPSTREAM_ERROR', ['ann'], { path: '/login', fault: 'reset' }, {}],
-  ])(
-    '%s is %s',
-    async (_, code, [username, more], fault_rule, rest) => {
-      if (fault_rule) it.sandbox.addFault(fault_rule)
+  ])('%s is %s', async (_, code, [username, more], fault_rule, rest) => {
+    if (fault_rule) it.sandbox.addFault(fault_rule)
 
-      const signed = await it.signIn(username, more)
+    const signed = await it.signIn(username, more)
 
-      expect(signed).toEqual({ ok: false, code, ...rest })
-    },
-    TEST_MS,
-  )
+    expect(signed).toEqual({ ok: false, code, ...rest })
+  })
 
-  test(
-    'does not solve a challenge: requests the page once and nothing else',
-    async () => {
-      it.sandbox.addFault({ path: '/login', fault: 'challenge_200_html' })
-      const since = it.sandbox.requests.length
+  test('does not solve a challenge: requests the page once and nothing else', async () => {
+    it.sandbox.addFault({ path: '/login', fault: 'challenge_200_html' })
+    const since = it.sandbox.requests.length
 
-      await it.signIn('ann')
+    await it.signIn('ann')
 
-      expect(
-        it.sandbox.requests.slice(since).map(({ method, path }) => `${method} ${path}`),
-      ).toEqual(['GET /login/'])
-    },
-    TEST_MS,
-  )
+    expect(it.sandbox.requests.slice(since).map(({ method, path }) => `${method} ${path}`)).toEqual(
+      ['GET /login/'],
+    )
+  })
 })

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { connect, createServer } from 'node:net'
 
 import type { Proxy } from '../../src/core/forum/proxy.ts'
@@ -11,6 +11,8 @@ import {
   USER,
 } from '../integration/egress-proxies.ts'
 import { type BrowserFixture, inBrowser, startBrowserFixture, TEST_MS } from './fixture.ts'
+
+setDefaultTimeout(TEST_MS)
 
 const missing = ['tinyproxy', 'microsocks'].filter((it) => Bun.which(it) === null)
 if (missing.length > 0 && !process.env['CI'])
@@ -71,19 +73,15 @@ inBrowser('a browser behind a proxy', () => {
   test.each([
     ['an http proxy with credentials', () => tinyproxy()],
     ['a socks5 proxy with credentials', () => microsocks()],
-  ])(
-    'signs in and comments only through %s',
-    async (_, proxy) => {
-      const { name: post } = it.sandbox.post({ subforum: 'bread', author: 'bea', title: 'Rye' })
+  ])('signs in and comments only through %s', async (_, proxy) => {
+    const { name: post } = it.sandbox.post({ subforum: 'bread', author: 'bea', title: 'Rye' })
 
-      const signed = await it.signIn('ann', { proxy: proxy() })
-      const done = await it.answer('ann', { post }, { proxy: proxy() })
+    const signed = await it.signIn('ann', { proxy: proxy() })
+    const done = await it.answer('ann', { post }, { proxy: proxy() })
 
-      expect({ signed, done }).toMatchObject({ signed: { ok: true }, done: { ok: true } })
-      expect([...forwarder.from]).toEqual([proxy().scheme === 'http' ? http.from : socks.from])
-    },
-    TEST_MS,
-  )
+    expect({ signed, done }).toMatchObject({ signed: { ok: true }, done: { ok: true } })
+    expect([...forwarder.from]).toEqual([proxy().scheme === 'http' ? http.from : socks.from])
+  })
 
   test.each<[string, () => Proxy, string]>([
     ['an http proxy that refuses our credentials', () => tinyproxy('wrong'), 'denied'],
@@ -94,20 +92,16 @@ inBrowser('a browser behind a proxy', () => {
       () => ({ ...tinyproxy(), scheme: 'https', port: it.sandbox.port }),
       'failed',
     ],
-  ])(
-    '%s is reported as a fault of the proxy',
-    async (_, proxy, trouble) => {
-      const { name: post } = it.sandbox.post({ subforum: 'bread', author: 'bea', title: 'Rye' })
+  ])('%s is reported as a fault of the proxy', async (_, proxy, trouble) => {
+    const { name: post } = it.sandbox.post({ subforum: 'bread', author: 'bea', title: 'Rye' })
 
-      const signed = await it.signIn('ann', { proxy: proxy() })
-      const done = await it.answer('ann', { post }, { proxy: proxy() })
+    const signed = await it.signIn('ann', { proxy: proxy() })
+    const done = await it.answer('ann', { post }, { proxy: proxy() })
 
-      expect(signed).toMatchObject({ ok: false, code: 'UPSTREAM_ERROR', trouble })
-      expect(done).toMatchObject({ ok: false, fault: { kind: 'proxy', trouble } })
-      expect([...forwarder.from]).toEqual([])
-    },
-    TEST_MS,
-  )
+    expect(signed).toMatchObject({ ok: false, code: 'UPSTREAM_ERROR', trouble })
+    expect(done).toMatchObject({ ok: false, fault: { kind: 'proxy', trouble } })
+    expect([...forwarder.from]).toEqual([])
+  })
 
   test.each(['socks4', 'socks5h'] as const)(
     '%s is not supported as a browser proxy',

@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
 import { certificate } from '../support/certificate.ts'
 import { type BrowserFixture, inBrowser, startBrowserFixture, TEST_MS } from './fixture.ts'
+
+setDefaultTimeout(TEST_MS)
 
 inBrowser('a platform with TLS', () => {
   describe('with an authority that the operator configures', () => {
@@ -12,37 +14,29 @@ inBrowser('a platform with TLS', () => {
     }, TEST_MS)
     afterAll(() => it[Symbol.asyncDispose](), TEST_MS)
 
-    test(
-      'is accepted',
-      async () => {
-        const { name: post } = it.sandbox.post({ subforum: 'bread', author: 'bea', title: 'Rye' })
+    test('is accepted', async () => {
+      const { name: post } = it.sandbox.post({ subforum: 'bread', author: 'bea', title: 'Rye' })
 
-        const signed = await it.signIn('ann')
-        const done = await it.answer('ann', { post })
+      const signed = await it.signIn('ann')
+      const done = await it.answer('ann', { post })
 
-        expect({ signed, done }).toMatchObject({ signed: { ok: true }, done: { ok: true } })
-        expect(signed.ok && signed.jar.cookies().length).toBe(8)
-      },
-      TEST_MS,
-    )
+      expect({ signed, done }).toMatchObject({ signed: { ok: true }, done: { ok: true } })
+      expect(signed.ok && signed.jar.cookies().length).toBe(8)
+    })
 
-    test(
-      'receives a request once, even if the response is lost on a reused connection',
-      async () => {
-        const { name: post } = it.sandbox.post({ subforum: 'bread', author: 'bea', title: 'Rye' })
-        it.sandbox.addFault({ path: '/svc/*/create-comment', fault: 'lost_answer' })
+    test('receives a request once, even if the response is lost on a reused connection', async () => {
+      const { name: post } = it.sandbox.post({ subforum: 'bread', author: 'bea', title: 'Rye' })
+      it.sandbox.addFault({ path: '/svc/*/create-comment', fault: 'lost_answer' })
 
-        const since = it.sandbox.requests.length
-        const done = await it.answer('ann', { post })
+      const since = it.sandbox.requests.length
+      const done = await it.answer('ann', { post })
 
-        const sent = it.sandbox.requests
-          .slice(since)
-          .filter(({ path }) => path.endsWith('/create-comment'))
-        expect(done).toEqual({ ok: false, fault: { kind: 'unknown' } })
-        expect(sent.length).toBe(1)
-      },
-      TEST_MS,
-    )
+      const sent = it.sandbox.requests
+        .slice(since)
+        .filter(({ path }) => path.endsWith('/create-comment'))
+      expect(done).toEqual({ ok: false, fault: { kind: 'unknown' } })
+      expect(sent.length).toBe(1)
+    })
   })
 
   test.each([
@@ -61,16 +55,12 @@ inBrowser('a platform with TLS', () => {
         return { tls, ca: tls.cert }
       },
     ],
-  ])(
-    '%s receives no request',
-    async (_, choice) => {
-      await using it = await startBrowserFixture(await choice())
+  ])('%s receives no request', async (_, choice) => {
+    await using it = await startBrowserFixture(await choice())
 
-      const signed = await it.signIn('ann')
+    const signed = await it.signIn('ann')
 
-      expect(signed).toEqual({ ok: false, code: 'UPSTREAM_ERROR' })
-      expect(it.sandbox.requests).toEqual([])
-    },
-    TEST_MS,
-  )
+    expect(signed).toEqual({ ok: false, code: 'UPSTREAM_ERROR' })
+    expect(it.sandbox.requests).toEqual([])
+  })
 })

@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test'
+import { expect, setDefaultTimeout, test } from 'bun:test'
 
 import { cases, isLongForm } from '../support/long-form.ts'
 import { damageFile } from './corruption.ts'
@@ -13,8 +13,8 @@ import { cutPower } from './power-cut.ts'
 // disk and the power cuts take seconds of waiting: the long form. `bun run bar:disk` runs each at full size.
 
 const SEED = Number(process.env['FORUMD_SEED'] ?? Math.floor(Math.random() * 1e9))
-/** Generous timeout: the start and end of a daemon depend on the machine. */
-const TIMEOUT_MS = 120_000
+// Generous: the start and end of a daemon depend on the machine.
+setDefaultTimeout(120_000)
 
 const FAULTS = [
   { call: 'pwrite64', error: 'EIO', n: 60 },
@@ -44,7 +44,6 @@ test.skipIf(!isLongForm || no_memory !== null)(
     expect(it.books).toMatchObject({ integrity: 'ok', other: 0, holds: 0, unbalanced: 0 })
     expect(Object.values(it.recovery_ms).every(Number.isFinite)).toBe(true)
   },
-  TIMEOUT_MS,
 )
 
 test.skipIf(!isLongForm || no_power !== null)(
@@ -58,7 +57,6 @@ test.skipIf(!isLongForm || no_power !== null)(
     expect(it.refused_or_broken).toBe(0)
     expect(it.books).toMatchObject({ integrity: 'ok', other: 0, holds: 0, unbalanced: 0 })
   },
-  TIMEOUT_MS,
 )
 
 test.skipIf(Bun.which('strace') === null)(
@@ -75,19 +73,14 @@ test.skipIf(Bun.which('strace') === null)(
     expect(it).toMatchObject({ hung: 0, writes_lost: 0, reads_unbilled: 0, lost: 0 })
     expect(it.books).toMatchObject({ integrity: 'ok', other: 0, holds: 0, unbalanced: 0 })
   },
-  TIMEOUT_MS,
 )
 
-test(
-  'the daemon rejects a database damaged in any of six ways and leaves it unchanged',
-  async () => {
-    for (const { harm, ...found } of await damageFile(SEED))
-      expect({ harm, ...found }).toEqual({
-        harm,
-        refused: true,
-        refused_beside: true,
-        untouched: true,
-      })
-  },
-  TIMEOUT_MS,
-)
+test('the daemon rejects a database damaged in any of six ways and leaves it unchanged', async () => {
+  for (const { harm, ...found } of await damageFile(SEED))
+    expect({ harm, ...found }).toEqual({
+      harm,
+      refused: true,
+      refused_beside: true,
+      untouched: true,
+    })
+})

@@ -518,16 +518,6 @@ test("a backup is not restored into another instance's folder", () => {
   expect(err).toContain('restore it into a folder of its own')
 })
 
-test('no restore runs while a daemon holds the folder', () => {
-  using it = backedUp()
-  const daemon = openInstance({ dir: it.file('data'), key_file: '', ...world }, { mode: 'serve' })
-  const { code, err } = forumd(it.path, ['restore', it.backup])
-  daemon.close()
-  expect(code).toBe(1)
-  expect(err).toContain('another forumd is using this data folder')
-  expect(err).toContain('stop that one first')
-})
-
 test('a backup of a running daemon has every acknowledged write, and restores completely', async () => {
   using folder = tempFolder()
   using fresh = tempFolder()
@@ -604,7 +594,7 @@ json = true
     // A restore is refused while the daemon runs.
     expect(forumd(folder.path, ['restore', file])).toMatchObject({
       code: 1,
-      err: expect.stringContaining('another forumd is using this data folder'),
+      err: expect.stringMatching(/another forumd is using this data folder.*stop that one first/s),
     })
   } finally {
     writing.abort()

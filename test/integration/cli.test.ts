@@ -1,14 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -61,8 +52,6 @@ describe('forumd without a known command', () => {
   })
 
   test.each([
-    [['kye', 'create'], "unknown command 'kye' (did you mean key?)"],
-    [['key', 'crate'], "unknown command 'crate' (did you mean create?)"],
     [
       ['key', 'list', '--jsn'],
       "unknown option '--jsn' (did you mean --json?): see forumd help key list",
@@ -399,40 +388,6 @@ test('unlimited credit is displayed as unlimited', () => {
 
   expect(err).toContain('me, plan entry, unlimited')
   expect(forumd(dir, ['customer', 'list']).out).toContain('unlimited')
-})
-
-test('the folder and its files are accessible to their owner only', () => {
-  const dir = folder()
-  forumd(dir, ['customer', 'list'])
-
-  const modes = ['', 'secrets.key', 'forumd.sqlite'].map(
-    (name) => statSync(join(dir, 'data', name)).mode & 0o077,
-  )
-  expect(modes).toEqual([0, 0, 0])
-})
-
-describe('an unusable instance exits with 78 and a fix:', () => {
-  test('a missing database', () => {
-    const dir = folder()
-    forumd(dir, ['customer', 'list'])
-    rmSync(join(dir, 'data', 'forumd.sqlite'))
-
-    const { code, err } = forumd(dir, ['customer', 'list'])
-
-    expect(code).toBe(78)
-    expect(err).toContain('put the newest backup back')
-  })
-
-  test('a file that is not a database', () => {
-    const dir = folder()
-    mkdirSync(join(dir, 'data'))
-    writeFileSync(join(dir, 'data', 'forumd.sqlite'), 'not a database')
-
-    const { code, err } = forumd(dir, ['customer', 'list'])
-
-    expect(code).toBe(78)
-    expect(err.trim().split('\n')).toHaveLength(1)
-  })
 })
 
 /**

@@ -296,26 +296,6 @@ test.concurrent(
   },
 )
 
-test.concurrent.skipIf(no_memory !== null)(
-  'an instance record on a read-only file system does not prevent a start and is logged',
-  async () => {
-    using folder = tempFolder()
-    await using disk = await mountMemory(4)
-    remount(disk.path, 'ro')
-    const config = configured(folder, folder.file('data'), {
-      more: `instance_file = "${disk.path}/id"`,
-    })
-
-    const daemon = serve(config)
-    const { level, why } = await daemon.until('storage.instance_not_recorded')
-    await daemon.until('serve.listening')
-    daemon.stop()
-
-    expect([level, why]).toEqual(['warn', expect.stringContaining('EROFS')])
-    expect((await daemon.ended()).code).toBe(0)
-  },
-)
-
 /** Runs doctor; answers its exit code and its verdict on the database. */
 function doctor(config: string) {
   const { exitCode, stdout } = Bun.spawnSync([...PROGRAM, 'doctor', '--json', '--config', config], {
