@@ -389,6 +389,9 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     list,
     byId,
     absence,
+    /** True where a server without its database states an absence of such an item, as 0.19 does of comments. */
+    isAbsenceDoubtful: (kind: 'post' | 'comment'): boolean =>
+      kind === 'comment' && found?.server.dialect.generation === 'v3',
     isAccepted,
     commentsUnder,
     branches,

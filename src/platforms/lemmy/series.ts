@@ -240,13 +240,14 @@ const urgencyOf = (hole: Hole, series: Series, now: number): Urgency => {
   return age_s >= void_s ? 'proof' : 'absent'
 }
 
-/** Holes that are to be requested again: those of the fewest requests first, or the oldest where they hold the proof. */
 export const dueHoles = (series: Series, now: number, urgency: Urgency): Hole[] =>
-  series.holes
-    .filter(
-      (it) => dueAt(it, series.copy_s) <= seconds(now) && urgencyOf(it, series, now) === urgency,
-    )
-    .toSorted((a, b) => (urgency === 'proof' ? a[1] - b[1] : a[2] - b[2] || b[1] - a[1]))
+  series.holes.filter(
+    (it) => dueAt(it, series.copy_s) <= seconds(now) && urgencyOf(it, series, now) === urgency,
+  )
+
+/** Order of requests for holes: those of the fewest requests first, or the oldest where they hold the proof. */
+export const orderOf = (urgency: Urgency) => (a: Hole, b: Hole) =>
+  urgency === 'proof' ? a[1] - b[1] : a[2] - b[2] || b[1] - a[1]
 
 /** A hole after another request that found no visible item; null: it is given up. */
 export function olderHole(

@@ -44,6 +44,12 @@ export function createStep(
   const until = new Map<string, number>()
   let sent = 0
   let fault: Fault | null = null
+  /** Requests that had been sent when an absence was stated that an outage may state too; null: none was, since a witness. */
+  let doubted_at: number | null = null
+  /** An answer that proves that the server works; `number`: that of its request. */
+  const witness = (number: number): void => {
+    if (doubted_at !== null && number > doubted_at) doubted_at = null
+  }
   const call: ApiCall = {
     ...bounds,
     spend() {
@@ -123,7 +129,9 @@ export function createStep(
       if (fault !== null || sent >= requests_max) return null
       sent += 1
       const paging = { limit: PAGE_MAX, after }
+      const number = sent
       const page = await api.list(kind, `/${kind}/list`, params, paging, call)
+      if (page.ok) witness(number)
       if (page.ok) return page.value
       if (after === null || !['rejected', 'not_found'].includes(page.fault.kind)) fault = page.fault
       return null
@@ -132,14 +140,27 @@ export function createStep(
     async ask(kind: SeriesName, id: number): Promise<Asked | null> {
       if (fault !== null || sent >= requests_max) return null
       sent += 1
+      const number = sent
       const answer = await api.byId(kind, id, call)
       if (!answer.ok) {
         fault = answer.fault
         return null
       }
+      if (answer.value !== null || !api.isAbsenceDoubtful(kind)) witness(number)
       if (answer.value === null) return 'absent'
       seen[kind].add(id)
       return take(kind, answer.value) ? 'live' : 'hidden'
+    },
+    /** An absence that decides was stated. */
+    doubts(kind: SeriesName): void {
+      if (api.isAbsenceDoubtful(kind)) doubted_at = sent
+    },
+    /** Null once all of them were stated by a server that works; else the fault that shows that it does not. */
+    async doubt(): Promise<Fault | null> {
+      if (doubted_at === null) return null
+      sent += 1
+      const works = await api.absence(call)
+      return works.ok ? null : works.fault
     },
     /** Entries of the moderation log; null if it was not read. A log that is not public is left. */
     async modlog() {

@@ -26,6 +26,7 @@ import {
   newState,
   noteListed,
   olderHole,
+  orderOf,
   seconds,
   type Series,
   type SeriesName,
@@ -193,21 +194,24 @@ export function createStream({
     // Voids are many: what the log names, and hidden items, have requests of their own.
     await readModlog(state, step, began, false)
     const own = step.requests() + Math.max(1, Math.floor(step.left() / HIDDEN_SHARE))
-    for (const kind of kinds) await retryHoles(state[kind], kind, step, began, 'hidden', own)
+    await retryHoles(state, kinds, step, began, 'hidden', own)
     const retries = Math.max(SETTLE_MIN, affordable - RESERVE)
-    for (const kind of kinds) await retryHoles(state[kind], kind, step, began, 'proof', retries)
+    await retryHoles(state, kinds, step, began, 'proof', retries)
     for (const kind of kinds) await walk(state[kind], kind, step, began, retries)
     for (const urgency of ['hidden', 'absent'] as const)
-      for (const kind of kinds) await retryHoles(state[kind], kind, step, began, urgency, retries)
+      await retryHoles(state, kinds, step, began, urgency, retries)
     for (const kind of kinds)
       if (canSpare() || began - state[kind].read_until > PROOF_MS)
         await readNext(state[kind], kind, step, began, 'due')
     if (canSpare()) await readVanished(state.post, step, began)
     for (const kind of kinds)
       if (canSpare()) await readNext(state[kind], kind, step, began, 'spare')
-    for (const kind of kinds) await retryHoles(state[kind], kind, step, began, 'late', affordable)
+    await retryHoles(state, kinds, step, began, 'late', affordable)
     const fault = step.fault()
     if (fault !== null && step.answered().length === 0) return { ok: false, fault }
+    // Nothing of it holds: the step is made again.
+    const doubt = await step.doubt()
+    if (doubt !== null) return fail(doubt)
     state.held = [...(held?.values() ?? [])]
     let behind: IdRange | null = null
     let partial: PartialReason | null = (await api.isAccepted(call)) ? null : 'seen_as_anonymous'
@@ -237,10 +241,14 @@ export function createStream({
       for (; last < end; last += 1) {
         const answer = await step.ask(kind, last + 1)
         if (answer === null) break
-        if (answer === 'absent') unanswered.push(base + last + 1)
+        if (answer !== 'absent') continue
+        step.doubts(kind)
+        unanswered.push(base + last + 1)
       }
       const fault = step.fault()
       if (fault !== null && last < range.from_id - base) return { ok: false, fault }
+      const doubt = await step.doubt()
+      if (doubt !== null) return fail(doubt)
       return ok({
         items: step.items(),
         unanswered,
@@ -382,14 +390,19 @@ async function readNext(
 
 /** Requests holes again that are due, until the step has sent `requests_max`. */
 async function retryHoles(
-  series: Series,
-  kind: SeriesName,
+  state: State,
+  kinds: readonly SeriesName[],
   step: StepReads,
   now: number,
   urgency: Urgency,
   requests_max: number,
 ): Promise<void> {
-  for (const hole of dueHoles(series, now, urgency)) {
+  const due = kinds.flatMap((kind) =>
+    dueHoles(state[kind], now, urgency).map((hole) => ({ kind, hole })),
+  )
+  const order = orderOf(urgency)
+  for (const { kind, hole } of due.toSorted((a, b) => order(a.hole, b.hole))) {
+    const series = state[kind]
     if (step.left() === 0 || step.requests() >= requests_max) return
     const [id] = hole
     const answer = await step.ask(kind, id)
@@ -397,6 +410,7 @@ async function retryHoles(
     series.holes = series.holes.filter((it) => it[0] !== id)
     if (answer === 'live') step.publishedIs(kind, id)
     if (urgency === 'proof') learn(series, answer === 'live')
+    if (answer === 'absent' && urgency !== 'absent') step.doubts(kind)
     const older = answer === 'live' ? null : olderHole(hole, answer, now, series.copy_s)
     if (older !== null) series.holes.push(older)
     const row = series.rows.find((it) => it[0] === id)

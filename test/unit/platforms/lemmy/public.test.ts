@@ -224,3 +224,28 @@ test.each([{ visibility: 'unlisted' }, { nsfw: true }])(
     expect(source.partialFor?.('coffee')).toBe('places_not_read')
   },
 )
+
+test('v3: an id of a comment is not believed void while the database is down', async () => {
+  await using fixture = createServer('v3')
+  const { source, world, step, put } = fixture
+  put('post', 100)
+  put('comment', 500)
+  const begun = await step(null)
+  world.now += 10 * S
+  put('comment', 501, { is_absent: true })
+  put('comment', 502)
+  const seen = await step(begun.state)
+  world.now += 65 * S
+  put('comment', 501, { is_unlisted: true })
+  const listed = await step(seen.state, 2, { settles: false })
+  // The database stops after the lists.
+  world.answer = (path) => {
+    if (path === '/site') return null
+    const error = path === '/comment' ? 'couldnt_find_comment' : 'unknown'
+    return Response.json({ error, message: 'Error occurred: no connection' }, { status: 400 })
+  }
+  const settle = () => source.stream?.settle?.(listed.state, { requests: 2, ...fixture.call() })
+  expect(await settle()).toMatchObject({ ok: false, fault: { kind: 'unavailable' } })
+  world.answer = () => null
+  expect(await settle()).toMatchObject({ ok: true, value: { items: [{ name: 't1_501' }] } })
+})
