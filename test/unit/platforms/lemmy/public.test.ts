@@ -230,11 +230,11 @@ test('v3: an id of a comment is not believed void while the database is down', a
   const { source, world, step, put } = fixture
   put('post', 100)
   put('comment', 500)
-  const begun = await step(null)
+  const first = await step(null)
   world.now += 10 * S
   put('comment', 501, { is_absent: true })
   put('comment', 502)
-  const seen = await step(begun.state)
+  const seen = await step(first.state)
   world.now += 65 * S
   put('comment', 501, { is_unlisted: true })
   const listed = await step(seen.state, 2, { settles: false })
