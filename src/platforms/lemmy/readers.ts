@@ -196,7 +196,8 @@ export function shownState(view: Row, { from, generation, is_account }: Shown) {
       ...standingOf(community),
       is_banned: isOn(community, 'banned'),
       is_restricted: !is_account && /private|^local_?only/.test(visibility),
-      is_unlisted: is_left_out || (generation !== 'v4' && isOn(community, 'hidden')),
+      // PieFed leaves a hidden one out of the list of everything only.
+      is_unlisted: is_left_out || (generation === 'v3' && isOn(community, 'hidden')),
     },
     from,
     // Drafts of PieFed, and posts in review, have the same view as all others.

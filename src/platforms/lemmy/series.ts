@@ -121,22 +121,29 @@ export function begin(series: Series, views: Row[], kind: SeriesName): void {
   keepRows(series, views, kind)
 }
 
-/** Notes the highest id of a page of the newest rows. True: ids went back, and the series begins again with it. */
+/**
+ * Notes the highest id of a page of the newest rows. True: ids went back, and the series begins again with it. `redates`: the
+ * server gives an item that was written earlier the time of its publication.
+ */
 export function climbed(
   series: Series,
   views: Row[],
   kind: SeriesName,
-  { at, now }: { at: number; now: number },
+  { at, now, redates }: { at: number; now: number; redates: boolean },
 ): boolean {
-  const known = new Map(series.rows.map(([id, , created_s]) => [id, created_s * 1000]))
+  const known = new Map(series.rows.map((row) => [row[0], row]))
   // The copy of an item of another server has the time of that server.
   const own = views.filter((view) => fieldsOf(view[kind])['local'] !== false)
   const rows = own.map((view) => {
-    const id = idOf(kind, view)
-    return { id, created_ms: createdOf(fieldsOf(view[kind])), known_ms: known.get(id) ?? null }
+    const [id, , , author] = toKnown(view, kind)
+    const created_ms = createdOf(fieldsOf(view[kind]))
+    const before = known.get(id)
+    const is_same = redates && before?.[3] === author
+    const known_ms = before === undefined ? null : before[2] * 1000
+    return { id, created_ms, known_ms: is_same ? created_ms : known_ms }
   })
   const page = { rows, ids: views.map((view) => idOf(kind, view)), as_of: at }
-  const { summit, is_back } = climb(series.summit, page, { now, new_ids: true })
+  const { summit, is_back } = climb(series.summit, page, { now, new_ids: !redates })
   if (is_back) {
     Object.assign(series, { ahead: [], holes: [], rows: [], vanished: [], target: null })
     begin(series, views, kind)

@@ -125,14 +125,16 @@ export function createStream({
       const series = state[kind]
       series.copy_s = copy_s
       const at = shownUntil(head.views, kind, head.as_of, began + api.client.clock_offset_ms())
+      const redates = dialect.generation === 'piefed' && kind === 'post'
+      const as_of = { at, now: began, redates }
       if (series.first === 0) {
         begin(series, head.views, kind)
         series.read_until = text === null ? began : at
-        climbed(series, head.views, kind, { at, now: began })
+        climbed(series, head.views, kind, as_of)
         continue
       }
       const { summit, read_until } = series
-      if (climbed(series, head.views, kind, { at, now: began })) {
+      if (climbed(series, head.views, kind, as_of)) {
         went_back = true
         for (const view of head.views) {
           const created = createdOf(fieldsOf(view[kind]))

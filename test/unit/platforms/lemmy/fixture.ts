@@ -25,6 +25,7 @@ type Entry = {
   url?: string
   nsfw?: boolean
   parent?: number
+  author?: number
 }
 const iso = (at: number) => new Date(at).toISOString()
 const json = (value: unknown, status = 200) => Response.json(value, { status })
@@ -106,7 +107,7 @@ export function createServer(
         ...times(it),
         ...(v4 && counters),
       },
-      creator: person,
+      creator: { ...person, id: it.author ?? person.id },
       community:
         it.is_local === false
           ? { ...community, ...world.community, local: false, ...remote }
@@ -131,7 +132,7 @@ export function createServer(
         ...times(it),
         ...(v4 && counters),
       },
-      creator: person,
+      creator: { ...person, id: it.author ?? person.id },
       post: { id: 1, name: 'post 1', creator_id: 7, nsfw: false, ...world.thread },
       community: { ...community, ...world.community },
       ...(!v4 && { counts: { ...counters, child_count: repliesOf(it.id) } }),
@@ -331,6 +332,7 @@ function joined(a: StreamStep, b: StreamStep): StreamStep {
   const back = new Set(b.items.map(({ name }) => name))
   return {
     ...b,
+    ...(a.went_back && { went_back: true }),
     items: [...a.items, ...b.items].toSorted((x, y) => x.created_utc - y.created_utc),
     arrived: [...(a.arrived ?? []), ...(b.arrived ?? [])],
     published: [...(a.published ?? []), ...(b.published ?? [])],
