@@ -54,8 +54,10 @@ const ACCEPTED_MS = 300_000
 const WITNESS_MS = 10_000
 /** Pages of a numbered list; the next one is refused. */
 const PAGES_MAX = 100
-/** A place that was found open is asked again after this time. */
+/** What a place has answered holds for this time. */
 const OPEN_MS = 3_600_000
+/** So often one of the places of a list is asked again before: its moderators may have made it private. */
+const REOPEN_MS = 30_000
 /** The newest posts of a place, for several of its posts. */
 const NEWEST_MS = 5000
 const PLACES_MAX = 5000
@@ -78,6 +80,7 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
   const searches = createHold(clock)
   let accepted = { at: -Infinity, is: true }
   const places = new LRUCache<number, Place>({ max: PLACES_MAX })
+  let reopened_at = -Infinity
   const seen = createSeenPlaces(clock)
 
   /** Requests the site by each API in turn. A server that has the newest never gets an older one. */
@@ -166,12 +169,20 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
   async function hideClosed(views: readonly Row[], call: ApiCall): Promise<void> {
     const ids = new Set(views.flatMap((view) => idAt(fieldsOf(view['community']), 'id') ?? []))
     await inTurn([...ids], AT_ONCE, async (id) => ok(await isOpen(id, call)))
+    const [oldest] = [...ids].toSorted((a, b) => askedAt(a) - askedAt(b))
+    const now = clock.now()
+    if (oldest !== undefined && Math.min(now - reopened_at, now - askedAt(oldest)) > REOPEN_MS) {
+      reopened_at = now
+      await newestOf(oldest, call)
+    }
     for (const view of views) {
       const id = idAt(fieldsOf(view['community']), 'id')
       if (id !== null && places.get(id)?.is_open !== true && stateOf(view) === 'public')
         noteState(view, { state: 'hidden', until: null })
     }
   }
+
+  const askedAt = (id: number): number => places.get(id)?.at ?? Infinity
 
   async function isOpen(id: number, call: ApiCall): Promise<boolean> {
     const known = places.get(id)
@@ -285,7 +296,10 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     sender?: CallerClient,
   ): Promise<Outcome<Row | null>> {
     const answer = await get(`/${kind}`, { id }, call, sender)
-    if (!answer.ok) return answer.fault.kind === 'not_found' ? ok(null) : answer
+    if (!answer.ok) {
+      if (answer.fault.kind === 'not_found') return ok(null)
+      return isClosed(answer.fault) ? ok(closedView(kind, Number(id))) : answer
+    }
     const view = fieldsOf(fieldsOf(answer.value)[`${kind}_view`])
     if (idAt(fieldsOf(view[kind]), 'id') !== Number(id))
       return fail({ kind: 'unreadable', path: `$.${kind}_view` })
@@ -306,12 +320,13 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
   ): Promise<Outcome<TreeRows>> {
     const at = await server(call)
     if (!at.ok) return at
-    const { word, tree_pages, tree_rows } = at.value.dialect
+    const { word, generation, tree_pages, tree_rows } = at.value.dialect
     const query = {
       ...of,
       type_: word('All'),
       sort: word(commentSort(of.sort)),
-      max_depth: DEPTH_MAX,
+      // PieFed has no limit of its own.
+      max_depth: generation === 'piefed' ? null : DEPTH_MAX,
     }
     const read: Row[] = []
     let after: string | null = null
@@ -437,7 +452,17 @@ function createSeenPlaces(clock: Pick<Clock, 'mono'>) {
 /** What the own list of a place of PieFed has shown. */
 type Place = { at: number; is_open: boolean; ids: Set<number>; is_whole: boolean; since: number }
 
-const UNAVAILABLE: Fault = { kind: 'unavailable', status: null, retry_after_s: null }
+const UNAVAILABLE = { kind: 'unavailable', status: null, retry_after_s: null } satisfies Fault
+
+/** The answer to one item of a private place. */
+const isClosed = (fault: Fault): boolean => fault.kind === 'forbidden' && fault.reason === 'private'
+
+/** View of an item that only members may read: nothing but its state. */
+function closedView(kind: 'post' | 'comment', id: number): Row {
+  const view: Row = { [kind]: { id } }
+  noteState(view, { state: 'hidden', until: null })
+  return view
+}
 
 const hasId = (object: Record<string, unknown>): boolean => idAt(object, 'id') !== null
 const isSite = (value: unknown): boolean => toSite(value) !== null
@@ -483,7 +508,7 @@ function verdict(
   if (body['code'] === 400) return meaningOf(code)
   // So does Lemmy without its database; a query that it cannot read has the same code.
   if (code === 'unknown' && !/deserialize|invalid|parse/i.test(textAt(body, 'message') ?? ''))
-    return UNAVAILABLE
+    return { ...UNAVAILABLE, status }
   return null
 }
 
@@ -498,7 +523,9 @@ function meaningOf(text: string): Fault {
   if (/^private community/i.test(text)) return { kind: 'forbidden', reason: 'private' }
   if (SIGNED_OUT.test(text)) return { kind: 'login_required' }
   if (text === 'Validation failed') return { kind: 'rejected', status: 400 }
-  return text === 'alpha api is not enabled' ? { kind: 'forbidden', reason: null } : UNAVAILABLE
+  return text === 'alpha api is not enabled'
+    ? { kind: 'forbidden', reason: null }
+    : { ...UNAVAILABLE, status: 400 }
 }
 
 const TOPS: Readonly<Record<string, string>> = {

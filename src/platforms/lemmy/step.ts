@@ -103,6 +103,15 @@ export function createStep(
     return true
   }
 
+  /** Does the server answer, and fails at this row alone? It is asked for again like one that is late. */
+  async function isOfOneRow(of: Fault): Promise<boolean> {
+    const is_answered =
+      of.kind === 'unreadable' ||
+      of.kind === 'rejected' ||
+      (of.kind === 'unavailable' && of.status !== null)
+    return is_answered && call.spend?.() === true && (await api.absence(call)).ok
+  }
+
   return {
     seen,
     take,
@@ -143,6 +152,7 @@ export function createStep(
       const number = sent
       const answer = await api.byId(kind, id, call)
       if (!answer.ok) {
+        if (await isOfOneRow(answer.fault)) return 'absent'
         fault = answer.fault
         return null
       }

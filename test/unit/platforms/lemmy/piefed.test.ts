@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
+import { ANONYMOUS } from '../../../../src/platforms/port.ts'
 import { createServer, MINUTE, S } from './fixture.ts'
 
 /** Not so young that the two reads of a server that publishes in steps delay it. */
@@ -61,4 +62,68 @@ test('a known id with another author and a later time is one that is given again
   world.now += MINUTE
   put('post', 101, { author: 9, published: world.now })
   expect((await step(first.state)).went_back).toBe(true)
+})
+
+describe('a post that its server does not answer by id holds nothing up', () => {
+  test.each([
+    ['refused', 'Private community - membership required'],
+    ['failing', "unsupported operand type(s) for +: 'int' and 'NoneType'"],
+  ])('%s', async (_, message) => {
+    await using fixture = await begun()
+    const { world, put, step, state } = fixture
+    put('post', 101, { is_unlisted: true, published: world.now - AGE })
+    put('post', 102, { is_unlisted: true, published: world.now - AGE })
+    put('comment', 501, { published: world.now - AGE })
+    put('post', 103, { published: world.now - AGE })
+    world.answer = (path, request) =>
+      path === '/post' && request.url.endsWith('id=101')
+        ? Response.json({ code: 400, message }, { status: 400 })
+        : null
+    const first = await step(state)
+    expect(namesOf(first).toSorted()).toEqual(['t1_501', 't3_102', 't3_103'])
+    world.now += 2 * MINUTE
+    const next = await step(first.state)
+    expect(next.verified_until).toBeGreaterThan(world.now - MINUTE)
+    expect(next.behind).toBeNull()
+  })
+
+  test('unless the server fails at its lists too', async () => {
+    await using fixture = await begun()
+    const { world, put, source, state } = fixture
+    const call = () => ({ requests: 100, ...fixture.call() })
+    put('post', 101, { is_unlisted: true, published: world.now - AGE })
+    put('post', 102, { published: world.now - AGE })
+    const listed = await source.stream?.advance(state, call())
+    if (!listed?.ok) throw new Error('the lists failed')
+    world.answer = () =>
+      Response.json({ code: 400, message: 'connection refused' }, { status: 400 })
+    const settled = await source.stream?.settle?.(listed.value.state, call())
+    expect(settled).toMatchObject({ ok: false, fault: { kind: 'unavailable' } })
+  })
+})
+
+test('a community that becomes private is noticed at the next new item', async () => {
+  await using fixture = await begun()
+  const { world, put, step, state } = fixture
+  put('post', 101, { published: world.now - AGE })
+  const first = await step(state)
+  expect(namesOf(first)).toEqual(['t3_101'])
+  world.now += MINUTE
+  world.is_private = true
+  put('post', 102, { published: world.now - AGE })
+  put('comment', 501, { published: world.now - AGE })
+  expect(namesOf(await step(first.state))).toEqual([])
+})
+
+test('a tree is read without a bound of its depth', async () => {
+  await using fixture = await begun()
+  const { world, put, source, call } = fixture
+  put('comment', 501)
+  await source.reads.tree(
+    { post_id: '100', sort: 'new', depth: null, limit: null },
+    { ...call(), identity: ANONYMOUS },
+  )
+  const trees = world.requests.filter((it) => it.includes('post_id=100'))
+  expect(trees).toHaveLength(1)
+  expect(trees[0]).not.toContain('max_depth')
 })

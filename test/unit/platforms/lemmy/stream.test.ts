@@ -392,7 +392,7 @@ describe.each(['v3', 'v4'] as const)('%s', (generation) => {
     const { world, put, step, state } = fixture
     for (const id of [101, 102, 103, 104]) put('post', id, { is_unlisted: id < 104 })
     world.answer = (path, { url }) =>
-      path === '/post' && url.endsWith('id=102')
+      (path === '/post' && url.endsWith('id=102')) || /list.*limit=1&/.test(url)
         ? Response.json({ error: 'x' }, { status: 500 })
         : null
     const part = await step(state)
