@@ -1,3 +1,4 @@
+import { createLru } from '../core/base/lru.ts'
 import { fail, type Fault, ok, type Outcome } from '../core/base/result.ts'
 import { earliestOffset } from '../core/base/time.ts'
 import type { Item, ItemState, Page } from '../core/forum/items.ts'
@@ -12,16 +13,18 @@ import { isIdentityFault, withAnother } from './identity.ts'
 export type PlaceVerdict =
   { kind: 'exists' | 'reserved' | 'unverified' } | { kind: 'refused'; why: string | null }
 
+export type FeedPage = Page<Item> & { partial?: boolean; unlisted?: ReadonlySet<string> }
+
 export type Watch = {
   /**
-   * One page of a feed, newest first; `partial` if there are items that no further page will show.
-   * Ends early when `signal` aborts.
+   * One page of a feed, newest first; `partial` if there are items that no further page will show. `unlisted`: rows of a
+   * profile that the lists of their places do not show. Ends early when `signal` aborts.
    */
   page(
     stream: { kind: FeedKind; place: string },
     paging: { limit: number; after: string | null },
     signal: AbortSignal,
-  ): Promise<Outcome<Page<Item> & { partial?: boolean }>>
+  ): Promise<Outcome<FeedPage>>
   /** Checks that a subforum exists and is readable. */
   subforum(name: string): Promise<PlaceVerdict>
   /** Creation time of an item, epoch ms; null if it does not exist. */
@@ -74,6 +77,12 @@ export type PollIdentities = {
    */
   free_in_ms(use: 'poll'): number | null
 }
+
+/** Rows of profiles whose state is known. */
+const PROFILE_ROWS_MAX = 20_000
+/** A removed row stays on the profile of its author, and may be approved. */
+const REMOVED_FRESH_MS = 10 * 60_000
+const STATES_AT_ONCE = 100
 
 /** Maximum number of identities per request; a failing one is replaced. */
 const IDENTITIES_MAX = 2
@@ -132,7 +141,7 @@ export function createWatch({
     { kind, place }: { kind: FeedKind; place: string },
     paging: { limit: number; after: string | null },
     signal: AbortSignal,
-  ): Promise<Outcome<Page<Item> & { partial?: boolean }>> {
+  ): Promise<Outcome<FeedPage>> {
     const subforums = place.split(JOIN)
     switch (kind) {
       case 'posts': {
@@ -150,11 +159,15 @@ export function createWatch({
       case 'user_posts': {
         const query = { ...paging, name: place, tab: 'submitted', sort: 'new', t: null } as const
         const page = await listRows((call) => platform.userItems(query, call), signal)
-        return pageOf(page, (item) => item)
+        return withStates(
+          pageOf(page, (item) => item),
+          signal,
+        )
       }
       case 'user_comments': {
         const query = { ...paging, name: place, sort: 'new', t: null }
-        return pageOf(await listRows((call) => platform.userComments(query, call), signal), comment)
+        const page = await listRows((call) => platform.userComments(query, call), signal)
+        return withStates(pageOf(page, comment), signal)
       }
       case 'thread':
         return withIdentity((call) => threadPage(platform, place, call), signal)
@@ -162,6 +175,31 @@ export function createWatch({
       case 'stream':
         return fail({ kind: 'unsupported', capability: 'page' })
     }
+  }
+
+  /** Until when a row of a profile is known to be listed in its place, monotonic ms, or not to be. */
+  const rows_known = createLru<string, { is_listed: boolean; until: number }>(PROFILE_ROWS_MAX)
+
+  /** A profile shows the items of its owner with their text, also those that were removed from their places. */
+  async function withStates(
+    page: Outcome<Page<Item>>,
+    signal: AbortSignal,
+  ): Promise<Outcome<FeedPage>> {
+    if (!page.ok || readStates === undefined) return page
+    const names = page.value.rows.map(({ name }) => name)
+    const unknown = names.filter((it) => (rows_known.get(it)?.until ?? -1) < clock.mono())
+    for (let at = 0; at < unknown.length; at += STATES_AT_ONCE) {
+      const asked = unknown.slice(at, at + STATES_AT_ONCE)
+      const states = await withIdentity((call) => readStates(asked, call), signal)
+      if (!states.ok) return states
+      for (const name of asked) {
+        const is_listed = (states.value.get(name)?.state ?? 'live') === 'live'
+        const until = is_listed ? Infinity : clock.mono() + REMOVED_FRESH_MS
+        rows_known.set(name, { is_listed, until })
+      }
+    }
+    const unlisted = new Set(names.filter((it) => rows_known.get(it)?.is_listed === false))
+    return ok({ ...page.value, unlisted })
   }
 
   return {

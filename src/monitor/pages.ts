@@ -115,8 +115,9 @@ export async function fetchPages(
       // The client has already retried where a retry can help.
       return end({ kind: 'fault', fault: page.fault })
     }
-    for (const item of page.value.rows) if (!items.has(item.name)) items.set(item.name, item)
-    const { after } = page.value
+    const { after, unlisted } = page.value
+    for (const item of page.value.rows)
+      if (!items.has(item.name) && unlisted?.has(item.name) !== true) items.set(item.name, item)
     const seen = findSeen(page.value.rows.map(({ name }) => name))
     const step = advance(state, { rows: toRows(page.value.rows), after, seen })
     state = step.state

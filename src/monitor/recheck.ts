@@ -71,8 +71,7 @@ async function refetch(
       const stream = source === MAIN ? undefined : streams.get(source)
       if (stream !== undefined) return { source, ...(await stream.refetch(names, signal)) }
       if (source !== MAIN) return { source, tried: names, found: [] }
-      const outcome = await watch.refetch(names, signal)
-      return { source: undefined, tried: names, found: outcome.ok ? outcome.value : [] }
+      return { source: undefined, tried: names, found: await refetchMain(watch, names, signal) }
     }),
   )
   return {
@@ -81,6 +80,17 @@ async function refetch(
     ),
     found: parts.flatMap(({ found }) => found),
   }
+}
+
+/** A read by id masks what was removed meanwhile: only what it shows as live is an item. */
+async function refetchMain(watch: Watch, names: string[], signal: AbortSignal): Promise<Item[]> {
+  if (watch.states === undefined) {
+    const items = await watch.refetch(names, signal)
+    return items.ok ? items.value : []
+  }
+  const states = await watch.states(names, signal)
+  if (!states.ok) return []
+  return [...states.value.values()].flatMap((it) => (it.state === 'live' ? [it.item] : []))
 }
 
 /** The match of a candidate that reached its thresholds; null: not yet. */

@@ -1,4 +1,4 @@
-import type { Item } from '../core/forum/items.ts'
+import { type Item, itemKey } from '../core/forum/items.ts'
 import { AUDIT_DEPTH_MS, latenessAfter } from '../core/polling/audit.ts'
 import { FULL_PAGE } from '../core/polling/batching.ts'
 import { nextCheckpoint, type TruncationReason } from '../core/polling/cursor.ts'
@@ -142,7 +142,12 @@ function recordOne(
   const seen = writeSeen(db, stream, result)
   // A merged search is split by wider rules than the platform's, so its new rows may be old.
   if (stream.kind !== 'search' || at.synced_epoch === 0) noteLate(db, stream, result, seen.fresh)
-  const found = matchAll(deps, stream, roundOf(result), seen)
+  const found = matchAll(deps, stream, roundOf(result), seen).map((hit) =>
+    // It was approved or restored, and is as old as that.
+    seen.fresh.has(itemKey(hit.item)) && isVerified(stream, hit.item.created_utc * 1000)
+      ? { ...hit, first_seen_at: hit.item.created_utc * 1000 }
+      : hit,
+  )
   const is_empty = ending.kind === 'truncated' && isConfirmedEmpty(db, stream, ending)
   const { next_seq, fresh } = seen
   const new_items = fresh.size
@@ -224,6 +229,13 @@ const isLate = (
   last_fault === null &&
   created_at > Math.max(audited_from, seen_at - AUDIT_DEPTH_MS) + RANGE_EDGE_MS &&
   created_at < last_seen_at - JUST_CREATED_MS
+
+/** True for a time of which an audit has seen every listed item: one that is new there was not listed then. */
+const isVerified = ({ audited_from, audited_until }: Feed, created_at: number): boolean =>
+  audited_from !== null &&
+  audited_until !== null &&
+  created_at > audited_from + RANGE_EDGE_MS &&
+  created_at <= audited_until
 
 /** An item created this long before the last check may still be new since then. */
 const ARRIVAL_SLACK_MS = 10_000

@@ -2,7 +2,12 @@ import { expect, test } from 'bun:test'
 
 import { fail, type Fault, ok } from '../../../src/core/base/result.ts'
 import { createWatch } from '../../../src/gateway/watch.ts'
-import { ANONYMOUS, type Identity, type Platform } from '../../../src/platforms/port.ts'
+import {
+  ANONYMOUS,
+  type Identity,
+  type ItemStates,
+  type Platform,
+} from '../../../src/platforms/port.ts'
 import { commentOf, postOf } from '../../support/items.ts'
 
 /** A platform that records its calls and answers with the given outcomes. */
@@ -10,6 +15,7 @@ function createScriptedWatch(
   answers: Partial<Record<keyof Platform, unknown>>,
   identities: readonly Identity[] = [ANONYMOUS],
   free_in_ms: number | null = null,
+  states?: ItemStates,
 ) {
   const calls: { name: string; query: any; call: any }[] = []
   const platform = new Proxy({} as Platform, {
@@ -20,7 +26,8 @@ function createScriptedWatch(
       return Array.isArray(answer) ? (answer.shift() as unknown) : answer
     },
   })
-  const clock = { now: () => 5_000, mono: () => 0, sleep: async () => {} }
+  let mono = 0
+  const clock = { now: () => 5_000, mono: () => mono, sleep: async () => {} }
   const reports: [string, Fault | null][] = []
   const identity_source = {
     lease: (_: string, avoid: readonly string[] = []) =>
@@ -31,8 +38,10 @@ function createScriptedWatch(
   return {
     calls,
     reports,
+    pass: (ms: number) => void (mono += ms),
     watch: createWatch({
       platform,
+      states,
       identities: identity_source,
       clock,
       deadline_ms: 1_000,
@@ -61,6 +70,54 @@ test('posts are requested newest first within the deadline, and returned as item
       },
     },
   ])
+})
+
+test('rows of a profile that a read by id does not show as live are not listed in their places', async () => {
+  const rows = ['c1', 'c2', 'c3'].map((id) => commentOf({ id, name: `t1_${id}`, author: 'ann' }))
+  const removed = new Set(['t1_c2'])
+  const asked: string[][] = []
+  const { watch, pass } = createScriptedWatch(
+    { userComments: ok({ rows, after: null, logged_in: null }) },
+    [ANONYMOUS],
+    null,
+    async (names) => {
+      asked.push([...names])
+      return ok(
+        new Map(
+          names.map((it) => [
+            it,
+            removed.has(it)
+              ? { state: 'removed' }
+              : { state: 'live', item: { ...commentOf({}), kind: 'comment' }, author_gone: false },
+          ]),
+        ),
+      )
+    },
+  )
+  const read = async () => {
+    const page = await watch.page({ kind: 'user_comments', place: 'ann' }, paging, signal)
+    return page.ok ? [page.value.rows.length, ...(page.value.unlisted ?? [])] : page
+  }
+
+  expect(await read()).toEqual([3, 't1_c2'])
+  expect(await read()).toEqual([3, 't1_c2'])
+  expect(asked).toEqual([['t1_c1', 't1_c2', 't1_c3']])
+  removed.clear()
+  pass(11 * 60_000)
+  expect(await read()).toEqual([3])
+  expect(asked.at(-1)).toEqual(['t1_c2'])
+})
+
+test('a page of a profile whose states cannot be read is not read', async () => {
+  const { watch } = createScriptedWatch(
+    { userComments: ok({ rows: [commentOf({})], after: null, logged_in: null }) },
+    [ANONYMOUS],
+    null,
+    async () => fail({ kind: 'timeout' }),
+  )
+  const page = await watch.page({ kind: 'user_comments', place: 'ann' }, paging, signal)
+
+  expect(page).toEqual(fail({ kind: 'timeout' }))
 })
 
 test('a search covers all subforums, newest first', async () => {

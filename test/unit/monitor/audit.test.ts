@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test'
 
+import { ok } from '../../../src/core/base/result.ts'
+import type { Item } from '../../../src/core/forum/items.ts'
 import { latenessMargin } from '../../../src/core/polling/audit.ts'
 import { judgeAudits } from '../../../src/core/polling/coverage.ts'
 import { listMonitorFeeds } from '../../../src/store/monitoring/monitors.ts'
@@ -74,6 +76,33 @@ test('a post that appears late below a hundred newer ones is delivered after an 
   expect(fixture.titles('mon_cats')).toContain('held for moderation')
   expect(foundBy(fixture, late.name)).toBe('audit')
   expect(feedOf(fixture, 'cats').lateness_ms).toBeGreaterThan(0)
+})
+
+test('a post that is approved within an hour, at its old place, is as old as its approval', async () => {
+  await using fixture = await watched('cats')
+  const held = post(900_001, 'approved', fixture.clock.now())
+  await passMinutes(fixture, 'cats', 40, 1)
+  appearLate(fixture, 'cats', held)
+  // The audits to the full depth are some of them.
+  await passMinutes(fixture, 'cats', 15, 1)
+
+  expect(foundBy(fixture, held.name)).toBeDefined()
+  expect(fixture.titles('mon_cats')).toContain('approved')
+})
+
+test('a row that a page calls unlisted is a position of its listing, and no item', async () => {
+  await using fixture = await watched('cats')
+  const [hidden, shown] = [1, 2].map((n) =>
+    post(900_000 + n, n === 1 ? 'removed' : 'new', fixture.clock.now() + n * S, {
+      subforum: 'cats',
+    }),
+  )
+  const page = (rows: Item[]) => ok({ rows, after: null, unlisted: new Set([hidden?.name ?? '']) })
+  fixture.feed.instead((rows) => page([shown, hidden, ...rows].filter((it) => it !== undefined)))
+  await fixture.check()
+
+  expect(fixture.titles('mon_cats')).toEqual(['new'])
+  expect(fixture.cuts().at(-1)).toBeNull()
 })
 
 test('a feed that a merged listing omitted for a while loses no item', async () => {

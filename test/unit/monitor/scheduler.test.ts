@@ -196,6 +196,22 @@ test('a stopping daemon discards the check in progress', async () => {
   expect(fixture.events.filter(({ event }) => event.startsWith('check'))).toEqual([])
 })
 
+test('a candidate that its platform has removed meanwhile is no match, however it scores', async () => {
+  await using fixture = startMonitorFixture()
+  fixture.webhook('wh_1')
+  fixture.feed.put('cats', post(0, 'old', START - S))
+  fixture.monitor('mon_1', { subforum: ['cats'], min_score: 5 })
+  await fixture.pollDue()
+  fixture.feed.put('cats', post(1, 'new', START + S, { upvotes: 1 }))
+  await fixture.check()
+  fixture.feed.remove('cats', 't3_1')
+  fixture.feed.put('cats', post(1, '[removed]', START + S, { upvotes: 9 }))
+  fixture.feed.shown.set('t3_1', { state: 'removed' })
+  for (let minute = 0; minute < 5; minute++) await fixture.check()
+
+  expect(fixture.deliveries()).toEqual([])
+})
+
 test('the sender is woken for a match found by a recheck', async () => {
   await using fixture = startMonitorFixture()
   fixture.webhook('wh_1')

@@ -95,9 +95,12 @@ function maskHeld(kind: string, row: NativeRow): void {
   if (row['is_self'] !== true) row['url'] = row['permalink']
 }
 
+/** Answers that show the posts of places, also from an index that lags behind. */
+const OF_PLACES: ReadonlySet<string> = new Set(['posts', 'search'])
+
 /** Items that a listing of a place leaves out for readers without a role in it. */
 const isUnlisted = (path_kind: string, row: NativeRow): boolean =>
-  isHeld(row) || (path_kind === 'posts' && wordAt(row, 'removed_by_category') !== null)
+  isHeld(row) || (OF_PLACES.has(path_kind) && wordAt(row, 'removed_by_category') !== null)
 
 /** Answers that contain items which no listing shows, in the form that their text is masked. */
 const BY_ID: ReadonlySet<string> = new Set(['info', 'tree', 'more'])
