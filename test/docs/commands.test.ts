@@ -1,7 +1,7 @@
 // Goal: the commands of the documentation work. Method: calls of the API are made by curl to a
 // daemon; each option of a command must exist. The quick start of README is replayed whole
 // (quick-start.test.ts).
-import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
 import { loadAll } from '../../src/cli/run.ts'
 import { startTestDaemon } from '../support/test-daemon.ts'
@@ -29,8 +29,13 @@ const linesOf = (text: string) =>
 describe('an API call', () => {
   const calls = typed.filter(({ text }) => /curl[^]*http:\/\/127\.0\.0\.1:8080/.test(text))
 
+  let daemon: Awaited<ReturnType<typeof startTestDaemon>>
+  beforeAll(async () => {
+    daemon = await startTestDaemon({ world: 'seeded' })
+  })
+  afterAll(() => daemon[Symbol.asyncDispose]())
+
   test.each(calls)('in $page gets the expected answer: $text', async ({ text }) => {
-    await using daemon = await startTestDaemon({ world: 'seeded' })
     const command = text
       .replaceAll('http://127.0.0.1:8080', daemon.url())
       .replaceAll(/https:\/\/(?:example\.com|ntfy\.sh)\//g, 'https://receiver.test/')

@@ -67,12 +67,12 @@ describe('an example of a filter', () => {
   })
 })
 
-describe('the delivery in the docs', () => {
-  let real: Delivered
-  beforeAll(async () => {
-    real = await realDelivery('A quiet grinder for under 100 €?')
-  })
+let real: Delivered
+beforeAll(async () => {
+  real = await realDelivery('A quiet grinder for under 100 €?')
+}, 60_000)
 
+describe('the delivery in the docs', () => {
   test('has only fields and types that a real one has', () => {
     const [block] = blocks.filter(({ words }) => words[0] === 'delivery')
     const example = JSON.parse(block?.text ?? '')
@@ -116,4 +116,32 @@ test('the words of the migration page are those of the interface', () => {
     wireCode(words, 'subforum_not_found'),
   ])
     expect(page).toContain(`\`${it}\``)
+})
+
+describe('the snippet for Home Assistant', () => {
+  const text = readText('examples/home-assistant/forumd.yaml')
+
+  test('is an automation with a webhook that takes POST from the local network only', () => {
+    const { automation } = Object(Bun.YAML.parse(text))
+
+    expect(automation).toMatchObject([
+      {
+        mode: 'queued',
+        triggers: [{ trigger: 'webhook', allowed_methods: ['POST'], local_only: true }],
+        actions: [{ repeat: { sequence: [{ action: 'notify.notify' }] } }],
+      },
+    ])
+  })
+
+  test('reads only fields that a delivery has', () => {
+    const delivery = JSON.parse(real.text)
+    const of_items = [...text.matchAll(/repeat\.item\.([\w.]+)/g)].map(([, it = '']) => it)
+    const of_body = [...text.matchAll(/trigger\.json\['(\w+)'\]/g)].map(([, it = '']) => it)
+
+    expect(of_body).toEqual(['items'])
+    for (const field of of_body) expect(delivery).toHaveProperty(field)
+    expect(of_items.length).toBeGreaterThan(4)
+    for (const field of of_items)
+      if (field !== 'link_title') expect(delivery.items[0]).toHaveProperty(field)
+  })
 })

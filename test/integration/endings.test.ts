@@ -94,13 +94,6 @@ describe('a monitored place', () => {
       'posts:cats',
     ],
     ['a login page', { path: '/r/*', fault: 'login_page_200' }, 'login_wall', null],
-    ['a redirect to the login', { path: '/r/*', fault: 'login_redirect' }, 'login_wall', null],
-    [
-      'a block page that names the login',
-      { path: '/r/*', fault: 'block_403_html' },
-      'login_wall',
-      null,
-    ],
   ] as const
 
   test.each(cases)(
