@@ -6,7 +6,13 @@ import type { Backtest, BacktestResult } from '../store/archive/backtest.ts'
 import { type ArchiveStats, listToFollow } from '../store/archive/erase.ts'
 import { ARCHIVE_FILE } from '../store/archive/file.ts'
 import { INGESTED_AT_ONCE } from '../store/archive/ingest.ts'
-import { countQueued, deleteQueued, dropOldestQueued, listQueued } from '../store/archive/queue.ts'
+import {
+  countQueued,
+  countQueuedBeyond,
+  deleteQueued,
+  dropOldestQueued,
+  listQueued,
+} from '../store/archive/queue.ts'
 import type { ArchiveKeep } from '../store/archive/scopes.ts'
 import type { ArchiveFound, ArchiveSearch } from '../store/archive/search.ts'
 import { type Db, openBeside, transact } from '../store/db/connection.ts'
@@ -16,6 +22,7 @@ import { type ArchiveThread, createArchiveThread } from './thread.ts'
 
 /** Queued items while the archive cannot be written; beyond this the oldest are given up. */
 const QUEUED_MAX = 100_000
+const QUEUED_BYTES_MAX = 256 * 1024 * 1024
 /** Time between two searches for expired items, ms. */
 const PRUNE_EVERY_MS = 3_600_000
 /** Deletion by age waits until the platform's answers have shown that the clock is right, ms. */
@@ -92,7 +99,7 @@ export function createArchive(deps: ArchiveDeps): Archive {
   }
 
   function giveUp(): void {
-    const count = countQueued(db) - QUEUED_MAX
+    const count = Math.max(countQueued(db) - QUEUED_MAX, countQueuedBeyond(db, QUEUED_BYTES_MAX))
     if (count <= 0) return
     transact(db, () => dropOldestQueued(db, count))
     log('error', 'archive.given_up', { count })

@@ -172,6 +172,7 @@ const limits = table({
   degraded_reads_per_key: limit(4),
   degraded_waiting_per_key: limit(8),
   in_flight_mib: integer(96, 64, 65_536, 'MiB'),
+  source_mib_per_day: integer(256, 16, 65_536, 'MiB'),
   tree_fetches: limit(8),
   read_cache_s: decimal(5, 0, 3600, 'seconds'),
   health_cache_s: decimal(10, 0, 3600, 'seconds'),

@@ -112,6 +112,8 @@ const REREAD_DEADLINE_MS = 20_000
 /** Share of a minute's requests that one round of lookups by id may use. */
 const REFETCH_SHARE = 1 / 6
 const REFETCH_DEADLINE_MS = 20_000
+/** Bytes of answers that a step reads before it is recorded, so that ten sources fit into memory. One answer may be larger. */
+const STEP_BYTES = 2 * 1024 * 1024
 const SAMPLE_ROWS = 50
 /** A caller waits for it. */
 const PLACE_DEADLINE_MS = 8000
@@ -193,6 +195,7 @@ export function createStreamSource({
         signal,
         places,
         share: MINUTE_SHARE,
+        allowance: { left: STEP_BYTES },
       })
       if (!step.ok) return step
       return { ...step, value: { ...step.value, items: step.value.items.map(mark) } }
@@ -207,6 +210,7 @@ export function createStreamSource({
         signal,
         places,
         share: MINUTE_SHARE,
+        allowance: { left: STEP_BYTES },
       })
       if (!step.ok) return step
       if (step.value.requests === 0) return ok(null)
@@ -223,6 +227,7 @@ export function createStreamSource({
         signal,
         places,
         share: MINUTE_SHARE,
+        allowance: { left: STEP_BYTES },
       })
       // A request that failed has cost one too.
       saved = { ...saved, tokens: saved.tokens - (read.ok ? read.value.requests : 1) }

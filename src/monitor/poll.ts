@@ -64,6 +64,8 @@ export type MonitoringDeps = PollDeps &
     audit_interval_s?: number
     /** Requests a minute that the platform allows for polls; absent: no limit is known. */
     requests_per_minute?: () => number
+    /** Bytes that each source may add to the database in a day; absent: any number. */
+    source_bytes_per_day?: () => number
     /** Wakes the loop that runs `checkDue`. */
     wake: () => void
     /** Called after a commit that has left deliveries to be sent. */

@@ -3,6 +3,7 @@ import { createTurns } from '../core/base/turns.ts'
 import { boundedWait } from '../core/base/wait.ts'
 import { markdownOf, textOf } from '../core/filter/text.ts'
 import { type Item, itemKey, shownDigest } from '../core/forum/items.ts'
+import { createIntake } from '../core/limits/intake.ts'
 import { joinVerified } from '../core/polling/audit.ts'
 import { type Ids, isStepComplete } from '../core/polling/coverage.ts'
 import { smooth } from '../core/polling/cursor.ts'
@@ -43,13 +44,15 @@ import {
 } from '../store/monitoring/streams.ts'
 import { deliver } from './deliver.ts'
 import { type JudgedDeps, prewarmFilters, recordJudged } from './judged.ts'
-import { matchAll, type Seen } from './match.ts'
+import { type Hit, matchAll, type Seen } from './match.ts'
 import { faultText } from './poll.ts'
 import { type RecordDeps, UnknownVerdicts } from './record.ts'
 
 export type StreamDeps = RecordDeps &
   JudgedDeps & {
     streams: StreamSources
+    /** Bytes that each source may add to the database in a day; absent: any number. */
+    source_bytes_per_day?: () => number
     /** Called after a commit that has left deliveries to be sent. */
     on_pending: () => void
   }
@@ -78,11 +81,15 @@ export function createStreamRunner(deps: StreamDeps): (feed: Feed) => Promise<vo
   const { db, clock, log, signal, streams } = deps
   const outages = createOutages(clock)
   const near = new Map<number, NearPass>()
+  const intake = createIntake(clock, deps.source_bytes_per_day ?? (() => Infinity))
 
   return async (feed) => {
     const started_at = clock.now()
     const stream = streams.get(feed.place)
     if (stream === undefined) return recordFault(feed, 'not_configured', started_at)
+    const wait_s = intake.wait_s(feed.place)
+    if (wait_s > 0)
+      return recordFault(feed, 'over_disk_budget', started_at, boundedWait(wait_s) ?? 0)
     const { interval_s } = feed
     const places = listWatchedPlaces(db, feed.id)
     const read = await stream.step(findStreamState(db, feed.id), { interval_s, signal, places })
@@ -105,14 +112,19 @@ export function createStreamRunner(deps: StreamDeps): (feed: Feed) => Promise<vo
     }
     const recorded = await recordJudged(deps, [feed.id], () => recordStep(deps, result))
     if (recorded === null) return
-    if (recorded.pending > 0) deps.on_pending()
-    log('debug', 'check.recorded', { feeds: feed.key, count: 1, ...recorded })
+    noteRecorded(feed, recorded)
+    log('debug', 'check.recorded', { feeds: feed.key, count: 1, ...countsOf(recorded) })
     for (let n = 0; n < SETTLES_MAX && !signal.aborted; n++)
       if (!(await settleNext(feed, stream, places))) break
     // The next step is not to be late for what was read before.
     const until = clock.mono() + REREADS_SHARE * interval_s * 1000
     for (let n = 0; n < REREADS_MAX && stream.reread_requests() > 0 && !signal.aborted; n++)
       if (!(await rereadNext(feed, stream, places)) || clock.mono() > until) break
+  }
+
+  function noteRecorded(feed: Feed, { pending, bytes }: RecordedStep): void {
+    intake.add(feed.place, bytes)
+    if (pending > 0) deps.on_pending()
   }
 
   /** Reads and records what steps have left for later; false: nothing, or no request for it. */
@@ -123,7 +135,7 @@ export function createStreamRunner(deps: StreamDeps): (feed: Feed) => Promise<vo
   ): Promise<boolean> {
     const started_at = clock.now()
     const state = findStreamState(db, feed.id)
-    if (state === null || stream.settle === undefined) return false
+    if (state === null || stream.settle === undefined || intake.wait_s(feed.place) > 0) return false
     const read = await stream.settle(state, { interval_s: feed.interval_s, signal, places })
     if (signal.aborted) return false
     if (!read.ok) {
@@ -145,8 +157,8 @@ export function createStreamRunner(deps: StreamDeps): (feed: Feed) => Promise<vo
     }
     const recorded = await recordJudged(deps, [feed.id], () => recordStep(deps, result))
     if (recorded === null) return false
-    if (recorded.pending > 0) deps.on_pending()
-    log('debug', 'settle.recorded', { feed: feed.key, ...recorded })
+    noteRecorded(feed, recorded)
+    log('debug', 'settle.recorded', { feed: feed.key, ...countsOf(recorded) })
     return true
   }
 
@@ -156,6 +168,7 @@ export function createStreamRunner(deps: StreamDeps): (feed: Feed) => Promise<vo
     stream: StreamSource,
     places: readonly string[],
   ): Promise<boolean> {
+    if (intake.wait_s(feed.place) > 0) return false
     const pass = near.get(feed.id) ?? { rest: null, at: -Infinity, is_next: true }
     near.set(feed.id, pass)
     const task = nextReread(db, feed.id, { relisted_ms: stream.relisted_ms, pass }, clock.now())
@@ -181,8 +194,8 @@ export function createStreamRunner(deps: StreamDeps): (feed: Feed) => Promise<vo
       recordReread(deps, { feed, task, read: value, ...times }),
     )
     if (recorded === null) return false
-    if (recorded.pending > 0) deps.on_pending()
-    log('debug', 'reread.recorded', { feed: feed.key, ...task.ids, ...recorded })
+    noteRecorded(feed, recorded)
+    log('debug', 'reread.recorded', { feed: feed.key, ...task.ids, ...countsOf(recorded) })
     return value.requests > 0 && !isStuck(task.ids, value)
   }
 
@@ -232,7 +245,35 @@ async function prepareTexts(items: readonly Item[]): Promise<void> {
 const isOther = (current: Feed, { created_at }: Feed): boolean =>
   current.asleep || current.created_at !== created_at
 
-type RecordedStep = { new_items: number; matched: number; pending: number }
+/** `bytes`: what was added to the database, for one monitor and without its deliveries. */
+type RecordedStep = { new_items: number; matched: number; pending: number; bytes: number }
+
+const NOTHING: RecordedStep = { new_items: 0, matched: 0, pending: 0, bytes: 0 }
+/** A row of an item that was seen, with its indexes. */
+const SEEN_BYTES = 256
+
+const countsOf = ({ new_items, matched, pending }: RecordedStep) => ({
+  new_items,
+  matched,
+  pending,
+})
+
+/** Bytes of what is stored of items: that they were seen, and the texts of those that match or are archived. */
+function bytesOf(
+  { archive }: Pick<RecordDeps, 'archive'>,
+  seen: ReturnType<typeof writeSeen>,
+  hits: readonly Hit[],
+): number {
+  const is_new = (item: Item) => seen.fresh.has(itemKey(item)) || seen.changed.has(itemKey(item))
+  const matched = new Set(hits.map(({ item }) => item))
+  const stored = seen.ordered.filter(
+    (it) => matched.has(it) || (archive?.keep === 'feeds' && is_new(it)),
+  )
+  return stored.reduce(
+    (sum, it) => sum + Buffer.byteLength(JSON.stringify(it)),
+    SEEN_BYTES * (seen.fresh.size + seen.changed.size),
+  )
+}
 
 /**
  * Records a step in one transaction: items seen, matches, deliveries, position. Before its commit nothing has happened
@@ -251,7 +292,7 @@ function recordStep(
   const published = new Set(step.published)
   return transact(db, () => {
     const current = findFeed(db, feed_id)
-    if (current === null || isOther(current, feed)) return { new_items: 0, matched: 0, pending: 0 }
+    if (current === null || isOther(current, feed)) return NOTHING
     const begun = listWatchers(db, feed_id).filter((it) => it.active_from_seq === FIRST_POLL_SEQ)
     const seen = writeSeen(db, current, step.items, {
       seen_at: ended_at + ahead_ms,
@@ -329,7 +370,7 @@ function recordStep(
       begun.map(({ id }) => id),
       seen.next_seq - 1,
     )
-    return { new_items, ...deliver(deps, hits) }
+    return { new_items, ...deliver(deps, hits), bytes: bytesOf(deps, seen, hits) }
   })
 }
 
@@ -394,7 +435,7 @@ function recordReread(deps: RecordDeps, result: RereadResult): RecordedStep {
   const feed_id = feed.id
   return transact(db, () => {
     const current = findFeed(db, feed_id)
-    if (current === null || isOther(current, feed)) return { new_items: 0, matched: 0, pending: 0 }
+    if (current === null || isOther(current, feed)) return NOTHING
     const seen_at = ended_at + ahead_ms
     const seen = writeSeen(db, current, read.items, { seen_at, behind_ms, found_by: 'audit' })
     const isAgain = (item: Item) => seen.changed.has(itemKey(item))
@@ -416,7 +457,7 @@ function recordReread(deps: RecordDeps, result: RereadResult): RecordedStep {
       if (pass !== null) writePass(db, feed_id, { ...pass, rest: behind })
       if (behind === null) finishPass(db, feed_id, ended_at)
     }
-    return { new_items, ...deliver(deps, hits) }
+    return { new_items, ...deliver(deps, hits), bytes: bytesOf(deps, seen, hits) }
   })
 }
 

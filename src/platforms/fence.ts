@@ -1,3 +1,4 @@
+import { createLru } from '../core/base/lru.ts'
 import { isObject } from '../core/base/object.ts'
 import { fail, type Fault, type Outcome } from '../core/base/result.ts'
 import { createTurns } from '../core/base/turns.ts'
@@ -7,15 +8,17 @@ import type { Acted } from '../core/forum/native-refusals.ts'
 import type { Clock, Log } from '../runtime/runtime.ts'
 import type { Platform } from './port.ts'
 import type { ItemStream, LeftOut, Reread, Source, StreamStep } from './source.ts'
-import { wrongField } from './values.ts'
+import { identityOf, wrongField } from './values.ts'
 
-/** Counts rows that are left out. */
+/** Counts rows that are left out. `row`: names it, so that it counts once, however often it is listed. */
 export type LeftOutRows = {
-  add(field: string): void
+  add(field: string, row: string): void
   now(): LeftOut | null
 }
 
 const LOG_EVERY_MS = 10 * 60_000
+/** Rows that are remembered as counted. */
+const COUNTED_MAX = 20_000
 
 /** Counts the rows of one source that are left out, and logs them every ten minutes. `on_row`: for metrics. */
 export function createLeftOut(
@@ -25,8 +28,12 @@ export function createLeftOut(
   let rows = 0
   let logged = { rows: 0, at: -Infinity }
   let last: LeftOut | null = null
+  const counted = createLru<bigint, true>(COUNTED_MAX)
   return {
-    add(field) {
+    add(field, row) {
+      const name = Bun.hash.wyhash(row)
+      if (counted.get(name) === true) return
+      counted.set(name, true)
       rows += 1
       last = { rows, field, at: clock.now() }
       on_row?.(source)
@@ -79,7 +86,7 @@ export function createFence({ clock, log, left_out, commentOf, name }: FenceOpti
     if (isNode(row) && row.kind === 'more') return true
     const checked: object = isNode(row) ? commentOf(row) : row
     const wrong = wrongField(checked, clock.now())
-    if (wrong !== null) left_out.add(wrong)
+    if (wrong !== null) left_out.add(wrong, identityOf(checked))
     return wrong === null
   }
 

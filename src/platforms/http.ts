@@ -13,13 +13,15 @@ import { createHosts, type Hosts } from './hosts.ts'
 import type { ClientPace } from './pace.ts'
 import type { Use } from './port.ts'
 import { productOf, rulesOf } from './robots.ts'
-import { hasShape, isCutList, parseJson, type Shape } from './values.ts'
+import { cutLists, hasShape, identityOf, parseJson, type Shape } from './values.ts'
 
 type HttpRequest = {
   /** From the slash on, with its query. */
   path: string
   /** Instead of the path below `base_url`. */
   url?: string
+  /** Bytes of the answer; absent: the most that any may have. */
+  bytes_max?: number
   method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** Sent as JSON. */
   body?: unknown
@@ -45,7 +47,12 @@ export type HttpCall = {
   use?: Use
   /** Part of a minute's requests that such calls may use together; absent: that of their use. */
   share?: number | undefined
+  /** Counted down by the answers; absent: they are not counted. */
+  allowance?: ByteAllowance | undefined
 }
+
+/** Bytes of answers after which a poll requests no more than it has to. Below 0: they are used up. */
+export type ByteAllowance = { left: number }
 
 /** A complete answer that is neither a limit nor a refusal of the edge. */
 export type HttpAnswer = {
@@ -116,8 +123,8 @@ export type HttpClientOptions = {
   /** True for a limit that holds for requests of one kind: it pauses no other. Default: none does. */
   isOwnLimit?: (answer: HttpAnswer) => boolean
   on_recovered?: () => void
-  /** Counts a row that was left out; `field`: what is wrong with it. */
-  left_out?: (field: string) => void
+  /** Counts a row that was left out, once. `field`: what is wrong with it; `row`: names it. */
+  left_out?: (field: string, row: string) => void
 }
 
 /** Part of a minute's requests that forumd's own may use; callers have the rest. */
@@ -182,7 +189,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
         ...fail({ kind: 'unavailable', status: null, retry_after_s: null, not_requested: true }),
         left: false,
       }
-    const { path, url, method = 'GET', body, expect = 'json' } = request
+    const { path, url, method = 'GET', body, bytes_max, expect = 'json' } = request
     const known = isKept(request) ? etags.get(path) : undefined
     const sent: EgressRequest = {
       url: url ?? `${base_url}${path}`,
@@ -198,6 +205,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       body: body === undefined ? undefined : JSON.stringify(body),
       route: { proxy: null, guarded: false },
       once,
+      ...(bytes_max !== undefined && { bytes_max }),
       timeout_ms: Math.min(options.timeout_ms, call.deadline_at - clock.now()),
       signal: call.signal,
     }
@@ -212,6 +220,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       return { ...fail({ kind: 'unavailable', status: null, retry_after_s: null }), left }
     }
     const { status, headers, body: text } = result.answer
+    if (call.allowance !== undefined) call.allowance.left -= Buffer.byteLength(text)
     const now = clock.now()
     const age_ms = offset.observe(headers)
     const date = httpDate(headers.get('date') ?? '', now) ?? Infinity
@@ -282,10 +291,10 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     if (!sent.ok) return fail(sent.fault)
     const { expect = 'json' } = request
     const value = expect === 'json' ? parseJson(sent.value.text) : undefined
+    for (const row of cutLists(value)) options.left_out?.('rows', identityOf(row))
     const answer = { ...sent.value, value }
     const fault = judge(answer, request) ?? shapeFault(answer, request)
     keep(request, sent.value, fault === null)
-    if (isCutList(value, request.shape)) options.left_out?.('rows')
     if (fault === null) return ok(answer)
     // The copy was of no use: the same request without its validator.
     return sent.value.is_copy ? attempt(request, call) : fail(fault)

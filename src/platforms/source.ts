@@ -4,7 +4,7 @@ import type { Acted } from '../core/forum/native-refusals.ts'
 import type { PermalinkTarget } from '../core/forum/permalink.ts'
 import type { Direction, PostedOrPending, SentMessage } from '../core/forum/writes.ts'
 import type { ChangesWaiting } from '../core/polling/coverage.ts'
-import type { HttpCall, HttpClientOptions } from './http.ts'
+import type { ByteAllowance, HttpCall, HttpClientOptions } from './http.ts'
 import type { ItemStates, LoginCode, LoginRequest, Platform, Use } from './port.ts'
 
 /** Kinds of platforms that are read without the pool's accounts. */
@@ -172,7 +172,17 @@ export type StreamCall = {
   use?: Use
   /** Part of a minute's requests that monitors may use; absent: all of them. */
   share?: number | undefined
+  /** The next step reads the rest. Absent: any number of bytes. */
+  allowance?: ByteAllowance
 }
+
+/** True when a step has read as much as it should: the next one goes on. */
+export const hasReadEnough = ({ allowance }: Pick<HttpCall, 'allowance'>): boolean =>
+  allowance !== undefined && allowance.left <= 0
+
+/** The bounds of a request that a poll sends. */
+export const pollCall = ({ deadline_at, signal, share, allowance }: StreamCall) =>
+  ({ deadline_at, signal, share, allowance, use: 'poll' }) as const
 
 export type Reread = {
   /** Items of the range as they are now, oldest first. */

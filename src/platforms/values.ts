@@ -52,9 +52,38 @@ export function hasShape(value: unknown, shape: Shape): boolean {
   return shape.endsWith('[]') ? Array.isArray(found) : isObject(found)
 }
 
-export function isCutList(value: unknown, shape: Shape | undefined): boolean {
-  const found = typeof shape === 'string' ? partAt(value, shape) : null
-  return Array.isArray(found) && found.length > ROWS_MAX
+/** Parts of a row that have its id, in answers whose rows have several parts. */
+const ID_PARTS = ['comment', 'post', 'data', 'person', 'community']
+
+/** Text that names a row of an answer, the same each time that it is listed: by its id, or by all that it has. */
+export function identityOf(row: unknown): string {
+  if (!isObject(row)) return `${typeof row} ${String(row)}`
+  const parts = [row, ...ID_PARTS.map((it) => row[it])].filter(isObject)
+  const named = parts.find((it) => isScalar(it['name'] ?? it['id']))
+  return JSON.stringify(named === undefined ? row : [named['name'], named['id']])
+}
+
+const isScalar = (value: unknown): boolean => ['string', 'number'].includes(typeof value)
+
+/**
+ * Cuts the lists of an answer in place, wherever they are: those with rows to {@link ROWS_MAX}, all others to {@link IDS_MAX}.
+ * Returns what was cut off, and what is no row of a list of rows. Never recurses: the depth is set by others.
+ */
+export function cutLists(root: unknown): unknown[] {
+  const left_out: unknown[] = []
+  const waiting = [root]
+  while (waiting.length > 0) {
+    const at = waiting.pop()
+    if (typeof at !== 'object' || at === null) continue
+    if (Array.isArray(at)) {
+      const most = at.some(isObject) ? ROWS_MAX : IDS_MAX
+      if (at.length > most) for (const row of at.splice(most)) left_out.push(row)
+      if (most === ROWS_MAX) for (const row of at) if (!isObject(row)) left_out.push(row)
+    }
+    for (const value of Object.values(at))
+      if (typeof value === 'object' && value !== null) waiting.push(value)
+  }
+  return left_out
 }
 
 /** The value at a path of names. */
@@ -69,7 +98,7 @@ function partAt(value: unknown, shape: string): unknown {
 /** The fields of an object of an answer; none for any other value. */
 export const fieldsOf = (value: unknown): Row => (isObject(value) ? value : {})
 
-/** Rows of one list; the others are left out. */
+/** Rows of one list; the others are left out, and counted by {@link cutLists}. */
 export const ROWS_MAX = 2000
 
 /** The objects of a list of an answer. */
@@ -102,8 +131,8 @@ export const idAt = (row: Row, field: string): number | null => {
 export const idsOf = (value: unknown): number[] =>
   Array.isArray(value) ? value.slice(0, IDS_MAX).filter(isId) : []
 
-/** A topic may have so many posts. */
-const IDS_MAX = 20_000
+/** Ids of one list, such as the posts of a topic. */
+export const IDS_MAX = 20_000
 
 /** Latest time of Date, ms. */
 const LAST_MS = 8.64e15

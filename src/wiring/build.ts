@@ -264,6 +264,7 @@ export function assemble({
     plan_of,
     freshness_ms: config.monitor.freshness_s * 1000,
     audit_interval_s: config.monitor.audit_interval_s,
+    source_bytes_per_day: () => config.limits.source_mib_per_day * MIB,
     requests_per_minute: () => pool.requestsPerMinute(),
     wake: () => wake('monitor'),
     archive: keep === 'nothing' ? undefined : { keep, on_queued: () => wake('archive') },

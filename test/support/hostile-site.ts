@@ -229,6 +229,11 @@ export function startSite(kind: SiteKind, base_url?: string) {
     /** Reads the newest posts. */
     posts: () =>
       source.reads.posts({ subforums: [], sort: 'new', t: null, limit: 25, after: null }, call()),
+    /** One step of the stream without what follows it, a minute after the one before. */
+    advance: (state: string | null) => {
+      site.now += 61_000
+      return stream?.step(state, { interval_s: 60, signal, places: [] })
+    },
     /** One step of the stream with what follows it, so long after the one before. */
     async step(state: string | null, after_ms = 61_000) {
       if (stream === null) throw new Error('the source has no stream')

@@ -11,7 +11,16 @@ import { warm } from '../html.ts'
 import { createHttpClient, type HttpAnswer, type HttpCall } from '../http.ts'
 import type { Listing } from '../port.ts'
 import type { SourceOptions } from '../source.ts'
-import { fieldsOf, idAt, numberAt, type Row, rowsOf, type Shape, textAt } from '../values.ts'
+import {
+  fieldsOf,
+  idAt,
+  identityOf,
+  numberAt,
+  type Row,
+  rowsOf,
+  type Shape,
+  textAt,
+} from '../values.ts'
 import {
   type Categories,
   type Category,
@@ -144,7 +153,7 @@ export function createSiteClient(options: SourceOptions) {
     const prepared = await prepare(rows, call)
     if (!prepared.ok) return prepared
     const found = rows.map(toNative).filter((it) => it !== null)
-    for (const row of rows) if (isBroken(row)) options.left_out?.('id')
+    for (const row of rows) if (isBroken(row)) options.left_out?.('id', identityOf(row))
     for (const native of found) remember(native)
     return ok(found)
   }

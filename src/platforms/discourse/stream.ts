@@ -1,7 +1,15 @@
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import { type Item, MORE_PLACES } from '../../core/forum/items.ts'
 import type { HttpCall } from '../http.ts'
-import type { IdRange, ItemStream, PartialReason, StreamCall, StreamStep } from '../source.ts'
+import {
+  hasReadEnough,
+  type IdRange,
+  type ItemStream,
+  type PartialReason,
+  pollCall,
+  type StreamCall,
+  type StreamStep,
+} from '../source.ts'
 import { climb, isAfter, type Summit } from '../summit.ts'
 import { isTag, type TopicTags } from './tags.ts'
 
@@ -137,8 +145,7 @@ export function createPostStream(
   }
 
   async function advance(text: string | null, bounds: StreamCall): Promise<Outcome<StreamStep>> {
-    const { deadline_at, signal, share } = bounds
-    const call = { deadline_at, signal, share, use: 'poll' } as const
+    const call = pollCall(bounds)
     const now = clock.now()
     const state = read(text)
     const walk = createWalk(reader, call, bounds.requests, state)
@@ -218,8 +225,7 @@ export function createPostStream(
         ? 'places_not_read'
         : null,
     async reread(range, bounds) {
-      const { deadline_at, signal, share } = bounds
-      const call = { deadline_at, signal, share, use: 'poll' } as const
+      const call = pollCall(bounds)
       const state: State = { ...read(null), holes: [{ ...range }] }
       const walk = createWalk(reader, call, bounds.requests, state)
       await walk.down(range)
@@ -295,12 +301,13 @@ async function readTopics(
   { call, now }: { call: HttpCall; now: number },
 ): Promise<Fault | null> {
   if (now >= state.listed_at && now - state.listed_at < topics_every_ms) return null
-  const { left, sent } = walk.requests_of
+  const { left, canSend, sent } = walk.requests_of
   const known = new Map(state.listed)
   const found: TopicsPage['topics'] = []
   let as_of: number | null = null
   for (let page = 0; ; page++) {
-    if (page === LIST_PAGES_MAX || left() === 0) return null
+    // The first is read, however large the page of posts was: without it nothing is proven.
+    if (page === 0 ? !canSend() : page === LIST_PAGES_MAX || left() === 0) return null
     sent()
     const answer = await topics(page, call)
     if (!answer.ok) return answer.fault
@@ -348,7 +355,8 @@ function createWalk(reader: PostReader, call: HttpCall, requests_max: number, st
   let fault: Fault | null = null
   let anonymous = false
 
-  const left = () => (fault === null && !anonymous ? Math.max(0, requests_max - sent) : 0)
+  const canSend = () => fault === null && !anonymous && sent < requests_max
+  const left = () => (canSend() && !hasReadEnough(call) ? requests_max - sent : 0)
 
   async function page(before: number | null): Promise<StreamPage | null> {
     if (left() === 0) return null
@@ -442,7 +450,7 @@ function createWalk(reader: PostReader, call: HttpCall, requests_max: number, st
     down,
     accept,
     again,
-    requests_of: { left, sent: () => void (sent += 1) },
+    requests_of: { left, canSend, sent: () => void (sent += 1) },
     /** Gives posts of a page, even if they are known; all, or those with such a creation, epoch ms. */
     include({ rows }: StreamPage, isWanted: (created_ms: number) => boolean = () => true): void {
       for (const row of rows)

@@ -38,6 +38,8 @@ import { createStream } from './stream.ts'
 const FIREBASE = 'https://hacker-news.firebaseio.com'
 const ALGOLIA = 'https://hn.algolia.com'
 const HITS_MAX = 1000
+/** An item with its text and the ids of its replies. */
+const ITEM_BYTES_MAX = 1024 * 1024
 const AT_ONCE = 8
 
 const LISTS: Readonly<Record<Place, string>> = {
@@ -92,11 +94,18 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
     id: number | string,
     call: HttpCall,
   ): Promise<Outcome<NativeItem | null>> {
-    const answer = await get(`item/${id}`, call, isItem)
-    if (!answer.ok) return answer
-    const item = toItem(answer.value)
+    const request = { path: `/v0/item/${id}.json`, shape: isItem, bytes_max: ITEM_BYTES_MAX }
+    const answer = await firebase.send(request, call)
+    if (!answer.ok) {
+      if (answer.fault.kind !== 'unreadable') return answer
+      // One item that cannot be read is no reason to read no other.
+      options.left_out?.('item', String(id))
+      return ok(null)
+    }
+    const { value } = answer.value
+    const item = toItem(value)
     // Another item than the one that was asked for, or one without an id that can be.
-    if (item === null && answer.value !== null) options.left_out?.('id')
+    if (item === null && value !== null) options.left_out?.('id', String(id))
     return ok(item === null || String(item.id) === String(id) ? item : null)
   }
 

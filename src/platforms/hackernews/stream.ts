@@ -1,7 +1,13 @@
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import type { Item } from '../../core/forum/items.ts'
 import type { HttpCall } from '../http.ts'
-import type { ItemStream, StreamCall, StreamStep } from '../source.ts'
+import {
+  hasReadEnough,
+  type ItemStream,
+  pollCall,
+  type StreamCall,
+  type StreamStep,
+} from '../source.ts'
 import { fieldsOf, idsOf, numberAt, wrongField } from '../values.ts'
 import {
   createQueues,
@@ -94,12 +100,7 @@ export function createStream(reader: ItemReader): ItemStream {
 
   async function advance(text: string | null, bounds: StreamCall): Promise<Outcome<StreamStep>> {
     const { share = 1 } = bounds
-    const call = {
-      deadline_at: bounds.deadline_at,
-      signal: bounds.signal,
-      share,
-      use: 'poll' as const,
-    }
+    const call = pollCall(bounds)
     const began = clock.now()
     const left = reader.left(share, WAIT_MS)
     if (left === 0)
@@ -190,12 +191,7 @@ export function createStream(reader: ItemReader): ItemStream {
     interval_max_s: INTERVAL_MAX_S,
     advance,
     async reread(range, { share = 1, ...bounds }) {
-      const call = {
-        deadline_at: bounds.deadline_at,
-        signal: bounds.signal,
-        share,
-        use: 'poll' as const,
-      }
+      const call = pollCall({ ...bounds, share })
       const step = createStep(reader, call, Math.min(bounds.requests, reader.left(share, WAIT_MS)))
       step.begin({ first: range.from_id, last: range.from_id - 1 })
       let last = range.from_id - 1
@@ -297,7 +293,7 @@ function createStep(reader: ItemReader, call: HttpCall, requests_max: number) {
   return {
     /** Items above a comment are part of the stream from the first id on. */
     begin: (state: Pick<State, 'first' | 'last'>) => void (first = state.first),
-    left: () => (fault === null ? Math.max(0, requests_max - sent) : 0),
+    left: () => (fault === null && !hasReadEnough(call) ? Math.max(0, requests_max - sent) : 0),
     requests: () => sent,
     fault: () => fault,
     answers,

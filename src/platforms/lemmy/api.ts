@@ -7,7 +7,7 @@ import type { Clock } from '../../runtime/runtime.ts'
 import { type CallerClient, createHttpClient, type HttpAnswer, type HttpCall } from '../http.ts'
 import { createHold, inTurn, SPANS_S } from '../lists.ts'
 import type { PartialReason, SourceOptions } from '../source.ts'
-import { fieldsOf, idAt, type Shape, textAt } from '../values.ts'
+import { fieldsOf, idAt, identityOf, type Shape, textAt } from '../values.ts'
 import {
   createdOf,
   type Dialect,
@@ -281,7 +281,8 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     const { value, as_of, age_ms } = answer.value
     const all = viewsOf(value, kind) ?? []
     const views = all.filter((view) => kind === 'item' || hasId(fieldsOf(view[kind])))
-    for (let n = views.length; n < all.length; n++) options.left_out?.('id')
+    const kept = new Set(views)
+    for (const view of all) if (!kept.has(view)) options.left_out?.('id', identityOf(view))
     const number = Number(after ?? 1)
     const numbered = all.length < size || number >= PAGES_MAX ? null : String(number + 1)
     const next = by_cursor ? textAt(fieldsOf(value), 'next_page') : numbered

@@ -1,6 +1,7 @@
 import type { Fault } from '../../core/base/result.ts'
 import { type Item, shownDigest } from '../../core/forum/items.ts'
 import type { HttpCall } from '../http.ts'
+import { hasReadEnough } from '../source.ts'
 import { fieldsOf, idAt } from '../values.ts'
 import { type Api, type ApiCall, type ApiPage, PAGE_MAX } from './api.ts'
 import { hiddenUntil, modActionsOf, stateOf, toItem } from './readers.ts'
@@ -53,14 +54,14 @@ export function createStep(
   const call: ApiCall = {
     ...bounds,
     spend() {
-      if (sent >= requests_max) return false
+      if (sent >= requests_max || hasReadEnough(call)) return false
       sent += 1
       return true
     },
   }
 
   function left(): number {
-    if (fault !== null || (sent > 0 && wait_ms() > 0)) return 0
+    if (fault !== null || hasReadEnough(call) || (sent > 0 && wait_ms() > 0)) return 0
     return Math.max(0, requests_max - sent)
   }
 

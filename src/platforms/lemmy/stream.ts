@@ -1,6 +1,13 @@
 import { fail, ok, type Outcome } from '../../core/base/result.ts'
 import type { Clock } from '../../runtime/runtime.ts'
-import type { IdRange, ItemStream, PartialReason, StreamCall, StreamStep } from '../source.ts'
+import {
+  type IdRange,
+  type ItemStream,
+  type PartialReason,
+  pollCall,
+  type StreamCall,
+  type StreamStep,
+} from '../source.ts'
 import { isAfter } from '../summit.ts'
 import { fieldsOf } from '../values.ts'
 import type { Api, ApiPage } from './api.ts'
@@ -91,7 +98,7 @@ export function createStream({
   }
 
   async function advance(text: string | null, bounds: StreamCall): Promise<Outcome<StreamStep>> {
-    const call = { deadline_at: bounds.deadline_at, signal: bounds.signal, use: 'poll' } as const
+    const call = pollCall(bounds)
     const server = await api.server(call)
     if (!server.ok) return server
     const { dialect } = server.value
@@ -168,7 +175,7 @@ export function createStream({
   }
 
   async function settle(text: string, bounds: StreamCall): Promise<Outcome<StreamStep>> {
-    const call = { deadline_at: bounds.deadline_at, signal: bounds.signal, use: 'poll' } as const
+    const call = pollCall(bounds)
     const server = await api.server(call)
     if (!server.ok) return server
     const { dialect } = server.value
@@ -235,7 +242,7 @@ export function createStream({
     async reread(range, bounds) {
       const kind = range.from_id > COMMENT_BASE ? 'comment' : 'post'
       const base = baseOf(kind)
-      const call = { deadline_at: bounds.deadline_at, signal: bounds.signal, use: 'poll' } as const
+      const call = pollCall(bounds)
       const step = createStep(api, site_url, call, bounds.requests)
       let last = range.from_id - base - 1
       const end = range.to_id - base

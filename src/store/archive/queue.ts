@@ -55,6 +55,15 @@ export const deleteQueued = (db: Db, seqs: readonly number[]): void =>
 export const countQueued = (db: Db): number =>
   db.query<{ n: number }, []>('SELECT count(*) AS n FROM archive_queue').get()?.n ?? 0
 
+/** Number of the oldest items beyond `bytes_max` of newer ones. */
+export const countQueuedBeyond = (db: Db, bytes_max: number): number =>
+  db
+    .query<{ n: number }, [{ bytes_max: number }]>(
+      `SELECT count(*) AS n FROM (SELECT sum(octet_length(item)) OVER (ORDER BY seq DESC) AS bytes FROM archive_queue)
+        WHERE bytes > $bytes_max`,
+    )
+    .get({ bytes_max })?.n ?? 0
+
 /** Gives up the oldest items of the queue. */
 export const dropOldestQueued = (db: Db, count: number): void =>
   void db

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 import { createArchive } from '../../../src/archive/archive.ts'
 import { type ArchiveThread, ArchiveUnavailable } from '../../../src/archive/thread.ts'
-import { countQueued, queueItem } from '../../../src/store/archive/queue.ts'
+import { countQueued, countQueuedBeyond, queueItem } from '../../../src/store/archive/queue.ts'
 import { type Db, openDb, transact } from '../../../src/store/db/connection.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { postOf } from '../../support/items.ts'
@@ -88,6 +88,13 @@ test('a queue that grows without end is given up from its oldest item on, and th
   expect(countQueued(db)).toBe(100_000)
   expect(events).toEqual([{ event: 'archive.given_up', fields: { count: 11 } }])
   expect(db.query('SELECT min(seq) AS seq FROM archive_queue').get()).toEqual({ seq: 12 })
+})
+
+test('a queue of long items is given up by its bytes, from its oldest on', () => {
+  db.run(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20)
+    INSERT INTO archive_queue (item_id, item, scopes, seen_at) SELECT 't3_y' || i, hex(zeroblob(50)), '[]', i FROM n`)
+
+  expect([1500, 1999, 2000].map((bytes_max) => countQueuedBeyond(db, bytes_max))).toEqual([5, 1, 0])
 })
 
 test('nothing is deleted by age before the clock is known to be right', async () => {

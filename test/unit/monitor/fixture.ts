@@ -176,6 +176,7 @@ export function startMonitorFixture({
   /** Items that are queued for the archive; null: none. */
   archive = null as 'matches' | 'feeds' | null,
   streams = new Map() as StreamSources,
+  source_bytes_per_day = Infinity,
 } = {}) {
   const folder = tempFolder()
   const path = folder.file('forumd.sqlite')
@@ -206,6 +207,7 @@ export function startMonitorFixture({
       words,
       watch: feed.watch,
       streams,
+      source_bytes_per_day: () => source_bytes_per_day,
       clock,
       log,
       signal: stopping.signal,

@@ -119,9 +119,13 @@ function createSource(name: string) {
 }
 
 function startWith(...names: string[]) {
+  return startWithin({}, ...names)
+}
+
+function startWithin(bounds: { source_bytes_per_day?: number }, ...names: string[]) {
   const sources = names.map((name) => [name, createSource(name)] as const)
   const streams: StreamSources = new Map(sources.map(([name, { source }]) => [name, source]))
-  const fixture = startMonitorFixture({ streams })
+  const fixture = startMonitorFixture({ streams, ...bounds })
   fixture.webhook('wh_1')
   const site = (name: string) => new Map(sources).get(name) ?? createSource(name)
   return { fixture, site }
@@ -230,6 +234,32 @@ test('a wait that a source asks for is bounded before it is scheduled', async ()
     expect(at).toBeLessThanOrEqual(owned.clock.now() + 900 * S)
     owned.db.query('UPDATE feeds SET next_check_at = 0').run()
   }
+})
+
+test('a source that has added its share of bytes is read later, from where it was, and its monitors say so', async () => {
+  const { fixture, site } = startWithin({ source_bytes_per_day: 24 * 100_000 }, 'a', 'b')
+  await using owned = fixture
+  const [a, b] = [site('a'), site('b')]
+  owned.monitor('mon_1', { source: ['a', 'b'] })
+  await owned.pollDue()
+  const text = 'x'.repeat(50_000)
+  for (let n = 0; n < 4; n++) a.put(`long ${n}`, owned.clock.now() + n, { text })
+  await owned.check()
+  const titles = owned.titles().length
+  const position = String(a.put('meanwhile', owned.clock.now() + S) - 1)
+  b.put('of another', owned.clock.now() + S)
+  const steps = a.steps.length
+  await owned.check()
+
+  expect([titles, a.steps.length]).toEqual([4, steps])
+  expect(owned.titles()).toContain('of another')
+  expect(facts(owned)).toMatchObject({ key: 'stream:a', last_fault: 'over_disk_budget' })
+  owned.pass(2 * 3_600_000)
+  a.put('after', owned.clock.now())
+  await owned.check()
+  expect(a.steps.at(-1)).toBe(position)
+  expect(owned.titles()).toContain('after')
+  expect(facts(owned)?.last_fault).toBeNull()
 })
 
 test('monitors of one source share its feed', async () => {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 
 import { WAIT_MAX_S } from '../../../src/core/base/wait.ts'
+import { IDS_MAX, ROWS_MAX } from '../../../src/platforms/values.ts'
 import { ADAPTERS } from '../../../src/wiring/sources.ts'
 import { KINDS, mutate, type SiteKind, startSite, STREAMED } from '../../support/hostile-site.ts'
 import { cases } from '../../support/long-form.ts'
@@ -16,6 +17,8 @@ const BAD_TIMES: Readonly<Record<'text' | 'seconds', unknown[]>> = {
 }
 const LONG = 'x'.repeat(150_000)
 /** One letter that NFKC makes 18 of. */
+/** As long as the answer for one item may be. */
+const FILLER = 'x'.repeat(900 * 1024)
 const EXPANDING = '\ufdfa'
 
 const timesOf = (kind: SiteKind) =>
@@ -96,6 +99,33 @@ describe.each(KINDS)('%s', (kind) => {
     expect(it.site.events).toContainEqual(expect.stringMatching(/^source\.rows_left_out .*title/))
   })
 
+  test('a row that is left out counts once, however often it is read', async () => {
+    await using it = startSite(kind)
+    it.put()
+    it.putWith('title', LONG)
+    for (let n = 0; n < 3; n++) {
+      await it.posts()
+      it.site.now += 60_000
+    }
+    expect(it.left_out).toEqual(['s'])
+    it.putWith('title', LONG)
+    await it.posts()
+    expect(it.left_out).toEqual(['s', 's'])
+  })
+
+  test('rows beyond the bound of a list are counted, once', async () => {
+    await using it = startSite(kind)
+    it.put()
+    const surplus = 7
+    it.site.change = (answer) =>
+      lengthen(answer, (kind === 'hackernews' ? IDS_MAX : ROWS_MAX) + surplus)
+    for (let n = 0; n < 2; n++) {
+      await it.posts()
+      it.site.now += 60_000
+    }
+    expect(it.source.left_out?.()).toMatchObject({ rows: surplus, field: 'rows' })
+  })
+
   test('texts that are given are well-formed, without U+0000, and addresses are whole', async () => {
     await using it = startSite(kind)
     it.putWith('title', 'cut \ud83d a\0b')
@@ -161,6 +191,26 @@ describe.each(KINDS)('%s', (kind) => {
   })
 })
 
+/** An answer whose list of rows or of ids has so many. */
+function lengthen(answer: unknown, length: number): unknown {
+  const text = JSON.stringify(answer)
+  const lists: unknown[][] = []
+  const copy: unknown = JSON.parse(text, (key, value) => {
+    if (Array.isArray(value) && value.length > 0 && !/categories/.test(key)) lists.push(value)
+    return value
+  })
+  const [list] = lists
+  if (list === undefined) return answer
+  const [row] = list
+  for (let id = 1_000_000; list.length < length; id++)
+    list.push(
+      typeof row === 'number'
+        ? id
+        : JSON.parse(JSON.stringify(row).replaceAll(/"id":("?)\w{2,3}\b/g, `"id":$1${id}`)),
+    )
+  return copy
+}
+
 /** Values that replace any part of an answer. */
 const hostile = fc.oneof(
   fc.constantFrom<unknown>(...BAD_IDS, ...BAD_TIMES.text, ...BAD_TIMES.seconds, 9e15, 2 ** 53 - 1),
@@ -169,6 +219,22 @@ const hostile = fc.oneof(
 )
 
 describe.each(STREAMED)('the stream of %s', (kind) => {
+  test('reads no further page once a step has read what fits into memory', async () => {
+    await using it = startSite(kind)
+    for (let n = 0; n < 5; n++) it.put()
+    const { state } = await it.step(null)
+    for (let n = 0; n < 1000; n++) it.put()
+    let bytes = 0
+    it.site.change = (answer) => {
+      if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) return answer
+      bytes += FILLER.length
+      return { ...answer, filler: FILLER }
+    }
+    await it.advance(state)
+    expect(bytes / FILLER.length).toBeGreaterThan(1)
+    expect(bytes / FILLER.length).toBeLessThanOrEqual(12)
+  })
+
   test('goes on after any mutated answers, without an exception, an endless walk or a proof of the future', async () => {
     const mutation = fc.tuple(
       fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),

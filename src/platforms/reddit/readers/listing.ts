@@ -2,7 +2,7 @@ import { isObject } from '../../../core/base/object.ts'
 import { ok, type Outcome } from '../../../core/base/result.ts'
 import type { Comment, Community, Item, Media, Post, User } from '../../../core/forum/items.ts'
 import type { Listing } from '../../port.ts'
-import { textAt } from '../../values.ts'
+import { cutLists, identityOf, textAt } from '../../values.ts'
 import { lacking, type NativeRow, rowAt, soundRows, unreadable } from './fields.ts'
 import { COMMENT_NEEDS, dataOf, POST_NEEDS, toComment, toPost } from './items.ts'
 import { mediaOf } from './media.ts'
@@ -16,7 +16,7 @@ export type Reader<T> = {
   map: (row: NativeRow) => T
   skip?: (row: NativeRow) => boolean
   /** Called for a row that cannot be read. */
-  left_out?: ((field: string) => void) | undefined
+  left_out?: ((field: string, row: string) => void) | undefined
 }
 /** By native kind. A row of another kind makes the listing unreadable. */
 export type Readers<T> = Readonly<Record<string, Reader<T>>>
@@ -32,12 +32,15 @@ export function readListing<T>(value: unknown, readers: Readers<T>): Outcome<Lis
   const after = data['after'] ?? null
   if (after !== null && typeof after !== 'string') return unreadable('data.after')
 
+  const [{ left_out: count } = {}] = Object.values(readers)
+  const cut = cutLists(children)
+  for (const row of cut) count?.('rows', identityOf(row))
   const found = soundRows(children, 'data.children', (child) => readRow(child, readers))
   if (!found.ok) return found
   const rows = found.value
   // An empty string would return the first page again.
   const page = { rows, after: after || null, logged_in: loggedIn(data) }
-  const left_out = children.length - rows.length
+  const left_out = children.length + cut.length - rows.length
   return ok(left_out === 0 ? page : { ...page, left_out })
 }
 
@@ -51,7 +54,7 @@ function readRow<T>(child: unknown, readers: Readers<T>): { value: T } | string 
   if (reader.skip?.(data)) return null
   const missing = lacking(data, reader.needs)
   if (missing === null) return { value: reader.map(data) }
-  reader.left_out?.(missing)
+  reader.left_out?.(missing, identityOf(child))
   return `data.${missing}`
 }
 
@@ -101,7 +104,7 @@ export type RowReaders = {
 }
 
 /** Creates the readers of a platform at `base`, an address without a trailing slash. */
-export function createReaders(base: string, left_out?: (field: string) => void): RowReaders {
+export function createReaders(base: string, left_out?: Reader<unknown>['left_out']): RowReaders {
   const user: Reader<User> = { needs: USER_NEEDS, map: (row) => toUser(base, row), left_out }
   return {
     post: { needs: POST_NEEDS, map: (row) => toPost(base, row), left_out },
