@@ -442,13 +442,15 @@ test('a place that a source does not have is refused by name, with the nearest o
     expect((await it.add(place)).body).toMatchObject({ names: [place] })
 })
 
-test('a community with the host of its own instance is watched by the name of its items', async () => {
+test('a community in another spelling is watched by the name of its items', async () => {
   await using it = await startWithForum(undefined, 'lemmy')
-  const { status, body } = await it.add(`selfhosting@${it.host}`)
-  expect({ status, subforum: body.filter_spec?.subforum }).toEqual({
-    status: 200,
-    subforum: ['selfhosting'],
-  })
+  for (const place of [`selfhosting@${it.host}`, 'SelfHosting']) {
+    const { status, body } = await it.add(place)
+    expect({ status, subforum: body.filter_spec?.subforum }).toEqual({
+      status: 200,
+      subforum: ['selfhosting'],
+    })
+  }
   expect(await it.add('nope')).toMatchObject({ status: 400, body: { names: ['nope'] } })
 })
 

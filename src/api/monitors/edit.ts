@@ -291,6 +291,8 @@ export async function addMonitor(
     },
   )
   if (await checkSourcePlaces(streams, words, spec)) warnings.push(PLACES_UNVERIFIED)
+  // Their sources know now how they spell them.
+  const named = spelledPlaces(spec, streams)
   const baseline = await findBaseline(watch, spec, given.baseline_item_id)
   const requested = given.cadence_s ?? null
   transact(db, () => {
@@ -301,7 +303,7 @@ export async function addMonitor(
       id,
       customer_id: customer.id,
       name: given.name ?? null,
-      filter_spec: encodeFilterSpec(spec),
+      filter_spec: encodeFilterSpec(named),
       cadence_s: effectiveCadence(plan, requested),
       requested_cadence_s: requested,
       baseline_item_id: baseline?.fullname ?? null,
@@ -367,6 +369,8 @@ export async function editMonitor(
     const known = isDeepStrictEqual(before.source, spec.source) ? before.subforum : []
     if (await checkSourcePlaces(streams, words, spec, known)) warnings.push(PLACES_UNVERIFIED)
   }
+  // Its sources know now how they spell the places.
+  const named = spec && spelledPlaces(spec, streams)
   transact(db, () => {
     const before = requireMonitor(db, customer.id, id)
     const now = Math.max(requested_at, before.updated_at + 1)
@@ -380,7 +384,7 @@ export async function editMonitor(
     const monitor: Monitor = {
       ...before,
       name: given.name === undefined ? before.name : given.name,
-      filter_spec: spec === null ? before.filter_spec : encodeFilterSpec(spec),
+      filter_spec: named === null ? before.filter_spec : encodeFilterSpec(named),
       requested_cadence_s: requested,
       cadence_s:
         given.cadence_s === undefined ? before.cadence_s : effectiveCadence(plan, requested),

@@ -59,7 +59,7 @@ export function createLemmy(
   function placeOf(subforums: string[], { word }: Dialect): Params {
     const [place = 'all'] = subforums
     if (place === 'all' || place === 'local') return { type_: word(WHOLE[place]) }
-    return { type_: word('All'), community_name: localName(place) }
+    return { type_: word('All'), community_name: api.named(localName(place)) }
   }
 
   /** A list whose parameters depend on the API. */
@@ -379,10 +379,10 @@ export function createLemmy(
     stream: createStream({ clock, api, site_url: base_url, localName }),
     place_examples: ['coffee', 'coffee@other.example'],
     isPlace: (place) => PLACE.test(place),
-    spell: localName,
+    spell: (place) => api.named(localName(place)),
     partialFor(place) {
       if (place === 'local') return null
-      const name = localName(place)
+      const name = api.named(localName(place))
       return place === 'all' || name.includes('@') ? 'copy_of_remote' : api.uncovered(name)
     },
     targetOf(url) {

@@ -9,6 +9,7 @@ import { createHold, inTurn, SPANS_S } from '../lists.ts'
 import type { PartialReason, SourceOptions } from '../source.ts'
 import { fieldsOf, idAt, identityOf, type Shape, textAt } from '../values.ts'
 import {
+  communityName,
   createdOf,
   type Dialect,
   DIALECTS,
@@ -82,6 +83,8 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
   const places = new LRUCache<number, Place>({ max: PLACES_MAX })
   let reopened_at = -Infinity
   const seen = createSeenPlaces(clock)
+  /** Names of places as the server spells them, by those that it was asked for. */
+  const names = new LRUCache<string, string>({ max: PLACES_MAX })
 
   /** Requests the site by each API in turn. A server that has the newest never gets an older one. */
   async function find(call: HttpCall): Promise<Outcome<Server>> {
@@ -375,13 +378,15 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     const answer = await get('/community', { name }, call)
     if (!answer.ok) return answer
     const body = fieldsOf(answer.value)
-    seen.add(fieldsOf(fieldsOf(body['community_view'])['community']))
+    const row = fieldsOf(fieldsOf(body['community_view'])['community'])
+    seen.add(row)
+    if (textAt(row, 'name') !== null) names.set(name.toLowerCase(), communityName(row))
     return ok(body)
   }
 
   /** Asks for places that were never seen, a few at a time. The number of requests. */
-  async function lookFor(names: readonly string[], call: HttpCall): Promise<number> {
-    const due = seen.due(names)
+  async function lookFor(wanted: readonly string[], call: HttpCall): Promise<number> {
+    const due = seen.due(wanted)
     for (const name of due) await community(name, call)
     return due.length
   }
@@ -414,6 +419,8 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     placeById,
     community,
     lookFor,
+    /** A name as the server spells it, once it was asked for it: another address or another case of its own. */
+    named: (name: string): string => names.get(name.toLowerCase()) ?? name,
     /** Why a place of this server is not covered; null: it is. */
     uncovered: (name: string): PartialReason | null => {
       const is_v4 = found?.server.dialect.generation === 'v4'

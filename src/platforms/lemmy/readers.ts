@@ -266,7 +266,7 @@ export function toPost(view: Row, site: string): Post | null {
   })
 }
 
-const communityName = (row: Row): string => localName(row, textAt(row, 'name') ?? '')
+export const communityName = (row: Row): string => localName(row, textAt(row, 'name') ?? '')
 
 /** Comments above a comment; deeper ones have no place in a tree. */
 const PATH_MAX = 500

@@ -289,6 +289,25 @@ test('a community of another server is a copy, that of this one is not', async (
   expect(['', 'a b', 'coffee@', 'x/../y'].some(source.isPlace)).toBe(false)
 })
 
+test.each(['v3', 'v4', 'piefed'] as const)(
+  '%s: a place is spelt as the server spells it, once it was asked for',
+  async (generation) => {
+    await using fixture = createServer(generation)
+    const { source, world } = fixture
+    world.answer = (path) =>
+      path === '/community'
+        ? Response.json({ community_view: { community: { id: 3, name: 'coffee', local: true } } })
+        : null
+    // The server has a name of its own, which is not that of its address.
+    for (const place of ['Coffee', 'coffee@lemmy.example']) {
+      expect(source.spell?.(place)).toBe(place)
+      await source.reads.community(place, callOf(fixture))
+      expect(source.spell?.(place)).toBe('coffee')
+      expect(source.partialFor?.(place)).toBeNull()
+    }
+  },
+)
+
 test('a link to a post of this server leads to it', async () => {
   await using fixture = createServer('v4')
   const { targetOf, url } = fixture.source
