@@ -183,7 +183,8 @@ const BODY_MAX = 256 * 1024
 const PLACES_MAX = 100
 /** Most bytes that NFKC makes of one: U+FDFA becomes 18 letters. */
 const EXPANSION_MAX = 11
-const DAY_MS = 86_400_000
+/** A server may be dated ahead by its operator, and sends on what others state. */
+const AHEAD_MAX_MS = 366 * 86_400_000
 
 const BODIES: ReadonlySet<string> = new Set([
   'text',
@@ -211,7 +212,7 @@ const isItemId = (id: unknown): boolean =>
  * is wrong; null: the row may be shown, stored and matched. `now`: epoch ms.
  */
 export function wrongField(row: object, now: number): string | null {
-  const latest = now + DAY_MS
+  const latest = now + AHEAD_MAX_MS
   for (const [field, value] of Object.entries(row)) {
     if (typeof value === 'string') {
       const kept =

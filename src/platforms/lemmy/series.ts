@@ -14,8 +14,8 @@ export type SeriesName = 'post' | 'comment'
 export type Hole = [id: number, since_s: number, tries: number, lag_s: number]
 /** A row of the newest pages: the digest of what it shows ('': it is hidden), its creation (epoch s), its author's id. */
 export type Known = [id: number, digest: string, created_s: number, author: number]
-/** An item that waits for a second read that agrees. Epoch ms: since when, and of its creation. */
-export type Held = [name: string, digest: string, since: number, created: number]
+/** An item that waits for a second read that agrees. Epoch ms: since when, of its creation, and of its last read. */
+export type Held = [name: string, digest: string, since: number, created: number, read_at: number]
 
 export type Series = {
   first: number

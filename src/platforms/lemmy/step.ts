@@ -73,13 +73,13 @@ export function createStep(
     const before = held.get(item.name)
     if (before === undefined) {
       if (now - created > HELD_YOUNG_MS) return true
-      held.set(item.name, [item.name, digest, now, created])
+      held.set(item.name, [item.name, digest, now, created, now])
       return false
     }
     const held_ms = now - before[2]
     const agrees = before[1] === digest && held_ms >= HELD_MIN_MS
     if (agrees || held_ms >= HELD_MAX_MS) return held.delete(item.name)
-    held.set(item.name, [item.name, digest, before[2], created])
+    held.set(item.name, [item.name, digest, before[2], created, now])
     return false
   }
 
@@ -129,6 +129,7 @@ export function createStep(
     answered: () => [...answered],
     hiddenUntil: (kind: SeriesName, id: number): number => until.get(nameOf(kind, id)) ?? 0,
     isHeld: (kind: SeriesName, id: number): boolean => held?.has(nameOf(kind, id)) === true,
+    release: (kind: SeriesName, id: number) => void held?.delete(nameOf(kind, id)),
     goneIs: (kind: SeriesName, id: number) => void gone.add(nameOf(kind, id)),
     /** A page of the newest; null if it was not read. A cursor that has failed ends the pages only. */
     async page(

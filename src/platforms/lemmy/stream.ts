@@ -199,6 +199,7 @@ export function createStream({
     /** Is one more request within the budget, so that it delays no step? */
     const canSpare = () => step.requests() < affordable
     if (reads_again) await readHeld(held, dialect, step)
+    await askHeld(state.held, step, began)
     const kinds = KINDS.filter((kind) => state[kind].first !== 0 && canAsk(kind, dialect))
     // Voids are many: what the log names, and hidden items, have requests of their own.
     await readModlog(state, step, began, false)
@@ -287,6 +288,18 @@ async function readHeld(
       const [id] = toKnown(view, kind)
       if (step.isHeld(kind, id)) step.take(kind, view)
     }
+  }
+}
+
+/** Requests those by their ids that left the newest page before their second read. */
+async function askHeld(held: readonly Held[], step: StepReads, now: number): Promise<void> {
+  for (const [name, , , , read_at] of held.toSorted((a, b) => a[2] - b[2])) {
+    const kind = name.startsWith('t3_') ? 'post' : 'comment'
+    const id = Number(name.slice(3))
+    if (now - read_at < HELD_MIN_MS || !step.isHeld(kind, id)) continue
+    const answer = await step.ask(kind, id)
+    if (answer === null) return
+    if (answer === 'absent') step.release(kind, id)
   }
 }
 

@@ -50,3 +50,13 @@ test('no address has a character that ends it in a page or a header', () => {
     }),
   )
 })
+
+const DAY_S = 86_400
+
+test.each([
+  [3 * DAY_S, null],
+  [300 * DAY_S, null],
+  [400 * DAY_S, 'created_utc'],
+])('a row that its server dates %d s ahead has the wrong field %p', (created_utc, expected) => {
+  expect(wrongField({ created_utc }, 0)).toBe(expected)
+})

@@ -85,3 +85,28 @@ test('piefed: at a slow cadence the second read follows the step', async () => {
     world.requests.filter((it) => it.includes('/post/list?') && !it.includes('community_id')),
   ).toHaveLength(3)
 })
+
+test('piefed: items that left the newest page before their second read are requested by their ids', async () => {
+  await using fixture = await begun('piefed')
+  const { world, put, step } = fixture
+  put('post', 101)
+  put('comment', 501)
+  put('comment', 502)
+  const first = await step(fixture.state)
+  expect(first.items).toEqual([])
+  world.now += 5 * S
+  put('comment', 502, { is_absent: true })
+  for (let id = 1; id <= 60; id++) {
+    put('post', 101 + id)
+    put('comment', 502 + id)
+  }
+  const second = await step(first.state)
+  expect(namesOf(second)).toEqual(['t3_101', 't1_501'])
+  let { state } = second
+  for (let round = 0; round < 6; round++) {
+    world.now += 20 * S
+    ;({ state } = await step(state))
+  }
+  world.now += 20 * S
+  expect((await step(state)).verified_until).toBeGreaterThan(world.now - MINUTE)
+})
