@@ -5,6 +5,7 @@ import { instantInput, sourceControl } from '../sources/input.ts'
 import {
   addLemmyComment,
   addLemmyPost,
+  ban,
   communityNamed,
   type LemmyComment,
   type LemmyPost,
@@ -12,6 +13,7 @@ import {
   moderate,
   type Person,
   personNamed,
+  rollBack,
   sendLemmyMessage,
 } from './model.ts'
 
@@ -185,10 +187,32 @@ export const LEMMY_CONTROLS = {
     world.tokens.set(jwt, personNamed(world, username))
     return { jwt }
   }),
+  /** Ends all tokens of an account: the instance answers them as it answers anyone. */
+  session_end: sourceControl(
+    z.strictObject({ username: name }),
+    (world: LemmyWorld, { username }) => {
+      const person = personNamed(world, username)
+      const own = [...world.tokens].filter(([, holder]) => holder === person)
+      for (const [jwt] of own) world.tokens.delete(jwt)
+      return { ended: own.length }
+    },
+  ),
+  /** A ban takes the author's entries with it, which 0.19 names in no log; `banned: false` returns them. */
+  ban: sourceControl(
+    z.strictObject({ name, banned: z.boolean().optional(), with_content: z.boolean().optional() }),
+    (world: LemmyWorld, { name: full, banned = true, with_content = true }) => ({
+      entries: ban(world, personNamed(world, full), { banned, with_content }),
+    }),
+  ),
+  rollback: sourceControl(
+    z.strictObject({ seconds: z.int().min(1).max(86_400) }),
+    (world: LemmyWorld, { seconds }) => ({ lost: rollBack(world, world.now() - seconds * 1000) }),
+  ),
   site: sourceControl(
     z.strictObject({
       version: z.enum(['0.19', '1.0']).optional(),
       private_instance: z.boolean().optional(),
+      database: z.enum(['up', 'down']).optional(),
       limits: z
         .partialRecord(z.enum(['message', 'post', 'comment', 'search', 'register']), bucket)
         .optional(),

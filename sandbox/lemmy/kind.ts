@@ -32,6 +32,7 @@ import {
   communityGet,
   communityList,
   lemmyError,
+  lemmyJson,
   lemmyMissing,
   personContent,
   personGet,
@@ -65,6 +66,10 @@ const COMMON: SourceRoutes<LemmyCall> = {
   'POST comment/remove': asPerson(entryRemove('comment')),
 }
 
+/** `GET validate_auth`: the one answer that says of a token that it has ended. */
+const validateAuth = (call: LemmyCall): SandboxResponse =>
+  call.viewer === null ? lemmyError('not_logged_in') : lemmyJson({ success: true })
+
 /** Part of v3 that 1.0 still answers. */
 const WRAPPER: SourceRoutes<LemmyCall> = {
   ...COMMON,
@@ -78,6 +83,7 @@ const V3: SourceRoutes<LemmyCall> = {
   ...WRAPPER,
   'GET comment': commentGet,
   'GET user': personGet,
+  'GET user/validate_auth': validateAuth,
   'GET user/replies': asPerson(replyList),
   'GET private_message/list': asPerson(messageList),
   'POST private_message': asPerson(messageCreate),
@@ -90,6 +96,7 @@ const V4: SourceRoutes<LemmyCall> = {
   'GET modlog': modlog,
   'GET person': personGet,
   'GET person/content': personContent,
+  'GET account/validate_auth': validateAuth,
   'GET account': asPerson(accountGet),
   'GET account/notification/list': asPerson(notificationList),
   'POST account/auth/login': lemmyLogin,
@@ -118,10 +125,18 @@ type HeaderLines = Record<string, string>
 const tooMany = (version: LemmySettings['version']): SandboxResponse =>
   version === '0.19' ? lemmyError('rate_limit_error') : lemmyError('too_many_requests', 429)
 
-/** Sender of a call; undefined: an unknown token. */
-function senderOf({ world, headers }: SourceCall<LemmyWorld>): Person | null | undefined {
+/** Sender of a call. A token that has ended, or never was one, is ignored. */
+function senderOf({ world, headers }: SourceCall<LemmyWorld>): Person | null {
   const header = headers.get('authorization')
-  return header === null ? null : world.tokens.get(header.replace(/^Bearer /, ''))
+  return header === null ? null : (world.tokens.get(header.replace(/^Bearer /, '')) ?? null)
+}
+
+/** The answer without the database: 0.19 has its site in memory, and names an absence of comments. */
+function withoutDatabase(pattern: string, version: LemmySettings['version']) {
+  if (version === '0.19' && pattern === 'GET site') return null
+  if (version === '0.19' && pattern === 'GET comment') return lemmyError('couldnt_find_comment')
+  const message = 'Error occurred while creating a new object: error connecting to server'
+  return lemmyJson({ error: 'unknown', message }, 400)
 }
 
 function respond(raw_call: SourceCall<LemmyWorld>): SandboxResponse {
@@ -138,7 +153,6 @@ function respond(raw_call: SourceCall<LemmyWorld>): SandboxResponse {
         )
   const api = version_segment === 'v4' ? 'v4' : 'v3'
   const viewer = senderOf(raw_call)
-  if (viewer === undefined) return lemmyError('incorrect_login', 401)
   const call: LemmyCall = { ...raw_call, api, viewer }
   const found = findRoute(routes, method, path)
   if (found === null) return { status: 404, headers: {}, body: '' }
@@ -153,13 +167,16 @@ function respond(raw_call: SourceCall<LemmyWorld>): SandboxResponse {
           'x-ratelimit-remaining': String(use.left),
           'x-ratelimit-reset': String(use.wait_s),
         }
+  // What anyone may read is kept for a minute.
+  headers['cache-control'] = viewer === null ? 'public, max-age=60' : 'private'
   if (!use.allowed || fault?.fault === 'rate_limit') return tooMany(version)
   if (fault?.fault === 'not_found') return lemmyMissing(call, 'post')
   if (fault?.fault === 'banned' && method !== 'GET') return lemmyError('site_ban')
   const is_private = private_instance || fault?.fault === 'private_instance'
   const is_open = found.pattern === 'GET site' || bucket === 'register'
   if (is_private && viewer === null && !is_open) return lemmyError('instance_is_private')
-  const answer = found.handler(call, ...found.parts)
+  const failed = world.settings.database === 'down' ? withoutDatabase(found.pattern, version) : null
+  const answer = failed ?? found.handler(call, ...found.parts)
   return { ...answer, headers: { ...answer.headers, ...headers } }
 }
 

@@ -1,5 +1,5 @@
 import type { SandboxResponse } from '../server/response.ts'
-import { fieldText, wholeOf } from '../sources/source.ts'
+import { fieldText, truthOf, wholeOf } from '../sources/source.ts'
 import { type LemmyComment, type LemmyPost, qualifiedName, splitName } from './model.ts'
 import {
   badLimit,
@@ -14,6 +14,7 @@ import {
   commentView,
   communityView,
   type LemmyCall,
+  personFields,
   personView,
   postView,
   stampOf,
@@ -124,7 +125,9 @@ const MODLOG_LISTS = [
 /** `GET /modlog`: removals and restorations, newest first. */
 export function modlog(call: LemmyCall): SandboxResponse {
   if (call.api === 'v4') return modlogItems(call)
-  const entries = call.world.modlog.toReversed().slice(0, rowLimit(call) ?? LARGEST_LIMIT)
+  const most = rowLimit(call) ?? LARGEST_LIMIT
+  const logged = call.world.modlog.filter(({ bulk }) => !bulk)
+  const entries = logged.toReversed().slice(0, most)
   const rows = (kind: 'post' | 'comment') =>
     entries.flatMap(({ id, at, target, removed }) => {
       if (target.kind !== kind) return []
@@ -150,6 +153,19 @@ export function modlog(call: LemmyCall): SandboxResponse {
     ...Object.fromEntries(MODLOG_LISTS.map((name) => [name, []])),
     removed_posts: rows('post'),
     removed_comments: rows('comment'),
+    banned: call.world.bans
+      .toReversed()
+      .slice(0, most)
+      .map(({ id, at, person, banned }) => ({
+        mod_ban: {
+          id,
+          mod_person_id: 1,
+          other_person_id: person.id,
+          banned,
+          when_: stampOf(at),
+        },
+        banned_person: personFields(call, person),
+      })),
   })
 }
 
@@ -158,8 +174,10 @@ function modlogItems(call: LemmyCall): SandboxResponse {
   const limit = rowLimit(call)
   if (limit === null) return badLimit()
   const type = fieldText(call, 'type_')
+  const is_bulk = truthOf(call, 'show_bulk')
   const rows = call.world.modlog
     .toReversed()
+    .filter(({ bulk }) => !bulk || is_bulk)
     .filter(({ target }) => ['', 'all', `mod_remove_${target.kind}`].includes(type))
   const start = wholeOf(call, 'page_cursor') ?? 0
   return lemmyJson({

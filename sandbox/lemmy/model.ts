@@ -107,6 +107,8 @@ export type LemmySettings = {
   /** 0.19 has `/api/v3` alone; 1.0 has `/api/v4`, and a part of v3. */
   version: '0.19' | '1.0'
   private_instance: boolean
+  /** Down, requests are answered as the server answers them without it: 1.0 and 0.19 differ. */
+  database: 'up' | 'down'
   limits: Record<'message' | 'post' | 'comment' | 'search' | 'register', Bucket>
 }
 
@@ -120,7 +122,15 @@ export type LemmyWorld = SourceWorld & {
   messages: LemmyMessage[]
   notices: LemmyNotice[]
   /** Removals and restorations by moderators, oldest first. */
-  modlog: { id: number; at: number; target: LemmyPost | LemmyComment; removed: boolean }[]
+  modlog: {
+    id: number
+    at: number
+    target: LemmyPost | LemmyComment
+    removed: boolean
+    /** Removed with its author: 0.19 logs none of these, 1.0 by `show_bulk` alone. */
+    bulk: boolean
+  }[]
+  bans: { id: number; at: number; person: Person; banned: boolean }[]
   tokens: Map<string, Person>
   rates: RateWindows
   next: { post: number; comment: number; notice: number }
@@ -136,6 +146,7 @@ export function createLemmyWorld(random: SeededRandom, now: () => number): Lemmy
     settings: {
       version: '0.19',
       private_instance: false,
+      database: 'up',
       limits: {
         message: { requests: 180, seconds: 60 },
         post: { requests: 6, seconds: 600 },
@@ -151,6 +162,7 @@ export function createLemmyWorld(random: SeededRandom, now: () => number): Lemmy
     messages: [],
     notices: [],
     modlog: [],
+    bans: [],
     tokens: new Map(),
     rates: createRateWindows(),
     next: { post: 1, comment: 1, notice: 1 },
@@ -322,5 +334,52 @@ export function moderate(
   removed: boolean,
 ): void {
   target.removed = removed
-  world.modlog.push({ id: world.modlog.length + 1, at: world.now(), target, removed })
+  world.modlog.push({
+    id: world.modlog.length + 1,
+    at: world.now(),
+    target,
+    removed,
+    bulk: false,
+  })
+}
+
+/** Bans a person or lets them in again, with all that they wrote. Returns the number of their entries. */
+export function ban(
+  world: LemmyWorld,
+  person: Person,
+  { banned, with_content }: { banned: boolean; with_content: boolean },
+): number {
+  person.banned = banned
+  world.bans.push({ id: world.bans.length + 1, at: world.now(), person, banned })
+  if (!with_content) return 0
+  const own = [...world.posts.values(), ...world.comments.values()].filter(
+    ({ creator }) => creator === person,
+  )
+  for (const target of own) {
+    moderate(world, target, banned)
+    const entry = world.modlog.at(-1)
+    if (entry !== undefined) entry.bulk = true
+  }
+  return own.length
+}
+
+/** Puts back the database of some seconds ago: what was written since is gone, and its ids are given again. */
+export function rollBack(world: LemmyWorld, since: number): number {
+  const lost = [...world.posts.values(), ...world.comments.values()].filter(
+    ({ arrived_at }) => arrived_at > since,
+  )
+  for (const entry of lost) {
+    const all = entry.kind === 'post' ? world.posts : world.comments
+    all.delete(entry.id)
+    if (entry.kind === 'comment')
+      entry.post.comments = entry.post.comments.filter((it) => it !== entry)
+  }
+  world.modlog = world.modlog.filter(({ at }) => at <= since)
+  const nextOf = (ids: Iterable<number>): number => Math.max(0, ...ids) + 1
+  world.next = {
+    ...world.next,
+    post: nextOf(world.posts.keys()),
+    comment: nextOf(world.comments.keys()),
+  }
+  return lost.length
 }

@@ -19,9 +19,11 @@ export const lemmyJson = (value: unknown, status = 200): SandboxResponse =>
 export const lemmyError = (error: string, status = 400): SandboxResponse =>
   lemmyJson({ error }, status)
 
-/** Refusal of a missing object; 0.19 names its kind. */
+/** Refusal of a missing object; 0.19 names its kind, with 400 for posts and comments. */
 export const lemmyMissing = ({ world }: LemmyCall, kind: string): SandboxResponse =>
-  lemmyError(world.settings.version === '0.19' ? `couldnt_find_${kind}` : 'not_found', 404)
+  world.settings.version === '0.19'
+    ? lemmyError(`couldnt_find_${kind}`, kind === 'post' || kind === 'comment' ? 400 : 404)
+    : lemmyError('not_found', 404)
 
 /** Most rows of a page. */
 export const LARGEST_LIMIT = 50
@@ -142,6 +144,10 @@ export function postList(call: LemmyCall): SandboxResponse {
   return lemmyJson({ posts: views, ...(next !== null && { next_page: next }) })
 }
 
+/** Rows of a tree of 0.19. 1.0 has pages instead, of which the first has the deepest rows. */
+const TREE_ROWS = 300
+const depthOf = ({ path }: LemmyComment): number => path.split('.').length
+
 /** `GET /comment/list`: hidden comments stay, without their text. */
 export function commentList(call: LemmyCall): SandboxResponse {
   const limit = rowLimit(call)
@@ -165,9 +171,10 @@ export function commentList(call: LemmyCall): SandboxResponse {
     .toSorted(
       (one, other) => rankOf(sort, other, now) - rankOf(sort, one, now) || other.id - one.id,
     )
-  // A depth lifts the limit on rows.
-  if (max_depth !== null && (post_id !== null || parent !== undefined))
-    return commentPage(call, rows, null)
+  const is_tree = max_depth !== null && (post_id !== null || parent !== undefined)
+  // A depth lifts the limit on rows, up to another one.
+  if (is_tree && call.api === 'v3') return commentPage(call, rows.slice(0, TREE_ROWS), null)
+  if (is_tree) rows.sort((one, other) => depthOf(other) - depthOf(one))
   if (isWrapper(call)) return commentPage(call, rows.slice(0, limit), null)
   const found = pageOf(call, rows, { limit, byPage: call.api === 'v3' })
   if (found === null) return badCursor()

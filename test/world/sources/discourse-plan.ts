@@ -24,7 +24,7 @@ export const CATEGORIES: readonly Category[] = [
 ]
 const PUBLIC = [1, 4, 7, 8]
 const LOUNGE = 9
-const TAGS = ['urgent', 'howto', 'release']
+export const TAGS: readonly string[] = ['urgent', 'howto', 'release']
 const AUTHORS = ['mia', 'noel', 'olga', 'pat', 'quin', 'rosa', 'sven', 'tess']
 
 export type TopicState = {
@@ -60,7 +60,14 @@ export type Post = {
   number: number
   readonly author: string
   readonly createdMs: number
-  readonly postType: 1 | 3
+  /** When its row was written, which gives its id; `createdMs` where that is absent. */
+  readonly writtenMs?: number
+  /** By how much its site dates it ahead. */
+  readonly aheadMs?: number
+  /** Deliveries in this span are of this post: a restored database gives its id again. */
+  era?: readonly [number, number]
+  /** 2: in the colours of the staff, and in no list of posts. */
+  readonly postType: 1 | 2 | 3
   readonly replyTo: number | null
   readonly states: PostState[]
   note: string
@@ -82,6 +89,14 @@ export type Content = {
   readonly moveShare?: number
   readonly unlistShare?: number
   readonly silences?: number
+  /** Topics that were written weeks ago and are published by a timer, with the time of that, and their old ids. */
+  readonly timers?: number
+  /** Share of the posts that are dated minutes ahead, as the API of an import allows. */
+  readonly aheadShare?: number
+  /** Share of the replies in the colours of the staff. */
+  readonly staffShare?: number
+  /** The instant at which the database of a minute before is put back. */
+  readonly restoreAtMs?: number
   /** Instants at which some hundred posts are written within a second. */
   readonly burstAtMs?: readonly number[]
 }
@@ -184,7 +199,14 @@ export const planForum = (content: Content, seed: number, untilMs: number): Foru
   const topics: Topic[] = []
   const posts: Post[] = []
   const notes = new Map<Topic, string>()
-  const write = (topic: Topic, author: string, createdMs: number, note = ''): Post => {
+  const written: Topic[] = []
+  const write = (
+    topic: Topic,
+    author: string,
+    createdMs: number,
+    note = '',
+    writtenMs?: number,
+  ): Post => {
     const replyTo = random() < 0.3 ? 1 : null
     const post: Post = {
       id: 0,
@@ -192,17 +214,25 @@ export const planForum = (content: Content, seed: number, untilMs: number): Foru
       number: 0,
       author,
       createdMs,
-      postType: 1,
+      ...(writtenMs === undefined ? {} : { writtenMs }),
+      ...(createdMs > 0 && random() < (content.aheadShare ?? 0) ? { aheadMs: 900_000 } : {}),
+      postType:
+        topic.posts.length + written.filter((one) => one === topic).length > 0 &&
+        createdMs > 0 &&
+        random() < (content.staffShare ?? 0)
+          ? 2
+          : 1,
       replyTo,
       note,
       states: [{ fromMs: createdMs, showing: 'shown', text: makeText(random), version: 1 }],
     }
     posts.push(post)
+    written.push(topic)
     if (note === '')
       fateOf(random, createdMs < 0 ? { postsPerS: 0, topicShare: 0 } : content, post, untilMs)
     return post
   }
-  const open = (author: string, createdMs: number, note = ''): Topic => {
+  const open = (author: string, createdMs: number, note = '', writtenMs?: number): Topic => {
     const id = 300 + topics.length * 3
     const isPrivate = random() < (content.gapShare ?? 0) / 4
     const categoryId = isPrivate ? LOUNGE : pick(random, PUBLIC)
@@ -217,9 +247,15 @@ export const planForum = (content: Content, seed: number, untilMs: number): Foru
       states: [{ fromMs: createdMs, categoryId, tags, listed: true }],
     }
     topics.push(topic)
-    if (createdMs > 0) notes.set(topic, moveOf(random, content, topic, untilMs))
-    write(topic, author, createdMs, note)
+    if (createdMs > 0 && writtenMs === undefined)
+      notes.set(topic, moveOf(random, content, topic, untilMs))
+    write(topic, author, createdMs, note, writtenMs)
     return topic
+  }
+  const timers = content.timers ?? 0
+  for (let index = 0; index < timers; index += 1) {
+    const publishedMs = untilMs * (0.1 + (0.85 * index) / timers)
+    open(pick(random, AUTHORS), publishedMs, 'published by a timer', -20 * 86_400_000 + index)
   }
   for (let index = 0; index < 40; index += 1)
     open(pick(random, AUTHORS), between(random, -86_400_000, -600_000))
@@ -264,6 +300,21 @@ export const planForum = (content: Content, seed: number, untilMs: number): Foru
   }
 }
 
+const RESTORED_MS = 60_000
+
+/** Takes away what was written in the minute before a restored database. */
+const loseAt = (post: Post, atMs: number): void => {
+  const text = post.states[0]?.text ?? ''
+  const kept = post.states.filter(({ fromMs }) => fromMs < atMs)
+  post.states.splice(0, post.states.length, ...kept, {
+    fromMs: atMs,
+    showing: 'gone',
+    text,
+    version: 1,
+  })
+  post.note = [post.note, 'lost by a restore'].filter((one) => one !== '').join('; ')
+}
+
 const numbered = (
   random: Random,
   content: Content,
@@ -287,11 +338,20 @@ const numbered = (
       })
     }
   }
-  posts.sort((a, b) => a.createdMs - b.createdMs)
+  const writtenOf = (post: Post): number => post.writtenMs ?? post.createdMs
+  posts.sort((a, b) => writtenOf(a) - writtenOf(b))
   let id = 20_000
+  let isBack = false
+  const { restoreAtMs = Infinity } = content
   const kept: Post[] = []
   for (const post of posts) {
     if (post.createdMs < post.topic.createdMs) continue
+    if (!isBack && writtenOf(post) >= restoreAtMs) {
+      isBack = true
+      const sinceMs = restoreAtMs - RESTORED_MS
+      id = kept.findLast((one) => writtenOf(one) < sinceMs)?.id ?? id
+      for (const lost of kept.filter((one) => writtenOf(one) >= sinceMs)) loseAt(lost, restoreAtMs)
+    }
     const inGap = post.createdMs > 0 && random() < (content.gapShare ?? 0)
     id += 1 + (inGap ? Math.ceil(random() * (content.gapMax ?? 3)) : 0)
     post.id = id
@@ -300,6 +360,11 @@ const numbered = (
     const note = notes.get(post.topic) ?? ''
     if (note !== '') post.note = [post.note, note].filter((one) => one !== '').join('; ')
     kept.push(post)
+    const before = isBack ? kept.find((one) => one !== post && one.id === post.id) : undefined
+    if (before !== undefined) {
+      before.era = [-Infinity, post.createdMs]
+      post.era = [post.createdMs, Infinity]
+    }
   }
   return { topics: new Map(topics.map((topic) => [topic.id, topic])), posts: kept }
 }
@@ -340,9 +405,14 @@ const stateOf = (post: Post, fromMs: number): ItemState => {
   }
 }
 
+const STAFF_NOTE = 'in the colours of the staff'
+
+/** A post that no list of posts has: it is found by a reading of its topic only. */
+const isStaff = (item: TruthItem): boolean => item.note.startsWith(STAFF_NOTE)
+
 export const itemsOf = (forum: Forum): TruthItem[] =>
   forum.posts
-    .filter((post) => post.postType === 1)
+    .filter((post) => post.postType !== 3)
     .map((post) => {
       const times = [...post.states, ...post.topic.states]
         .map(({ fromMs }) => Math.max(fromMs, post.createdMs))
@@ -352,9 +422,10 @@ export const itemsOf = (forum: Forum): TruthItem[] =>
         name: post.number === 1 ? `t3_${post.topic.id}` : `t1_${post.id}`,
         kind: post.number === 1 ? 'post' : 'comment',
         gapId: post.id,
-        createdMs: post.createdMs,
+        createdMs: post.createdMs + (post.aheadMs ?? 0),
+        ...(post.era === undefined ? {} : { era: post.era }),
         states: [...new Set(times)].map((fromMs) => stateOf(post, fromMs)),
-        note: post.note,
+        note: post.postType === 2 ? `${STAFF_NOTE} ${post.note}` : post.note,
       }
     })
 
@@ -364,7 +435,7 @@ const wordsOf = (item: ItemState): Set<string> =>
 const when = (holds: boolean): Match => (holds ? 'yes' : 'no')
 
 /** The monitors of every forum world, by what the documentation says of their filters. */
-export const MONITORS: readonly SourceMonitor[] = [
+const PLAIN: readonly SourceMonitor[] = [
   {
     label: 'keywords',
     spec: { source: SOURCE, kind: 'both', include_any: ['grinder', 'kettle'] },
@@ -381,13 +452,13 @@ export const MONITORS: readonly SourceMonitor[] = [
     label: 'category',
     spec: { source: SOURCE, subforum: 'support', kind: 'both' },
     addAtMs: 0,
-    // The documentation does not say whether a category includes its sub-categories.
-    matches: (_item, state) =>
-      state.places.includes('support')
-        ? 'yes'
-        : state.places.includes('support/bugs')
-          ? 'either'
-          : 'no',
+    matches: (_item, state) => when(state.places.includes('support')),
+  },
+  {
+    label: 'category in another case',
+    spec: { source: SOURCE, subforum: 'Support', kind: 'both' },
+    addAtMs: 0,
+    matches: (_item, state) => when(state.places.includes('support')),
   },
   {
     label: 'sub-category',
@@ -430,3 +501,11 @@ export const MONITORS: readonly SourceMonitor[] = [
     },
   },
 ]
+
+export const MONITORS: readonly SourceMonitor[] = PLAIN.map((one) => ({
+  ...one,
+  matches: (item, state) => {
+    const match = one.matches(item, state)
+    return match === 'yes' && isStaff(item) ? 'either' : match
+  },
+}))

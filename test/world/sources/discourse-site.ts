@@ -1,5 +1,5 @@
 /** The answers of a simulated Discourse forum as a function of the instant. Written from the protocol and the recordings. */
-import { CATEGORIES, isListed, isPublic, postAt, topicAt } from './discourse-plan.ts'
+import { CATEGORIES, isListed, isPublic, postAt, TAGS, topicAt } from './discourse-plan.ts'
 import type { Forum, Post, Topic } from './discourse-plan.ts'
 
 export const PAGE = 50
@@ -83,7 +83,7 @@ export class Site {
       name: '',
       username: post.author,
       avatar_template: `/letter_avatar_proxy/v4/letter/${post.author[0]}/90db22/{size}.png`,
-      created_at: this.iso(post.createdMs),
+      created_at: this.iso(post.createdMs + (post.aheadMs ?? 0)),
       cooked: `<p>${text}</p>`,
       post_number: post.number,
       post_type: post.postType,
@@ -308,7 +308,9 @@ export class Site {
     if (path === '/latest') return this.topics(page, atMs, () => true, order)
     const post = /^\/posts\/(\d+)$/.exec(path)
     if (post !== null) {
-      const found = this.forum.posts.find((one) => one.id === Number(post[1]))
+      const found = this.forum.posts.findLast(
+        (one) => one.id === Number(post[1]) && one.createdMs <= atMs,
+      )
       if (found === undefined || found.createdMs > atMs || !isPublic(found.topic, atMs))
         return NOT_FOUND
       const showing = postAt(found, atMs)?.showing
@@ -334,6 +336,7 @@ export class Site {
     const tag = /^\/tag\/([^/]+)(?:\/l\/latest)?$/.exec(path)
     if (tag !== null) {
       const name = decodeURIComponent(tag[1] ?? '')
+      if (!TAGS.includes(name)) return NOT_FOUND
       return this.topics(
         page,
         atMs,
@@ -342,7 +345,7 @@ export class Site {
       )
     }
     if (path === '/tags') {
-      const tags = ['urgent', 'howto', 'release'].map((id) => ({
+      const tags = TAGS.map((id) => ({
         id,
         text: id,
         name: id,

@@ -29,6 +29,9 @@ type Scenario = Content & {
   /** Spans in which the site-wide listing is empty, in its right shape. */
   readonly blanks?: number
   readonly faultFree?: boolean
+  /** Behaves as the site's own code: copies may be kept for a minute, and browsers alone are let in for a while. */
+  readonly restores?: boolean
+  readonly browsersOnly?: number
 }
 
 const CALM = { postsPerS: 0.5, topicShare: 0.2 }
@@ -57,8 +60,24 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   blank: { ...CALM, blanks: 4 },
   'short-pages': { ...CALM, shortPages: true, bursts: 3, requestsPerMinute: 120 },
   edits: { ...LIVELY, editShare: 0.5 },
+  real: {
+    ...CALM,
+    postsPerS: 1,
+    timers: 6,
+    aheadShare: 0.03,
+    staffShare: 0.05,
+    lateCommitShare: 0.03,
+    gapShare: 0.2,
+    gapMax: 5,
+    faultFree: true,
+  },
+  restored: { ...CALM, postsPerS: 1, timers: 3, restores: true },
+  'browsers-only': { ...CALM, timers: 3, browsersOnly: 2 },
   weather: {
     ...CALM,
+    timers: 3,
+    aheadShare: 0.02,
+    browsersOnly: 1,
     hideShare: 0.1,
     gapShare: 0.3,
     gapMax: 70,
@@ -166,7 +185,15 @@ const startDiscourse = async (options: StartOptions): Promise<RunningSource> => 
     ([from], index) => (restarts[index] === undefined ? from : restarts[index][0] + 1500),
   )
   const site = new Site(
-    planForum({ ...scenario, burstAtMs }, seed, contentMs),
+    planForum(
+      {
+        ...scenario,
+        burstAtMs,
+        ...(scenario.restores === true ? { restoreAtMs: contentMs * 0.6 } : {}),
+      },
+      seed,
+      contentMs,
+    ),
     startMs + skewMs,
     scenario.oldListing ?? false,
     () =>
@@ -175,6 +202,7 @@ const startDiscourse = async (options: StartOptions): Promise<RunningSource> => 
   const log: LoggedRequest[] = []
   const pauseWindows = spans(seed ^ 0x0429, scenario.pauses ?? 0, contentMs, 6000, 18_000)
   const blanks = spans(seed ^ 0xb1a, scenario.blanks ?? 0, contentMs, 4000, 14_000)
+  const closed = spans(seed ^ 0xb405, scenario.browsersOnly ?? 0, contentMs, 6000, 14_000)
   const pauses = new Map<number, Span>()
   const cache = new Map<string, { atMs: number; text: string; ids: readonly number[] }>()
 
@@ -197,6 +225,11 @@ const startDiscourse = async (options: StartOptions): Promise<RunningSource> => 
       if (!pauses.has(paused)) pauses.set(paused, [atMs, window[1]])
       note(429, 'pause')
       return dated(pauseAnswer(paused, Math.ceil((window[1] - atMs) / 1000)))
+    }
+    const isBrowser = /mozilla|chrome/i.test(request.headers.get('user-agent') ?? '')
+    if (!isBrowser && closed.some(([from, until]) => from <= atMs && atMs < until)) {
+      note(403, 'browsers only')
+      return dated(html(403, '403 Forbidden'))
     }
     const recent = log.filter((entry) => entry.atMs > atMs - 60_000)
     if (recent.length >= 200 || recent.filter((entry) => entry.atMs > atMs - 10_000).length >= 50) {
@@ -256,6 +289,15 @@ const startDiscourse = async (options: StartOptions): Promise<RunningSource> => 
     bounds: boundsOf(options.cadenceMs, scenario.cacheMs ?? 0),
     skewMs,
     faultFree: scenario.faultFree ?? false,
+    cacheMs: scenario.cacheMs ?? 0,
+    probes: ['nope', 'nope/sub', 'tag:zzz'].map((subforum) => ({
+      atMs: 6000,
+      path: '/forum/monitor/add',
+      body: { name: subforum, filter_spec: { source: SOURCE, subforum } },
+      // In a pause of the site the place cannot be checked.
+      expects: [200, 400, 404],
+      says: /subforum_not_found|places_unverified/,
+    })),
     // A walk over what a burst or an outage left is cut by a kill, at most some polls later.
     killAtMs: burstAtMs.map(
       (atMs, index) => (restarts[index]?.[1] ?? atMs) + SETTLED_MS * hashUnit(seed, 'kill', index),
@@ -264,6 +306,7 @@ const startDiscourse = async (options: StartOptions): Promise<RunningSource> => 
       items: itemsOf(site.forum),
       holes: [
         ...pauseWindows,
+        ...closed.map(([from, until]): Span => [from, until + SETTLED_MS]),
         ...restarts.map(([from, until]): Span => [from, until + SETTLED_MS]),
       ],
       pauses: [...pauses.values()],

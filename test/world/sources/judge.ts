@@ -235,7 +235,9 @@ const wholeFromMs = (item: TruthItem, fromMs: number): number =>
 /** The first stretch of an item that obliges the monitor to deliver it, or null. */
 const expectedOf = (input: JudgeInput, one: Watched, item: TruthItem): Expected | null => {
   const begunMs = Math.min(one.claim.sinceMs, one.startMs + 2 * input.cadenceMs + 10_000)
-  if (item.createdMs <= Math.max(begunMs, one.startMs) + SLACK_MS) return null
+  // One that is dated ahead was there before its own time.
+  const wasMs = Math.min(item.createdMs, item.states[0]?.fromMs ?? Infinity)
+  if (wasMs <= Math.max(begunMs, one.startMs) + SLACK_MS) return null
   const holes = [...input.truth.holes, ...input.truth.pauses, ...input.down]
   for (const stretch of stretchesOf(item, one.monitor, input.endMs)) {
     const category = categoryOf(item, stretch)

@@ -72,7 +72,7 @@ const lagOf = (
   return { lagMs: null, note: 'null for ever' }
 }
 
-type Step = { fromMs: number; visible: boolean; text: string; mark: Wire }
+type Step = { fromMs: number; visible: boolean; text: string; mark: Wire; retitled?: boolean }
 type Life = { readonly note: string; readonly steps: readonly Step[] }
 
 /** The states of an item from its first answer at `readMs` on. */
@@ -92,10 +92,20 @@ const lifeOf = (random: Random, readMs: number, text: string, unruly: boolean): 
     const delayed: Step = { ...live, visible: false, text: '[delayed]' }
     return { note: 'delayed', steps: [delayed, { ...live, fromMs }] }
   }
-  return { note: 'edited', steps: [live, { ...live, fromMs, text: `${text} ${WORD}` }] }
+  if (drawn < 0.95)
+    return { note: 'edited', steps: [live, { ...live, fromMs, text: `${text} ${WORD}` }] }
+  return { note: 'retitled', steps: [live, { ...live, fromMs, retitled: true }] }
 }
 
 type Draft = Pick<HackerNewsItem, 'id' | 'takenMs' | 'type' | 'parent' | 'place' | 'author'>
+
+const ENDING = "It's all."
+
+const titleOf = (title: string, { retitled }: Step): string =>
+  retitled === true && title !== '' ? `${title} ${WORD}` : title
+
+const linkOf = ({ id, type }: Draft): string | null =>
+  type === 'story' && id % 3 === 0 ? `https://news.example/${id}?a=%20b&c=#d` : null
 
 const wireOf = (draft: Draft, createdS: number, title: string, score: number, step: Step): Wire => {
   const { id, type, parent } = draft
@@ -108,7 +118,7 @@ const wireOf = (draft: Draft, createdS: number, title: string, score: number, st
     by: draft.author,
     text,
     ...(title === '' ? {} : { title, score }),
-    ...(type === 'story' && id % 3 === 0 ? { url: `https://news.example/${id}` } : {}),
+    ...(linkOf(draft) === null ? {} : { url: linkOf(draft) }),
     ...step.mark,
   }
 }
@@ -140,12 +150,15 @@ const finish = (
       visible: step.visible,
       places: [draft.place],
       author: draft.author,
-      title,
+      title: titleOf(title, step),
       text: step.text,
+      body: `${step.text} ${ENDING}`,
+      over18: false,
+      ...(titled ? { link: linkOf(draft) } : {}),
     })),
     wires: steps.map((step) => ({
       fromMs: step.fromMs,
-      wire: wireOf(draft, createdS, title, score, step),
+      wire: wireOf(draft, createdS, titleOf(title, step), score, step),
     })),
     changes: steps.map((step) => step.fromMs),
   }
@@ -275,7 +288,7 @@ export const hackerNewsMonitors = (
     { label: 'everything', spec: all, addAtMs: 0, matches: () => 'yes' },
     {
       label: 'word',
-      spec: { ...all, include_any: [WORD], search_in: ['body'] },
+      spec: { ...all, include_any: [WORD] },
       addAtMs: 0,
       matches: worded,
     },
@@ -296,7 +309,7 @@ export const hackerNewsMonitors = (
 }
 
 const faultsOf = (random: Random, contentMs: number): Fault[] => {
-  const kinds: readonly FaultKind[] = ['error', 'null', 'down', 'stale', 'slow']
+  const kinds: readonly FaultKind[] = ['error', 'null', 'down', 'stale', 'slow', 'browsers']
   const lengths = { error: 12_000, null: 10_000, down: 7000, stale: 25_000, slow: 15_000 }
   const slot = Math.max(1, Math.floor((contentMs - 25_000) / kinds.length))
   return kinds
@@ -304,7 +317,7 @@ const faultsOf = (random: Random, contentMs: number): Fault[] => {
     .flatMap((kind, index) => {
       const lengthMs = Reflect.get(lengths, kind) ?? 10_000
       const fromMs = 20_000 + index * slot + between(random, 0, Math.max(1, slot - lengthMs))
-      const share = kind === 'down' ? 1 : kind === 'stale' ? 0.6 : 0.8
+      const share = kind === 'down' || kind === 'browsers' ? 1 : kind === 'stale' ? 0.6 : 0.8
       return [{ kind, fromMs, untilMs: fromMs + lengthMs, share }]
     })
 }
@@ -379,7 +392,9 @@ export const hackerNewsWorld: SourceWorld = {
       monitors: hackerNewsMonitors(announced),
       bounds: boundsOf(cadenceMs, 0),
       skewMs: 0,
+      cacheMs: chosen.faults ? OLDEST_COPY_MS : 0,
       faultFree: !chosen.unruly && !chosen.faults,
+      staysComplete: !chosen.faults && chosen.requestsPerMinute !== 60,
       truth: () => ({
         items: items.filter((item) => item.type !== 'pollopt').map((item) => hackerNewsTruth(item)),
         holes: holesOf(faults),

@@ -70,6 +70,8 @@ export type Knobs = {
   readonly voidShare?: number
   /** Share of the posts that wait for their publication and are readable by id. */
   readonly waitingShare?: number
+  /** Comments wait for another server too. */
+  readonly waitingReplies?: boolean
   /** Share of the items of other instances that are dated minutes to days ahead. */
   readonly aheadShare?: number
   /** Posts are committed twice, seconds apart. */
@@ -180,7 +182,7 @@ const stepsOfLife = (
 ): Life => {
   const [first] = life.states
   if (first === undefined || first.mark !== 'shown' || arrivedMs < -20_000) return life
-  if (random() < (knobs?.waitingShare ?? 0)) {
+  if (random() < (knobs?.waitingShare ?? 0) && (isPost || knobs?.waitingReplies === true)) {
     const dueMs = arrivedMs + between(random, 15_000, 70_000)
     const waiting: LemmyState = { ...first, mark: 'waiting', dueMs: isPost ? dueMs : null }
     return { note: 'waiting', states: [waiting, { ...first, fromMs: dueMs }] }
@@ -198,8 +200,8 @@ const stepsOfLife = (
 }
 
 /** Delay of what another instance sends, and the time that its author wrote it. */
-const lateOf = (random: Random): number =>
-  random() < 0.5 ? between(random, 200, 3000) : between(random, 20_000, 150_000)
+const lateOf = (random: Random, usualShare: number): number =>
+  random() < usualShare ? between(random, 200, 3000) : between(random, 20_000, 150_000)
 
 const makeItem = (
   plan: LemmyPlan,
@@ -223,10 +225,13 @@ const makeItem = (
   const isAhead = host !== null && arrivedMs > 0 && random() < (plan.knobs?.aheadShare ?? 0)
   const aheadMs = random() < 0.5 ? 1_200_000 : 3 * 86_400_000
   const publishedMs =
-    host === null ? arrivedMs : isAhead ? arrivedMs + aheadMs : arrivedMs - lateOf(random)
+    host === null
+      ? arrivedMs
+      : isAhead
+        ? arrivedMs + aheadMs
+        : arrivedMs - lateOf(random, plan.knobs === undefined ? 0.5 : 0.9)
   const isLink = isPost && plan.knobs !== undefined && random() < 0.4
   const notes = [
-    post?.states[0]?.mark === 'absent' ? 'before its post' : '',
     arrivedMs - publishedMs > 5000 ? 'federated late' : '',
     publishedMs > arrivedMs ? 'dated ahead' : '',
     community.sort === 'public' ? '' : community.sort,
@@ -311,6 +316,11 @@ const rollBack = (items: readonly LemmyItem[], restoreAtMs: number): LemmyItem[]
     }
   })
 
+const isUnseen = (post: LemmyItem, atMs: number): boolean => {
+  const mark = markAt(post, atMs)?.mark
+  return mark === 'absent' || mark === 'waiting'
+}
+
 /** All posts and comments, each in the order of their arrival. */
 export const planLemmy = (plan: LemmyPlan): { posts: LemmyItem[]; comments: LemmyItem[] } => {
   const random = randomOf(plan.seed)
@@ -349,7 +359,8 @@ export const planLemmy = (plan: LemmyPlan): { posts: LemmyItem[]; comments: Lemm
   for (const { atMs, index, banMs } of timesOf(plan.commentGapMs)) {
     const there = posts.filter((post) => {
       const [first] = post.states
-      return first !== undefined && first.mark !== 'waiting' && first.fromMs <= atMs
+      // Nobody answers a post that is not committed, or not public yet.
+      return first !== undefined && first.fromMs <= atMs && !isUnseen(post, atMs)
     })
     const calm = there.filter((post) => post.author.startsWith('wren') && !post.nsfw)
     const post =

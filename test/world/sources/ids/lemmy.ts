@@ -66,10 +66,11 @@ const REAL_KNOBS: Knobs = {
   bans: 2,
   treeRows: 400,
 }
+const REAL_V4: Knobs = { ...REAL_KNOBS, waitingReplies: true }
 const REAL: Omit<Scenario, 'version'> = {
   ...USUAL,
-  postGapMs: 2500,
-  commentGapMs: 650,
+  postGapMs: 5000,
+  commentGapMs: 1250,
   settled: false,
   limit: 180,
   knobs: REAL_KNOBS,
@@ -98,12 +99,19 @@ const LEMMY_SCENARIOS: Readonly<Record<string, Scenario>> = {
   'v4-busy': { ...BUSY, version: 4 },
   upgrade: { ...USUAL, version: 3, upgrade: true },
   'v3-real': { ...REAL, version: 3 },
-  'v4-real': { ...REAL, version: 4 },
+  'v4-real': { ...REAL, version: 4, knobs: REAL_V4 },
   'v3-copies': { ...REAL, version: 3, cacheMs: 60_000, staysComplete: false },
   'v3-trouble': { ...REAL, version: 3, faults: TROUBLE, searches: 2, staysComplete: false },
-  'v4-trouble': { ...REAL, version: 4, faults: TROUBLE, searches: 2, staysComplete: false },
+  'v4-trouble': {
+    ...REAL,
+    version: 4,
+    knobs: REAL_V4,
+    faults: TROUBLE,
+    searches: 2,
+    staysComplete: false,
+  },
   'v3-restored': { ...REAL, version: 3, restores: true, staysComplete: false },
-  'v4-restored': { ...REAL, version: 4, restores: true, staysComplete: false },
+  'v4-restored': { ...REAL, version: 4, knobs: REAL_V4, restores: true, staysComplete: false },
   'v3-token': {
     ...REAL,
     version: 3,
@@ -313,10 +321,10 @@ const probesOf = (chosen: Scenario, contentMs: number, items: readonly LemmyItem
       says: /subforum_not_found/,
     },
     {
-      atMs: 7000,
+      atMs: 9000,
       path: `/api/forum/post/${tree}/comments?source=${SOURCE}`,
-      expects: [200],
-      ...(chosen.version === 3 ? { says: /"truncated":\s*true/ } : {}),
+      expects: [200, 429],
+      ...(chosen.version === 3 ? { says: /"truncated":\s*true|HTTP_429/ } : {}),
     },
     ...searches,
   ]
