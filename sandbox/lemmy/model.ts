@@ -363,6 +363,8 @@ export function ban(
   return own.length
 }
 
+const nextOf = (ids: Iterable<number>): number => Math.max(0, ...ids) + 1
+
 /** Puts back the database of some seconds ago: what was written since is gone, and its ids are given again. */
 export function rollBack(world: LemmyWorld, since: number): number {
   const lost = [...world.posts.values(), ...world.comments.values()].filter(
@@ -375,7 +377,6 @@ export function rollBack(world: LemmyWorld, since: number): number {
       entry.post.comments = entry.post.comments.filter((it) => it !== entry)
   }
   world.modlog = world.modlog.filter(({ at }) => at <= since)
-  const nextOf = (ids: Iterable<number>): number => Math.max(0, ...ids) + 1
   world.next = {
     ...world.next,
     post: nextOf(world.posts.keys()),
