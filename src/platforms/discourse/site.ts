@@ -234,7 +234,7 @@ export function createSiteClient(options: SourceOptions) {
 
   /** A category that the site has never shown proves nothing. */
   const partialFor = (place: string): 'places_not_read' | null =>
-    read_at === -Infinity || isSeen(place) ? null : 'places_not_read'
+    isSeen(place) ? null : 'places_not_read'
 
   return {
     base_url,

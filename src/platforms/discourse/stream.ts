@@ -116,8 +116,11 @@ export function createPostStream(
   reader: PostReader,
 ): ItemStream & { partialFor(place: string): PartialReason | null } {
   const { clock, tags } = reader
-  /** Null: no step has read the state since the start. */
-  let untagged: Untagged[] | null = null
+  /**
+   * Posts that wait after the last step, and those that waited before it: it may not be recorded yet, with what it gave.
+   * Null: no step has read the state since the start.
+   */
+  let waiting: { before: number; after: number } | null = null
   /** Those of ranges that were read again between two steps. */
   const reread_untagged = new Map<number, Untagged>()
 
@@ -130,8 +133,8 @@ export function createPostStream(
     const bounds = { ...walk.requests_of, call }
     for (const it of reread_untagged.values()) state.untagged.push(it)
     reread_untagged.clear()
-    const waiting = state.untagged.map(([, topic_id]) => topic_id)
-    await tags.learn([...walk.topics().values(), ...waiting], bounds)
+    const topic_ids = state.untagged.map(([, topic_id]) => topic_id)
+    await tags.learn([...walk.topics().values(), ...topic_ids], bounds)
     const known = state.untagged.filter(([, topic_id]) => tags.placesOf(topic_id) !== null)
     const again = await walk.again(known.map(([id]) => id))
     await tags.refresh(bounds)
@@ -148,6 +151,8 @@ export function createPostStream(
     const call = pollCall(bounds)
     const now = clock.now()
     const state = read(text)
+    const before_step = state.untagged.length + reread_untagged.size
+    waiting = { before: before_step, after: Math.max(before_step, waiting?.after ?? 0) }
     const walk = createWalk(reader, call, bounds.requests, state)
     const newest = await walk.page(null)
     if (newest === null) return fail(walk.fault() ?? OUT_OF_REQUESTS)
@@ -190,7 +195,7 @@ export function createPostStream(
     if (names_tag) await readTags(state, walk, { call, now })
     else state.untagged = []
     const skipped = trim(state)
-    ;({ untagged } = state)
+    waiting = { before: before_step, after: state.untagged.length }
 
     const { first, top, holes } = state
     const [lowest] = holes
@@ -221,7 +226,8 @@ export function createPostStream(
     relisted_ms: RELISTED_MS,
     advance,
     partialFor: (place) =>
-      isTag(place) && (untagged === null || untagged.length > 0 || reread_untagged.size > 0)
+      isTag(place) &&
+      (waiting === null || waiting.before + waiting.after + reread_untagged.size > 0)
         ? 'places_not_read'
         : null,
     async reread(range, bounds) {

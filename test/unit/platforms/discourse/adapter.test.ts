@@ -586,6 +586,8 @@ test('a category that was never seen proves nothing', async () => {
   it.put(1)
   const reasons = () =>
     ['help', 'help/linux', 'attic', 'all'].map((place) => it.source.partialFor?.(place))
+  const unread = 'places_not_read'
+  expect(reasons()).toEqual([unread, unread, unread, null])
   const { state } = await it.step(null)
   expect(reasons()).toEqual([null, null, 'places_not_read', null])
   it.forum.override = ({ path }) =>

@@ -139,6 +139,9 @@ test('items whose tags could not be read come again with them, over a restart', 
   expect(restarted.it.source.partialFor?.(PLACE)).toBe('places_not_read')
   const again = await restarted.step(later.next)
   expect(again.places['t1_81']).toEqual([PLACE])
+  // The next step shows that this one was recorded, with the post.
+  expect(restarted.it.source.partialFor?.(PLACE)).toBe('places_not_read')
+  await restarted.step(again.next)
   expect(restarted.it.source.partialFor?.(PLACE)).toBeNull()
 })
 
