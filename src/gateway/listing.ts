@@ -42,7 +42,8 @@ export function settlePage<T extends { name: string }>(
   }
   // The platform also counts rows that were left out here.
   const seen = page.rows.length - start + (page.left_out ?? 0)
-  return { rows, turn: endPage(kind, after, { rows: seen, after: page.after }) }
+  const { lacks_some = false } = page
+  return { rows, turn: endPage(kind, after, { rows: seen, after: page.after, lacks_some }) }
 }
 
 const isPinned = (row: object): boolean => 'stickied' in row && row.stickied === true

@@ -247,9 +247,14 @@ export function ofItemKey(key: string): { source: string; name: string } {
 
 /**
  * One page of a native listing. `after` is the platform's own cursor; null ends the listing.
- * `left_out` counts further rows that the requester may not see.
+ * `left_out` counts further rows that the requester may not see. `lacks_some`: the listing has rows that no page shows.
  */
-export type Page<T> = { rows: T[]; after: string | null; left_out?: number }
+export type Page<T> = {
+  rows: T[]
+  after: string | null
+  left_out?: number
+  lacks_some?: boolean
+}
 
 /** All places of an item in the form in which names are compared, its subforum first. */
 export const placesOfItem = ({ subforum, [MORE_PLACES]: more }: Item): string[] =>

@@ -64,7 +64,7 @@ export type PageEnd = { after: string | null; listing_status?: ListingStatus }
 export function endPage(
   kind: ListingKind,
   cursor: Cursor | null,
-  page: { rows: number; after: string | null; in_pinned?: boolean },
+  page: { rows: number; after: string | null; in_pinned?: boolean; lacks_some?: boolean },
 ): PageEnd {
   const before = cursor === null ? 0 : cursor.depth
   const depth = before === null ? null : before + page.rows
@@ -72,7 +72,7 @@ export function endPage(
     const status = listingStatus(kind, depth)
     // More was announced, so the cursor's row has left the listing: what lies below it was not read.
     const has_lost = cursor !== null && page.rows === 0 && status === 'complete'
-    return { after: null, listing_status: has_lost ? 'unknown' : status }
+    return { after: null, listing_status: has_lost || page.lacks_some ? 'unknown' : status }
   }
   // A cursor that does not advance would loop forever.
   if (page.after === cursor?.native && !cursor.in_pinned)

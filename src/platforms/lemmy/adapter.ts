@@ -78,6 +78,19 @@ export function createLemmy(
     return page.ok ? ok(toListing(page.value, toRow)) : page
   }
 
+  /** Posts of `/user` and `/search` of 0.19, which take no `show_nsfw`. */
+  async function withoutNsfw<T>(
+    listing: Promise<Outcome<Listing<T>>>,
+    call: HttpCall,
+  ): Promise<Outcome<Listing<T>>> {
+    const [page, server] = [await listing, await api.server(call)]
+    if (!page.ok || !server.ok) return page
+    const { dialect, site } = server.value
+    const lacks_some =
+      dialect.generation === 'v3' && options.credential === null && !site.shows_nsfw
+    return ok({ ...page.value, ...(lacks_some && { lacks_some }) })
+  }
+
   const livePost = (view: Row): Post | null =>
     stateOf(view) === 'public' ? toPost(view, base_url) : null
   const liveComment = (view: Row): Comment | null =>
@@ -198,8 +211,8 @@ export function createLemmy(
       )
     },
 
-    search: ({ q, subforum, sort, t, nsfw, ...paging }, call) =>
-      search(
+    search({ q, subforum, sort, t, nsfw, ...paging }, call) {
+      const listing = search(
         'post',
         q,
         (dialect) => ({
@@ -218,7 +231,9 @@ export function createLemmy(
         },
         paging,
         call,
-      ),
+      )
+      return nsfw ? withoutNsfw(listing, call) : listing
+    },
 
     searchCommunities: ({ q, nsfw, ...paging }, call) =>
       search(
@@ -246,11 +261,12 @@ export function createLemmy(
     userComments: (query, call) => contentOf('comment', query, liveComment, call),
 
     async userItems({ tab, ...query }, call) {
-      if (tab === 'overview') return overview(query, call)
+      if (tab === 'overview') return withoutNsfw(overview(query, call), call)
       if (tab !== 'submitted' && tab !== 'comments')
         return fail({ kind: 'unsupported', capability: 'userItems' })
       const kind = tab === 'submitted' ? 'post' : 'comment'
-      return contentOf(kind, query, (view) => toItem(view, base_url), call)
+      const listing = contentOf(kind, query, (view) => toItem(view, base_url), call)
+      return kind === 'post' ? withoutNsfw(listing, call) : listing
     },
 
     async tree({ post_id: of_post, comment_id, sort, depth, limit }, call) {
@@ -271,7 +287,17 @@ export function createLemmy(
       if (!tree.ok) return tree
       const comments = tree.value.rows.flatMap((row) => shownComment(row) ?? [])
       const bounds = { comment_id, depth, limit }
-      return ok({ post, comments: cutTree(post, comments, tree.value, bounds) })
+      const server = await api.server(call)
+      if (!server.ok) return server
+      const { dialect, site } = server.value
+      // 1.0 lists no comment of a post for adults without an account.
+      const lacks_some =
+        dialect.generation === 'v4' &&
+        post.over_18 &&
+        !site.shows_nsfw &&
+        options.credential === null
+      const shown = { ...tree.value, is_cut: tree.value.is_cut || lacks_some }
+      return ok({ post, comments: cutTree(post, comments, shown, bounds) })
     },
 
     async more({ post_id, ids, sort }, call) {

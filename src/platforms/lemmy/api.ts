@@ -159,7 +159,9 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     const at = await server(call)
     if (!at.ok) return at
     const { generation } = at.value.dialect
-    const shown = { from: 'list', generation, is_account: credential !== null } as const
+    const { shows_nsfw } = at.value.site
+    const is_account = credential !== null
+    const shown = { from: 'list', generation, is_account, shows_nsfw } as const
     for (const view of page.value.views) {
       noteState(view, shownState(view, shown))
       seen.add(fieldsOf(view['community']))
@@ -311,7 +313,8 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     if (!at.ok) return at
     const { generation } = at.value.dialect
     const is_account = credential !== null || sender !== undefined
-    noteState(view, shownState(view, { from: 'id', generation, is_account }))
+    const { shows_nsfw } = at.value.site
+    noteState(view, shownState(view, { from: 'id', generation, is_account, shows_nsfw }))
     if (stateOf(view) === 'unknown') await confirm(view, call)
     else if (generation === 'piefed' && !is_account) await hideClosed([view], call)
     return ok(view)
@@ -423,9 +426,12 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     named: (name: string): string => names.get(name.toLowerCase()) ?? name,
     /** Why a place of this server is not covered; null: it is. */
     uncovered: (name: string): PartialReason | null => {
-      const is_v4 = found?.server.dialect.generation === 'v4'
       const place = seen.of(name)
-      return place === undefined || (is_v4 && !place.lists_comments) ? 'places_not_read' : null
+      if (place === undefined) return 'places_not_read'
+      const is_v4 = found?.server.dialect.generation === 'v4'
+      const is_left_out =
+        place.is_unlisted || (place.is_nsfw && found?.server.site.shows_nsfw === false)
+      return is_v4 && is_left_out ? 'places_not_read' : null
     },
     /** Requests a minute that may be sent, as far as the server's limit is known. */
     perMinute: () => per_minute,
@@ -434,7 +440,9 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
 
 /** Places that the server has shown, by name. One that it has not shown is asked for once an hour. */
 function createSeenPlaces(clock: Pick<Clock, 'mono'>) {
-  const places = new LRUCache<string, { lists_comments: boolean }>({ max: PLACES_MAX })
+  const places = new LRUCache<string, { is_unlisted: boolean; is_nsfw: boolean }>({
+    max: PLACES_MAX,
+  })
   const asked = new LRUCache<string, number>({ max: PLACES_MAX })
   const of = (name: string) => places.get(name.toLowerCase())
   return {
@@ -443,8 +451,7 @@ function createSeenPlaces(clock: Pick<Clock, 'mono'>) {
       if (row['local'] === false) return
       const name = textAt(row, 'name')?.toLowerCase()
       const is_unlisted = textAt(row, 'visibility')?.toLowerCase() === 'unlisted'
-      if (name !== undefined)
-        places.set(name, { lists_comments: !is_unlisted && row['nsfw'] !== true })
+      if (name !== undefined) places.set(name, { is_unlisted, is_nsfw: row['nsfw'] === true })
     },
     due(names: readonly string[]): string[] {
       const since = clock.mono() - LOOK_EVERY_MS

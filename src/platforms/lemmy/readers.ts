@@ -166,6 +166,7 @@ export type Shown = {
   from: PublicView['from']
   generation: Dialect['generation']
   is_account: boolean
+  shows_nsfw?: boolean
 }
 
 const isOn = (row: Row, ...fields: string[]): boolean => fields.some((it) => row[it] === true)
@@ -179,16 +180,17 @@ const standingOf = (row: Row): Standing => ({
 })
 
 /** State of the post or comment of a view, and until when it is not shown. */
-export function shownState(view: Row, { from, generation, is_account }: Shown) {
+export function shownState(view: Row, { from, generation, is_account, shows_nsfw = false }: Shown) {
   const kind = kindOf(view) === 'comment' ? 'comment' : 'post'
   const post = fieldsOf(view['post'])
   const community = fieldsOf(view['community'])
   const visibility = textAt(community, 'visibility')?.toLowerCase() ?? 'public'
   // Lists of comments leave out those of unlisted and NSFW communities, and of NSFW posts.
+  const is_nsfw = isOn(post, 'nsfw') || isOn(community, 'nsfw')
   const is_left_out =
     generation === 'v4' &&
     kind === 'comment' &&
-    (visibility === 'unlisted' || isOn(post, 'nsfw') || isOn(community, 'nsfw'))
+    (visibility === 'unlisted' || (is_nsfw && !shows_nsfw))
   return publicState({
     item: standingOf(fieldsOf(view[kind])),
     ...(kind === 'comment' && { thread: standingOf(post) }),
@@ -401,6 +403,8 @@ export type SiteInfo = {
   version: string | null
   message_per_minute: number | null
   is_private: boolean
+  /** Lists show adult content to all, as those of a site with a content warning. */
+  shows_nsfw: boolean
 }
 
 /** The description of a site; null if the answer is none. */
@@ -419,6 +423,7 @@ export function toSite(value: unknown): SiteInfo | null {
     version,
     message_per_minute: count === null || !span_s ? null : (count * 60) / span_s,
     is_private: fieldsOf(view['local_site'])['private_instance'] === true,
+    shows_nsfw: (textAt(site, 'content_warning') ?? '') !== '',
   }
 }
 

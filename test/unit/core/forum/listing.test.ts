@@ -96,6 +96,11 @@ describe('listing_status', () => {
 })
 
 describe('the end of a page', () => {
+  test('a listing that lacks rows on every page is unknown', () => {
+    const page = { rows: 3, after: null, lacks_some: true }
+    expect(endPage('chronological', null, page)).toEqual({ after: null, listing_status: 'unknown' })
+  })
+
   test('counts the rows before it', () => {
     const turn = endPage('ranked', { native: 't3_a', depth: 100 }, { rows: 62, after: 't3_b' })
     expect(turn).toEqual({ after: 't3_b~162' })

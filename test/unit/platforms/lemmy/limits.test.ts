@@ -130,6 +130,33 @@ test('v3: comments beyond the rows of a tree are read by their id', async () => 
   })
 })
 
+test('v3: listings of an account and searches lack adult posts, and say so', async () => {
+  await using fixture = createServer('v3')
+  const { source, world } = fixture
+  world.answer = (path) =>
+    path === '/user' || path === '/search' ? Response.json({ posts: [], comments: [] }) : null
+  const person = { name: 'ann', sort: 'new', t: null, ...FIRST }
+  const items = (tab: 'submitted' | 'overview' | 'comments') =>
+    source.reads.userItems({ ...person, tab }, callOf(fixture))
+  for (const tab of ['submitted', 'overview'] as const)
+    expect(await items(tab)).toMatchObject({ value: { rows: [], lacks_some: true } })
+  expect(await items('comments')).not.toMatchObject({ value: { lacks_some: true } })
+  const query = { q: 'tea', subforum: null, sort: 'new', t: 'all', ...FIRST }
+  const search = (nsfw: boolean) => source.reads.search({ ...query, nsfw }, callOf(fixture))
+  expect(await search(true)).toMatchObject({ value: { lacks_some: true } })
+  expect(await search(false)).not.toMatchObject({ value: { lacks_some: true } })
+})
+
+test('v4: a tree of a post for adults says that it has more comments', async () => {
+  await using fixture = createServer('v4')
+  const { source, put } = fixture
+  put('post', 1, { nsfw: true })
+  const query = { post_id: '1', sort: 'new', depth: null, limit: null }
+  expect(await source.reads.tree(query, callOf(fixture))).toMatchObject({
+    value: { comments: [{ kind: 'more' }] },
+  })
+})
+
 test('v3: a list ends at its hundredth page, which the server answers as the last', async () => {
   await using fixture = createServer('v3')
   const { source, put } = fixture
