@@ -23,10 +23,13 @@ async function work() {
       await new Promise((resolve) => setTimeout(resolve, 2))
       continue
     }
-    await Promise.all(jobs.map(({ id, data: { target, item } }) => post(`dlv_${id}`, target, item)))
+    const attempts = await Promise.all(
+      jobs.map(({ id, data: { target, item } }) => post(`dlv_${id}`, target, item)),
+    )
     await boss.complete(
       'deliveries',
       jobs.map(({ id }) => id),
+      { attempts },
     )
     done += jobs.length
   }

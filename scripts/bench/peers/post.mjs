@@ -10,7 +10,9 @@ export const now_ms = () => Number(process.hrtime.bigint()) / 1e6
 export function createPost(receiver) {
   const pool = new Pool(receiver, { connections: CONCURRENCY })
   const secrets = Array.from({ length: TARGETS }, () => randomBytes(32))
+  /** The record of the attempt, which each peer keeps with its job. */
   return async (id, target, item) => {
+    const began = now_ms()
     const text = JSON.stringify({
       delivery_id: id,
       monitor_id: `mon_${target}`,
@@ -25,5 +27,6 @@ export function createPost(receiver) {
     })
     await body.dump()
     if (statusCode >= 300) throw new Error(`answered ${statusCode}`)
+    return { status: statusCode, took_ms: now_ms() - began }
   }
 }
