@@ -21,8 +21,9 @@ function insertLate(db: Db, row: NewDelivery): boolean {`,
   {
     name: 'a delivery counts as delivered before it is sent',
     file: 'src/store/delivery/outbox.ts',
-    from: "'UPDATE deliveries SET lease = $run_id, held_until = NULL WHERE row = $row'",
-    to: `"UPDATE deliveries SET status = 'delivered', delivered_at = 1, next_attempt_at = NULL, attempts = iif($run_id = '', 0, 1) WHERE row = $row"`,
+    from: '      return [{ ...claimed, body: unpackBody(claimed.body) }]',
+    to: `      db.query("UPDATE deliveries SET status = 'delivered', delivered_at = 1, next_attempt_at = NULL, attempts = 1 WHERE row = $row").run({ row: claimed.row })
+      return [{ ...claimed, body: unpackBody(claimed.body) }]`,
   },
 ]
 

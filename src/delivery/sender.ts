@@ -17,18 +17,20 @@ import {
   type Log,
   type Random,
 } from '../runtime/runtime.ts'
-import { type Db, transact } from '../store/db/connection.ts'
+import { afterCommit, type Db, transact } from '../store/db/connection.ts'
 import {
   abandon,
   claimDue,
   type ClaimedDelivery,
+  type EndedAttempt,
   nextDueDeliveryAt,
   postpone,
-  recordAttempt,
-  recoverLeases,
+  recordAttempts,
+  recoverClaims,
   requeue,
   type SendCapacity,
   shiftForJump,
+  storeClaims,
 } from '../store/delivery/outbox.ts'
 import { pauseFailing } from '../store/delivery/webhooks.ts'
 import type { Send } from './send.ts'
@@ -42,12 +44,13 @@ const IDLE_MS = 60_000
 const BROKEN = /^SQLITE_(IOERR|CORRUPT|NOTADB|READONLY|CANTOPEN)/
 /** Delay after a failure of this process, ms, so that the loop does not spin. */
 const REQUEUE_MS = 5000
+const NONE: ReadonlySet<number> = new Set()
 /** The subject of outcomes that could not be stored. */
 const OWN_DISK = 'disk'
 
 export type SenderDeps = {
   db: Db
-  /** The id of this run; leases carry it. */
+  /** The id of this run; its claims carry it. */
   run_id: string
   send: Send
   clock: Clock
@@ -77,12 +80,18 @@ export type Sender = {
   isInFlight(delivery_id: string): boolean
 }
 
-/** Records the outcome of an attempt at this instant. */
-type Write = (at: number) => void
-type Outcome = { id: string; write: Write }
+/** An attempt that has ended, or a change of a delivery for which none was made, stored at an instant. */
+type Ending = EndedAttempt | ((at: number) => void)
+type Outcome = { id: string; ending: Ending }
 
 /** `is_over`: it has ended, and its outcome is being stored. */
-type InFlight = { webhook_id: string; done: Promise<void>; is_over: boolean }
+type InFlight = {
+  webhook_id: string
+  row: number
+  attempts: number
+  done: Promise<void>
+  is_over: boolean
+}
 
 export function createSender(deps: SenderDeps): Sender {
   const { db, run_id, clock, log, retry_schedule } = deps
@@ -103,8 +112,8 @@ export function createSender(deps: SenderDeps): Sender {
   /** The part of a clock jump that the rows do not reflect yet: the disk may have been too full to store it. */
   let jump_owed_ms = 0
 
-  const interrupted = recoverLeases(db, retry_schedule.retry_delays_s, clock_now)
-  if (interrupted > 0) log('info', 'delivery.leases_recovered', { count: interrupted })
+  const interrupted = recoverClaims(db, retry_schedule.retry_delays_s, clock_now)
+  if (interrupted > 0) log('info', 'delivery.claims_recovered', { count: interrupted })
 
   /** The wall clock. After a jump since the last call, all stored instants are shifted by it. */
   function now(): number {
@@ -119,19 +128,37 @@ export function createSender(deps: SenderDeps): Sender {
     return clock_now
   }
 
+  /** Stores outcomes within a transaction. */
+  function write(outcomes: readonly Outcome[], at: number): void {
+    const ended = outcomes.flatMap(({ ending }) => (typeof ending === 'function' ? [] : [ending]))
+    for (const webhook_id of recordAttempts(db, ended, at))
+      afterCommit(db, () => log('warn', 'webhook.paused', { webhook_id, reason: 'gone' }))
+    const changes = outcomes.filter(({ ending }) => typeof ending === 'function')
+    for (const { ending } of changes) if (typeof ending === 'function') ending(at)
+    // Their deliveries have no more attempts than when they were claimed.
+    if (changes.length > 0) {
+      const gone = new Set(changes.map(({ id }) => id))
+      storeClaims(
+        db,
+        run_id,
+        [...in_flight].flatMap(([id, it]) => (gone.has(id) ? [] : [it])),
+      )
+    }
+  }
+
   /**
    * Stores outcomes, each in its own transaction. One that the disk refuses is queued and stored later, because sending again
    * would repeat the delivery.
    */
   function commitEach(outcomes: readonly Outcome[]): void {
     for (const [index, outcome] of outcomes.entries()) {
-      const { id, write } = outcome
+      const { id } = outcome
       let has_begun = false
       try {
         const at = now()
         transact(db, () => {
           has_begun = true
-          write(at)
+          write([outcome], at)
         })
         onStored(id)
       } catch (error) {
@@ -163,7 +190,7 @@ export function createSender(deps: SenderDeps): Sender {
     try {
       found = transact(db, () => {
         has_begun = true
-        for (const { write } of outcomes) write(clock_now)
+        write(outcomes, clock_now)
         return next()
       })
     } catch (error) {
@@ -209,15 +236,15 @@ export function createSender(deps: SenderDeps): Sender {
 
   async function attempt(delivery: ClaimedDelivery): Promise<void> {
     const { id, webhook_id } = delivery
-    const write = await send(delivery).catch((error: unknown): Write => {
+    const ending = await send(delivery).catch((error: unknown): Ending => {
       log('error', 'delivery.attempt_error', {
         delivery_id: id,
         webhook_id,
         code: loggedCode(error),
       })
-      return (at) => requeue(db, run_id, id, at + REQUEUE_MS)
+      return (at) => requeue(db, delivery, at + REQUEUE_MS)
     })
-    unstored.push({ id, write })
+    unstored.push({ id, ending })
     if (unstored.length > 1) return
     // Attempts that end in one iteration of the event loop are stored together, by the turn that follows at once: the sooner an
     // outcome is durable, the fewer deliveries are repeated after a kill.
@@ -227,8 +254,8 @@ export function createSender(deps: SenderDeps): Sender {
     })
   }
 
-  /** One attempt, from the stored bytes to the write that records how it ended. */
-  async function send(delivery: ClaimedDelivery): Promise<Write> {
+  /** One attempt, from the stored bytes to what is to be recorded of it. */
+  async function send(delivery: ClaimedDelivery): Promise<Ending> {
     const { id, webhook_id } = delivery
     const digest = hash('sha256', delivery.body, 'buffer')
     if (
@@ -236,14 +263,14 @@ export function createSender(deps: SenderDeps): Sender {
       !timingSafeEqual(digest, delivery.body_sha256)
     ) {
       log('error', 'delivery.body_damaged', { delivery_id: id })
-      return () => abandon(db, run_id, delivery, 'body_damaged')
+      return () => abandon(db, delivery, 'body_damaged')
     }
     deps.fence?.check()
     const { attempt: outcome, ...times } = await deps.send(delivery, delivery)
     if (outcome.kind === 'failed' && outcome.error === 'out_of_files') {
       files.lacking()
       // Nothing was sent, and nothing was learned about the receiver: the retry schedule must not advance.
-      return (at) => postpone(db, run_id, id, at + REQUEUE_MS)
+      return (at) => postpone(db, delivery, at + REQUEUE_MS)
     }
     files.enough()
     const verdict = judgeAttempt(
@@ -264,10 +291,7 @@ export function createSender(deps: SenderDeps): Sender {
       began_after_ms: times.started_at - delivery.created_at,
       ended_after_ms: times.ended_at - delivery.created_at,
     })
-    return (at) => {
-      if (recordAttempt(db, run_id, { delivery, verdict, http_status, ...times }, at))
-        log('warn', 'webhook.paused', { webhook_id, reason: 'gone' })
-    }
+    return { delivery, verdict, http_status, ...times }
   }
 
   /**
@@ -302,12 +326,16 @@ export function createSender(deps: SenderDeps): Sender {
 
   function capacity(): SendCapacity {
     const taken = new Map<string, number>()
+    const rows = new Map<string, Set<number>>()
     let slots = deps.concurrency
-    for (const { webhook_id, is_over } of in_flight.values())
-      if (!is_over) {
-        slots--
-        taken.set(webhook_id, (taken.get(webhook_id) ?? 0) + 1)
-      }
+    for (const { webhook_id, row, is_over } of in_flight.values()) {
+      const own = rows.get(webhook_id)
+      if (own === undefined) rows.set(webhook_id, new Set([row]))
+      else own.add(row)
+      if (is_over) continue
+      slots--
+      taken.set(webhook_id, (taken.get(webhook_id) ?? 0) + 1)
+    }
     return {
       slots,
       of: (webhook_id, per_second) =>
@@ -317,6 +345,7 @@ export function createSender(deps: SenderDeps): Sender {
         ),
       opensAt: (webhook_id, per_second) =>
         clock_now + pace.nextAt(webhook_id, per_second, mono) - mono,
+      inFlight: (webhook_id) => rows.get(webhook_id) ?? NONE,
     }
   }
 
@@ -327,12 +356,15 @@ export function createSender(deps: SenderDeps): Sender {
       const at = now()
       retryWrites()
       pauseFailingTargets(at)
-      const claim = () => claimDue(db, { run_id, now: at, free: capacity(), served_last })
+      const claim = () => {
+        const running = [...in_flight.values()].filter(({ is_over }) => !is_over)
+        return claimDue(db, { run_id, now: at, free: capacity(), served_last, running })
+      }
       for (const delivery of settle(claim)) {
-        const { id, webhook_id } = delivery
+        const { id, row, attempts, webhook_id } = delivery
         served_last = webhook_id
         pace.started(webhook_id, delivery.max_per_second, mono)
-        in_flight.set(id, { webhook_id, done: attempt(delivery), is_over: false })
+        in_flight.set(id, { webhook_id, row, attempts, done: attempt(delivery), is_over: false })
       }
       if (unwritten.length > 0) return at + WRITE_RETRY_MS
       // Without a free slot the next event is the end of an attempt, which nudges the loop.

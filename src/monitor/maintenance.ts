@@ -9,6 +9,7 @@ import { type Chunks, runCooperatively } from '../store/db/chunked.ts'
 import { type Db, transact } from '../store/db/connection.ts'
 import { blankBodies, packBodies } from '../store/delivery/bodies.ts'
 import { type AlarmEvent, insertDelivery } from '../store/delivery/deliveries.ts'
+import { pruneWebhookHours } from '../store/delivery/health.ts'
 import { listStalled } from '../store/delivery/operator-events.ts'
 import { listTargets } from '../store/delivery/targets.ts'
 import { forgetOldSecrets } from '../store/delivery/webhooks.ts'
@@ -130,6 +131,7 @@ export function createUpkeep({
     transact(db, () => {
       pruneDays(db, now - COVERAGE_DAYS_KEPT * DAY_MS)
       pruneHours(db, now)
+      pruneWebhookHours(db, now)
       pruneEvents(db, before_at)
       pruneTombstones(db, now)
       pruneNamedWrites(db, now - IDEMPOTENCY_MS)

@@ -6,6 +6,7 @@ import { expect, test } from 'bun:test'
 
 import { connect, guardCommits, onCommit } from '../../src/store/db/connection.ts'
 import { claimDue } from '../../src/store/delivery/outbox.ts'
+import { IN_FLIGHT } from '../../src/store/delivery/pending.ts'
 import { type Delivering, startDelivering } from '../support/delivery-fixture.ts'
 
 const SECOND = 1000
@@ -38,7 +39,7 @@ test('crash after the match was committed: the next start sends it', async () =>
   expect(it.row('dlv_1')).toEqual({ status: 'delivered', attempts: 1, last_error: null })
 })
 
-test('crash after the claim: the next start frees the lease and repeats the same retry index', async () => {
+test('crash after the claim: the next start repeats the same retry index', async () => {
   await using it = await startDelivering()
   it.put('dlv_1')
   expect(claimAndDie(it, 'boot_dead')).toBe(1)
@@ -163,8 +164,10 @@ test('outcomes and the claims that follow them share a commit', async () => {
   for (const id of ids) it.put(id)
   const claimed = (id: string) =>
     it.db
-      .query<{ lease: string | null }, [string]>('SELECT lease FROM deliveries WHERE id = ?')
-      .get(id)?.lease != null
+      .query<{ row: number }, [string]>(
+        `SELECT row FROM deliveries WHERE id = ? AND row IN ${IN_FLIGHT}`,
+      )
+      .get(id) !== null
   /** Per commit: deliveries that are recorded, and those that are claimed. */
   const commits: string[] = []
   onCommit(it.db, {
@@ -284,7 +287,9 @@ test('a delivery whose attempts crash the process is abandoned after twenty', as
   await using it = await startDelivering()
   it.put('dlv_1')
   for (let n = 1; n <= 20; n++) {
-    it.db.run("UPDATE deliveries SET lease = 'boot_dead' WHERE status = 'pending'")
+    it.db.run(
+      "INSERT INTO claims SELECT 'boot_dead', json_array(json_array(row, 0)) FROM deliveries WHERE status = 'pending'",
+    )
     it.receiver.answers.push({ hang: true })
     it.die()
     await it.reboot()

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { webhookHealth } from '../../src/store/delivery/health.ts'
+import { pruneWebhookHours, webhookHealth } from '../../src/store/delivery/health.ts'
 import { resumeWebhook } from '../../src/store/delivery/webhooks.ts'
 import { type Delivering, startDelivering } from '../support/delivery-fixture.ts'
 
@@ -77,11 +77,18 @@ test('attempts are counted by hour for 24 hours, oldest first, by target', async
   await it.clock.advance(HOUR)
   expect(healthOf(it).succeeded.slice(-2)).toEqual([1, 0])
   expect(healthOf(it, 'wh_2').failed).not.toContain(1)
-  await it.clock.advance(24 * HOUR)
-  await it.deliver('dlv_4')
-  expect(
-    it.db.query("SELECT hour FROM webhook_hours WHERE webhook_id = 'wh_1'").all(),
-  ).toHaveLength(1)
+})
+
+test('the newest success of a target is known when its hour is counted no more', async () => {
+  await using it = await startDelivering()
+  await it.deliver('dlv_1')
+  await it.clock.advance(2 * HOUR)
+  await it.deliver('dlv_2')
+  const { last_success_at } = healthOf(it)
+  await it.clock.advance(48 * HOUR)
+  pruneWebhookHours(it.db, it.clock.now())
+  expect(healthOf(it).last_success_at).toBe(last_success_at)
+  expect(it.db.query('SELECT hour FROM webhook_hours').all()).toHaveLength(1)
 })
 
 test('waiting deliveries are counted up to 1000', async () => {

@@ -51,7 +51,7 @@ test('a new address keeps id and secret, and its health begins again', async () 
   await using it = await startTargets()
   const { id, secret } = await it.create()
   it.db.run('UPDATE webhooks SET refused_since = 1, failing_since = 1, last_failure_at = 1')
-  it.db.run('INSERT INTO webhook_hours VALUES (?, ?, 0, 3)', [
+  it.db.run('INSERT INTO webhook_hours VALUES (?, ?, 0, 3, NULL)', [
     id,
     Math.floor(it.clock.now() / 3_600_000),
   ])

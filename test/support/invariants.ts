@@ -5,6 +5,7 @@ import { deliveryId } from '../../src/core/delivery/envelope.ts'
 import { ofItemKey } from '../../src/core/forum/items.ts'
 import { CEILING_ROWS_A_DAY, utcDay } from '../../src/core/limits/plan.ts'
 import type { Db } from '../../src/store/db/connection.ts'
+import { IN_FLIGHT } from '../../src/store/delivery/pending.ts'
 import { listTargets } from '../../src/store/delivery/targets.ts'
 import { findJudgement } from '../../src/store/relevance/judgements.ts'
 
@@ -16,7 +17,7 @@ export type Breach = {
     | 'too_many_attempts'
     | 'day_miscounted'
     | 'waits_too_long'
-    | 'stale_lease'
+    | 'stale_claim'
     | 'unbalanced'
   subject: string
 }
@@ -30,8 +31,8 @@ type Scope = {
   attempts_max?: number
   /** Longest wait of any delivery, ms. */
   wait_max_ms?: number
-  /** True if a delivery may be leased; default: none is being sent. */
-  may_be_leased?: (delivery_id: string) => boolean
+  /** True if a delivery may be in flight; default: none is. */
+  may_be_in_flight?: (delivery_id: string) => boolean
 }
 
 /** Finds the rows of a database that contradict each other. */
@@ -48,12 +49,12 @@ export function findBreaches(db: Db, scope: Scope): Breach[] {
     ),
     ...of('day_miscounted', findMiscounted(db, scope)),
     ...of('waits_too_long', findOverdue(db, scope)),
-    ...of('stale_lease', findStaleLeases(db, scope)),
+    ...of('stale_claim', findStaleClaims(db, scope)),
   ]
 }
 
 /**
- * Finds them in the data folder of a daemon, which may be running: its leases are not judged, and rows that it writes
+ * Finds them in the data folder of a daemon, which may be running: its claims are not judged, and rows that it writes
  * during the check are left out.
  */
 export function findBreachesIn(
@@ -70,7 +71,7 @@ export function findBreachesIn(
         now,
         since_at: 0,
         instance_id,
-        may_be_leased: () => true,
+        may_be_in_flight: () => true,
         ...scope,
       })
     })()
@@ -123,16 +124,16 @@ const findOverdue = (db: Db, { now, wait_max_ms = 1_200_000 }: Scope): string[] 
   ids(
     db
       .query<{ id: string }, [{ latest: number }]>(
-        `SELECT id FROM deliveries WHERE status = 'pending' AND lease IS NULL
+        `SELECT id FROM deliveries WHERE status = 'pending'
             AND next_attempt_at > max($latest, coalesce(held_until, 0))`,
       )
       .all({ latest: now + wait_max_ms }),
   )
 
-const findStaleLeases = (db: Db, { may_be_leased = () => false }: Scope): string[] =>
+const findStaleClaims = (db: Db, { may_be_in_flight = () => false }: Scope): string[] =>
   ids(
-    db.query<{ id: string }, []>('SELECT id FROM deliveries WHERE lease IS NOT NULL').all(),
-  ).filter((id) => !may_be_leased(id))
+    db.query<{ id: string }, []>(`SELECT id FROM deliveries WHERE row IN ${IN_FLIGHT}`).all(),
+  ).filter((id) => !may_be_in_flight(id))
 
 type Match = {
   monitor_id: string

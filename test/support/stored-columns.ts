@@ -25,10 +25,11 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
   bundles: { plain: 'customer_id monitor_id webhook_id' },
   candidates: { content: 'item', plain: 'monitor_id item_id' },
   checks: { plain: 'cut_reason' },
+  claims: { plain: 'run_id rows' },
   confirmation_mails: { person: 'address', plain: 'customer_id' },
   customers: { customer: 'name', plain: 'id plan' },
   deliveries: {
-    plain: 'id customer_id monitor_id webhook_id status reason lease last_error event',
+    plain: 'id customer_id monitor_id webhook_id status reason last_error event',
   },
   delivery_bodies: { content: 'body', plain: 'body_sha256' },
   drafts: {

@@ -260,7 +260,7 @@ function fill(db: Db, now: number, { cadence_s }: Size): void {
 const waitingFirst = (db: Db) =>
   db
     .query<{ id: string }, []>(
-      "SELECT id FROM deliveries WHERE status = 'pending' AND attempts = 0 AND lease IS NULL",
+      "SELECT id FROM deliveries WHERE status = 'pending' AND attempts = 0",
     )
     .all()
 
@@ -272,12 +272,12 @@ const rowsAfter = (db: Db, n: number) =>
     )
     .all(n)
 
-const auditOf = (now: number, may_be_leased: (id: string) => boolean) => ({
+const auditOf = (now: number, may_be_in_flight: (id: string) => boolean) => ({
   now,
   since_at: now - DAY,
   instance_id: 'instance_1',
   attempts_max: RETRY_DELAYS_S.length,
-  may_be_leased,
+  may_be_in_flight,
 })
 
 /** A platform of two subforums with posts at fixed intervals; its responses carry the true time. */

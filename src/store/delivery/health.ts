@@ -9,45 +9,60 @@ export const WAITING_MAX = 1000
 
 const hourOf = (at: number): number => Math.floor(at / HOUR_MS)
 
-/** Counts an ended attempt for the health of its target. Runs within the transaction of the attempt. */
-export function tallyAttempt(
-  db: Db,
-  {
-    webhook_id,
-    row,
-    n,
-    ended_at,
-    succeeded,
-  }: { webhook_id: string; row: number; n: number; ended_at: number; succeeded: boolean },
-): void {
-  const hour = hourOf(ended_at)
-  const column = succeeded ? 'succeeded' : 'failed'
-  const counted = db
-    .query(
-      `UPDATE webhook_hours SET ${column} = ${column} + 1 WHERE webhook_id = $webhook_id AND hour = $hour`,
-    )
-    .run({ webhook_id, hour })
-  if (counted.changes === 0) {
-    db.query(
-      `INSERT INTO webhook_hours (webhook_id, hour, ${column}) VALUES ($webhook_id, $hour, 1)`,
-    ).run({ webhook_id, hour })
-    // Rows dated ahead by a wrong clock go too, so that a target never has more than 26.
-    db.query(
-      `DELETE FROM webhook_hours WHERE webhook_id = $webhook_id
-          AND hour NOT BETWEEN $hour - ${HEALTH_HOURS} AND $hour + 1`,
-    ).run({ webhook_id, hour })
-  }
-  if (succeeded)
-    db.query(
-      `UPDATE webhooks SET last_success_at = $ended_at, refused_since = NULL, failing_since = NULL, failing_days = 0,
-              failing_day = NULL WHERE id = $webhook_id`,
-    ).run({ webhook_id, ended_at })
-  else
-    db.query(
-      `UPDATE webhooks SET refused_since = coalesce(refused_since, $ended_at), last_failure_at = $ended_at,
-              last_failure_row = $row, last_failure_n = $n WHERE id = $webhook_id`,
-    ).run({ webhook_id, ended_at, row, n })
+/** An ended attempt of a delivery. */
+export type Tallied = {
+  webhook_id: string
+  row: number
+  n: number
+  ended_at: number
+  succeeded: boolean
 }
+
+/** Counts ended attempts for the health of their targets. Runs within the transaction of the attempts. */
+export function tallyAttempts(db: Db, attempts: readonly Tallied[]): void {
+  const rows = attempts.map(({ webhook_id, ended_at, succeeded }) => ({
+    id: webhook_id,
+    hour: hourOf(ended_at),
+    ok: succeeded ? 1 : 0,
+    at: succeeded ? ended_at : null,
+  }))
+  const counted = db
+    .query<{ webhook_id: string; fails: 0 | 1 }, [{ rows: string }]>(
+      `INSERT INTO webhook_hours (webhook_id, hour, succeeded, failed, last_success_at)
+       SELECT value ->> 'id', value ->> 'hour', sum(value ->> 'ok'), sum(1 - (value ->> 'ok')), max(value ->> 'at')
+         FROM json_each($rows) WHERE true GROUP BY 1, 2
+       ON CONFLICT DO UPDATE SET succeeded = succeeded + excluded.succeeded, failed = failed + excluded.failed,
+          last_success_at = coalesce(excluded.last_success_at, last_success_at)
+       RETURNING webhook_id,
+          (SELECT coalesce(refused_since, failing_since) IS NOT NULL FROM webhooks WHERE id = webhook_id) AS fails`,
+    )
+    .all({ rows: JSON.stringify(rows) })
+  const failing = new Set(counted.flatMap((it) => (it.fails === 1 ? [it.webhook_id] : [])))
+  // In their order: a target that fails and recovers in one turn is well. A success of one that is well changes nothing.
+  for (const { webhook_id, row, n, ended_at, succeeded } of attempts)
+    if (!succeeded) {
+      failing.add(webhook_id)
+      db.query(
+        `UPDATE webhooks SET refused_since = coalesce(refused_since, $ended_at), last_failure_at = $ended_at,
+                last_failure_row = $row, last_failure_n = $n WHERE id = $webhook_id`,
+      ).run({ webhook_id, ended_at, row, n })
+    } else if (failing.delete(webhook_id))
+      db.query(
+        `UPDATE webhooks SET refused_since = NULL, failing_since = NULL, failing_days = 0, failing_day = NULL
+          WHERE id = $webhook_id`,
+      ).run({ webhook_id })
+}
+
+/** Deletes the counts of past hours, but the newest with a success; those dated ahead by a wrong clock too. */
+export const pruneWebhookHours = (db: Db, now: number): void =>
+  void db
+    .query(
+      `DELETE FROM webhook_hours AS h
+        WHERE hour NOT BETWEEN $hour - ${HEALTH_HOURS} AND $hour + 1
+          AND (last_success_at IS NULL OR hour > $hour OR EXISTS (
+            SELECT 1 FROM webhook_hours WHERE webhook_id = h.webhook_id AND hour > h.hour AND last_success_at IS NOT NULL))`,
+    )
+    .run({ hour: hourOf(now) })
 
 /**
  * unused: no attempt yet. good: the last attempt succeeded. retrying: attempts fail and are repeated. failing: a
@@ -106,7 +121,7 @@ export function webhookHealth(
   const queue = db.query<Queue, [{ id: string }]>(
     `SELECT count(*) AS total, sum(retry_index > 0) AS retrying, min(next_attempt_at) AS next_attempt_at
          FROM (SELECT retry_index, next_attempt_at FROM deliveries INDEXED BY deliveries_due
-                WHERE webhook_id = $id AND status = 'pending' AND lease IS NULL
+                WHERE webhook_id = $id AND status = 'pending'
                 ORDER BY next_attempt_at LIMIT ${WAITING_MAX})`,
   )
   return new Map(
@@ -138,7 +153,8 @@ const listRows = (db: Db, customer_id: string): Row[] =>
   db
     .query<Row, [{ customer_id: string }]>(
       `SELECT w.id, w.active AND NOT w.awaits_confirmation AS active, w.pause_reason, w.failing_since, w.refused_since,
-              w.last_success_at, w.last_failure_at, d.id AS delivery_id, a.error, a.http_status, a.body_start
+              (SELECT max(last_success_at) FROM webhook_hours WHERE webhook_id = w.id) AS last_success_at,
+              w.last_failure_at, d.id AS delivery_id, a.error, a.http_status, a.body_start
          FROM webhooks w
          LEFT JOIN attempts a ON a.delivery_row = w.last_failure_row AND a.n = w.last_failure_n
          LEFT JOIN deliveries d ON d.row = a.delivery_row

@@ -2,10 +2,10 @@ import { heldUntil, readAttention } from '../../core/delivery/attention.ts'
 import type { DeliveryError, DeliveryVerdict } from '../../core/delivery/retry.ts'
 import { type Db, transact } from '../db/connection.ts'
 import { unpackBody } from './bodies.ts'
-import { tallyAttempt } from './health.ts'
-import { notifyEnded, notifyEndedTo, pendingDeliveries } from './pending.ts'
+import { tallyAttempts } from './health.ts'
+import { IN_FLIGHT, notifyEnded, notifyEndedTo, pendingDeliveries } from './pending.ts'
 import type { Addressee } from './targets.ts'
-import { isShut, recordFailure, retireWebhook } from './webhooks.ts'
+import { IS_SHUT, recordFailure, retireWebhook } from './webhooks.ts'
 
 // Selects the waiting rows to send next. The cost does not depend on how many rows wait for one target: a target costs
 // one step in the index. Only targets with due rows cost more, at most as many as one iteration can serve.
@@ -18,14 +18,24 @@ export type SendCapacity = {
   of(webhook_id: string, max_per_second: number | null): number
   /** Instant until which a target with capacity accepts nothing more; absent: no such limit. */
   opensAt?(webhook_id: string, max_per_second: number | null): number
+  /** Rows of deliveries to a target that are in flight; absent: none. */
+  inFlight?(webhook_id: string): ReadonlySet<number>
 }
+
+const NONE: ReadonlySet<number> = new Set()
+const inFlightTo = (free: SendCapacity, webhook_id: string) => free.inFlight?.(webhook_id) ?? NONE
 
 /** Due time of the next delivery to a target with capacity; null when none waits. */
 export function nextDueDeliveryAt(db: Db, free: SendCapacity): number | null {
   let soonest: number | null = null
   for (const { id, max_per_second, ordered, next_at } of waitingTargets(db)) {
     if (free.of(id, null) <= 0) continue
-    const due_at = ordered ? firstDueOf(db, id) : next_at
+    const taken = inFlightTo(free, id)
+    const due_at = ordered
+      ? firstDueOf(db, id, taken)
+      : taken.size === 0
+        ? next_at
+        : (firstOf(db, { id, now: Infinity, room: 1 }, taken)[0]?.next_attempt_at ?? null)
     if (due_at === null) continue
     const at = Math.max(due_at, free.opensAt?.(id, max_per_second) ?? due_at)
     if (soonest === null || at < soonest) soonest = at
@@ -33,8 +43,8 @@ export function nextDueDeliveryAt(db: Db, free: SendCapacity): number | null {
   return soonest
 }
 
-const firstDueOf = (db: Db, webhook_id: string): number | null => {
-  const waits = oldestByMonitor(db, webhook_id).map(({ next_attempt_at }) => next_attempt_at)
+const firstDueOf = (db: Db, webhook_id: string, taken: ReadonlySet<number>): number | null => {
+  const waits = oldestByMonitor(db, webhook_id, taken).map(({ next_attempt_at }) => next_attempt_at)
   return waits.length === 0 ? null : Math.min(...waits)
 }
 
@@ -53,7 +63,7 @@ function* waitingTargets(
   const next = db.query<TargetLimits & { next_at: number }, [{ after: string; until: string }]>(
     `SELECT w.id, w.max_per_second, w.ordered, d.next_attempt_at AS next_at
        FROM deliveries d INDEXED BY deliveries_due CROSS JOIN webhooks w ON w.id = d.webhook_id
-      WHERE d.status = 'pending' AND d.lease IS NULL AND d.webhook_id > $after AND d.webhook_id <= $until
+      WHERE d.status = 'pending' AND d.webhook_id > $after AND d.webhook_id <= $until
       ORDER BY d.webhook_id, d.next_attempt_at LIMIT 1`,
   )
   for (let after: string | undefined = from; after !== undefined;) {
@@ -72,6 +82,24 @@ function* dueTargets(db: Db, now: number, served_last: string): Generator<Target
     for (const target of waitingTargets(db, from, until)) if (target.next_at <= now) yield target
 }
 
+/** The first waiting deliveries of a target that are due at `now`, without those in flight. */
+function firstOf(
+  db: Db,
+  { id, now, room }: { id: string; now: number; room: number },
+  taken: ReadonlySet<number>,
+): OldestDelivery[] {
+  // SQLite prepares a statement with a bare LIMIT parameter again at every call; with a sum it does not.
+  return db
+    .query<OldestDelivery, [{ id: string; now: number; room: number }]>(
+      `SELECT row, next_attempt_at FROM deliveries
+        WHERE webhook_id = $id AND status = 'pending' AND next_attempt_at <= $now
+        ORDER BY next_attempt_at LIMIT $room + 0`,
+    )
+    .all({ id, now, room: room + taken.size })
+    .filter(({ row }) => !taken.has(row))
+    .slice(0, room)
+}
+
 /**
  * Due rows, at most one per slot: one of each target with capacity in turn, beginning after the one that was served
  * last.
@@ -80,20 +108,15 @@ function dueDeliveries(
   db: Db,
   { now, free, served_last }: { now: number; free: SendCapacity; served_last: string },
 ): number[] {
-  // SQLite prepares a statement with a bare LIMIT parameter again at every call; with a sum it does not.
-  const due = db.query<{ row: number }, [{ id: string; now: number; room: number }]>(
-    `SELECT row FROM deliveries
-      WHERE webhook_id = $id AND status = 'pending' AND lease IS NULL AND next_attempt_at <= $now
-      ORDER BY next_attempt_at LIMIT $room + 0`,
-  )
   const queues: number[][] = []
   if (free.slots <= 0) return []
-  for (const { id: webhook_id, max_per_second, ordered } of dueTargets(db, now, served_last)) {
-    const capacity = Math.min(free.of(webhook_id, max_per_second), free.slots)
+  for (const { id, max_per_second, ordered } of dueTargets(db, now, served_last)) {
+    const capacity = Math.min(free.of(id, max_per_second), free.slots)
     if (capacity <= 0) continue
+    const taken = inFlightTo(free, id)
     const rows = ordered
-      ? dueOldest(db, webhook_id, now).slice(0, capacity)
-      : due.all({ id: webhook_id, now, room: capacity })
+      ? dueOldest(db, id, now, taken).slice(0, capacity)
+      : firstOf(db, { id, now, room: capacity }, taken)
     if (rows.length > 0) queues.push(rows.map(({ row }) => row))
     // Each target gets one slot before any gets two; the others are served next time.
     if (queues.length === free.slots) break
@@ -104,26 +127,31 @@ function dueDeliveries(
 type OldestDelivery = { row: number; next_attempt_at: number }
 
 /** The oldest unfinished delivery of each monitor to this target, without those in flight. */
-function oldestByMonitor(db: Db, webhook_id: string): OldestDelivery[] {
+function oldestByMonitor(db: Db, webhook_id: string, taken: ReadonlySet<number>): OldestDelivery[] {
   return db
-    .query<OldestDelivery & { lease: string | null }, [{ webhook_id: string }]>(
+    .query<OldestDelivery, [{ webhook_id: string }]>(
       `WITH RECURSIVE monitored (id) AS (
          SELECT min(monitor_id) FROM deliveries WHERE webhook_id = $webhook_id AND in_order = 1 AND status = 'pending'
          UNION ALL
          SELECT (SELECT min(monitor_id) FROM deliveries
                   WHERE webhook_id = $webhook_id AND in_order = 1 AND status = 'pending' AND monitor_id > monitored.id)
            FROM monitored WHERE monitored.id IS NOT NULL)
-       SELECT d.row, d.next_attempt_at, d.lease FROM monitored JOIN deliveries d ON d.row =
+       SELECT d.row, d.next_attempt_at FROM monitored JOIN deliveries d ON d.row =
               (SELECT row FROM deliveries WHERE webhook_id = $webhook_id AND monitor_id = monitored.id
                   AND in_order = 1 AND status = 'pending' ORDER BY created_at, id LIMIT 1)
         ORDER BY d.next_attempt_at, d.id`,
     )
     .all({ webhook_id })
-    .filter(({ lease }) => lease === null)
+    .filter(({ row }) => !taken.has(row))
 }
 
-const dueOldest = (db: Db, webhook_id: string, now: number): OldestDelivery[] =>
-  oldestByMonitor(db, webhook_id).filter(({ next_attempt_at }) => next_attempt_at <= now)
+const dueOldest = (
+  db: Db,
+  webhook_id: string,
+  now: number,
+  taken: ReadonlySet<number>,
+): OldestDelivery[] =>
+  oldestByMonitor(db, webhook_id, taken).filter(({ next_attempt_at }) => next_attempt_at <= now)
 
 /** The first entry of each queue, then the second of each, and so on. */
 function interleave(queues: readonly number[][]): number[] {
@@ -134,8 +162,8 @@ function interleave(queues: readonly number[][]): number[] {
   return positions.flat()
 }
 
-// The pending rows are the queue. A lease is the id of the run that holds it: no stall of the loop lets it lapse, and
-// the next start releases it at once. Rejected: leases with a time limit, which do both worse.
+// The pending rows are the queue. Memory holds which of them are in flight; `claims` repeats it for other processes and
+// for the next start, which counts them as interrupted.
 
 /** Interrupted attempts, by a crash or an internal failure, after which a delivery is dead-lettered. */
 const INTERRUPTIONS_MAX = 20
@@ -159,8 +187,8 @@ export type ClaimedDelivery = Addressee & {
 }
 
 /**
- * Claims due deliveries for this run: one of each target in turn, beginning after `served_last`. A target with
- * thousands waiting delays no other by more than one round.
+ * Claims due deliveries for this run, beside those that are `running`: one of each target in turn, beginning after
+ * `served_last`. A target with thousands waiting delays no other by more than one round.
  */
 export function claimDue(
   db: Db,
@@ -169,43 +197,68 @@ export function claimDue(
     now,
     free,
     served_last,
-  }: { run_id: string; now: number; free: SendCapacity; served_last: string },
+    running = [],
+  }: {
+    run_id: string
+    now: number
+    free: SendCapacity
+    served_last: string
+    running?: readonly Claim[]
+  },
 ): ClaimedDelivery[] {
-  // Reading costs no transaction; the rows found are claimed under a condition.
+  // Reading costs no transaction; of the rows found those are claimed that still wait.
   const chosen = dueDeliveries(db, { now, free, served_last })
   if (chosen.length === 0) return []
+  return transact(db, () => {
+    const claimed = readDue(db, chosen, now)
+    if (claimed.length > 0) storeClaims(db, run_id, [...running, ...claimed])
+    return claimed
+  })
+}
+
+/** Reads deliveries to send, without those that are held back. */
+function readDue(db: Db, rows: readonly number[], now: number): ClaimedDelivery[] {
   type Found = ClaimedDelivery & {
     monitor_id: string
     attention: string | null
     reason: string | null
   }
-  const read = db.query<Found, [{ row: number }]>(
-    `SELECT d.id, d.row, d.webhook_id, d.monitor_id, d.attempts, d.interrupted, d.retry_index, d.round, d.reason,
-            d.created_at, m.attention, b.body, b.body_sha256, w.kind, w.url, w.secret, w.credentials, w.old_secret,
-            w.old_secret_until, w.max_per_second
-       FROM deliveries d JOIN delivery_bodies b ON b.delivery_row = d.row JOIN webhooks w ON w.id = d.webhook_id
-       JOIN monitors m ON m.id = d.monitor_id
-      WHERE d.row = $row AND d.status = 'pending' AND d.lease IS NULL`,
-  )
-  const take = db.query('UPDATE deliveries SET lease = $run_id, held_until = NULL WHERE row = $row')
-  // Its items were erased while an attempt was in flight, which brought no answer.
-  const withhold = db.query(
-    `UPDATE deliveries SET status = 'suppressed', next_attempt_at = NULL WHERE row = $row`,
-  )
   const hold = createHold(db, now)
-  return transact(db, () =>
-    chosen.flatMap((row) => {
-      const found = read.get({ row })
-      if (found === null || hold(found)) return []
+  return db
+    .query<Found, [{ rows: string }]>(
+      `SELECT d.id, d.row, d.webhook_id, d.monitor_id, d.attempts, d.interrupted, d.retry_index, d.round, d.reason,
+              d.created_at, m.attention, b.body, b.body_sha256, w.kind, w.url, w.secret, w.credentials, w.old_secret,
+              w.old_secret_until, w.max_per_second
+         FROM json_each($rows) c CROSS JOIN deliveries d ON d.row = c.value
+         JOIN delivery_bodies b ON b.delivery_row = d.row JOIN webhooks w ON w.id = d.webhook_id
+         JOIN monitors m ON m.id = d.monitor_id
+        WHERE d.status = 'pending' ORDER BY c.key`,
+    )
+    .all({ rows: JSON.stringify(rows) })
+    .flatMap((found) => {
+      if (hold(found)) return []
       const { reason, attention: _attention, monitor_id: _monitor, ...claimed } = found
       if (reason === 'item_deleted') {
-        withhold.run({ row })
+        // Its items were erased while an attempt was in flight, which brought no answer.
+        db.query(
+          `UPDATE deliveries SET status = 'suppressed', next_attempt_at = NULL WHERE row = $row`,
+        ).run({ row: claimed.row })
         return []
       }
-      take.run({ row, run_id })
       return [{ ...claimed, body: unpackBody(claimed.body) }]
-    }),
-  )
+    })
+}
+
+type Claim = Pick<ClaimedDelivery, 'row' | 'attempts'>
+
+/** Stores which deliveries are in flight. */
+export function storeClaims(db: Db, run_id: string, in_flight: readonly Claim[]): void {
+  db.query(
+    `INSERT INTO claims (run_id, rows) VALUES ($run_id, $rows) ON CONFLICT DO UPDATE SET rows = excluded.rows`,
+  ).run({
+    run_id,
+    rows: JSON.stringify(in_flight.map(({ row, attempts }) => [row, attempts])),
+  })
 }
 
 /**
@@ -247,7 +300,7 @@ export function releaseHeld(db: Db, monitor_id: string, now: number): void {
 export type EndedAttempt = {
   delivery: Pick<
     ClaimedDelivery,
-    'row' | 'kind' | 'webhook_id' | 'attempts' | 'retry_index' | 'round' | 'body_sha256'
+    'row' | 'kind' | 'webhook_id' | 'attempts' | 'round' | 'body_sha256'
   >
   verdict: DeliveryVerdict
   started_at: number
@@ -260,64 +313,101 @@ export type EndedAttempt = {
 
 export type ResponseExcerpt = { headers: Readonly<Record<string, string>>; body_start: string }
 
+type Stored = { row: number; status: DeliveryVerdict['status'] }
+
 /**
- * Records an attempt: the delivery's next state, the attempt, and the effect on the target. A target that was paused
- * or switched off meanwhile gets no further attempt. Runs within a transaction. Does nothing when the delivery is no
- * longer leased to this run, unless {@link recordLate} may. Returns true when this attempt paused the target as gone.
+ * Records attempts: the next state of each delivery, the attempt, and the effect on the target. A target that was switched
+ * off or paused meanwhile gets no further attempt. Runs within a transaction. An attempt that was recorded before changes
+ * nothing, nor does one whose delivery has ended, unless {@link recordLate} may. Returns the targets that were paused as gone.
  */
-export function recordAttempt(db: Db, run_id: string, ended: EndedAttempt, now: number): boolean {
-  const { delivery, verdict } = ended
-  const error = verdict.status === 'delivered' ? null : verdict.error
-  const retry = verdict.status === 'pending' && !isShut(db, delivery.webhook_id)
-  const status = verdict.status === 'pending' && !retry ? 'failed' : verdict.status
-  const { changes } = db
-    .query(
-      `UPDATE deliveries SET status = $status, attempts = attempts + 1, retry_index = retry_index + 1, lease = NULL,
-              next_attempt_at = $next_attempt_at, last_error = coalesce($error, last_error),
-              delivered_at = $delivered_at
-        WHERE row = $row AND lease = $run_id`,
+export function recordAttempts(db: Db, ended: readonly EndedAttempt[], now: number): string[] {
+  if (ended.length === 0) return []
+  const stored = storeOutcomes(db, ended, now)
+  const counted = ended.filter((it) => stored.has(it.delivery.row) || recordLate(db, it))
+  if (counted.length === 0) return []
+  insertAttempts(db, counted)
+  tallyAttempts(
+    db,
+    counted.map(({ delivery: { webhook_id, row, attempts }, verdict, ended_at }) => ({
+      webhook_id,
+      row,
+      n: attempts + 1,
+      ended_at,
+      succeeded: verdict.status === 'delivered',
+    })),
+  )
+  return ended.flatMap(({ delivery: { row, kind, webhook_id }, verdict }) => {
+    // The end of a late one was reported when its target was deleted, and nothing is left to pause.
+    const status = stored.get(row)
+    if (status === undefined) return []
+    if (status !== 'pending') notifyEnded(db, { status, kind, count: 1 })
+    if (verdict.status === 'failed' || verdict.status === 'dead') recordFailure(db, webhook_id, now)
+    return verdict.status === 'failed' && verdict.gone && retireWebhook(db, webhook_id, now)
+      ? [webhook_id]
+      : []
+  })
+}
+
+/** Stores outcomes of deliveries that still wait for them, with their rows and new states. */
+function storeOutcomes(
+  db: Db,
+  ended: readonly EndedAttempt[],
+  now: number,
+): Map<number, DeliveryVerdict['status']> {
+  const outcomes = ended.map(({ delivery: { row, attempts }, verdict, ended_at }) => ({
+    row,
+    attempts,
+    status: verdict.status,
+    next: verdict.status === 'pending' ? now + verdict.delay_ms : null,
+    error: verdict.status === 'delivered' ? null : verdict.error,
+    delivered_at: verdict.status === 'delivered' ? ended_at : null,
+  }))
+  const rows = db
+    .query<Stored, [{ outcomes: string }]>(
+      `UPDATE deliveries SET status = o.status, attempts = deliveries.attempts + 1, retry_index = retry_index + 1,
+              next_attempt_at = o.next, last_error = coalesce(o.error, last_error), delivered_at = o.delivered_at,
+              held_until = NULL
+         FROM (SELECT v.row, v.attempts, iif(v.shut, 'failed', v.status) AS status, iif(v.shut, NULL, v.next) AS next,
+                      iif(v.shut, 'webhook_paused', v.error) AS error, v.delivered_at
+                 FROM (SELECT value ->> 'row' AS row, value ->> 'attempts' AS attempts, value ->> 'status' AS status,
+                              value ->> 'next' AS next, value ->> 'error' AS error,
+                              value ->> 'delivered_at' AS delivered_at,
+                              value ->> 'status' = 'pending' AND EXISTS (
+                                SELECT 1 FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id
+                                 WHERE d.row = value ->> 'row' AND ${IS_SHUT}) AS shut
+                         FROM json_each($outcomes)) v) o
+        WHERE deliveries.row = o.row AND deliveries.status = 'pending' AND deliveries.attempts = o.attempts
+        RETURNING row, status`,
     )
-    .run({
-      row: delivery.row,
-      run_id,
-      status,
-      error: status === verdict.status ? error : 'webhook_paused',
-      next_attempt_at: retry ? now + verdict.delay_ms : null,
-      delivered_at: verdict.status === 'delivered' ? ended.ended_at : null,
-    })
-  const is_late = changes === 0
-  if (is_late && !recordLate(db, ended)) return false
+    .all({ outcomes: JSON.stringify(outcomes) })
+  return new Map(rows.map(({ row, status }) => [row, status]))
+}
+
+function insertAttempts(db: Db, ended: readonly EndedAttempt[]): void {
+  const rows = ended.map(({ delivery, verdict, excerpt, ...it }) => ({
+    row: delivery.row,
+    n: delivery.attempts + 1,
+    round: delivery.round,
+    started_at: it.started_at,
+    ended_at: it.ended_at,
+    http_status: it.http_status,
+    error: verdict.status === 'delivered' ? null : verdict.error,
+    headers: excerpt && JSON.stringify(excerpt.headers),
+    body_start: excerpt?.body_start ?? null,
+    digest: Buffer.from(delivery.body_sha256).toString('hex'),
+  }))
   // A response may echo the request, whose content was erased during the attempt.
   db.query(
     `INSERT INTO attempts (delivery_row, n, round, started_at, ended_at, http_status, error, headers, body_start)
-     SELECT $row, $n, $round, $started_at, $ended_at, $http_status, $error, iif(is_kept, $headers, NULL),
-            iif(is_kept, $body_start, NULL)
-       FROM (SELECT body_sha256 = $body_sha256 AS is_kept FROM delivery_bodies WHERE delivery_row = $row)`,
-  ).run({
-    row: delivery.row,
-    body_sha256: delivery.body_sha256,
-    n: delivery.attempts + 1,
-    round: delivery.round,
-    started_at: ended.started_at,
-    ended_at: ended.ended_at,
-    http_status: ended.http_status,
-    error,
-    headers: ended.excerpt && JSON.stringify(ended.excerpt.headers),
-    body_start: ended.excerpt?.body_start ?? null,
-  })
-  tallyAttempt(db, {
-    webhook_id: delivery.webhook_id,
-    row: delivery.row,
-    n: delivery.attempts + 1,
-    ended_at: ended.ended_at,
-    succeeded: verdict.status === 'delivered',
-  })
-  // Its end was reported when the target was deleted, and nothing is left to pause.
-  if (is_late) return false
-  if (status !== 'pending') notifyEnded(db, { status, kind: delivery.kind, count: 1 })
-  if (verdict.status === 'failed' || verdict.status === 'dead')
-    recordFailure(db, delivery.webhook_id, now)
-  return verdict.status === 'failed' && verdict.gone && retireWebhook(db, delivery.webhook_id, now)
+     SELECT row, n, round, started_at, ended_at, http_status, error, iif(is_kept, headers, NULL),
+            iif(is_kept, body_start, NULL)
+       FROM (SELECT value ->> 'row' AS row, value ->> 'n' AS n, value ->> 'round' AS round,
+                    value ->> 'started_at' AS started_at, value ->> 'ended_at' AS ended_at,
+                    value ->> 'http_status' AS http_status, value ->> 'error' AS error,
+                    value ->> 'headers' AS headers, value ->> 'body_start' AS body_start,
+                    lower(hex(b.body_sha256)) = value ->> 'digest' AS is_kept
+               FROM json_each($rows) JOIN delivery_bodies b ON b.delivery_row = value ->> 'row')`,
+  ).run({ rows: JSON.stringify(rows) })
 }
 
 /**
@@ -339,57 +429,59 @@ function recordLate(db: Db, { delivery, verdict, ended_at }: EndedAttempt): bool
   return changes > 0
 }
 
+const IS_CLAIMED = "row = $row AND attempts = $attempts AND status = 'pending'"
+
 /** Fails a delivery without an attempt, for an internal reason. */
 export function abandon(
   db: Db,
-  run_id: string,
-  { id, kind }: Pick<ClaimedDelivery, 'id' | 'kind'>,
+  { row, attempts, kind }: Claim & Pick<ClaimedDelivery, 'kind'>,
   error: DeliveryError,
 ): void {
   const { changes: count } = db
     .query(
-      `UPDATE deliveries SET status = 'failed', last_error = $error, next_attempt_at = NULL, lease = NULL
-        WHERE id = $id AND lease = $run_id`,
+      `UPDATE deliveries SET status = 'failed', last_error = $error, next_attempt_at = NULL WHERE ${IS_CLAIMED}`,
     )
-    .run({ id, run_id, error })
+    .run({ row, attempts, error })
   notifyEnded(db, { status: 'failed', kind, count })
 }
 
 /** Returns a delivery to the queue for which no attempt was made. Its retry index stays. */
-export function postpone(db: Db, run_id: string, id: string, next_attempt_at: number): void {
-  db.query(
-    'UPDATE deliveries SET lease = NULL, next_attempt_at = $next_attempt_at WHERE id = $id AND lease = $run_id',
-  ).run({ id, run_id, next_attempt_at })
+export function postpone(db: Db, { row, attempts }: Claim, next_attempt_at: number): void {
+  db.query(`UPDATE deliveries SET next_attempt_at = $next_attempt_at WHERE ${IS_CLAIMED}`).run({
+    row,
+    attempts,
+    next_attempt_at,
+  })
 }
 
 /**
  * Returns a delivery to the queue whose attempt had no outcome: the same delay again, for a limited number of times.
  */
-export function requeue(db: Db, run_id: string, id: string, next_attempt_at: number): void {
+export function requeue(db: Db, { row, attempts }: Claim, next_attempt_at: number): void {
   transact(db, () => {
     db.query(
-      `UPDATE deliveries SET lease = NULL, interrupted = interrupted + 1, next_attempt_at = $next_attempt_at
-        WHERE id = $id AND lease = $run_id`,
-    ).run({ id, run_id, next_attempt_at })
+      `UPDATE deliveries SET interrupted = interrupted + 1, next_attempt_at = $next_attempt_at WHERE ${IS_CLAIMED}`,
+    ).run({ row, attempts, next_attempt_at })
     // Only this delivery: scanning all waiting ones for each of many would block the loop.
-    deadLetter(db, 'id = $id', { id })
+    deadLetter(db, 'row = $row', { row })
   })
 }
 
 /**
- * Releases the leases of earlier runs at start, before anything is claimed; the retry index stays. Due times are
- * limited to the current delay of each row, because the clock may have been wrong while the daemon was down. Returns
- * the number of interrupted attempts.
+ * Ends the claims of earlier runs at start, before anything is claimed; the retry index stays. Due times are limited to
+ * the current delay of each row, because the clock may have been wrong while the daemon was down. Returns the number of
+ * interrupted attempts.
  */
-export function recoverLeases(db: Db, retry_delays_s: readonly number[], now: number): number {
+export function recoverClaims(db: Db, retry_delays_s: readonly number[], now: number): number {
   return transact(db, () => {
     const { changes } = db.run(
-      'UPDATE deliveries SET lease = NULL, interrupted = interrupted + 1 WHERE lease IS NOT NULL',
+      `UPDATE deliveries SET interrupted = interrupted + 1 WHERE row IN ${IN_FLIGHT}`,
     )
+    db.run('DELETE FROM claims')
     deadLetter(db, 'TRUE')
     const clamp = db.query(
       `UPDATE deliveries SET next_attempt_at = $latest
-        WHERE status = 'pending' AND lease IS NULL AND retry_index = $retry_index AND next_attempt_at > $latest`,
+        WHERE status = 'pending' AND retry_index = $retry_index AND next_attempt_at > $latest`,
     )
     for (const [retry_index, delay_s] of retry_delays_s.entries())
       clamp.run({ retry_index, latest: now + Math.round(delay_s * 1000 * CLAMP_FACTOR) })
@@ -402,13 +494,13 @@ const CLAMP_FACTOR = 1.1
 /** Dead-letters those of the selected waiting rows that were interrupted too often. */
 function deadLetter(
   db: Db,
-  which: 'TRUE' | 'id = $id',
-  params: { id: string } | null = null,
+  which: 'TRUE' | 'row = $row',
+  params: { row: number } | null = null,
 ): void {
   const dead_rows = db
-    .query<{ webhook_id: string }, [{ id: string } | null]>(
+    .query<{ webhook_id: string }, [{ row: number } | null]>(
       `UPDATE deliveries SET status = 'dead', last_error = 'interrupted_repeatedly', next_attempt_at = NULL
-        WHERE ${which} AND status = 'pending' AND lease IS NULL AND interrupted > ${INTERRUPTIONS_MAX}
+        WHERE ${which} AND status = 'pending' AND interrupted > ${INTERRUPTIONS_MAX}
         RETURNING webhook_id`,
     )
     .all(params)

@@ -1,13 +1,13 @@
 import type { WebhookKind } from '../../core/delivery/target.ts'
 import { afterCommit, type Db } from '../db/connection.ts'
 
-/**
- * SQL for these columns of waiting and leased deliveries, as a table. Two partial indexes contain them; a query by
- * status alone would scan all deliveries.
- */
+/** SQL of these columns of waiting deliveries and those in flight, as a table: a query by status alone would scan all. */
 export const pendingDeliveries = (columns: string): string =>
-  `(SELECT ${columns} FROM deliveries INDEXED BY deliveries_due WHERE status = 'pending' AND lease IS NULL
-    UNION ALL SELECT ${columns} FROM deliveries INDEXED BY deliveries_leased WHERE lease IS NOT NULL)`
+  `(SELECT ${columns} FROM deliveries INDEXED BY deliveries_due WHERE status = 'pending')`
+
+/** SQL of the rows of deliveries in flight. */
+export const IN_FLIGHT = `(SELECT f.row FROM claims, json_each(claims.rows) c
+   JOIN deliveries f ON f.row = c.value ->> 0 AND f.attempts = c.value ->> 1 AND f.status = 'pending')`
 
 /** SQL condition of the index on deliveries that failed in this round and wait for another attempt. */
 export const RETRYING = "status = 'pending' AND retry_index > 0"

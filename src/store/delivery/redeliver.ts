@@ -114,7 +114,7 @@ function find(
 function queueAgain(db: Db, { id, status, monitor_id, created_at }: Found, now: number): void {
   db.query(
     `UPDATE deliveries SET status = 'pending', round = round + 1, retry_index = 0, interrupted = 0,
-            next_attempt_at = $now, delivered_at = NULL, lease = NULL,
+            next_attempt_at = $now, delivered_at = NULL,
             in_order = (SELECT ordered FROM webhooks WHERE id = webhook_id)
       WHERE id = $id AND status <> 'pending'`,
   ).run({ id, now })

@@ -122,7 +122,7 @@ export function unsubscribeTarget(db: Db, subscription: SubscriptionKey): void {
     const { changes: count } = db
       .query(
         // A delivery in flight may still arrive, but is not retried.
-        `UPDATE deliveries SET status = 'failed', last_error = 'webhook_paused', next_attempt_at = NULL, lease = NULL
+        `UPDATE deliveries SET status = 'failed', last_error = 'webhook_paused', next_attempt_at = NULL
           WHERE row IN (SELECT row FROM ${pendingDeliveries('row, webhook_id, monitor_id')}
                          WHERE webhook_id = $webhook_id AND monitor_id = $monitor_id)`,
       )

@@ -1,30 +1,27 @@
 import type { Signature } from '../../core/delivery/signature.ts'
 import type { WebhookEvent, WebhookKind } from '../../core/delivery/target.ts'
 import { type Db, transact } from '../db/connection.ts'
-import { notifyEndedTo, pendingDeliveries } from './pending.ts'
+import { IN_FLIGHT, notifyEndedTo, pendingDeliveries } from './pending.ts'
 
 /** Days with failures after which a target may be paused. */
 const FAILING_DAYS_MIN = 3
 const DAY_MS = 86_400_000
 
-/** Fails a target's waiting deliveries. Those in flight keep their lease and their own outcome. */
-function failWaiting(db: Db, id: string, error: 'webhook_deleted' | 'webhook_paused'): void {
+/** Fails a target's waiting deliveries. Those in flight get the outcome of their attempt. */
+function failWaiting(db: Db, id: string): void {
   const { changes: count } = db
     .query(
-      `UPDATE deliveries SET status = 'failed', last_error = $error, next_attempt_at = NULL
-        WHERE webhook_id = $id AND status = 'pending' AND lease IS NULL`,
+      `UPDATE deliveries SET status = 'failed', last_error = 'webhook_paused', next_attempt_at = NULL
+        WHERE webhook_id = $id AND status = 'pending' AND row NOT IN ${IN_FLIGHT}`,
     )
-    .run({ id, error })
+    .run({ id })
   notifyEndedTo(db, id, { status: 'failed', count })
 }
 
-/** True when nothing more may be sent to a target: it is switched off, or its receiver is gone. */
-export const isShut = (db: Db, id: string): boolean =>
-  db
-    .query("SELECT 1 FROM webhooks WHERE id = $id AND (active = 0 OR pause_reason = 'gone')")
-    .get({ id }) !== null
+/** SQL: true for a target `w` to which nothing more may be sent, because it is switched off or its receiver is gone. */
+export const IS_SHUT = "(w.active = 0 OR w.pause_reason = 'gone')"
 
-/** Turns ordered delivery on or off for a target's waiting and leased deliveries. */
+/** Turns ordered delivery on or off for a target's waiting deliveries. */
 function orderWaiting(db: Db, id: string, ordered: boolean): void {
   db.query(
     `UPDATE deliveries SET in_order = $in_order
@@ -43,8 +40,8 @@ export function resumeWebhook(db: Db, id: string): void {
 function forgetAttempts(db: Db, id: string): void {
   db.query('DELETE FROM webhook_hours WHERE webhook_id = $id').run({ id })
   db.query(
-    `UPDATE webhooks SET failing_since = NULL, failing_days = 0, failing_day = NULL, last_success_at = NULL,
-            refused_since = NULL, last_failure_at = NULL, last_failure_row = NULL, last_failure_n = NULL
+    `UPDATE webhooks SET failing_since = NULL, failing_days = 0, failing_day = NULL, refused_since = NULL,
+            last_failure_at = NULL, last_failure_row = NULL, last_failure_n = NULL
       WHERE id = $id`,
   ).run({ id })
 }
@@ -68,7 +65,7 @@ export function retireWebhook(db: Db, id: string, now: number): boolean {
       `UPDATE webhooks SET paused_at = $now, pause_reason = 'gone' WHERE id = $id AND paused_at IS NULL`,
     )
     .run({ id, now })
-  failWaiting(db, id, 'webhook_paused')
+  failWaiting(db, id)
   return changes === 1
 }
 
@@ -225,7 +222,7 @@ export function updateWebhook(
       })
     if (edit.signing !== undefined) resealSecret(db, id, edit.signing.reseal)
     if (before.ordered !== ordered) orderWaiting(db, id, ordered)
-    if (before.active && !active) failWaiting(db, id, 'webhook_paused')
+    if (before.active && !active) failWaiting(db, id)
     return findWebhook(db, customer_id, id)
   })
 }
@@ -300,11 +297,10 @@ export function deleteWebhook(db: Db, customer_id: string, id: string, now: numb
       )
       .run({ id, customer_id, now })
     if (changes === 0) return false
-    failWaiting(db, id, 'webhook_deleted')
     const { changes: count } = db
       .query(
-        `UPDATE deliveries SET status = 'failed', last_error = 'webhook_deleted', next_attempt_at = NULL, lease = NULL
-          WHERE webhook_id = $id AND lease IS NOT NULL`,
+        `UPDATE deliveries SET status = 'failed', last_error = 'webhook_deleted', next_attempt_at = NULL
+          WHERE webhook_id = $id AND status = 'pending'`,
       )
       .run({ id })
     notifyEndedTo(db, id, { status: 'failed', count })

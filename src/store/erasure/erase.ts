@@ -12,6 +12,7 @@ import { eraseQueued } from '../archive/queue.ts'
 import { type Db, transact } from '../db/connection.ts'
 import { unpackBody } from '../delivery/bodies.ts'
 import { insertDelivery } from '../delivery/deliveries.ts'
+import { IN_FLIGHT } from '../delivery/pending.ts'
 import { eraseInbox } from '../inbox/items.ts'
 import { changeWaiting, forgetReasons } from '../relevance/judgements.ts'
 import { forgetKept } from './kept-items.ts'
@@ -155,6 +156,7 @@ type DeliveryCopy = {
   monitor_id: string
   status: string
   event: string | null
+  in_flight: 0 | 1
   body: Uint8Array
 }
 
@@ -164,7 +166,7 @@ type Body = { items?: Record<string, unknown>[]; count?: number }
 function eraseDeliveries({ db, community, erasure, touched }: Job): number {
   const rows = db
     .query<DeliveryCopy, [{ ids: string }]>(
-      `SELECT DISTINCT d.row, d.id, d.monitor_id, d.status, d.event, b.body
+      `SELECT DISTINCT d.row, d.id, d.monitor_id, d.status, d.event, d.row IN ${IN_FLIGHT} AS in_flight, b.body
          FROM json_each($ids) k CROSS JOIN item_copies c ON c.item_id = k.value AND c.kind = 'delivery'
          JOIN deliveries d ON d.row = c.row JOIN delivery_bodies b ON b.delivery_row = d.row`,
     )
@@ -178,12 +180,12 @@ function eraseDeliveries({ db, community, erasure, touched }: Job): number {
   )
   const settle = db.query(
     `UPDATE deliveries SET reason = 'item_deleted',
-            status = CASE WHEN status = 'pending' AND lease IS NULL THEN 'suppressed' ELSE status END,
-            next_attempt_at = CASE WHEN status = 'pending' AND lease IS NULL THEN NULL ELSE next_attempt_at END
+            status = iif(status = 'pending' AND $in_flight = 0, 'suppressed', status),
+            next_attempt_at = iif($in_flight = 0, NULL, next_attempt_at)
       WHERE row = $row`,
   )
   let changed = 0
-  for (const { row, id, monitor_id, status, event, body } of rows) {
+  for (const { row, id, monitor_id, status, event, in_flight, body } of rows) {
     const stored: Body = JSON.parse(new TextDecoder().decode(unpackBody(body)))
     const before = stored.items ?? []
     const items = before.map((it) => eraseRow(it, erasure, community))
@@ -203,7 +205,7 @@ function eraseDeliveries({ db, community, erasure, touched }: Job): number {
         : new TextEncoder().encode(JSON.stringify({ ...stored, count: left.length, items: left }))
     write.run({ row, body: bytes, digest: hash('sha256', bytes, 'buffer') })
     forget.run({ row })
-    if (is_empty) settle.run({ row })
+    if (is_empty) settle.run({ row, in_flight })
     changed += 1
   }
   return changed
@@ -328,7 +330,7 @@ const listReceivers = (db: Db, item_id: string, event: string): Receiver[] =>
         WHERE c.item_id = $item_id AND c.kind = 'delivery' AND w.deleted_at IS NULL
           AND EXISTS (SELECT 1 FROM json_each(w.events) WHERE value = $event)
           AND d.status <> 'suppressed'
-          AND (d.status = 'delivered' OR d.attempts > 0 OR d.interrupted > 0 OR d.lease IS NOT NULL)
+          AND (d.status = 'delivered' OR d.attempts > 0 OR d.interrupted > 0 OR d.row IN ${IN_FLIGHT})
         GROUP BY d.webhook_id, d.customer_id`,
     )
     .all({ item_id, event })

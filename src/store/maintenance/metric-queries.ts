@@ -8,7 +8,7 @@ import {
   WINDOW_MS,
 } from '../../core/polling/coverage.ts'
 import type { Db } from '../db/connection.ts'
-import { pendingDeliveries } from '../delivery/pending.ts'
+import { IN_FLIGHT, pendingDeliveries } from '../delivery/pending.ts'
 import { POSITION_COLUMNS } from '../monitoring/feeds.ts'
 
 // Queries of /metrics. Each one has a row limit or reads a table that stays small: a scrape comes every few seconds
@@ -37,7 +37,7 @@ export function nextAttemptAt(db: Db): number | null {
   const row = db
     .query<{ at: number | null }, []>(
       `SELECT min((SELECT min(next_attempt_at) FROM deliveries d
-                    WHERE d.webhook_id = w.id AND d.status = 'pending' AND d.lease IS NULL)) AS at
+                    WHERE d.webhook_id = w.id AND d.status = 'pending' AND d.row NOT IN ${IN_FLIGHT})) AS at
          FROM webhooks w WHERE w.deleted_at IS NULL`,
     )
     .get()

@@ -105,7 +105,6 @@ CREATE TABLE webhooks (
   -- Time from which the secret signs; NULL: since the creation.
   secret_since    INTEGER,
   credentials     BLOB,
-  last_success_at INTEGER,
   refused_since   INTEGER,
   last_failure_at INTEGER,
   last_failure_row INTEGER,
@@ -119,13 +118,14 @@ CREATE TABLE webhooks (
 ) STRICT;
 CREATE INDEX webhooks_customer ON webhooks (customer_id) WHERE deleted_at IS NULL;
 
--- Attempts by their outcome. hour = floor(ms / 3600000). Counted as they end, because a day may have a million of them;
--- hours that are over a day old are deleted with the next attempt.
+-- Attempts by their outcome. hour = floor(ms / 3600000). Counted as they end, because a day may have a million of them.
+-- Hours that are over a day old are deleted, except the newest one with a success.
 CREATE TABLE webhook_hours (
   webhook_id      TEXT    NOT NULL REFERENCES webhooks (id),
   hour            INTEGER NOT NULL,
   succeeded       INTEGER NOT NULL DEFAULT 0,
   failed          INTEGER NOT NULL DEFAULT 0,
+  last_success_at INTEGER,
   PRIMARY KEY (webhook_id, hour)
 ) STRICT, WITHOUT ROWID;
 
@@ -468,19 +468,16 @@ CREATE TABLE deliveries (
   interrupted     INTEGER NOT NULL DEFAULT 0,
   in_order        INTEGER NOT NULL DEFAULT 0 CHECK (in_order IN (0, 1)),
   next_attempt_at INTEGER,
-  lease           TEXT,
   last_error      TEXT,
   created_at      INTEGER NOT NULL,
   delivered_at    INTEGER,
   held_until      INTEGER,
   event           TEXT    CHECK (event IN ('monitor.alarm', 'monitor.alarm_ended', 'item.deleted', 'item.edited')),
   CHECK ((status = 'delivered') = (delivered_at IS NOT NULL)),
-  CHECK ((status = 'pending') = (next_attempt_at IS NOT NULL)),
-  CHECK (lease IS NULL OR status = 'pending')
+  CHECK ((status = 'pending') = (next_attempt_at IS NOT NULL))
 ) STRICT;
 -- By target first, so that each target's next row is one step away, however many others wait.
-CREATE INDEX deliveries_due ON deliveries (webhook_id, next_attempt_at) WHERE status = 'pending' AND lease IS NULL;
-CREATE INDEX deliveries_leased ON deliveries (lease) WHERE lease IS NOT NULL;
+CREATE INDEX deliveries_due ON deliveries (webhook_id, next_attempt_at) WHERE status = 'pending';
 -- Deliveries that have failed and are tried again: what a failing receiver is recognised by.
 CREATE INDEX deliveries_retrying ON deliveries (webhook_id, created_at) WHERE status = 'pending' AND retry_index > 0;
 -- Listed newest first, but indexed oldest first: inserting at the front makes SQLite shift its pages again and again.
@@ -499,6 +496,13 @@ CREATE TABLE delivery_bodies (
   body            BLOB    NOT NULL,
   body_sha256     BLOB    NOT NULL
 ) STRICT;
+
+-- Deliveries in flight. rows: JSON list of [row, attempts before this one]. A delivery with more attempts than that has an
+-- outcome, and is in flight no more: rows are written with a claim, not with each outcome.
+CREATE TABLE claims (
+  run_id          TEXT    PRIMARY KEY,
+  rows            TEXT    NOT NULL
+) STRICT, WITHOUT ROWID;
 
 -- headers, body_start: some headers of the receiver's response as JSON, and the beginning of its body, redacted. Keyed
 -- by row, so that attempts are stored in the order of their deliveries; ids would scatter them.

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 
 import type { Fault } from '../../../../src/core/base/result.ts'
 import { runNow } from '../../../../src/store/db/chunked.ts'
-import { claimDue, recordAttempt } from '../../../../src/store/delivery/outbox.ts'
+import { claimDue, recordAttempts } from '../../../../src/store/delivery/outbox.ts'
 import { listTombstones } from '../../../../src/store/erasure/kept-items.ts'
 import { needsScrub, scrub } from '../../../../src/store/erasure/scrub.ts'
 import { commentOf } from '../../../support/items.ts'
@@ -64,7 +64,7 @@ function deliverAll(fixture: MonitorFixture, verdict: 'delivered' | 'pending' = 
       headers: {},
       body_start: new TextDecoder().decode(delivery.body).slice(0, 500),
     }
-    recordAttempt(fixture.db, 'run', { delivery, verdict: outcome, ...times, excerpt }, now)
+    recordAttempts(fixture.db, [{ delivery, verdict: outcome, ...times, excerpt }], now)
   }
   return sent.map(({ webhook_id, body }) => ({
     webhook_id,
@@ -148,7 +148,7 @@ test('a delivery that waits is not sent any more, and one in flight is not repea
   if (in_flight === undefined) throw new Error('nothing was in flight')
   const verdict = { status: 'pending', error: 'timeout', delay_ms: 1000 } as const
   const ended = { started_at: now, ended_at: now, http_status: null, excerpt: null }
-  recordAttempt(fixture.db, 'run', { delivery: in_flight, verdict, ...ended }, now)
+  recordAttempts(fixture.db, [{ delivery: in_flight, verdict, ...ended }], now)
   fixture.pass(MINUTE)
   const sent = deliverAll(fixture)
   expect(JSON.stringify(sent)).not.toContain(WORDS)
@@ -169,7 +169,7 @@ test('the answer to an attempt that was in flight during an erasure is not kept'
     const verdict = { status: 'delivered' } as const
     const excerpt = { headers: { 'x-echo': WORDS }, body_start: `got ${WORDS}` }
     const ended = { started_at: now, ended_at: now, http_status: 200, excerpt }
-    recordAttempt(fixture.db, 'run', { delivery, verdict, ...ended }, now)
+    recordAttempts(fixture.db, [{ delivery, verdict, ...ended }], now)
   }
 
   expect(sent).toHaveLength(2)

@@ -35,11 +35,12 @@ const ROWS: Readonly<Record<number, string>> = {
       VALUES (1, 1, 'poll_overflow', 2000, NULL, 5, '["t3_b"]', 3000, NULL), (2, 1, 'error', 1, 2, NULL, '[]', 3000, 3500);
     INSERT INTO observation_events VALUES (1, 'clock_jump', NULL, 1, 2), (2, 'process_down', 1, 3, NULL);
     INSERT INTO matches VALUES ('mon_1', 't3_a', 1, 1200), ('mon_1', 't3_b', 1, 1300);
-    INSERT INTO deliveries (id, customer_id, monitor_id, webhook_id, status, reason, attempts, retry_index, round, interrupted, next_attempt_at, lease, last_error, created_at, delivered_at)
-      VALUES ('dlv_1', 'cus_1', 'mon_1', 'wh_1', 'delivered', NULL, 1, 0, 1, 0, NULL, NULL, NULL, 1200, 1250),
-             ('dlv_2', 'cus_1', 'mon_1', 'wh_1', 'pending', NULL, 2, 2, 1, 1, 9000, 'boot-1', 'http_503', 1300, NULL),
-             ('dlv_3', 'cus_1', 'mon_2', 'wh_2', 'dead', NULL, 6, 6, 2, 0, NULL, NULL, 'timeout', 1300, NULL),
-             ('dlv_4', 'cus_1', 'mon_1', NULL, 'suppressed', 'stale_item', 0, 0, 1, 0, NULL, NULL, NULL, 1300, NULL);
+    INSERT INTO deliveries (id, customer_id, monitor_id, webhook_id, status, reason, attempts, retry_index, round, interrupted, next_attempt_at, last_error, created_at, delivered_at)
+      VALUES ('dlv_1', 'cus_1', 'mon_1', 'wh_1', 'delivered', NULL, 1, 0, 1, 0, NULL, NULL, 1200, 1250),
+             ('dlv_2', 'cus_1', 'mon_1', 'wh_1', 'pending', NULL, 2, 2, 1, 1, 9000, 'http_503', 1300, NULL),
+             ('dlv_3', 'cus_1', 'mon_2', 'wh_2', 'dead', NULL, 6, 6, 2, 0, NULL, 'timeout', 1300, NULL),
+             ('dlv_4', 'cus_1', 'mon_1', NULL, 'suppressed', 'stale_item', 0, 0, 1, 0, NULL, NULL, 1300, NULL);
+    INSERT INTO claims VALUES ('boot-1', '[[2,2]]');
     INSERT INTO delivery_bodies VALUES (1, CAST('{"items":[]}' AS BLOB), ${HASH}), (2, x'7b7d', ${HASH}), (3, x'7b7d', ${HASH}), (4, x'7b7d', ${HASH});
     INSERT INTO attempts (delivery_row, n, started_at, ended_at, http_status, error)
       VALUES (1, 1, 1240, 1250, 204, NULL), (2, 1, 1310, 1320, 503, 'http_503');
@@ -83,7 +84,7 @@ const ROWS: Readonly<Record<number, string>> = {
     INSERT INTO archive_queue VALUES (1, 't3_y', '{"id":"y"}', '["m:mon_2"]', 1000);
     INSERT INTO audit (at, kind, subject, detail) VALUES (1000, 'config.changed', 'config', '{}');
     UPDATE instance SET packed_to = 1, blanked_to = 0, backup_at = 3000;
-    INSERT INTO webhook_hours VALUES ('wh_1', 472222, 3, 1);
+    INSERT INTO webhook_hours VALUES ('wh_1', 472222, 3, 1, 1250);
     INSERT INTO web_sessions VALUES (x'0102', 'key_1', 1000, 2000, 'Firefox 128 on Linux', '127.0.0.1');
     INSERT INTO sign_in_links VALUES (x'0102', 'key_1', 9000);
     INSERT INTO feedback VALUES ('fb_1', 'cus_1', 'bug', 'a title', 'details', NULL, NULL, 'new', NULL, 1000, 1000);

@@ -6,7 +6,7 @@ import {
   listDeliveries,
   nextDeliveryAt,
 } from '../../../../src/store/delivery/deliveries.ts'
-import { tallyAttempt } from '../../../../src/store/delivery/health.ts'
+import { tallyAttempts } from '../../../../src/store/delivery/health.ts'
 import { claimDue, nextDueDeliveryAt } from '../../../../src/store/delivery/outbox.ts'
 import { listTargets } from '../../../../src/store/delivery/targets.ts'
 import {
@@ -106,9 +106,17 @@ test('due deliveries are claimed once, target by target, the oldest of each firs
   for (const n of [6, 5]) put(db, `b${n}`, 'wh_b', n)
   put(db, 'c_later', 'wh_c', 101)
 
-  expect(claim(db, 3)).toEqual(['a1', 'b5', 'a2'])
-  expect(claim(db, 10, 'wh_a')).toEqual(['b6', 'a3'])
-  expect(claim(db, 10)).toEqual([])
+  const running = new Map<string, Set<number>>()
+  const claimMore = (slots: number, served_last = '') => {
+    const free = { ...freeSlots(slots), inFlight: (id: string) => running.get(id) ?? new Set([]) }
+    const claimed = claimDue(db, { run_id: 'boot_1', now: 100, free, served_last })
+    for (const { webhook_id, row } of claimed)
+      running.set(webhook_id, (running.get(webhook_id) ?? new Set()).add(row))
+    return claimed.map(({ id }) => id)
+  }
+  expect(claimMore(3)).toEqual(['a1', 'b5', 'a2'])
+  expect(claimMore(10, 'wh_a')).toEqual(['b6', 'a3'])
+  expect(claimMore(10)).toEqual([])
 })
 
 test('claiming continues after the target that was served last', () => {
@@ -119,7 +127,10 @@ test('claiming continues after the target that was served last', () => {
 
 test.each([
   ['ended', "status = 'failed', next_attempt_at = NULL"],
-  ['taken', "lease = 'boot_2'"],
+  [
+    'deleted with its target',
+    "status = 'failed', last_error = 'webhook_deleted', next_attempt_at = NULL",
+  ],
 ])('a due delivery that another process has %s between read and claim is not sent', (_, change) => {
   using db = opened(['wh_a', 'wh_b'])
   for (const it of ['a', 'b']) put(db, `dlv_${it}`, `wh_${it}`, 1)
@@ -175,7 +186,7 @@ test('a clock that steps between two days counts two days, however often', () =>
 })
 
 const receive = (db: Db, webhook_id: string) =>
-  tallyAttempt(db, { webhook_id, row: 1, n: 1, ended_at: 3 * DAY_MS, succeeded: true })
+  tallyAttempts(db, [{ webhook_id, row: 1, n: 1, ended_at: 3 * DAY_MS, succeeded: true }])
 
 test.each([
   ['was resumed', resumeWebhook],

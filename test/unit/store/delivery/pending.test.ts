@@ -7,8 +7,8 @@ import {
   abandon,
   claimDue,
   type ClaimedDelivery,
-  recordAttempt,
-  recoverLeases,
+  recordAttempts,
+  recoverClaims,
   requeue,
 } from '../../../../src/store/delivery/outbox.ts'
 import { onEnded } from '../../../../src/store/delivery/pending.ts'
@@ -54,10 +54,9 @@ function claim(db: Db, slots = 1): ClaimedDelivery {
 }
 
 const recordVerdict = (db: Db, delivery: ClaimedDelivery, verdict: DeliveryVerdict, now = NOW) =>
-  recordAttempt(
+  recordAttempts(
     db,
-    RUN_ID,
-    { delivery, verdict, started_at: now, ended_at: now, http_status: null, excerpt: null },
+    [{ delivery, verdict, started_at: now, ended_at: now, http_status: null, excerpt: null }],
     now,
   )
 
@@ -90,7 +89,7 @@ test('an outcome that comes too late for its delivery is not reported again', ()
   const delivery = claim(it.db)
   deleteWebhook(it.db, 'cus_1', 'wh_1', NOW)
   const ended = it.notifications.reduce((sum, { count }) => sum + count, 0)
-  expect(record(it.db, delivery, 200)).toBe(false)
+  expect(record(it.db, delivery, 200)).toEqual([])
 
   expect(ended).toBe(3)
   expect(it.notifications.reduce((sum, { count }) => sum + count, 0)).toBe(3)
@@ -136,34 +135,34 @@ test('waiting deliveries of a reader who unsubscribes are reported as failed', (
   unsubscribeTarget(it.db, { webhook_id: 'wh_1', monitor_id: 'mon_1' })
   expect(it.notifications).toEqual([{ status: 'failed', kind: 'discord', count: 3 }])
 
-  expect(record(it.db, delivery, 200)).toBe(false)
+  expect(record(it.db, delivery, 200)).toEqual([])
   expect(it.notifications).toHaveLength(1)
 })
 
 test('a delivery failed for an internal reason is reported once', () => {
   using it = opened(1)
   const delivery = claim(it.db)
-  abandon(it.db, RUN_ID, delivery, 'body_damaged')
-  abandon(it.db, RUN_ID, delivery, 'body_damaged')
+  abandon(it.db, delivery, 'body_damaged')
+  abandon(it.db, delivery, 'body_damaged')
   expect(it.notifications).toEqual([{ status: 'failed', kind: 'discord', count: 1 }])
 })
 
 test('a delivery that ended during an internal failure is not requeued', () => {
   using it = opened(1)
-  claim(it.db)
+  const delivery = claim(it.db)
   deleteWebhook(it.db, 'cus_1', 'wh_1', NOW)
-  requeue(it.db, RUN_ID, 'dlv_1', NOW)
+  requeue(it.db, delivery, NOW)
 
   expect(it.db.query('SELECT status FROM deliveries').get()).toEqual({ status: 'failed' })
 })
 
 test('a delivery interrupted too often is reported as dead, on every path that releases it', () => {
   using it = opened(3)
-  claim(it.db, 2)
+  const delivery = claim(it.db, 2)
   it.db.run(`UPDATE deliveries SET interrupted = ${LAST_CHANCE}`)
-  requeue(it.db, RUN_ID, 'dlv_1', NOW)
+  requeue(it.db, delivery, NOW)
   expect(it.notifications).toEqual([{ status: 'dead', kind: 'discord', count: 1 }])
-  recoverLeases(it.db, [0], NOW)
+  recoverClaims(it.db, [0], NOW)
   expect(it.notifications.at(-1)).toEqual({ status: 'dead', kind: 'discord', count: 1 })
   expect(it.notifications).toHaveLength(2)
 })
@@ -185,10 +184,10 @@ test('deliveries of a rolled-back transaction are not reported', () => {
 
 test('postponing one delivery reads no other waiting one', () => {
   using it = opened(2)
-  claim(it.db)
+  const delivery = claim(it.db)
   // Such a row cannot exist in practice; reading it would show that every waiting row was read.
   it.db.run(`UPDATE deliveries SET interrupted = ${LAST_CHANCE + 1} WHERE id = 'dlv_2'`)
-  requeue(it.db, RUN_ID, 'dlv_1', NOW)
+  requeue(it.db, delivery, NOW)
   const statuses = it.db.query<{ status: string }, []>('SELECT status FROM deliveries ORDER BY id')
   expect(statuses.all().map(({ status }) => status)).toEqual(['pending', 'pending'])
 })

@@ -33,7 +33,6 @@ test.each(
   )
   if (status === 'pending') {
     expect(plans).toContain('INDEX deliveries_due')
-    expect(plans).toContain('INDEX deliveries_leased')
     expect(plans).not.toContain('customer_id=?')
   } else expect(plans).toContain(MISSED)
 })
