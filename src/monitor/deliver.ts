@@ -1,31 +1,32 @@
 import { iso } from '../core/base/time.ts'
-import { digestAt, digestPeriod, readAttention } from '../core/delivery/attention.ts'
+import { digestPeriod, readAttention } from '../core/delivery/attention.ts'
 import {
-  cutBundles,
   deliveryId,
   type DigestInfo,
   envelope,
   type Suppressed,
 } from '../core/delivery/envelope.ts'
-import { type Enrichment, rowOf } from '../core/enrichment/enrich.ts'
-import {
-  countsOf,
-  groupOf,
-  meetsThresholds,
-  minRelevanceOf,
-  thresholdsOf,
-} from '../core/filter/spec.ts'
-import { itemKey } from '../core/forum/items.ts'
+import { countsOf, meetsThresholds, thresholdsOf } from '../core/filter/spec.ts'
+import { type Item, itemKey } from '../core/forum/items.ts'
 import type { Naming } from '../core/forum/naming.ts'
 import { arrivalOf } from '../core/inbox/arrival.ts'
-import { judgeFreshness, type Plan } from '../core/limits/plan.ts'
+import { type Plan, utcDay } from '../core/limits/plan.ts'
 import type { Watch } from '../gateway/watch.ts'
-import { type Archiving, monitorScope, queueItem } from '../store/archive/queue.ts'
+import { type Archiving, monitorScope, queueItems } from '../store/archive/queue.ts'
 import { type Db, transact } from '../store/db/connection.ts'
-import { insertDelivery, nextDeliveryAt } from '../store/delivery/deliveries.ts'
-import { deletedTarget, type DeliveryTarget, listTargets } from '../store/delivery/targets.ts'
-import { isErased, withoutErased } from '../store/erasure/erase.ts'
-import { keepItem } from '../store/erasure/kept-items.ts'
+import {
+  createDeliveryTimes,
+  insertDeliveries,
+  type NewDelivery,
+} from '../store/delivery/deliveries.ts'
+import {
+  createTargetLists,
+  deletedTarget,
+  type DeliveryTarget,
+  listTargets,
+} from '../store/delivery/targets.ts'
+import { listErased, withoutErased } from '../store/erasure/erase.ts'
+import { keepItems, noteCopies } from '../store/erasure/kept-items.ts'
 import { insertInbox } from '../store/inbox/items.ts'
 import {
   type Bundle,
@@ -37,146 +38,34 @@ import {
 import { insertCandidate } from '../store/monitoring/candidates.ts'
 import {
   countCeiling,
-  insertMatch,
-  insertMatchBody,
-  reserveDelivery,
+  insertMatchBodies,
+  insertMatches,
+  reserveDeliveries,
 } from '../store/monitoring/matches.ts'
 import { recordMatchAt, type Watcher } from '../store/monitoring/monitors.ts'
 import { insertWaiting } from '../store/relevance/judgements.ts'
+import {
+  type Collected,
+  decide,
+  type Decision,
+  type Message,
+  type Ready,
+  route,
+  staleness,
+  withhold,
+} from './decide.ts'
 import type { Filters, Hit } from './match.ts'
 
-export type InsertDeps = {
+export type RouteDeps = {
   db: Db
   instance_id: string
   words: Naming
   watch: Pick<Watch, 'clock_offset_ms'>
+  plan_of: (name: string) => Plan
   /** Items to archive; absent: none. */
   archive?: Archiving | undefined
   on_written?: (status: 'pending' | 'suppressed' | 'failed', kind: DeliveryTarget['kind']) => void
 }
-
-/** Matches of one monitor for one delivery: a single match or a bundle. */
-export type DeliveryBatch = {
-  monitor_id: string
-  customer_id: string
-  /** Keys of the items, in the order of the rows. */
-  names: readonly string[]
-  /** Items in the form in which they are delivered. */
-  rows: readonly object[]
-  /** Reason for which it is not sent; null when it is sent. */
-  suppressed: Suppressed | null
-  /** Facts of a digest; absent for other deliveries. */
-  digest?: DigestInfo
-  /** Delivery ceiling, deliveries a UTC day. */
-  ceiling: number
-  now: number
-}
-
-/**
- * Writes the delivery rows of a batch, one for each target, with their bodies. Runs inside the transaction that
- * advances the feed. Returns the number of deliveries to be sent.
- */
-export function insertDeliveries(
-  deps: InsertDeps,
-  batch: DeliveryBatch,
-  targets: readonly DeliveryTarget[],
-): number {
-  const content = contentOf(deps, batch)
-  // Also stores the match for the pull API; no webhook is required.
-  if (batch.suppressed === null) insertPullMatch(deps, batch, content)
-  return targets.filter((target) => insertTargetDelivery(deps, batch, target, { content })).length
-}
-
-/** Stores a batch for the pull API, and puts its items into the customer's inbox. */
-function insertPullMatch(deps: InsertDeps, batch: DeliveryBatch, content: ContentOf): void {
-  const { monitor_id, customer_id, names, rows, now } = batch
-  const { body } = content(null)
-  const match_row = insertMatchBody(deps.db, {
-    monitor_id,
-    body: body(),
-    matched_at: now,
-    item_ids: names,
-  })
-  insertInbox(deps.db, {
-    customer_id,
-    monitor_id,
-    match_row,
-    found_at: now + deps.watch.clock_offset_ms(),
-    items: names.map((item_id, at) => arrivalOf(item_id, rows[at] ?? {}, deps.words.community)),
-  })
-}
-
-/** The body of a batch, and its delivery id, for one target or for the pull API (null). */
-type ContentOf = (webhook_id: string | null) => {
-  id: string
-  body(suppressed?: Suppressed): Uint8Array
-}
-
-function contentOf({ instance_id }: InsertDeps, batch: DeliveryBatch): ContentOf {
-  const { monitor_id, names, rows, digest } = batch
-  const grouped = rows.length > 1
-  return (webhook_id) => {
-    const id = deliveryId(instance_id, monitor_id, webhook_id, names)
-    const content = { delivery_id: id, monitor_id, items: rows, grouped, ...(digest && { digest }) }
-    const body = (suppressed?: Suppressed) =>
-      envelope(suppressed === undefined ? content : { ...content, suppressed })
-    return { id, body }
-  }
-}
-
-/**
- * Writes the row of a batch for one target; true when it is pending. `refused`: reason why nothing can be sent there.
- */
-function insertTargetDelivery(
-  deps: InsertDeps,
-  batch: DeliveryBatch,
-  target: DeliveryTarget,
-  {
-    content = contentOf(deps, batch),
-    refused = target.paused ? 'webhook_paused' : null,
-  }: { content?: ContentOf; refused?: 'webhook_paused' | 'webhook_deleted' | null } = {},
-): boolean {
-  const { db } = deps
-  const { monitor_id, customer_id, names: item_ids, suppressed, ceiling } = batch
-  const { id, body } = content(target.id)
-  // A delivery counts for the day on which its row was written, by true time: a wrong clock makes no day longer.
-  const now = batch.now + deps.watch.clock_offset_ms()
-  const created_at = nextDeliveryAt(db, customer_id, now)
-  const base = {
-    id,
-    customer_id,
-    monitor_id,
-    webhook_id: target.id,
-    item_ids,
-    now,
-    created_at,
-    due_at: batch.now,
-  }
-  const withhold = (why: Suppressed) => {
-    const row = { ...base, status: 'suppressed' as const, reason: why.reason, body: body(why) }
-    if (insertDelivery(db, row)) deps.on_written?.('suppressed', target.kind)
-  }
-
-  if (suppressed !== null) {
-    withhold(suppressed)
-    return false
-  }
-  if (!reserveDelivery(db, { monitor_id, ceiling, now: created_at })) {
-    if (countCeiling(db, { monitor_id, now: created_at }))
-      withhold({ reason: 'delivery_ceiling', daily_delivery_ceiling: ceiling })
-    return false
-  }
-  if (refused !== null) {
-    const row = { ...base, status: 'failed' as const, last_error: refused }
-    if (insertDelivery(db, { ...row, body: body() })) deps.on_written?.('failed', target.kind)
-    return false
-  }
-  const is_new = insertDelivery(db, { ...base, status: 'pending', body: body() })
-  if (is_new) deps.on_written?.('pending', target.kind)
-  return is_new
-}
-
-export type RouteDeps = InsertDeps & { plan_of: (name: string) => Plan }
 
 export type DeliverDeps = RouteDeps & {
   filters: Filters
@@ -184,9 +73,6 @@ export type DeliverDeps = RouteDeps & {
   /** Called when a match is kept until there is a verdict on it. */
   on_waiting?: () => void
 }
-
-/** A match with its row, ready to be sent. */
-export type Ready = { name: string; created_at: number; row: object }
 
 /**
  * Processes hits inside the transaction that found them. A hit below its threshold becomes a candidate. Otherwise it
@@ -196,81 +82,122 @@ export function deliver(
   deps: DeliverDeps,
   hits: readonly Hit[],
 ): { matched: number; pending: number } {
-  const total = { matched: 0, pending: 0 }
-  const shown = hits.map((hit) => ({ ...hit, item: withoutErased(deps.db, hit.item) }))
-  const by_monitor = Map.groupBy(shown, ({ watcher }) => watcher.id)
-  for (const mine of by_monitor.values()) {
-    const found = mine.filter((hit) => isMatch(deps, hit))
-    const [first] = found
-    if (first === undefined) continue
-    total.matched += found.length
-    total.pending += send(deps, first, found)
-    recordMatchAt(deps.db, first.watcher.id, first.now)
-  }
-  return total
-}
-
-/**
- * True for a match that is the first of its monitor and item. Records a candidate where a threshold is not reached
- * yet.
- */
-function isMatch({ db, freshness_ms, watch, archive }: DeliverDeps, hit: Hit): boolean {
-  const { watcher, spec, item, feed_id, first_seen_at, now } = hit
-  const thresholds = hit.thresholds ?? thresholdsOf(spec)
-  if (thresholds !== null && !meetsThresholds(thresholds, countsOf(item))) {
-    // A rechecked candidate is recorded already.
-    if (hit.thresholds === undefined && staleness(hit, freshness_ms) === null) {
-      const until_at = item.created_utc * 1000 + freshness_ms
-      insertCandidate(db, { watcher, item, feed_id, thresholds, first_seen_at, until_at }, now)
-      keepItem(db, item, now)
-    }
-    return false
-  }
-  const item_id = itemKey(item)
-  const is_new = insertMatch(db, {
-    monitor_id: watcher.id,
-    item_id,
-    feed_id,
-    // True time, like the deliveries' own instants.
-    matched_at: now + watch.clock_offset_ms(),
+  const [first] = hits
+  if (first === undefined) return { matched: 0, pending: 0 }
+  const { db, words, freshness_ms } = deps
+  const { now } = first
+  const shown = showHits(db, hits)
+  const { reached, below } = Object.groupBy(shown, (hit) => (isReached(hit) ? 'reached' : 'below'))
+  const { found, archived } = matchNew(deps, reached ?? [], now)
+  const candidates = keepCandidates(deps, below ?? [], now)
+  keepItems(db, [...[...found, ...archived].map(({ item }) => item), ...candidates], now)
+  if (found.length === 0) return { matched: 0, pending: 0 }
+  const lists = createTargetLists(db)
+  const decision = decide(found, {
+    words,
+    freshness_ms,
+    targetsOf: ({ id, customer_id, webhook_ids }) => lists(customer_id, webhook_ids, id),
   })
-  if (is_new) keepItem(db, item, now)
+  const pending = write(deps, decision, now)
+  for (const { watcher, match } of decision.unjudged) awaitVerdict(deps, watcher, match, now)
+  recordMatchAt(db, [...new Set(found.map(({ watcher }) => watcher.id))], now)
+  return { matched: found.length, pending }
+}
+
+/** The hits with their items as they may be stored. */
+function showHits(db: Db, hits: readonly Hit[]): Hit[] {
+  const items = new Map<Item, Item>()
+  const without = withoutErased(
+    db,
+    hits.map(({ item }) => item),
+  )
+  for (const { item } of hits) if (!items.has(item)) items.set(item, without(item))
+  return hits.map((hit) => ({ ...hit, item: items.get(hit.item) ?? hit.item }))
+}
+
+function isReached({ thresholds, spec, item }: Hit): boolean {
+  const least = thresholds ?? thresholdsOf(spec)
+  return least === null || meetsThresholds(least, countsOf(item))
+}
+
+/** Records candidates for which a threshold is not reached yet. Returns their items. */
+function keepCandidates({ db, freshness_ms }: DeliverDeps, hits: readonly Hit[], now: number) {
+  return hits.flatMap((hit) => {
+    const { watcher, item, feed_id, first_seen_at } = hit
+    const thresholds = thresholdsOf(hit.spec)
+    // A rechecked candidate is recorded already.
+    if (hit.thresholds !== undefined || thresholds === null) return []
+    if (staleness(hit, freshness_ms) !== null) return []
+    const until_at = item.created_utc * 1000 + freshness_ms
+    insertCandidate(db, { watcher, item, feed_id, thresholds, first_seen_at, until_at }, now)
+    return [item]
+  })
+}
+
+const matchKey = ({ watcher, item }: Hit): string => `${watcher.id} ${itemKey(item)}`
+
+/** Records matches. Returns those of items that are new to their monitors, and those that are copied into the archive. */
+function matchNew(
+  { db, watch, archive }: DeliverDeps,
+  hits: readonly Hit[],
+  now: number,
+): { found: Hit[]; archived: Hit[] } {
+  if (hits.length === 0) return { found: [], archived: [] }
+  // True time, like the deliveries' own instants.
+  const matched_at = now + watch.clock_offset_ms()
+  const inserted = insertMatches(
+    db,
+    hits.map(({ watcher, item, feed_id }) => ({
+      monitor_id: watcher.id,
+      item_id: itemKey(item),
+      feed_id,
+      matched_at,
+    })),
+  )
+  const fresh = new Set(inserted.map(({ monitor_id, item_id }) => `${monitor_id} ${item_id}`))
+  const found: Hit[] = []
+  const again: Hit[] = []
+  // One that several feeds show is new once.
+  for (const hit of hits) (fresh.delete(matchKey(hit)) ? found : again).push(hit)
+  if (archive === undefined) return { found, archived: [] }
   // A known match is read again because its text was edited. An erased one stays out of the archive.
-  if (is_new || !isErased(db, item_id))
-    queueItem(db, archive, { item, scopes: [monitorScope(watcher.id)], now })
-  return is_new
+  const erased = listErased(
+    db,
+    again.map(({ item }) => itemKey(item)),
+  )
+  const archived = [...found, ...again.filter(({ item }) => !erased.has(itemKey(item)))]
+  queueItems(
+    db,
+    archive,
+    archived.map(({ item, watcher }) => ({ item, scopes: [monitorScope(watcher.id)] })),
+    now,
+  )
+  return { found, archived }
 }
 
-const staleness = ({ item, first_seen_at }: Hit, freshness_ms: number): Suppressed | null =>
-  judgeFreshness({ created_at: item.created_utc * 1000, first_seen_at }, freshness_ms)
-
-/** Sends the matches of one monitor. Returns the number of deliveries to be sent. */
-function send(deps: DeliverDeps, first: Hit, found: readonly Hit[]): number {
-  const { watcher, spec, now } = first
-  const passed: Ready[] = []
-  let pending = 0
-  for (const hit of found) {
-    const { item } = hit
-    const { row, enrichment } = rowOf(deps.words, spec, item)
-    const withheld = staleness(hit, deps.freshness_ms) ?? irrelevance(spec, enrichment)
-    const ready = { name: itemKey(item), created_at: item.created_utc * 1000, row }
-    if (withheld !== null)
-      pending += withholdMatch(deps, watcher, ready, { suppressed: withheld, now })
-    else if (watcher.relevance === null) passed.push(ready)
-    else awaitVerdict(deps, watcher, ready, now)
-  }
-  return pending + routeMatches(deps, watcher, passed, { group: groupOf(spec), now })
-}
-
-/** Writes a match that is not sent. Returns the number of deliveries to be sent: none. */
+/** Writes a match that is not sent. */
 export function withholdMatch(
   deps: RouteDeps,
   watcher: Watcher,
   match: Ready,
   { suppressed, now }: { suppressed: Suppressed; now: number },
+): void {
+  const targets = listTargets(deps.db, watcher.customer_id, watcher.webhook_ids, watcher.id)
+  writeMessages(deps, [withhold(watcher, match, suppressed, targets)], now)
+}
+
+/**
+ * Sends matches of one monitor, each alone, in a bundle or in the digest of its target. Runs inside a transaction.
+ * Returns the number of deliveries to be sent.
+ */
+export function routeMatches(
+  deps: RouteDeps,
+  watcher: Watcher,
+  matches: readonly Ready[],
+  { group, now }: { group: { window_s: number } | null; now: number },
 ): number {
   const targets = listTargets(deps.db, watcher.customer_id, watcher.webhook_ids, watcher.id)
-  return insertDeliveries(deps, toBatch(deps, watcher, [match], { suppressed, now }), targets)
+  return write(deps, route(watcher, matches, { group, now, targets }), now)
 }
 
 /** Keeps a match until there is a verdict of the operator's model. */
@@ -285,89 +212,160 @@ function awaitVerdict(
   on_waiting?.()
 }
 
-const toBatch = (
-  { plan_of }: RouteDeps,
-  watcher: Watcher,
-  matches: readonly Ready[],
-  { suppressed, now }: { suppressed: Suppressed | null; now: number },
-): DeliveryBatch => ({
-  monitor_id: watcher.id,
-  customer_id: watcher.customer_id,
-  names: matches.map(({ name }) => name),
-  rows: matches.map(({ row }) => row),
-  suppressed,
-  ceiling: plan_of(watcher.plan).daily_deliveries,
-  now,
-})
+function write(
+  deps: RouteDeps,
+  { messages, collected }: Pick<Decision, 'messages' | 'collected'>,
+  now: number,
+): number {
+  for (const it of collected) collect(deps.db, it, now)
+  return writeMessages(deps, messages, now)
+}
 
 /**
- * Sends matches of one monitor, each alone, in a bundle or in the digest of its target. Runs inside a transaction.
- * Returns the number of deliveries to be sent.
+ * Writes messages: for the pull API and the inbox, and a delivery with its body for each target. Runs inside the
+ * transaction that advances the feed. Returns the number of deliveries to be sent.
  */
-export function routeMatches(
-  deps: RouteDeps,
-  watcher: Watcher,
-  matches: readonly Ready[],
-  { group, now }: { group: { window_s: number } | null; now: number },
-): number {
-  if (matches.length === 0) return 0
-  const targets = listTargets(deps.db, watcher.customer_id, watcher.webhook_ids, watcher.id)
-  const attention = readAttention(watcher.attention)
-  const digest_times = new Map<string, number>()
-  for (const { id } of targets) {
-    const at = digestAt(attention, id, now)
-    if (at !== null) digest_times.set(id, at)
-  }
-  const at_once = targets.filter(({ id }) => !digest_times.has(id))
-  const deliverNow = (some: readonly Ready[]) =>
-    insertDeliveries(deps, toBatch(deps, watcher, some, { suppressed: null, now }), at_once)
-  const sum = (bundles: readonly Ready[][]) =>
-    bundles.reduce((total, bundle) => total + deliverNow(bundle), 0)
-  for (const [id, close_at] of digest_times)
-    collect(deps, watcher, matches, { webhook_ids: [id], now, close_at, digest: true })
-  if (group === null) return sum(matches.map((it) => [it]))
-  if (group.window_s === 0) {
-    const sized = matches.map((it) => ({
-      ...it,
-      bytes: Buffer.byteLength(JSON.stringify(it.row)),
-    }))
-    return sum(cutBundles(sized))
-  }
-  collect(deps, watcher, matches, {
-    webhook_ids: [null, ...at_once.map(({ id }) => id)],
+export function writeMessages(deps: RouteDeps, messages: readonly Message[], now: number): number {
+  if (messages.length === 0) return 0
+  insertPulled(
+    deps,
+    messages.filter(({ is_pulled }) => is_pulled),
     now,
-    close_at: now + group.window_s * 1000,
-    digest: false,
+  )
+  const { db } = deps
+  const planned = planDeliveries(deps, messages, now)
+  const inserted = insertDeliveries(
+    db,
+    planned.map(({ row }) => row),
+  )
+  const written = planned.filter(({ row }) => inserted.has(row.id))
+  for (const { row, kind } of written) deps.on_written?.(row.status, kind)
+  return written.filter(({ row }) => row.status === 'pending').length
+}
+
+/** The body of a message with its delivery id for one target, or for the pull API (null). */
+function contentOf(
+  { instance_id }: RouteDeps,
+  { monitor_id, names, rows, digest }: Message,
+  webhook_id: string | null,
+) {
+  const delivery_id = deliveryId(instance_id, monitor_id, webhook_id, names)
+  const grouped = rows.length > 1
+  const content = { delivery_id, monitor_id, items: rows, grouped, ...(digest && { digest }) }
+  return {
+    id: delivery_id,
+    body: (suppressed?: Suppressed) =>
+      envelope(suppressed === undefined ? content : { ...content, suppressed }),
+  }
+}
+
+/** Stores messages for the pull API, and puts their items into the inboxes of their customers. */
+function insertPulled(deps: RouteDeps, messages: readonly Message[], now: number): void {
+  if (messages.length === 0) return
+  const { db, words } = deps
+  const rows = insertMatchBodies(
+    db,
+    messages.map((it) => ({
+      monitor_id: it.monitor_id,
+      body: contentOf(deps, it, null).body(),
+      matched_at: now,
+    })),
+  )
+  noteCopies(
+    db,
+    messages.flatMap(({ names }, at) =>
+      names.map((item_id) => ({ item_id, kind: 'match', row: rows[at] ?? 0 })),
+    ),
+  )
+  const found_at = now + deps.watch.clock_offset_ms()
+  insertInbox(
+    db,
+    messages.map(({ customer_id, monitor_id, names, rows: items }, at) => ({
+      customer_id,
+      monitor_id,
+      match_row: rows[at] ?? 0,
+      found_at,
+      items: names.map((item_id, n) => arrivalOf(item_id, items[n] ?? {}, words.community)),
+    })),
+  )
+}
+
+const dayOf = (created_at: number, { monitor_id }: Message): string =>
+  `${monitor_id} ${utcDay(created_at)}`
+
+type Planned = { row: NewDelivery; kind: DeliveryTarget['kind'] }
+
+/** The deliveries of messages, in their order, within the ceilings of their monitors. */
+function planDeliveries(deps: RouteDeps, messages: readonly Message[], now: number): Planned[] {
+  const { db } = deps
+  // A delivery counts for the day on which its row was written, by true time: a wrong clock makes no day longer.
+  const nextAt = createDeliveryTimes(db, now + deps.watch.clock_offset_ms())
+  const wanted = messages.flatMap((message) =>
+    message.targets.map((target) => ({
+      message,
+      target,
+      created_at: nextAt(message.customer_id),
+      content: contentOf(deps, message, target.id),
+    })),
+  )
+  const counted = Map.groupBy(
+    wanted.filter(({ message }) => message.suppressed === null),
+    ({ created_at, message }) => dayOf(created_at, message),
+  )
+  const allowed = reserveDeliveries(
+    db,
+    [...counted.values()].map((mine) => ({
+      monitor_id: mine[0]?.message.monitor_id ?? '',
+      day: utcDay(mine[0]?.created_at ?? 0),
+      n: mine.length,
+      ceiling: deps.plan_of(mine[0]?.message.plan ?? '').daily_deliveries,
+    })),
+  )
+  const left = new Map([...counted.keys()].map((key, at) => [key, allowed[at] ?? 0]))
+  return wanted.flatMap(({ message, target, created_at, content }): Planned[] => {
+    const { monitor_id, customer_id, names, suppressed } = message
+    const { id: webhook_id, kind } = target
+    const base = {
+      id: content.id,
+      customer_id,
+      monitor_id,
+      webhook_id,
+      item_ids: names,
+      created_at,
+      due_at: now,
+    }
+    const withheld = (why: Suppressed): Planned[] => {
+      const body = content.body(why)
+      return [{ row: { ...base, body, status: 'suppressed', reason: why.reason }, kind }]
+    }
+    if (suppressed !== null) return withheld(suppressed)
+    const key = dayOf(created_at, message)
+    const rest = left.get(key) ?? 0
+    if (rest === 0) {
+      const ceiling = deps.plan_of(message.plan).daily_deliveries
+      return countCeiling(db, { monitor_id, day: utcDay(created_at) })
+        ? withheld({ reason: 'delivery_ceiling', daily_delivery_ceiling: ceiling })
+        : []
+    }
+    left.set(key, rest - 1)
+    const body = content.body()
+    const last_error = target.refused ?? (target.paused ? 'webhook_paused' : null)
+    return last_error === null
+      ? [{ row: { ...base, body, status: 'pending' }, kind }]
+      : [{ row: { ...base, body, status: 'failed', last_error }, kind }]
   })
-  return 0
 }
 
-/** The suppression of a match below its monitor's min_relevance, which is listed but not sent; null: it is sent. */
-function irrelevance(spec: Hit['spec'], { relevance }: Enrichment): Suppressed | null {
-  const minimum = minRelevanceOf(spec)
-  if (minimum === null || relevance.score >= minimum) return null
-  return { reason: 'low_relevance', relevance: relevance.score, min_relevance: minimum }
-}
-
-/** Adds matches to the bundles of each current target and of the pull API. */
+/** Adds matches to the bundles of targets and of the pull API. */
 function collect(
-  { db }: RouteDeps,
-  { id: monitor_id, customer_id }: Watcher,
-  matches: readonly Ready[],
-  {
-    webhook_ids,
-    ...until
-  }: {
-    webhook_ids: readonly (string | null)[]
-    now: number
-    close_at: number
-    digest: boolean
-  },
+  db: Db,
+  { watcher: { id: monitor_id, customer_id }, matches, webhook_ids, close_at, digest }: Collected,
+  now: number,
 ): void {
   for (const { name, created_at, row } of matches) {
     const item = { item_id: name, created_at, body: JSON.stringify(row) }
     for (const webhook_id of webhook_ids)
-      putIntoBundle(db, { customer_id, monitor_id, webhook_id }, item, until)
+      putIntoBundle(db, { customer_id, monitor_id, webhook_id }, item, { now, close_at, digest })
   }
 }
 
@@ -380,7 +378,7 @@ const AT_ONCE = 100
 export function closeBundles(deps: RouteDeps, now: number): number {
   let pending = 0
   for (const bundle of listClosed(deps.db, now, AT_ONCE))
-    pending += transact(deps.db, () => closeOne(deps, bundle, now)) ? 1 : 0
+    pending += transact(deps.db, () => closeOne(deps, bundle, now))
   return pending
 }
 
@@ -397,30 +395,35 @@ function digestInfo({
   return { monitor_name, from: iso(from), to: iso(close_at), time_zone: period?.time_zone ?? 'UTC' }
 }
 
-function closeOne(deps: RouteDeps, bundle: Bundle, now: number): boolean {
+function closeOne(deps: RouteDeps, bundle: Bundle, now: number): number {
   const { db } = deps
   const { id, customer_id, monitor_id, webhook_id, plan } = bundle
   const items = listBundled(db, id)
   deleteBundle(db, id)
-  if (plan === null || items.length === 0) return false
-  const batch: DeliveryBatch = {
+  if (plan === null || items.length === 0) return 0
+  const message: Message = {
     monitor_id,
     customer_id,
+    plan,
     names: items.map(({ item_id }) => item_id),
     rows: items.map(({ body }): object => Object(JSON.parse(body))),
     suppressed: null,
     ...(bundle.digest === 1 && { digest: digestInfo(bundle) }),
-    ceiling: deps.plan_of(plan).daily_deliveries,
-    now,
+    is_pulled: webhook_id === null,
+    targets: webhook_id === null ? [] : [targetOf(db, { customer_id, monitor_id, webhook_id })],
   }
-  if (webhook_id === null) {
-    insertPullMatch(deps, batch, contentOf(deps, batch))
-    return false
-  }
+  return writeMessages(deps, [message], now)
+}
+
+/** The target of a bundle. If it was deleted meanwhile, the row fails as pending rows did at that time. */
+function targetOf(
+  db: Db,
+  {
+    customer_id,
+    monitor_id,
+    webhook_id,
+  }: { customer_id: string; monitor_id: string; webhook_id: string },
+): Message['targets'][number] {
   const [target] = listTargets(db, customer_id, [webhook_id], monitor_id)
-  if (target !== undefined) return insertTargetDelivery(deps, batch, target)
-  // The target was deleted meanwhile: the row fails as pending rows did at that time.
-  return insertTargetDelivery(deps, batch, deletedTarget(db, webhook_id), {
-    refused: 'webhook_deleted',
-  })
+  return target ?? { ...deletedTarget(db, webhook_id), refused: 'webhook_deleted' }
 }

@@ -6,9 +6,10 @@ import { type Item, itemKey } from '../core/forum/items.ts'
 import { isAhead } from '../core/limits/plan.ts'
 import { DIRECT_VERDICTS, type Verdicts } from '../core/pattern/verdicts.ts'
 import type { Log } from '../runtime/runtime.ts'
-import { type Archiving, feedScope, queueItem } from '../store/archive/queue.ts'
+import { type Archiving, feedScope, queueItems } from '../store/archive/queue.ts'
 import type { Db } from '../store/db/connection.ts'
-import { isErased, withoutErased } from '../store/erasure/erase.ts'
+import { listErased, withoutErased } from '../store/erasure/erase.ts'
+import { keepItems } from '../store/erasure/kept-items.ts'
 import { type Feed, FIRST_POLL_SEQ } from '../store/monitoring/feeds.ts'
 import { findFilterSpec, listWatchers, type Watcher } from '../store/monitoring/monitors.ts'
 import type { FeedResult } from './pages.ts'
@@ -70,13 +71,7 @@ export function matchAll(
   const eligible = ordered.filter((it) => some_begin || isNew(it))
   if (eligible.length === 0) return []
   if (deps.archive?.keep === 'feeds')
-    for (const item of eligible)
-      if (fresh.has(itemKey(item)) || (isAgain(item) && !isErased(deps.db, itemKey(item))))
-        queueItem(deps.db, deps.archive, {
-          item: withoutErased(deps.db, item),
-          scopes: [feedScope(stream.key)],
-          now,
-        })
+    archiveShown(deps.db, deps.archive, stream, { now, shown: eligible.filter(isNew), fresh })
   const watchers = new Map(listWatchers(deps.db, stream.id).map((it) => [it.id, it]))
   const matchItem = deps.filters.among(stream.id, [...watchers.values()])
   // Read once for all items: when more monitors match than specs are cached, each match would be a read.
@@ -102,6 +97,27 @@ export function matchAll(
       hits.push({ watcher, spec, item, feed_id: stream.id, first_seen_at, now })
     }
   return hits
+}
+
+/** Queues what a feed shows for the archive: new items, and known ones that are read again, unless they were erased. */
+function archiveShown(
+  db: Db,
+  archive: Archiving,
+  stream: Feed,
+  { now, shown, fresh }: { now: number; shown: readonly Item[]; fresh: ReadonlySet<string> },
+): void {
+  const known = shown.map(itemKey).filter((key) => !fresh.has(key))
+  const erased = listErased(db, known)
+  const without = withoutErased(db, shown)
+  const kept = shown.filter((item) => !erased.has(itemKey(item))).map(without)
+  keepItems(db, kept, now)
+  const scopes = [feedScope(stream.key)]
+  queueItems(
+    db,
+    archive,
+    kept.map((item) => ({ item, scopes })),
+    now,
+  )
 }
 
 type Watching = { id: string; updated_at: number }

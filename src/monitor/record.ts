@@ -20,7 +20,7 @@ import {
   FIRST_POLL_SEQ,
   postponeFeed,
 } from '../store/monitoring/feeds.ts'
-import { insertSeen, listSeen, markListed } from '../store/monitoring/matches.ts'
+import { insertSeen, listSeen, markListed, type NewSeen } from '../store/monitoring/matches.ts'
 import { endFirstPolls, listWatchers } from '../store/monitoring/monitors.ts'
 import {
   advanceBatch,
@@ -197,6 +197,7 @@ function writeSeen(db: Db, stream: Feed, { items, seen_at, audit }: FeedResult):
       newly_listed.map(({ item_id }) => item_id),
     )
   const fresh = new Set<string>()
+  const rows: NewSeen[] = []
   let seq = stream.next_seq
   const ordered = oldestFirst(items)
   for (const { name, created_utc } of ordered) {
@@ -204,11 +205,12 @@ function writeSeen(db: Db, stream: Feed, { items, seen_at, audit }: FeedResult):
     const created_at = created_utc * 1000
     const found_by = audit !== null && isLate(stream, created_at, seen_at) ? 'audit' : 'poll'
     const row = { feed_id: stream.id, item_id: name, seq, created_at }
-    insertSeen(db, { ...row, first_seen_at: seen_at, found_by })
+    rows.push({ ...row, first_seen_at: seen_at, found_by })
     fresh.add(name)
     first_seen.set(name, seen_at)
     seq += 1
   }
+  insertSeen(db, rows)
   return { ordered, fresh, first_seen, next_seq: seq }
 }
 
@@ -300,17 +302,18 @@ function noteElsewhere(
   missed: readonly Item[],
   { seen_at, ended_at }: Pick<FeedResult, 'seen_at' | 'ended_at'>,
 ): void {
-  let seq = feed.next_seq
-  for (const { name, created_utc } of missed)
-    insertSeen(db, {
+  insertSeen(
+    db,
+    missed.map(({ name, created_utc }, at) => ({
       feed_id: feed.id,
       item_id: name,
-      seq: seq++,
+      seq: feed.next_seq + at,
       created_at: created_utc * 1000,
       first_seen_at: seen_at,
       found_by: 'other_feed',
-    })
-  advanceSeq(db, feed.id, seq)
+    })),
+  )
+  advanceSeq(db, feed.id, feed.next_seq + missed.length)
   requestAudit(db, feed.id, ended_at)
   const late = missed.map(({ created_utc }) => seen_at - created_utc * 1000)
   recordLateness(db, feed.id, latenessAfter(feed.lateness_ms, late, false))

@@ -30,7 +30,7 @@ import {
   rangesOf,
   settleIdGap,
 } from '../store/monitoring/id-gaps.ts'
-import { insertSeen, listSeen, markChanged } from '../store/monitoring/matches.ts'
+import { insertSeen, listSeen, markChanged, type NewSeen } from '../store/monitoring/matches.ts'
 import { endFirstPolls, listWatchers } from '../store/monitoring/monitors.ts'
 import {
   advanceStream,
@@ -484,6 +484,7 @@ function writeSeen(
   const digests = new Map(known.map((it) => [it.item_id, it.digest]))
   const changed = new Set<string>()
   const fresh = new Set<string>()
+  const rows: NewSeen[] = []
   let seq = next_seq
   for (const item of items) {
     const item_id = itemKey(item)
@@ -496,12 +497,13 @@ function writeSeen(
     }
     const created_at = item.created_utc * 1000 + behind_ms
     const row = { feed_id, item_id, seq, created_at, digest }
-    insertSeen(db, { ...row, first_seen_at: seen_at, found_by })
+    rows.push({ ...row, first_seen_at: seen_at, found_by })
     fresh.add(item_id)
     first_seen.set(item_id, seen_at)
     digests.set(item_id, digest)
     seq += 1
   }
+  insertSeen(db, rows)
   return { ordered: items, fresh, changed, first_seen, next_seq: seq }
 }
 

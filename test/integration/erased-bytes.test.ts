@@ -10,17 +10,17 @@ import { createArchive } from '../../src/archive/archive.ts'
 import type { Item } from '../../src/core/forum/items.ts'
 import { createStorage } from '../../src/monitor/storage.ts'
 import { realClock } from '../../src/runtime/runtime.ts'
-import { queueItem } from '../../src/store/archive/queue.ts'
+import { queueItems } from '../../src/store/archive/queue.ts'
 import { connect, type Db, openDb, transact } from '../../src/store/db/connection.ts'
 import { packBodies } from '../../src/store/delivery/bodies.ts'
 import { insertDelivery } from '../../src/store/delivery/deliveries.ts'
 import { ERASED_AT_ONCE, eraseItems } from '../../src/store/erasure/erase.ts'
-import { keepItem } from '../../src/store/erasure/kept-items.ts'
+import { keepItems, noteCopies } from '../../src/store/erasure/kept-items.ts'
 import { needsScrub } from '../../src/store/erasure/scrub.ts'
 import { insertInbox } from '../../src/store/inbox/items.ts'
 import { removePartialSnapshots, RESERVE_FILE_NAME } from '../../src/store/maintenance/disk.ts'
 import { takeSnapshot } from '../../src/store/maintenance/snapshots.ts'
-import { insertMatch, insertMatchBody } from '../../src/store/monitoring/matches.ts'
+import { insertMatchBodies, insertMatches } from '../../src/store/monitoring/matches.ts'
 import { findParts } from '../support/byte-search.ts'
 import { type Folder, tempFolder } from '../support/folder.ts'
 import { postOf } from '../support/items.ts'
@@ -55,22 +55,23 @@ function store(db: Db, n: number): Item & { kind: 'post' } {
   const now = START - DAY_MS * 20 + n * 20_000
   const body = Buffer.from(JSON.stringify({ delivery_id: `dlv_${n}`, count: 1, items: [item] }))
   const ids = [item.name]
-  keepItem(db, item, now)
-  queueItem(db, { keep: 'matches', on_queued: () => {} }, { item, scopes: ['m:mon_1'], now })
-  insertMatch(db, { monitor_id: 'mon_1', item_id: name, feed_id: 1, matched_at: now })
-  const match_row = insertMatchBody(db, {
-    monitor_id: 'mon_1',
-    body,
-    matched_at: now,
-    item_ids: ids,
-  })
-  insertInbox(db, {
-    customer_id: 'cus_1',
-    monitor_id: 'mon_1',
-    match_row,
-    found_at: now,
-    items: [{ item_id: name, source: 'main', place: 'cats', author: item.author }],
-  })
+  keepItems(db, [item], now)
+  queueItems(db, { keep: 'matches', on_queued: () => {} }, [{ item, scopes: ['m:mon_1'] }], now)
+  insertMatches(db, [{ monitor_id: 'mon_1', item_id: name, feed_id: 1, matched_at: now }])
+  const [match_row = 0] = insertMatchBodies(db, [{ monitor_id: 'mon_1', body, matched_at: now }])
+  noteCopies(
+    db,
+    ids.map((item_id) => ({ item_id, kind: 'match', row: match_row })),
+  )
+  insertInbox(db, [
+    {
+      customer_id: 'cus_1',
+      monitor_id: 'mon_1',
+      match_row,
+      found_at: now,
+      items: [{ item_id: name, source: 'main', place: 'cats', author: item.author }],
+    },
+  ])
   insertDelivery(db, {
     id: `dlv_${n}`,
     customer_id: 'cus_1',

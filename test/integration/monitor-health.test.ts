@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { insertDelivery, type NewDelivery } from '../../src/store/delivery/deliveries.ts'
+import { insertDelivery } from '../../src/store/delivery/deliveries.ts'
 import {
   insertCheck,
   insertEvent,
@@ -117,7 +117,7 @@ function delivered(
     body: new Uint8Array(1),
   }
   const begun = 'how' in row ? { status: 'pending' as const } : row
-  insertDelivery(db, { ...base, ...begun, now: NOW - ago_h * H } satisfies NewDelivery)
+  insertDelivery(db, { ...base, ...begun, now: NOW - ago_h * H })
   if (!('how' in row)) return
   const ended_at = NOW - row.how.ended_ago_h * H
   db.run(

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { createArchive } from '../../src/archive/archive.ts'
 import { realClock } from '../../src/runtime/runtime.ts'
-import { monitorScope, queueItem } from '../../src/store/archive/queue.ts'
+import { monitorScope, queueItems } from '../../src/store/archive/queue.ts'
 import { openDb, transact } from '../../src/store/db/connection.ts'
 import { postOf } from './items.ts'
 
@@ -35,9 +35,9 @@ const itemOf = (n: number, version: number) =>
 for (let n = Number(from); n < Number(from) + Number(count); n += 5) {
   transact(db, () => {
     for (let i = n; i < n + 5; i++) {
-      queueItem(db, archiving, { item: itemOf(i, 1), scopes: [monitorScope('one')], now: 1000 })
+      queueItems(db, archiving, [{ item: itemOf(i, 1), scopes: [monitorScope('one')] }], 1000)
       if (i % 3 === 0)
-        queueItem(db, archiving, { item: itemOf(i, 2), scopes: [monitorScope('two')], now: 2000 })
+        queueItems(db, archiving, [{ item: itemOf(i, 2), scopes: [monitorScope('two')] }], 2000)
     }
   })
   await archive.turn()

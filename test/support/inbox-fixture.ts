@@ -7,12 +7,12 @@ import { rowOf } from '../../src/core/enrichment/enrich.ts'
 import { decodeFilterSpec, encodeFilterSpec, parseFilterSpec } from '../../src/core/filter/parse.ts'
 import { type Item, itemKey } from '../../src/core/forum/items.ts'
 import { createNaming } from '../../src/core/forum/naming.ts'
-import { insertDeliveries } from '../../src/monitor/deliver.ts'
+import { writeMessages } from '../../src/monitor/deliver.ts'
 import { insertCustomer } from '../../src/store/customers/customers.ts'
 import { insertKey } from '../../src/store/customers/keys.ts'
 import { openDb, transact } from '../../src/store/db/connection.ts'
-import { keepItem } from '../../src/store/erasure/kept-items.ts'
-import { insertMatch } from '../../src/store/monitoring/matches.ts'
+import { keepItems } from '../../src/store/erasure/kept-items.ts'
+import { insertMatches } from '../../src/store/monitoring/matches.ts'
 import { findMonitor } from '../../src/store/monitoring/monitors.ts'
 import { PLAN } from '../unit/monitor/fixture.ts'
 import { NO_LIMITS, quietApp } from './app-options.ts'
@@ -80,22 +80,32 @@ export function createInboxStore(path = ':memory:') {
       if (monitor === null) throw new Error(`there is no monitor ${monitor_id}`)
       const spec = decodeFilterSpec(monitor.filter_spec)
       transact(db, () => {
-        for (const item of found) {
-          insertMatch(db, { monitor_id, item_id: itemKey(item), feed_id: 1, matched_at: now })
-          keepItem(db, item, now)
-        }
-        insertDeliveries(
-          { db, instance_id: 'ins_1', words, watch: { clock_offset_ms: () => 0 } },
+        insertMatches(
+          db,
+          found.map((it) => ({ monitor_id, item_id: itemKey(it), feed_id: 1, matched_at: now })),
+        )
+        keepItems(db, found, now)
+        writeMessages(
           {
-            monitor_id,
-            customer_id: monitor.customer_id,
-            names: found.map(itemKey),
-            rows: found.map((item) => rowOf(words, spec, item).row),
-            suppressed: null,
-            ceiling: 1_000_000,
-            now,
+            db,
+            instance_id: 'ins_1',
+            words,
+            watch: { clock_offset_ms: () => 0 },
+            plan_of: () => PLAN,
           },
-          [],
+          [
+            {
+              monitor_id,
+              customer_id: monitor.customer_id,
+              plan: 'entry',
+              names: found.map(itemKey),
+              rows: found.map((item) => rowOf(words, spec, item).row),
+              suppressed: null,
+              is_pulled: true,
+              targets: [],
+            },
+          ],
+          now,
         )
       })
       now += MINUTE_MS

@@ -20,7 +20,7 @@ import { realClock } from '../../../src/runtime/runtime.ts'
 import { backtest } from '../../../src/store/archive/backtest.ts'
 import { openArchive, usedBytes } from '../../../src/store/archive/file.ts'
 import { ingest } from '../../../src/store/archive/ingest.ts'
-import { queueItem } from '../../../src/store/archive/queue.ts'
+import { queueItems } from '../../../src/store/archive/queue.ts'
 import { createWorkBudget, searchArchive } from '../../../src/store/archive/search.ts'
 import { runNow } from '../../../src/store/db/chunked.ts'
 import { openDb, transact } from '../../../src/store/db/connection.ts'
@@ -302,10 +302,11 @@ async function poll(archiving: boolean): Promise<{ late: number[]; took: number[
     const began = performance.now()
     transact(main, () => {
       for (let i = 0; i < 25; i++)
-        queueItem(
+        queueItems(
           main,
           { keep: 'feeds', on_queued: () => {} },
-          { item: itemAt(filled + n * 25 + i), scopes: ['f:1'], now: Date.now() },
+          [{ item: itemAt(filled + n * 25 + i), scopes: ['f:1'] }],
+          Date.now(),
         )
     })
     took.push(performance.now() - began)
@@ -331,10 +332,11 @@ async function poll(archiving: boolean): Promise<{ late: number[]; took: number[
 async function copyOnce(archive: ReturnType<typeof createArchive>): Promise<number> {
   transact(main, () => {
     for (let i = 0; i < AT_ONCE; i++)
-      queueItem(
+      queueItems(
         main,
         { keep: 'feeds', on_queued: () => {} },
-        { item: itemAt(filled++), scopes: ['f:1'], now: Date.now() },
+        [{ item: itemAt(filled++), scopes: ['f:1'] }],
+        Date.now(),
       )
   })
   const began = cpuMs()

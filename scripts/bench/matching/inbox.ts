@@ -15,7 +15,7 @@ import { changeInbox, inboxVersion, undoInbox } from '../../../src/store/inbox/a
 import { countFiltered, countInbox, listLabels } from '../../../src/store/inbox/counts.ts'
 import { insertInbox } from '../../../src/store/inbox/items.ts'
 import { listInbox } from '../../../src/store/inbox/list.ts'
-import { insertMatchBody } from '../../../src/store/monitoring/matches.ts'
+import { insertMatchBodies } from '../../../src/store/monitoring/matches.ts'
 
 const ITEMS = Number(process.argv[2] ?? 100_000)
 const ROUNDS = 15
@@ -80,21 +80,23 @@ function storeMatch(n: number): void {
     const body = new TextEncoder().encode(
       JSON.stringify({ delivery_id: 'dlv_1', monitor_id, count: 1, grouped: false, items: [item] }),
     )
-    const match_row = insertMatchBody(db, { monitor_id, body, matched_at: found_at })
-    insertInbox(db, {
-      customer_id,
-      monitor_id,
-      match_row,
-      found_at,
-      items: [
-        {
-          item_id: item.name,
-          source: 'main',
-          place: item.subforum,
-          author: item.author,
-        },
-      ],
-    })
+    const [match_row = 0] = insertMatchBodies(db, [{ monitor_id, body, matched_at: found_at }])
+    insertInbox(db, [
+      {
+        customer_id,
+        monitor_id,
+        match_row,
+        found_at,
+        items: [
+          {
+            item_id: item.name,
+            source: 'main',
+            place: item.subforum,
+            author: item.author,
+          },
+        ],
+      },
+    ])
   }
 }
 

@@ -15,7 +15,7 @@ import {
 import type { StreamSources } from '../../gateway/streams.ts'
 import type { Watch } from '../../gateway/watch.ts'
 import type { Clock, Log } from '../../runtime/runtime.ts'
-import { type Archiving, queueItem } from '../../store/archive/queue.ts'
+import { type Archiving, queueItems } from '../../store/archive/queue.ts'
 import { type Chunks, runCooperatively } from '../../store/db/chunked.ts'
 import { type Db, transact } from '../../store/db/connection.ts'
 import { insertDelivery } from '../../store/delivery/deliveries.ts'
@@ -29,6 +29,7 @@ import {
 } from '../../store/erasure/erase.ts'
 import {
   clampKept,
+  keepItems,
   type KeptItem,
   listByAuthor,
   listDueKept,
@@ -201,7 +202,11 @@ export function createVerifier(deps: VerifyDeps): Verifier {
           next_check_at: is_orphan ? now + UNCLEAR_RETRY_MS : nextCheckAt(first_kept_at, now),
         })
         // Scopes are those of the item that is archived; one that is not archived stays out.
-        if (is_edit) queueItem(db, deps.archive, { item: withoutErased(db, item), scopes: [], now })
+        if (is_edit && deps.archive !== undefined) {
+          const shown = withoutErased(db, [item])(item)
+          keepItems(db, [shown], now)
+          queueItems(db, deps.archive, [{ item: shown, scopes: [] }], now)
+        }
         if (is_edit) events += writeEdited(item_id, item, seen, now)
       }
       return { gone, orphans, events }
@@ -255,7 +260,7 @@ export function createVerifier(deps: VerifyDeps): Verifier {
       const monitor = findMonitor(db, customer_id, monitor_id)
       const spec = monitor && deps.filters(monitor)
       if (spec === null) return false
-      const { row } = rowOf(deps.words, spec, withoutErased(db, item))
+      const { row } = rowOf(deps.words, spec, withoutErased(db, [item])(item))
       const id = deliveryId(deps.instance_id, monitor_id, webhook_id, [
         'item.edited',
         item_id,

@@ -122,7 +122,8 @@ function createEnds(deps: JudgingDeps) {
     abandon(match: WaitingMatch, now: number): number {
       if (!end(match, { outcome: 'abandoned', rules: null, judged: null }, now)) return 0
       const suppressed = { reason: 'unjudged' } as const
-      return withholdMatch(deps, match.watcher, readyOf(match, null), { suppressed, now })
+      withholdMatch(deps, match.watcher, readyOf(match, null), { suppressed, now })
+      return 0
     },
 
     /** The monitor has no rules any more. */
@@ -142,9 +143,9 @@ function createEnds(deps: JudgingDeps) {
         suppressed !== null ? 'irrelevant' : judged.kind === 'fault' ? 'unjudged' : 'relevant'
       if (!end(match, { outcome, rules, judged }, now)) return 0
       const judgement = toJudgement(judged, rules)
-      return suppressed === null
-        ? send(match, judgement, now)
-        : withholdMatch(deps, match.watcher, readyOf(match, judgement), { suppressed, now })
+      if (suppressed === null) return send(match, judgement, now)
+      withholdMatch(deps, match.watcher, readyOf(match, judgement), { suppressed, now })
+      return 0
     },
   }
 }

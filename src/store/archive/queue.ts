@@ -3,8 +3,8 @@ import { hash } from 'node:crypto'
 import { encodeItem } from '../../core/archive/rows.ts'
 import { type Item, itemKey } from '../../core/forum/items.ts'
 import { eraseRow, type Erasure } from '../../core/forum/purge.ts'
+import { insertRows } from '../db/bulk.ts'
 import { afterCommit, type Db } from '../db/connection.ts'
-import { keepItem } from '../erasure/kept-items.ts'
 
 export type QueuedItem = {
   seq: number
@@ -23,20 +23,22 @@ export const monitorScope = (id: string): string => `m:${id}`
 export const feedScope = (key: string): string => `f:${hash('sha256', key, 'hex').slice(0, 16)}`
 
 /**
- * Notes an item for the archive, in the transaction that found it: before its commit there is no trace of it, after it the
- * copy cannot be lost.
+ * Notes items for the archive, in the transaction that found them: before its commit there is no trace of them, after it the
+ * copy cannot be lost. Their content is stored, see `keepItems`.
  */
-export function queueItem(
+export function queueItems(
   db: Db,
   archiving: Archiving | undefined,
-  { item, scopes, now }: { item: Item; scopes: readonly string[]; now: number },
+  items: readonly { item: Item; scopes: readonly string[] }[],
+  now: number,
 ): void {
-  if (archiving === undefined) return
-  keepItem(db, item, now)
+  if (archiving === undefined || items.length === 0) return
   afterCommit(db, archiving.on_queued)
-  db.query(
-    'INSERT INTO archive_queue (item_id, item, scopes, seen_at) VALUES ($item_id, $item, $scopes, $now)',
-  ).run({ item_id: itemKey(item), item: encodeItem(item), scopes: JSON.stringify(scopes), now })
+  insertRows(db, items, {
+    into: 'INSERT INTO archive_queue (item_id, item, scopes, seen_at)',
+    values: '(?, ?, ?, ?)',
+    bind: ({ item, scopes }) => [itemKey(item), encodeItem(item), JSON.stringify(scopes), now],
+  })
 }
 
 /** The oldest queued items. */

@@ -174,6 +174,10 @@ export function schemaVersion(db: Db): number {
   return db.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version ?? 0
 }
 
+/** Changes with each write of another connection, such as that of a command beside the daemon. */
+export const foreignChanges = (db: Db): number =>
+  db.query<{ data_version: number }, []>('PRAGMA data_version').get()?.data_version ?? 0
+
 /** True when the disk or file failed, or stayed locked: errors that no caller can fix. */
 export function isStorageError(error: unknown): error is SQLiteError {
   return (

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 
-import type { Db } from '../db/connection.ts'
+import { insertRows } from '../db/bulk.ts'
+import { type Db, foreignChanges } from '../db/connection.ts'
 import { noteCopies } from '../erasure/kept-items.ts'
 import { unpackBody } from './bodies.ts'
 import { pendingDeliveries } from './pending.ts'
@@ -15,17 +16,11 @@ export const ITEM_EVENTS = ['item.deleted', 'item.edited'] as const
 type ItemEvent = (typeof ITEM_EVENTS)[number]
 
 /** The initial state of a delivery: to be sent, suppressed for a reason, or failed from the start. */
-export type NewDelivery = {
+type OneDelivery = {
   id: string
   customer_id: string
   monitor_id: string
   body: Uint8Array
-  /** True time. */
-  now: number
-  /** Creation time, if {@link nextDeliveryAt} was called in the same transaction already. */
-  created_at?: number
-  /** Due time by the local clock; absent: `now`. */
-  due_at?: number
   /** Event of an alarm or of an item; absent: matches. */
   event?: AlarmEvent | ItemEvent
   item_ids?: readonly string[]
@@ -35,41 +30,8 @@ export type NewDelivery = {
   | { status: 'failed'; webhook_id: string; last_error: 'webhook_paused' | 'webhook_deleted' }
 )
 
-/**
- * Inserts a delivery within a transaction; false when its id exists, so that a repeated check changes nothing.
- */
-export function insertDelivery(db: Db, row: NewDelivery): boolean {
-  const { changes, lastInsertRowid } = db
-    .query(
-      `INSERT OR IGNORE INTO deliveries
-         (id, customer_id, monitor_id, webhook_id, status, reason, last_error, next_attempt_at, in_order,
-          event, created_at)
-       VALUES ($id, $customer_id, $monitor_id, $webhook_id, $status, $reason, $last_error, $next_attempt_at,
-          coalesce((SELECT ordered FROM webhooks WHERE id = $webhook_id), 0), $event, $created_at)`,
-    )
-    .run({
-      id: row.id,
-      customer_id: row.customer_id,
-      monitor_id: row.monitor_id,
-      webhook_id: row.webhook_id,
-      status: row.status,
-      reason: row.status === 'suppressed' ? row.reason : null,
-      last_error: row.status === 'failed' ? row.last_error : null,
-      next_attempt_at: row.status === 'pending' ? (row.due_at ?? row.now) : null,
-      event: row.event ?? null,
-      created_at: row.created_at ?? nextDeliveryAt(db, row.customer_id, row.now),
-    })
-  if (changes === 0) return false
-  db.query(
-    'INSERT INTO delivery_bodies (delivery_row, body, body_sha256) VALUES ($row, $body, $body_sha256)',
-  ).run({
-    row: lastInsertRowid,
-    body: row.body,
-    body_sha256: hash('sha256', row.body, 'buffer'),
-  })
-  noteCopies(db, row.item_ids ?? [], 'delivery', Number(lastInsertRowid))
-  return true
-}
+/** `created_at`: true time, of {@link createDeliveryTimes}. `due_at`: by the local clock. */
+export type NewDelivery = OneDelivery & { created_at: number; due_at: number }
 
 /**
  * A row dated further ahead than this was written by a wrong clock and does not move later rows: their deliveries
@@ -77,16 +39,89 @@ export function insertDelivery(db: Db, row: NewDelivery): boolean {
  */
 const FOLLOWED_MS = 3_600_000
 
-/** The created_at of a delivery inserted now: it grows strictly within a customer, because it is the cursor of the list. */
-export function nextDeliveryAt(db: Db, customer_id: string, now: number): number {
-  const row = db
+/** Newest creation by customer, as of a state of the file. */
+const newest = new WeakMap<Db, { version: number; at: Map<string, number> }>()
+
+/**
+ * Creation times of deliveries that are inserted now: they grow strictly within a customer, because they are the cursor of the
+ * list. Kept in memory until another process writes.
+ */
+export function createDeliveryTimes(db: Db, now: number): (customer_id: string) => number {
+  const version = foreignChanges(db)
+  let known = newest.get(db)
+  if (known?.version !== version) newest.set(db, (known = { version, at: new Map() }))
+  const { at } = known
+  return (customer_id) => {
+    const last = at.get(customer_id)
+    const before =
+      last !== undefined && last <= now + FOLLOWED_MS ? last : newestDelivery(db, customer_id, now)
+    const next = Math.max(now, before + 1)
+    at.set(customer_id, next)
+    return next
+  }
+}
+
+const newestDelivery = (db: Db, customer_id: string, now: number): number =>
+  db
     .query<{ at: number | null }, [{ customer_id: string; now: number }]>(
       `SELECT max(created_at) AS at FROM deliveries
         WHERE customer_id = $customer_id AND created_at <= $now + ${FOLLOWED_MS}`,
     )
-    .get({ customer_id, now })
-  return Math.max(now, (row?.at ?? 0) + 1)
+    .get({ customer_id, now })?.at ?? 0
+
+/**
+ * Inserts deliveries within a transaction. Returns the ids of those that did not exist, so that a repeated check changes
+ * nothing.
+ */
+export function insertDeliveries(db: Db, rows: readonly NewDelivery[]): Set<string> {
+  if (rows.length === 0) return new Set()
+  const inserted = insertRows<NewDelivery, { id: string; row: number }>(db, rows, {
+    into: `INSERT OR IGNORE INTO deliveries (id, customer_id, monitor_id, webhook_id, status, reason, last_error,
+                                             next_attempt_at, event, in_order, created_at)`,
+    values:
+      '(?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce((SELECT ordered FROM webhooks WHERE id = ?), 0), ?)',
+    after: 'RETURNING id, row',
+    bind: (it) => [
+      it.id,
+      it.customer_id,
+      it.monitor_id,
+      it.webhook_id,
+      it.status,
+      it.status === 'suppressed' ? it.reason : null,
+      it.status === 'failed' ? it.last_error : null,
+      it.status === 'pending' ? it.due_at : null,
+      it.event ?? null,
+      it.webhook_id,
+      it.created_at,
+    ],
+  })
+  const row_of = new Map(inserted.map(({ id, row }) => [id, row]))
+  const bodies = rows.flatMap((it) => {
+    const row = row_of.get(it.id)
+    return row === undefined ? [] : [{ ...it, row }]
+  })
+  insertRows(db, bodies, {
+    into: 'INSERT OR IGNORE INTO delivery_bodies (delivery_row, body, body_sha256)',
+    values: '(?, ?, ?)',
+    bind: ({ row, body }) => [row, body, hash('sha256', body, 'buffer')],
+  })
+  noteCopies(
+    db,
+    bodies.flatMap(({ row, item_ids = [] }) =>
+      item_ids.map((item_id) => ({ item_id, kind: 'delivery', row })),
+    ),
+  )
+  return new Set(row_of.keys())
 }
+
+/** Inserts one delivery at `now`, true time; `due_at`: by the local clock. False when its id exists. */
+export const insertDelivery = (
+  db: Db,
+  { now, due_at = now, ...row }: OneDelivery & { now: number; due_at?: number },
+): boolean =>
+  insertDeliveries(db, [
+    { ...row, due_at, created_at: createDeliveryTimes(db, now)(row.customer_id) },
+  ]).has(row.id)
 
 /** A delivery in a list. Epoch milliseconds. */
 export type DeliveryRow = {

@@ -180,27 +180,44 @@ export type DeliveryTarget = { id: string; kind: WebhookKind; paused: boolean }
  * The targets of a monitor. With null: every active one that is not paused. With a list: those of it that still exist,
  * in its order, paused ones included. A target whose reader has unsubscribed from this monitor counts as paused.
  */
-export function listTargets(
-  db: Db,
+type TargetList = (
   customer_id: string,
   webhook_ids: readonly string[] | null,
   monitor_id?: string,
-): DeliveryTarget[] {
-  const all = db
-    .query<
-      { id: string; kind: WebhookKind; paused: number },
-      [{ customer_id: string; monitor_id: string | null }]
-    >(
-      `SELECT id, kind, paused_at IS NOT NULL OR NOT active OR awaits_confirmation
-                OR EXISTS (SELECT 1 FROM json_each(unsubscribed) WHERE value = $monitor_id) AS paused
-         FROM webhooks WHERE customer_id = $customer_id AND deleted_at IS NULL ORDER BY created_at, id`,
-    )
-    .all({ customer_id, monitor_id: monitor_id ?? null })
-    .map((it): DeliveryTarget => ({ ...it, paused: it.paused === 1 }))
-  if (webhook_ids === null) return all.filter(({ paused }) => !paused)
-  const by_id = new Map(all.map((target) => [target.id, target]))
-  return [...new Set(webhook_ids)].flatMap((id) => by_id.get(id) ?? [])
+) => DeliveryTarget[]
+
+/** Lists targets of many monitors; those of a customer are read once. */
+export function createTargetLists(db: Db): TargetList {
+  type Row = Pick<DeliveryTarget, 'id' | 'kind'> & { paused: 0 | 1; unsubscribed: string }
+  const by_customer = new Map<string, Row[]>()
+  const rowsOf = (customer_id: string): Row[] => {
+    const known = by_customer.get(customer_id)
+    if (known !== undefined) return known
+    const rows = db
+      .query<Row, [{ customer_id: string }]>(
+        `SELECT id, kind, paused_at IS NOT NULL OR NOT active OR awaits_confirmation AS paused, unsubscribed
+           FROM webhooks WHERE customer_id = $customer_id AND deleted_at IS NULL ORDER BY created_at, id`,
+      )
+      .all({ customer_id })
+    by_customer.set(customer_id, rows)
+    return rows
+  }
+  return (customer_id, webhook_ids, monitor_id) => {
+    const all = rowsOf(customer_id).map(({ id, kind, paused, unsubscribed }) => {
+      const has_left =
+        monitor_id !== undefined &&
+        unsubscribed !== '[]' &&
+        (JSON.parse(unsubscribed) as string[]).includes(monitor_id)
+      return { id, kind, paused: paused === 1 || has_left }
+    })
+    if (webhook_ids === null) return all.filter(({ paused }) => !paused)
+    const by_id = new Map(all.map((target) => [target.id, target]))
+    return [...new Set(webhook_ids)].flatMap((id) => by_id.get(id) ?? [])
+  }
 }
+
+export const listTargets = (db: Db, ...of: Parameters<TargetList>): DeliveryTarget[] =>
+  createTargetLists(db)(...of)
 
 /** A target that was deleted while a delivery waited for it. */
 export function deletedTarget(db: Db, id: string): DeliveryTarget {

@@ -124,22 +124,36 @@ function bury(db: Db, { item_id, reason }: ErasedItem, at: number): void {
   ).run({ item_id, source: ofItemKey(item_id).source, reason, at })
 }
 
-/** True for an item that was erased, which its source may still show. */
-export const isErased = (db: Db, item_id: string): boolean =>
-  db
-    .query<{ one: 1 }, [{ item_id: string }]>(
-      "SELECT 1 AS one FROM item_tombstones WHERE item_id = $item_id AND reason <> 'author_gone'",
+/** Items that were erased, which their sources may still show. */
+export function listErased(db: Db, item_ids: readonly string[]): ReadonlySet<string> {
+  if (item_ids.length === 0) return new Set()
+  const rows = db
+    .query<{ item_id: string }, [{ ids: string }]>(
+      `SELECT item_id FROM json_each($ids) CROSS JOIN item_tombstones ON item_id = value
+        WHERE reason <> 'author_gone'`,
     )
-    .get({ item_id }) !== null
+    .all({ ids: JSON.stringify(item_ids) })
+  return new Set(rows.map(({ item_id }) => item_id))
+}
+
+/** Key of the thread of a comment; null for any other item. */
+const threadOf = (item: Item): string | null =>
+  item.kind === 'comment' && item.post_id !== ''
+    ? itemKey({ name: `t3_${item.post_id}`, source: item.source })
+    : null
 
 /**
- * The item as it may be stored: a comment under an erased thread without the title of it, which the platform may still
+ * The items as they may be stored: a comment under an erased thread without the title of it, which the platform may still
  * show there.
  */
-export function withoutErased(db: Db, item: Item): Item {
-  if (item.kind !== 'comment' || item.post_id === '') return item
-  const thread = itemKey({ name: `t3_${item.post_id}`, source: item.source })
-  return isErased(db, thread) ? { ...item, ...untitledComment(item) } : item
+export function withoutErased(db: Db, items: readonly Item[]): (item: Item) => Item {
+  const erased = listErased(db, [...new Set(items.flatMap((it) => threadOf(it) ?? []))])
+  return (item) => {
+    const thread = erased.size === 0 ? null : threadOf(item)
+    return thread !== null && erased.has(thread) && item.kind === 'comment'
+      ? { ...item, ...untitledComment(item) }
+      : item
+  }
 }
 
 /** Deletes old tombstones; the newest stays, because it holds the sequence. */

@@ -1,5 +1,6 @@
 import { type Item, itemKey, MAIN } from '../../core/forum/items.ts'
 import { CHECK_EVERY_MS, contentDigest, nextCheckAt } from '../../core/polling/reverify.ts'
+import { insertRows } from '../db/bulk.ts'
 import type { Db } from '../db/connection.ts'
 
 // Every item of which content is stored has a row here, written in the transaction that stores it. A loop reads the items
@@ -9,42 +10,60 @@ import type { Db } from '../db/connection.ts'
 /** Digest of an item of which nothing but its title is stored, in a comment under it. */
 const UNREAD = ''
 
-/**
- * Notes that content of an item is stored; a known item keeps its time of the next check. A comment contains the title of
- * its post, so that the post is checked too.
- */
-export function keepItem(db: Db, item: Item, now: number): void {
+type Kept = {
+  item_id: string
+  source: string
+  thread: string | null
+  author: string | null
+  author_id: string | null
+  digest: string
+}
+
+/** Rows of an item and of its post, whose title a comment contains. */
+function keptOf(item: Item): Kept[] {
   const { source = MAIN, author, author_info } = item
-  const insert = db.query(
-    `INSERT INTO kept_items (item_id, source, thread, author, author_id, digest, first_kept_at, last_kept_at,
-                             next_check_at)
-     VALUES ($item_id, $source, $thread, $author, $author_id, $digest, $now, $now, $next_check_at)
-     ON CONFLICT (item_id) DO UPDATE SET last_kept_at = max(last_kept_at, $now),
-       author = coalesce(author, $author), author_id = coalesce(author_id, $author_id),
-       digest = CASE digest WHEN '${UNREAD}' THEN $digest ELSE digest END`,
-  )
-  const shared = { source, now, next_check_at: nextCheckAt(now, now) }
   const thread =
     item.kind === 'comment' && item.post_id !== ''
       ? itemKey({ name: `t3_${item.post_id}`, source: item.source })
       : null
-  insert.run({
-    ...shared,
+  const own = {
     item_id: itemKey(item),
+    source,
     thread,
     author: author.toLowerCase(),
     author_id: author_info.fullname,
     digest: contentDigest(item),
+  }
+  if (thread === null) return [own]
+  const title = { item_id: thread, source, thread: null, author: null, author_id: null }
+  return [own, { ...title, digest: UNREAD }]
+}
+
+/**
+ * Notes that content of items is stored; a known item keeps its time of the next check. A comment contains the title of
+ * its post, so that the post is checked too.
+ */
+export function keepItems(db: Db, items: Iterable<Item>, now: number): void {
+  const next_check_at = nextCheckAt(now, now)
+  insertRows(db, Array.from(new Set(items)).flatMap(keptOf), {
+    into: `INSERT INTO kept_items (item_id, source, thread, author, author_id, digest, first_kept_at, last_kept_at,
+                                     next_check_at)`,
+    values: '(?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    after: `ON CONFLICT (item_id) DO UPDATE SET last_kept_at = max(last_kept_at, excluded.last_kept_at),
+                author = coalesce(author, excluded.author), author_id = coalesce(author_id, excluded.author_id),
+                digest = CASE digest WHEN '${UNREAD}' THEN excluded.digest ELSE digest END`,
+    bind: (it) => [
+      it.item_id,
+      it.source,
+      it.thread,
+      it.author,
+      it.author_id,
+      it.digest,
+      now,
+      now,
+      next_check_at,
+    ],
   })
-  if (thread !== null)
-    insert.run({
-      ...shared,
-      item_id: thread,
-      thread: null,
-      author: null,
-      author_id: null,
-      digest: UNREAD,
-    })
 }
 
 /** Notes that content of a known item is stored again, such as a match that was delivered late. */
@@ -56,18 +75,15 @@ export const keepLonger = (db: Db, item_id: string, now: number): void =>
     )
     .run({ item_id, now })
 
-/** Notes that a stored body contains these items. `row`: of the delivery or of the match. */
-export function noteCopies(
-  db: Db,
-  item_ids: readonly string[],
-  kind: 'delivery' | 'match',
-  row: number,
-): void {
-  const note = db.query(
-    'INSERT OR IGNORE INTO item_copies (item_id, kind, row) VALUES ($item_id, $kind, $row)',
-  )
-  for (const item_id of item_ids) note.run({ item_id, kind, row })
-}
+export type Copy = { item_id: string; kind: 'delivery' | 'match'; row: number }
+
+/** Notes which items stored bodies contain. `row`: of the delivery or of the match. */
+export const noteCopies = (db: Db, copies: readonly Copy[]): void =>
+  void insertRows(db, copies, {
+    into: 'INSERT OR IGNORE INTO item_copies (item_id, kind, row)',
+    values: '(?, ?, ?)',
+    bind: ({ item_id, kind, row }) => [item_id, kind, row],
+  })
 
 export type KeptItem = {
   item_id: string

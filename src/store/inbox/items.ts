@@ -1,50 +1,45 @@
 import type { InboxArrival } from '../../core/inbox/arrival.ts'
+import { insertRows } from '../db/bulk.ts'
 import type { Db } from '../db/connection.ts'
 
+/** A match of a customer's monitor. `match_row`: of match_bodies. `found_at`: true time, epoch ms. */
+export type InboxMatchRow = {
+  customer_id: string
+  monitor_id: string
+  match_row: number
+  found_at: number
+  items: readonly InboxArrival[]
+}
+
 /**
- * Puts the items of a match into the inbox of the customer, in the transaction that stores its body. An item that another
- * monitor has matched before keeps its place and its state.
+ * Puts the items of matches into the inboxes of their customers, in the transaction that stores their bodies. An item that
+ * another monitor has matched before keeps its place and its state.
  */
-export function insertInbox(
-  db: Db,
-  {
-    customer_id,
-    monitor_id,
-    match_row,
-    found_at,
-    items,
-  }: {
-    customer_id: string
-    monitor_id: string
-    /** Row of match_bodies. */
-    match_row: number
-    /** True time, epoch ms. */
-    found_at: number
-    items: readonly InboxArrival[]
-  },
-): void {
-  const insert = db.query<never, InboxArrival & { customer_id: string; found_at: number }>(
-    `INSERT OR IGNORE INTO inbox_items (customer_id, item_id, matched_at, source, place, author)
-     VALUES ($customer_id, $item_id, $found_at, $source, $place, $author)`,
-  )
-  const find = db.query<
-    { item: number; matched_at: number },
-    { customer_id: string; item_id: string }
-  >(
-    'SELECT row AS item, matched_at FROM inbox_items WHERE customer_id = $customer_id AND item_id = $item_id',
-  )
-  const link = db.query(
+export function insertInbox(db: Db, matches: readonly InboxMatchRow[]): void {
+  const rows = matches.flatMap(({ items, ...match }) => items.map((it) => ({ ...match, ...it })))
+  if (rows.length === 0) return
+  insertRows(db, rows, {
+    into: 'INSERT OR IGNORE INTO inbox_items (customer_id, item_id, matched_at, source, place, author)',
+    values: '(?, ?, ?, ?, ?, ?)',
+    bind: (it) => [it.customer_id, it.item_id, it.found_at, it.source, it.place, it.author],
+  })
+  db.query(
     `INSERT OR IGNORE INTO inbox_matches (item, monitor_id, matched_at, found_at, match_row)
-     VALUES ($item, $monitor_id, $matched_at, $found_at, $match_row)`,
-  )
-  for (const it of items) {
-    const { changes, lastInsertRowid } = insert.run({ ...it, customer_id, found_at })
-    const found =
-      changes === 1
-        ? { item: Number(lastInsertRowid), matched_at: found_at }
-        : find.get({ customer_id, item_id: it.item_id })
-    if (found !== null) link.run({ ...found, monitor_id, found_at, match_row })
-  }
+     SELECT i.row, value ->> 'monitor_id', i.matched_at, value ->> 'found_at', value ->> 'match_row'
+       FROM json_each($rows) CROSS JOIN inbox_items i
+         ON i.item_id = value ->> 'item_id' AND i.customer_id = value ->> 'customer_id'
+      ORDER BY key`,
+  ).run({
+    rows: JSON.stringify(
+      rows.map(({ customer_id, item_id, monitor_id, found_at, match_row }) => ({
+        customer_id,
+        item_id,
+        monitor_id,
+        found_at,
+        match_row,
+      })),
+    ),
+  })
 }
 
 /**

@@ -1,43 +1,67 @@
 import { CEILING_ROWS_A_DAY, utcDay } from '../../core/limits/plan.ts'
 import type { DeliveryCounts } from '../../core/polling/health.ts'
-import type { Db } from '../db/connection.ts'
-import { noteCopies } from '../erasure/kept-items.ts'
+import { insertRows } from '../db/bulk.ts'
+import { type Db, foreignChanges } from '../db/connection.ts'
 
-/** Inserts a match into the ledger; false when this monitor has matched this item before. */
-export function insertMatch(
+export type NewMatch = { monitor_id: string; item_id: string; feed_id: number; matched_at: number }
+
+/** Inserts matches into the ledger. Returns those of items that their monitor has not matched before. */
+export const insertMatches = (
   db: Db,
-  row: { monitor_id: string; item_id: string; feed_id: number; matched_at: number },
-): boolean {
-  return (
-    db
-      .query(
-        `INSERT OR IGNORE INTO matches (monitor_id, item_id, feed_id, matched_at)
-         VALUES ($monitor_id, $item_id, $feed_id, $matched_at)`,
-      )
-      .run(row).changes === 1
+  matches: readonly NewMatch[],
+): Pick<NewMatch, 'monitor_id' | 'item_id'>[] =>
+  insertRows(db, matches, {
+    into: 'INSERT OR IGNORE INTO matches (monitor_id, item_id, feed_id, matched_at)',
+    values: '(?, ?, ?, ?)',
+    after: 'RETURNING monitor_id, item_id',
+    bind: (it) => [it.monitor_id, it.item_id, it.feed_id, it.matched_at],
+  })
+
+/** Deliveries of a monitor on a UTC day, and its ceiling. */
+export type Wanted = { monitor_id: string; day: number; n: number; ceiling: number }
+
+/** Reserves deliveries. Returns how many of each the ceiling allows, in their order. */
+export function reserveDeliveries(db: Db, wanted: readonly Wanted[]): number[] {
+  if (wanted.length === 0) return []
+  const whole = db
+    .query<{ monitor_id: string; day: number }, [{ wanted: string }]>(
+      `INSERT INTO monitor_days (monitor_id, day, deliveries)
+       SELECT w.monitor_id, w.day, w.n
+         FROM (SELECT value ->> 'monitor_id' AS monitor_id, value ->> 'day' AS day, value ->> 'n' AS n,
+                      value ->> 'ceiling' AS ceiling FROM json_each($wanted)) w
+         LEFT JOIN monitor_days d ON d.monitor_id = w.monitor_id AND d.day = w.day
+        WHERE coalesce(d.deliveries, 0) + w.n <= w.ceiling
+       ON CONFLICT DO UPDATE SET deliveries = deliveries + excluded.deliveries
+       RETURNING monitor_id, day`,
+    )
+    .all({ wanted: JSON.stringify(wanted) })
+  const complete = new Set(whole.map(({ monitor_id, day }) => `${monitor_id} ${day}`))
+  return wanted.map((it) =>
+    complete.has(`${it.monitor_id} ${it.day}`) ? it.n : reserveRest(db, it),
   )
 }
 
-/** Reserves one of the day's deliveries; false when the ceiling is reached. */
-export function reserveDelivery(
-  db: Db,
-  { monitor_id, ceiling, now }: { monitor_id: string; ceiling: number; now: number },
-): boolean {
-  if (ceiling < 1) return false
-  const row = db
-    .query(
-      `INSERT INTO monitor_days (monitor_id, day, deliveries) VALUES ($monitor_id, $day, 1)
-       ON CONFLICT DO UPDATE SET deliveries = deliveries + 1 WHERE deliveries < $ceiling
-       RETURNING deliveries`,
-    )
-    .get({ monitor_id, day: utcDay(now), ceiling })
-  return row !== null
+/** Reserves what the ceiling leaves of a day. Returns its number. */
+function reserveRest(db: Db, { monitor_id, day, ceiling }: Wanted): number {
+  const before =
+    db
+      .query<{ n: number }, [{ monitor_id: string; day: number }]>(
+        'SELECT deliveries AS n FROM monitor_days WHERE monitor_id = $monitor_id AND day = $day',
+      )
+      .get({ monitor_id, day })?.n ?? 0
+  const rest = Math.max(0, ceiling - before)
+  if (rest > 0)
+    db.query(
+      `INSERT INTO monitor_days (monitor_id, day, deliveries) VALUES ($monitor_id, $day, $rest)
+       ON CONFLICT DO UPDATE SET deliveries = deliveries + $rest`,
+    ).run({ monitor_id, day, rest })
+  return rest
 }
 
 /** Counts a delivery suppressed by the ceiling. True while a row for it is still to be stored. */
 export function countCeiling(
   db: Db,
-  { monitor_id, now }: { monitor_id: string; now: number },
+  { monitor_id, day }: { monitor_id: string; day: number },
 ): boolean {
   const row = db
     .query<{ n: number }, [{ monitor_id: string; day: number }]>(
@@ -45,7 +69,7 @@ export function countCeiling(
        ON CONFLICT DO UPDATE SET ceiling_suppressed = ceiling_suppressed + 1
        RETURNING ceiling_suppressed AS n`,
     )
-    .get({ monitor_id, day: utcDay(now) })
+    .get({ monitor_id, day })
   return row !== null && row.n <= CEILING_ROWS_A_DAY
 }
 
@@ -126,34 +150,28 @@ export function lastDeliveryAt(db: Db, monitor_id: string): number | null {
 export type MatchBody = { seq: number; body: Uint8Array; matched_at: number }
 
 /**
- * Stores a match for the pull API, in the transaction that finds it. A monitor without earlier matches counts from the
- * last restore, see {@link skipAhead}. Returns its row.
+ * Stores matches for the pull API, in the transaction that finds them. A monitor without earlier matches counts from the
+ * last restore, see {@link skipAhead}. Returns their rows, in their order.
  */
-export function insertMatchBody(
+export const insertMatchBodies = (
   db: Db,
-  {
-    item_ids = [],
-    ...match
-  }: {
-    monitor_id: string
-    body: Uint8Array
-    matched_at: number
-    item_ids?: readonly string[]
-  },
-): number {
-  const { lastInsertRowid } = db
-    .query(
-      `INSERT INTO match_bodies (monitor_id, seq, body, matched_at)
-     VALUES ($monitor_id,
-             coalesce((SELECT max(seq) FROM match_bodies WHERE monitor_id = $monitor_id),
-                      (SELECT max(at) FROM observation_events WHERE kind = 'restore_detected'), 0) + 1,
-             $body, $matched_at)`,
-    )
-    .run(match)
-  const row = Number(lastInsertRowid)
-  noteCopies(db, item_ids, 'match', row)
-  return row
-}
+  matches: readonly { monitor_id: string; body: Uint8Array; matched_at: number }[],
+): number[] =>
+  insertRows<(typeof matches)[number], { row: number }>(db, matches, {
+    into: 'INSERT INTO match_bodies (monitor_id, seq, body, matched_at)',
+    values: `(?, coalesce((SELECT max(seq) FROM match_bodies WHERE monitor_id = ?),
+                          (SELECT max(at) FROM observation_events WHERE kind = 'restore_detected'), 0) + 1 + ?, ?, ?)`,
+    after: 'RETURNING row',
+    bind: ({ monitor_id, body, matched_at }, nth) => [
+      monitor_id,
+      monitor_id,
+      nth(monitor_id),
+      body,
+      matched_at,
+    ],
+  })
+    .map(({ row }) => row)
+    .toSorted((a, b) => a - b)
 
 /**
  * Continues every monitor's sequence from the instant of a restore. Its previous position is unknown, and a client
@@ -204,8 +222,7 @@ export function matchesVersion(db: Db, query: { monitor_id: string; limit: numbe
           WHERE monitor_id = $monitor_id ORDER BY seq DESC LIMIT $limit)`,
     )
     .get(query)
-  const others = db.query<{ data_version: number }, []>('PRAGMA data_version').get()
-  return JSON.stringify([found, others])
+  return JSON.stringify([found, foreignChanges(db)])
 }
 
 /** The seq of a monitor's newest match; 0 before the first. */
@@ -289,28 +306,31 @@ export function findPolled(
 export const FOUND_BY = ['poll', 'audit', 'other_feed'] as const
 export type FoundBy = (typeof FOUND_BY)[number]
 
-/** Inserts a seen item; false when it was seen before. */
-export function insertSeen(
-  db: Db,
-  row: {
-    feed_id: number
-    item_id: string
-    seq: number
-    created_at: number
-    first_seen_at: number
-    found_by: FoundBy
-    digest?: string
-  },
-): boolean {
-  return (
-    db
-      .query(
-        `INSERT OR IGNORE INTO feed_items (feed_id, item_id, seq, created_at, first_seen_at, found_by, digest)
-         VALUES ($feed_id, $item_id, $seq, $created_at, $first_seen_at, $found_by, $digest)`,
-      )
-      .run({ digest: null, ...row }).changes === 1
-  )
+export type NewSeen = {
+  feed_id: number
+  item_id: string
+  seq: number
+  created_at: number
+  first_seen_at: number
+  found_by: FoundBy
+  digest?: string
 }
+
+/** Inserts items that their feed has not shown before. */
+export const insertSeen = (db: Db, rows: readonly NewSeen[]): void =>
+  void insertRows(db, rows, {
+    into: 'INSERT OR IGNORE INTO feed_items (feed_id, item_id, seq, created_at, first_seen_at, found_by, digest)',
+    values: '(?, ?, ?, ?, ?, ?, ?)',
+    bind: (it) => [
+      it.feed_id,
+      it.item_id,
+      it.seq,
+      it.created_at,
+      it.first_seen_at,
+      it.found_by,
+      it.digest ?? null,
+    ],
+  })
 
 export function markChanged(
   db: Db,

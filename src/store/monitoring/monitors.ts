@@ -234,8 +234,10 @@ export function findFilterSpec(db: Db, monitor_id: string): string | null {
   )
 }
 
-export function recordMatchAt(db: Db, monitor_id: string, now: number): void {
-  db.query('UPDATE monitors SET last_match_at = $now WHERE id = $id').run({ id: monitor_id, now })
+export function recordMatchAt(db: Db, monitor_ids: readonly string[], now: number): void {
+  db.query(
+    'UPDATE monitors SET last_match_at = $now WHERE id IN (SELECT value FROM json_each($ids))',
+  ).run({ ids: JSON.stringify(monitor_ids), now })
 }
 
 /** Ends the first poll of these monitors on a feed: from now on only items new to the feed count. */

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 import { createArchive } from '../../../src/archive/archive.ts'
 import { type ArchiveThread, ArchiveUnavailable } from '../../../src/archive/thread.ts'
-import { countQueued, countQueuedBeyond, queueItem } from '../../../src/store/archive/queue.ts'
+import { countQueued, countQueuedBeyond, queueItems } from '../../../src/store/archive/queue.ts'
 import { type Db, openDb, transact } from '../../../src/store/db/connection.ts'
 import { fakeClock } from '../../support/clock.ts'
 import { postOf } from '../../support/items.ts'
@@ -60,7 +60,7 @@ function queue(count: number): void {
   const archiving = { keep: 'matches' as const, on_queued: () => {} }
   transact(db, () => {
     for (let n = 0; n < count; n++)
-      queueItem(db, archiving, { item: postOf({ name: `t3_x${n}` }), scopes: ['m:1'], now: 1 })
+      queueItems(db, archiving, [{ item: postOf({ name: `t3_x${n}` }), scopes: ['m:1'] }], 1)
   })
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 
 import { createUpkeep } from '../../../src/monitor/maintenance.ts'
 import { transact } from '../../../src/store/db/connection.ts'
-import { insertMatchBody, listMatchesAfter } from '../../../src/store/monitoring/matches.ts'
+import { insertMatchBodies, listMatchesAfter } from '../../../src/store/monitoring/matches.ts'
 import { removeMonitorOf } from '../../../src/store/monitoring/monitors.ts'
 import { CUSTOMER, post, START, startMonitorFixture } from './fixture.ts'
 
@@ -334,7 +334,7 @@ test.each([
   })
   const match = { monitor_id: 'mon_1', body: new Uint8Array(1), matched_at: START }
   fixture.monitor('mon_1', { subforum: ['cats'] })
-  for (let n = 0; n < 2; n++) insertMatchBody(fixture.db, match)
+  insertMatchBodies(fixture.db, [match, match])
   const found: boolean[] = []
   for (const ms of steps) {
     if (steps.length > 1) fixture.jump(ms)

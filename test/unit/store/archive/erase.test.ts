@@ -19,7 +19,7 @@ import {
   statsOf,
 } from '../../../../src/store/archive/erase.ts'
 import { indexOf, listSpans, openArchive } from '../../../../src/store/archive/file.ts'
-import { queueItem } from '../../../../src/store/archive/queue.ts'
+import { queueItems } from '../../../../src/store/archive/queue.ts'
 import { runNow } from '../../../../src/store/db/chunked.ts'
 import { type Db, openDb } from '../../../../src/store/db/connection.ts'
 import { ERASED_AT_ONCE, eraseItems } from '../../../../src/store/erasure/erase.ts'
@@ -176,10 +176,11 @@ test('after a restore of the database all its tombstones are followed again', ()
 })
 
 test('an item on its way to the archive is erased there too', () => {
-  queueItem(
+  queueItems(
     main,
     { keep: 'matches', on_queued: () => {} },
-    { item: post(1), scopes: ['m:1'], now: 1000 },
+    [{ item: post(1), scopes: ['m:1'] }],
+    1000,
   )
   expect(filesWith(secret(1)).length).toBeGreaterThan(0)
   erase(['t3_x1'])

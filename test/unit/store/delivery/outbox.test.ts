@@ -2,9 +2,9 @@ import { expect, test } from 'bun:test'
 
 import { type Db, openDb } from '../../../../src/store/db/connection.ts'
 import {
+  createDeliveryTimes,
   insertDelivery,
   listDeliveries,
-  nextDeliveryAt,
 } from '../../../../src/store/delivery/deliveries.ts'
 import { tallyAttempts } from '../../../../src/store/delivery/health.ts'
 import { claimDue, nextDueDeliveryAt } from '../../../../src/store/delivery/outbox.ts'
@@ -91,7 +91,7 @@ test('a row that a wrong clock dated a day ahead does not move later rows', () =
   for (const [n, now] of [1000, DAY_MS + 1000, 1000, 2000].entries())
     put(db, `dlv_${n}`, 'wh_a', now)
   expect(rows(db).map(({ created_at }) => created_at)).toEqual([DAY_MS + 1000, 2000, 1001, 1000])
-  expect(nextDeliveryAt(db, 'cus_1', 2000)).toBe(2001)
+  expect(createDeliveryTimes(db, 2000)('cus_1')).toBe(2001)
 })
 
 const freeSlots = (slots: number, of = 4) => ({ slots, of: () => of })

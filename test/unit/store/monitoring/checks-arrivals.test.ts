@@ -14,14 +14,16 @@ test('arrivals before a gap are listed over its length, without later sightings 
   expect(listArrivals(db, 1, gap)).toEqual({ before: [], known_from_at: null })
 
   const see = (n: number, created_s: number, first_seen_s: number) =>
-    insertSeen(db, {
-      feed_id: 1,
-      item_id: `t3_${n}`,
-      seq: n,
-      created_at: START + created_s * S,
-      first_seen_at: START + first_seen_s * S,
-      found_by: 'poll',
-    })
+    insertSeen(db, [
+      {
+        feed_id: 1,
+        item_id: `t3_${n}`,
+        seq: n,
+        created_at: START + created_s * S,
+        first_seen_at: START + first_seen_s * S,
+        found_by: 'poll',
+      },
+    ])
   see(1, -200, -199)
   see(2, -50, -49)
   see(3, 30, 31)
