@@ -56,10 +56,13 @@ export function createLemmy(
     return at === undefined || at.toLowerCase() === host ? name : `${name}@${at}`
   }
 
-  function placeOf(subforums: string[], { word }: Dialect): Params {
-    const [place = 'all'] = subforums
-    if (place === 'all' || place === 'local') return { type_: word(WHOLE[place]) }
-    return { type_: word('All'), community_name: api.named(localName(place)) }
+  async function placeOf(place: string, call: HttpCall): Promise<Outcome<Params>> {
+    const server = await api.server(call)
+    if (!server.ok) return server
+    const { word } = server.value.dialect
+    if (place === 'all' || place === 'local') return ok({ type_: word(WHOLE[place]) })
+    const named = await api.placeParams(localName(place), call)
+    return named.ok ? ok({ type_: word('All'), ...named.value }) : named
   }
 
   /** A list whose parameters depend on the API. */
@@ -187,10 +190,12 @@ export function createLemmy(
   const reads: Partial<ReadPort> = {
     async posts({ subforums, sort, t, ...paging }, call) {
       if (subforums.length > 1) return fail(ONE_PLACE)
+      const place = await placeOf(subforums[0] ?? 'all', call)
+      if (!place.ok) return place
       return list(
         'post',
         () => '/post/list',
-        (dialect) => ({ ...placeOf(subforums, dialect), ...postSort(sort, t, dialect) }),
+        (dialect) => ({ ...place.value, ...postSort(sort, t, dialect) }),
         livePost,
         paging,
         call,
@@ -199,24 +204,26 @@ export function createLemmy(
 
     async comments({ subforums, ...paging }, call) {
       if (subforums.length > 1) return fail(ONE_PLACE)
-      const id = await api.placeById(localName(subforums[0] ?? 'all'), call)
-      if (!id.ok) return id
+      const place = await placeOf(subforums[0] ?? 'all', call)
+      if (!place.ok) return place
       return list(
         'comment',
         () => '/comment/list',
-        (dialect) => ({ ...placeOf(subforums, dialect), ...id.value, sort: dialect.word('New') }),
+        (dialect) => ({ ...place.value, sort: dialect.word('New') }),
         liveComment,
         paging,
         call,
       )
     },
 
-    search({ q, subforum, sort, t, nsfw, ...paging }, call) {
+    async search({ q, subforum, sort, t, nsfw, ...paging }, call) {
+      const place = subforum === null ? ok({}) : await placeOf(subforum, call)
+      if (!place.ok) return place
       const listing = search(
         'post',
         q,
         (dialect) => ({
-          ...(subforum !== null && placeOf([subforum], dialect)),
+          ...place.value,
           // The kind of rows, which the place must not replace.
           type_: dialect.word('Posts'),
           ...(subforum === 'local' && { listing_type: dialect.word('Local') }),

@@ -82,6 +82,7 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
   let accepted = { at: -Infinity, is: true }
   const places = new LRUCache<number, Place>({ max: PLACES_MAX })
   let reopened_at = -Infinity
+  const place_ids = new LRUCache<string, { id: number; at: number }>({ max: PLACES_MAX })
   const seen = createSeenPlaces(clock)
   /** Names of places as the server spells them, by those that it was asked for. */
   const names = new LRUCache<string, string>({ max: PLACES_MAX })
@@ -379,7 +380,11 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
   /** The answer about a community; its place is then one that the server has shown. */
   async function community(name: string, call: HttpCall): Promise<Outcome<Row>> {
     const answer = await get('/community', { name }, call)
-    if (!answer.ok) return answer
+    if (!answer.ok) {
+      // PieFed without its database gives the text of an unknown community.
+      const works = answer.fault.kind === 'not_found' ? await absence(call) : answer
+      return works.ok ? answer : works
+    }
     const body = fieldsOf(answer.value)
     const row = fieldsOf(fieldsOf(body['community_view'])['community'])
     seen.add(row)
@@ -394,16 +399,19 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     return due.length
   }
 
-  /** The parameter of a community for a list of comments that takes no names, as PieFed's. */
-  async function placeById(name: string, call: HttpCall): Promise<Outcome<Params>> {
-    if (software === 'lemmy' || name === 'all' || name === 'local') return ok({})
+  /** The parameters that name a community for a list. PieFed's compares names exactly, and leaves out unlisted ones by name. */
+  async function placeParams(name: string, call: HttpCall): Promise<Outcome<Params>> {
+    if (software === 'lemmy') return ok({ community_name: name })
+    const known = place_ids.get(name)
+    if (known !== undefined && clock.mono() - known.at < OPEN_MS)
+      return ok({ community_id: known.id })
     const answer = await community(name, call)
     if (!answer.ok) return answer
     const view = fieldsOf(answer.value['community_view'])
     const community_id = idAt(fieldsOf(view['community']), 'id')
-    return community_id === null
-      ? fail({ kind: 'unreadable', path: '$.community_view' })
-      : ok({ community_id })
+    if (community_id === null) return fail({ kind: 'unreadable', path: '$.community_view' })
+    place_ids.set(name, { id: community_id, at: clock.mono() })
+    return ok({ community_id })
   }
 
   return {
@@ -419,7 +427,7 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     isAccepted,
     commentsUnder,
     branches,
-    placeById,
+    placeParams,
     community,
     lookFor,
     /** A name as the server spells it, once it was asked for it: another address or another case of its own. */

@@ -19,6 +19,8 @@ export type Held = [name: string, digest: string, since: number, created: number
 
 export type Series = {
   first: number
+  /** Epoch ms of the beginning. */
+  since: number
   /** Every id up to this one was read, or is a hole. */
   last: number
   bound: number
@@ -86,6 +88,7 @@ export const seconds = (ms: number): number => Math.floor(ms / 1000)
 export function newState(now: number): State {
   const series = (): Series => ({
     first: 0,
+    since: now,
     last: 0,
     bound: 0,
     floor: 0,
@@ -147,7 +150,7 @@ export function climbed(
   if (is_back) {
     Object.assign(series, { ahead: [], holes: [], rows: [], vanished: [], target: null })
     begin(series, views, kind)
-    Object.assign(series, { read_until: at, floor: 0 })
+    Object.assign(series, { since: at, read_until: at, floor: 0 })
   }
   series.summit = summit
   return is_back

@@ -24,6 +24,22 @@ test('posts of a community outside of the list of everything are delivered: its 
   expect(namesOf(await step(state))).toEqual(['t3_101'])
 })
 
+test('a young post that no list has is read again by its id', async () => {
+  await using fixture = await begun()
+  const { world, put, step, state } = fixture
+  put('post', 101, { is_unlisted: true, text: '' })
+  put('post', 102, { is_unlisted: true })
+  const first = await step(state)
+  expect(first.items).toEqual([])
+  put('post', 101, { is_unlisted: true, published: world.now, text: 'whole' })
+  world.posts.delete(102)
+  world.now += 20 * S
+  const second = await step(first.state)
+  expect(second.items).toMatchObject([{ name: 't3_101', text: 'whole' }])
+  world.now += 2 * MINUTE
+  expect((await step(second.state)).verified_until).toBe(world.now)
+})
+
 describe('a post that takes the time of its publication', () => {
   test('is no sign of ids that went back, and is delivered', async () => {
     await using fixture = await begun()
@@ -52,6 +68,21 @@ describe('a post that takes the time of its publication', () => {
     put('post', 101, { author: 8, published: world.now })
     expect((await step(second.state)).went_back).toBeUndefined()
   })
+})
+
+test('a post that was written before the beginning and is published after it is delivered', async () => {
+  await using fixture = createServer('piefed')
+  const { world, put, step } = fixture
+  put('post', 99, { is_draft: true })
+  put('post', 100)
+  put('comment', 500)
+  const { state } = await fixture.step(null)
+  world.now += 10 * MINUTE
+  put('post', 98, { published: world.now - 20 * MINUTE })
+  put('post', 99)
+  const first = await step(state)
+  world.now += 10 * S
+  expect(namesOf(await step(first.state))).toEqual(['t3_99'])
 })
 
 test('a known id with another author and a later time is one that is given again', async () => {
@@ -126,4 +157,42 @@ test('a tree is read without a bound of its depth', async () => {
   const trees = world.requests.filter((it) => it.includes('post_id=100'))
   expect(trees).toHaveLength(1)
   expect(trees[0]).not.toContain('max_depth')
+})
+
+describe('places are asked for by their id', () => {
+  test.each(['posts', 'comments', 'search'] as const)('%s', async (which) => {
+    await using fixture = await begun()
+    const { world, source, call } = fixture
+    const { reads } = source
+    const at = { ...call(), identity: ANONYMOUS }
+    const place = { limit: 10, after: null, sort: 'new', t: 'all' } as const
+    const read = () =>
+      which === 'posts'
+        ? reads.posts({ ...place, subforums: ['coffee'] }, at)
+        : which === 'comments'
+          ? reads.comments({ ...place, subforums: ['coffee'] }, at)
+          : reads.search({ ...place, q: 'x', subforum: 'coffee', nsfw: true }, at)
+    expect((await read()).ok).toBe(true)
+    expect((await read()).ok).toBe(true)
+    const asked = world.requests.filter((it) => it.includes('/community?'))
+    const path = { posts: '/post/list', comments: '/comment/list', search: '/search' }[which]
+    const last = world.requests.findLast((it) => it.includes(path)) ?? ''
+    expect(asked).toHaveLength(1)
+    expect(last).toContain('community_id=3')
+    expect(last).not.toContain('community_name')
+  })
+})
+
+test('an unknown community is absent only while the server works', async () => {
+  await using fixture = await begun()
+  const { world, source, call } = fixture
+  const at = { ...call(), identity: ANONYMOUS }
+  expect(await source.reads.community('nosuch', at)).toMatchObject({ fault: { kind: 'not_found' } })
+  world.answer = (path) =>
+    path === '/community' || path === '/site'
+      ? null
+      : Response.json({ code: 400, message: 'connection refused' }, { status: 400 })
+  expect(await source.reads.community('nosuch', at)).toMatchObject({
+    fault: { kind: 'unavailable' },
+  })
 })
