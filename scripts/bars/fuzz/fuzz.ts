@@ -15,7 +15,7 @@ import { parseArgs } from 'node:util'
 
 import { builtFrom } from '../binary.ts'
 import { SEED } from '../seed.ts'
-import { MUTATION_KINDS } from './mutations.ts'
+import { MUTATION_KINDS } from '../../../test/support/mutations.ts'
 import { fuzz, SITES } from './run.ts'
 
 const { values } = parseArgs({
@@ -50,8 +50,8 @@ try {
   )
   if (values.json) console.log(JSON.stringify(report, null, 2))
   else {
-    const { health_ms, health_own_ms, rss_mib, db_mib, reads, log } = report
-    console.log({ seed, health_ms, health_own_ms, rss_mib, db_mib, log })
+    const { health_ms, turns_ms, rss_mib, db_mib, reads, log } = report
+    console.log({ seed, health_ms, turns_ms, rss_mib, db_mib, log })
     console.table(report.sites)
     for (const [name, { served }] of Object.entries(report.sites)) console.log(name, served)
     console.log(reads.count, 'reads', reads.statuses, `slowest ${reads.slowest_ms.toFixed(0)} ms`)

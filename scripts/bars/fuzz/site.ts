@@ -13,7 +13,7 @@ import { startSandbox } from '../../../sandbox/server/sandbox.ts'
 import { startSource } from '../../../sandbox/sources/start.ts'
 import { createSeededRandom } from '../../../sandbox/world/random.ts'
 import { answerOf, type SiteRow } from '../../../test/support/hostile-site.ts'
-import { type Answer, mutated, recordedAnswers } from './mutations.ts'
+import { type Answer, mutated, recordedAnswers } from '../../../test/support/mutations.ts'
 
 const [kind = '', seed_text = '1'] = process.argv.slice(2)
 const seed = Number(seed_text)

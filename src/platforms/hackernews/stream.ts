@@ -88,6 +88,7 @@ const WAIT_MS = 5000
 const FULL_WAIT_S = 2
 /** A comment whose story could not be read is read again for so long after its creation. */
 const ORPHAN_MS = 10 * 60_000
+const DAY_MS = 86_400_000
 
 /**
  * The stream of all items: ids are dense, so that every id up to `maxitem` has an item, or will.
@@ -144,7 +145,7 @@ export function createStream(reader: ItemReader): ItemStream {
       state = { ...state, max_at: asked_at }
     }
     if (went_back) queues = createQueues(NO_QUEUES, began, touches)
-    step.begin(state)
+    step.begin(state, state.time)
 
     const changes = queues.changes()
     const rest = queues.rest()
@@ -280,6 +281,9 @@ function createStep(reader: ItemReader, call: HttpCall, requests_max: number) {
   const orphans: number[] = []
   const requested = new Map<number, Promise<Outcome<NativeItem | null>>>()
   let first = Infinity
+  let last = Infinity
+  /** Creation of the item `last`, epoch ms. */
+  let newest = 0
   let sent = 0
   let fault: Fault | null = null
 
@@ -292,7 +296,8 @@ function createStep(reader: ItemReader, call: HttpCall, requests_max: number) {
 
   return {
     /** Items above a comment are part of the stream from the first id on. */
-    begin: (state: Pick<State, 'first' | 'last'>) => void (first = state.first),
+    begin: (state: Pick<State, 'first' | 'last'>, time = 0) =>
+      void ({ first, last, time: newest } = { ...state, time }),
     left: () => (fault === null && !hasReadEnough(call) ? Math.max(0, requests_max - sent) : 0),
     requests: () => sent,
     fault: () => fault,
@@ -377,7 +382,10 @@ function createStep(reader: ItemReader, call: HttpCall, requests_max: number) {
       items.set(id, { kind: 'comment', ...toComment(item, story) })
     // The fence counts and leaves out what is wrong.
     const shown = items.get(id)
-    return shown === undefined || wrongField(shown, reader.clock.now()) === null
+    if (shown === undefined) return true
+    // Ids are in the order of creation: a new one is not that old.
+    if (id > last && shown.created_utc * 1000 < newest - DAY_MS) return false
+    return wrongField(shown, reader.clock.now()) === null
   }
 }
 

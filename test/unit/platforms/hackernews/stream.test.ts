@@ -230,6 +230,7 @@ test('an id without an item is requested with growing waits, and reported after 
 
 test.each([
   { time: -1 },
+  { time: 0 },
   { time: 1e12 },
   { time: 8.64e15 },
   { text: 'x'.repeat(300_000) },

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 
-import type { SeededRandom } from '../../../sandbox/world/random.ts'
-import { mutate } from '../../../test/support/hostile-site.ts'
+import type { SeededRandom } from '../../sandbox/world/random.ts'
+import { mutate } from './hostile-site.ts'
 
 /** An answer as bytes of a connection. */
 export type Answer = {
@@ -484,7 +484,7 @@ export function mutated(
 
 const RECORDED_MAX = 300_000
 
-/** Recorded answers of a kind of source, as texts; none if no folder is given. */
+/** Recorded answers of a kind of source, as JSON texts; none if no folder is given. */
 export function recordedAnswers(kind: string): string[] {
   const sources = process.env['FORUMD_SOURCES']
   const recordings = process.env['FORUMD_RECORDINGS']
@@ -501,5 +501,5 @@ export function recordedAnswers(kind: string): string[] {
     .filter((line) => line !== '')
     .map((line): { body: unknown } => JSON.parse(line))
     .map(({ body }) => (typeof body === 'string' ? body : JSON.stringify(body)))
-  return [...texts, ...lines].filter((text) => text.length < RECORDED_MAX)
+  return [...texts, ...lines].filter((text) => text.length < RECORDED_MAX && /^\s*[[{]/.test(text))
 }
