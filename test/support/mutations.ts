@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 
 import type { SeededRandom } from '../../sandbox/world/random.ts'
+import { once } from '../../src/core/base/lazy.ts'
 import { mutate } from './hostile-site.ts'
 
 /** An answer as bytes of a connection. */
@@ -155,7 +156,7 @@ const STATUSES: readonly number[] = [
 const PAGE = '<!DOCTYPE html><html><title>Sorry</title><p>Down for maintenance'
 
 const MIB = 1024 * 1024
-const BOMB = gzipSync(Buffer.alloc(300 * MIB))
+const bomb = once(() => gzipSync(Buffer.alloc(300 * MIB)))
 
 /** Objects and lists of a value with the names that lead to their parts. Never recurses. */
 function placesOf(root: unknown): [object, string, unknown][] {
@@ -350,7 +351,7 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
         () => [body, random.pick(['', ',', 'identity', 'none'])],
         () => [gzipSync(body).subarray(0, -random.whole(1, 12)), 'gzip'],
         () => [Buffer.concat([gzipSync(body), Buffer.from('rest')]), 'gzip'],
-        () => [random.odds(0.05) ? BOMB : gzipSync(Buffer.alloc(MIB)), 'gzip'],
+        () => [random.odds(0.05) ? bomb() : gzipSync(Buffer.alloc(MIB)), 'gzip'],
         () => [body, 'gzip, '.repeat(200)],
         () => [body, 'aws-chunked'],
       ]

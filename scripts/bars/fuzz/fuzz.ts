@@ -13,9 +13,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
+import { MUTATION_KINDS } from '../../../test/support/mutations.ts'
 import { builtFrom } from '../binary.ts'
 import { SEED } from '../seed.ts'
-import { MUTATION_KINDS } from '../../../test/support/mutations.ts'
 import { fuzz, SITES } from './run.ts'
 
 const { values } = parseArgs({

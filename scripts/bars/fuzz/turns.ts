@@ -7,10 +7,11 @@ import { appendFileSync, readFileSync } from 'node:fs'
 const file = process.env['FORUMD_TURNS'] ?? ''
 const EVERY_MS = 5
 
+/** Time that this thread has run, ms: the first field of schedstat of proc(5). */
+const ran = () =>
+  Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6
+
 if (file !== '') {
-  /** Time that this thread has run, ms: the first field of schedstat of proc(5). */
-  const ran = () =>
-    Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6
   let before = ran()
   let longest = 0
   let since = Date.now()
