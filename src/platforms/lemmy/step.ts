@@ -15,7 +15,7 @@ export type Asked = 'live' | 'hidden' | 'absent'
 
 /** So long a new item waits for a second read of a server that publishes in steps, at least and at most. */
 export const HELD_MIN_MS = 3000
-const HELD_MAX_MS = 15_000
+export const HELD_MAX_MS = 15_000
 /** Older items were published whole. */
 const HELD_YOUNG_MS = 90_000
 

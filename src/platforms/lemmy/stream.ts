@@ -43,7 +43,7 @@ import {
   unreadOf,
   type Urgency,
 } from './series.ts'
-import { type Asked, createStep, HELD_MIN_MS, type StepReads } from './step.ts'
+import { type Asked, createStep, HELD_MAX_MS, HELD_MIN_MS, type StepReads } from './step.ts'
 
 type Row = Record<string, unknown>
 
@@ -137,7 +137,6 @@ export function createStream({
       if (series.first === 0) {
         begin(series, head.views, kind)
         series.read_until = text === null ? began : at
-        series.since = series.read_until
         climbed(series, head.views, kind, as_of)
         continue
       }
@@ -155,7 +154,7 @@ export function createStream({
       series.floor = series.bound
       // A list of comments without pages and ids is all that a partial API has.
       const can_ask = canAsk(kind, dialect)
-      await readPages(series, kind, { head, ...as_of, can_ask }, params, step)
+      await readPages(series, kind, { head, at, now: began, can_ask }, params, step)
       if (kind === 'post') series.vanished = vanishedOf(series, step)
       const unread = leftBehind(series, kind, began, can_ask)
       skipped.push(...unread.skipped)
@@ -200,7 +199,7 @@ export function createStream({
     /** Is one more request within the budget, so that it delays no step? */
     const canSpare = () => step.requests() < affordable
     if (reads_again) await readHeld(held, dialect, step)
-    await askHeld(state, step, began)
+    await askHeld(state, step, began, reads_again)
     const kinds = KINDS.filter((kind) => state[kind].first !== 0 && canAsk(kind, dialect))
     // Voids are many: what the log names, and hidden items, have requests of their own.
     await readModlog(state, step, began, false)
@@ -293,15 +292,22 @@ async function readHeld(
 }
 
 /** Requests those by their ids that left the newest page before their second read. */
-async function askHeld(state: State, step: StepReads, now: number): Promise<void> {
-  for (const [name, , , , read_at] of state.held.toSorted((a, b) => a[2] - b[2])) {
+async function askHeld(
+  state: State,
+  step: StepReads,
+  now: number,
+  was_page_read: boolean,
+): Promise<void> {
+  for (const [name, , since, , read_at] of state.held.toSorted((a, b) => a[2] - b[2])) {
     const kind = name.startsWith('t3_') ? 'post' : 'comment'
     const id = Number(name.slice(3))
-    if (now - read_at < HELD_MIN_MS || !step.isHeld(kind, id)) continue
+    const is_missed = was_page_read || now - since >= HELD_MAX_MS
+    if (!is_missed || now - read_at < HELD_MIN_MS || !step.isHeld(kind, id)) continue
     const answer = await step.ask(kind, id)
     if (answer === null) return
+    if (answer === 'live') continue
+    step.release(kind, id)
     note(state[kind], id, answer, now, step.hiddenUntil(kind, id))
-    if (answer === 'absent') step.release(kind, id)
   }
 }
 
@@ -309,13 +315,13 @@ async function askHeld(state: State, step: StepReads, now: number): Promise<void
 const canAsk = (kind: SeriesName, { is_wrapper }: Dialect): boolean =>
   kind === 'post' || !is_wrapper
 
-type ListBounds = { head: ApiPage; at: number; now: number; can_ask: boolean; redates: boolean }
+type ListBounds = { head: ApiPage; at: number; now: number; can_ask: boolean }
 
 /** Takes the rows of the newest pages: new ones, edited ones, those that were hidden or restored. */
 async function readPages(
   series: Series,
   kind: SeriesName,
-  { head, at, now, can_ask, redates }: ListBounds,
+  { head, at, now, can_ask }: ListBounds,
   params: Record<string, string>,
   step: StepReads,
 ): Promise<void> {
@@ -335,9 +341,7 @@ async function readPages(
       series.bound = Math.max(series.bound, id)
       const before = known.get(id)
       const is_known = before?.[1] === digest && before[2] === created_s
-      // One that was written before the beginning may be published after it.
-      const is_old = id < series.first && !(redates && created_s * 1000 > series.since)
-      if (!step.isHeld(kind, id) && (is_old || is_known)) continue
+      if (!step.isHeld(kind, id) && (id < series.first || is_known)) continue
       step.take(kind, view)
       const is_hidden = digest === ''
       if (before?.[1] === '' || series.holes.some(([hole]) => hole === id))

@@ -103,10 +103,30 @@ test('piefed: items that left the newest page before their second read are reque
   const second = await step(first.state)
   expect(namesOf(second)).toEqual(['t3_101', 't1_501'])
   let { state } = second
-  for (let round = 0; round < 6; round++) {
+  for (let round = 0; round < 3; round++) {
     world.now += 20 * S
     ;({ state } = await step(state))
   }
   world.now += 20 * S
   expect((await step(state)).verified_until).toBeGreaterThan(world.now - MINUTE)
+})
+
+test('piefed: a held item that no list confirms yet is requested again, and delivered once', async () => {
+  await using fixture = await begun('piefed')
+  const { world, put, step } = fixture
+  put('post', 101)
+  const first = await step(fixture.state)
+  world.now += 20 * S
+  // Neither the newest page nor the list of its place has it for a while.
+  put('post', 101, { is_unlisted: true })
+  let { state } = await step(first.state)
+  put('post', 101)
+  const seen: string[] = []
+  for (let round = 0; round < 8; round++) {
+    world.now += 20 * S
+    const next = await step(state)
+    seen.push(...namesOf(next))
+    ;({ state } = next)
+  }
+  expect(seen).toEqual(['t3_101'])
 })

@@ -580,7 +580,7 @@ export const answerLemmy = (site: Instance, url: URL): LemmyAnswer => {
   const fold = version === 'piefed' ? (name ?? '').toLowerCase() : (name ?? '')
   const community = COMMUNITIES.find(
     (one) =>
-      (version === 'piefed' || one.sort !== 'private') &&
+      (version === 'piefed' || one.sort !== 'private' || site.isMember === true) &&
       (isNamed(site, 3, one, fold) || String(one.id) === url.searchParams.get('id')),
   )
   switch (route) {
