@@ -75,6 +75,8 @@ const MEMORY = 0.99
 const LEARNED_MIN = 40
 /** A smaller share of ids with an item is not worth delaying the proof. */
 const HARDLY = 0.01
+const SELDOM_MIN = 10
+const SELDOM = 0.25
 /** More unread ids than this are left behind, and reported. */
 const BACKLOG_MAX = { post: 5000, comment: 1000 }
 /** Number that is added to the ids of a series where they are reported. */
@@ -306,6 +308,14 @@ export function learn(series: Series, is_live: boolean): void {
 /** True where ids between listed rows hardly ever have an item. */
 export const isHardly = ({ found: [asked, live] }: Series): boolean =>
   asked >= LEARNED_MIN && live / asked <= HARDLY
+
+/** True where most of them have none. */
+export const isSeldom = ({ found: [asked, live] }: Series): boolean =>
+  asked >= SELDOM_MIN && live / asked <= SELDOM
+
+/** True while such ids wait for the one request that the budget has for each: the next ones wait too. */
+export const isShort = (series: Series): boolean =>
+  isSeldom(series) && series.holes.some((it) => !isHidden(it) && it[2] === PROOF_TRY)
 
 /** Makes holes of the ids that no list has: one request for each, at the age at which it proves the void. */
 export function deferVoids(series: Series, now: number): void {

@@ -25,6 +25,8 @@ import {
   holeOf,
   isHardly,
   isReadAhead,
+  isSeldom,
+  isShort,
   keepRows,
   learn,
   leftBehind,
@@ -206,8 +208,11 @@ export function createStream({
     const own = step.requests() + Math.max(1, Math.floor(step.left() / HIDDEN_SHARE))
     await retryHoles(state, kinds, step, began, 'hidden', own)
     const retries = Math.max(SETTLE_MIN, affordable - RESERVE)
-    await retryHoles(state, kinds, step, began, 'proof', retries)
-    for (const kind of kinds) await walk(state[kind], kind, step, began, retries)
+    // Where each of them has one request, none is kept for the next ones.
+    const proofs = kinds.some((kind) => isShort(state[kind])) ? affordable : retries
+    await retryHoles(state, kinds, step, began, 'proof', proofs)
+    for (const kind of kinds)
+      await walk(state[kind], kind, step, began, { spare: retries, affordable })
     for (const urgency of ['hidden', 'absent'] as const)
       await retryHoles(state, kinds, step, began, urgency, retries)
     for (const kind of kinds)
@@ -364,15 +369,20 @@ async function readPages(
 const isWhole = (series: Series, kind: SeriesName, step: StepReads): boolean =>
   missingIds(series, step.seen[kind].size + 1).every((id) => step.seen[kind].has(id))
 
-/** `spare`: requests of the step that ids may have which hardly ever have an item; the others of them wait. */
+/**
+ * Requests the ids that no list had. `spare`: requests of the step that ids may have which hardly ever have an item; the others
+ * of them wait. So do those that are beyond `affordable`, where most ids have none.
+ */
 async function walk(
   series: Series,
   kind: SeriesName,
   step: StepReads,
   now: number,
-  spare: number,
+  { spare, affordable }: { spare: number; affordable: number },
 ): Promise<void> {
+  const is_short = isShort(series)
   for (;;) {
+    if (is_short) break
     const left = isHardly(series) ? Math.min(step.left(), spare - step.requests()) : step.left()
     const ids = missingIds(series, Math.min(AT_ONCE, left))
     if (ids.length === 0) break
@@ -388,7 +398,8 @@ async function walk(
       ids.filter((_, index) => answers[index] !== null),
     )
   }
-  if (isHardly(series)) deferVoids(series, now)
+  const is_spent = step.fault() === null && step.requests() >= affordable
+  if (isHardly(series) || is_short || (is_spent && isSeldom(series))) deferVoids(series, now)
 }
 
 function note(series: Series, id: number, answer: Asked, now: number, until: number): void {

@@ -2,8 +2,16 @@ import { expect, test } from 'bun:test'
 
 import { createServer, MINUTE, S } from './fixture.ts'
 
-/** A federating server: of every four ids about one is void. `busy_s` of 2 items a second at the shipped pace. */
-async function run(generation: 'v3' | 'v4', busy_s: number, headers: Record<string, string> = {}) {
+/**
+ * A federating server: of every four ids about one is void. `busy_s` of 2 items a second at the shipped pace. One of so many
+ * items, `unlisted_each`, is in no list.
+ */
+async function run(
+  generation: 'v3' | 'v4',
+  busy_s: number,
+  headers: Record<string, string> = {},
+  unlisted_each = Infinity,
+) {
   await using fixture = createServer(generation, { requests_per_minute: 60, is_pace_set: false })
   const { world, put, source, clock } = fixture
   world.message_max = 180
@@ -18,7 +26,8 @@ async function run(generation: 'v3' | 'v4', busy_s: number, headers: Record<stri
     for (; written < ((until - began) / S) * 2; written++) {
       const kind = written % 5 === 0 ? 'post' : 'comment'
       next[kind] += written % 4 === 1 ? 2 : 1
-      put(kind, next[kind], { published: began + (written / 2) * S })
+      const is_unlisted = written % unlisted_each === 7
+      put(kind, next[kind], { published: began + (written / 2) * S, is_unlisted })
     }
   }
   const began = clock.now()
@@ -59,6 +68,12 @@ test.each(['v3', 'v4'] as const)(
     expect(Math.max(...waits)).toBeLessThanOrEqual(75 * S)
   },
 )
+
+test('the proof is younger than 90 s where one in ten of such ids has an item', async () => {
+  const { lags, found, written } = await run('v4', 600, {}, 40)
+  expect(Math.max(...lags.slice(24))).toBeLessThanOrEqual(90)
+  expect(found).toBeGreaterThan(written - 40)
+})
 
 const KEPT = { 'cache-control': 'public, max-age=60' }
 
