@@ -139,6 +139,7 @@ export function createStream({
       if (series.first === 0) {
         begin(series, head.views, kind)
         series.read_until = text === null ? began : at
+        series.since = series.read_until
         climbed(series, head.views, kind, as_of)
         continue
       }
@@ -156,7 +157,7 @@ export function createStream({
       series.floor = series.bound
       // A list of comments without pages and ids is all that a partial API has.
       const can_ask = canAsk(kind, dialect)
-      await readPages(series, kind, { head, at, now: began, can_ask }, params, step)
+      await readPages(series, kind, { head, ...as_of, can_ask }, params, step)
       if (kind === 'post') series.vanished = vanishedOf(series, step)
       const unread = leftBehind(series, kind, began, can_ask)
       skipped.push(...unread.skipped)
@@ -306,13 +307,13 @@ async function askHeld(
   for (const [name, , since, , read_at] of state.held.toSorted((a, b) => a[2] - b[2])) {
     const kind = name.startsWith('t3_') ? 'post' : 'comment'
     const id = Number(name.slice(3))
+    // The next step's page shows the others again.
     const is_missed = was_page_read || now - since >= HELD_MAX_MS
     if (!is_missed || now - read_at < HELD_MIN_MS || !step.isHeld(kind, id)) continue
     const answer = await step.ask(kind, id)
     if (answer === null) return
-    if (answer === 'live') continue
-    step.release(kind, id)
     note(state[kind], id, answer, now, step.hiddenUntil(kind, id))
+    if (answer === 'absent') step.release(kind, id)
   }
 }
 
@@ -320,13 +321,13 @@ async function askHeld(
 const canAsk = (kind: SeriesName, { is_wrapper }: Dialect): boolean =>
   kind === 'post' || !is_wrapper
 
-type ListBounds = { head: ApiPage; at: number; now: number; can_ask: boolean }
+type ListBounds = { head: ApiPage; at: number; now: number; can_ask: boolean; redates: boolean }
 
 /** Takes the rows of the newest pages: new ones, edited ones, those that were hidden or restored. */
 async function readPages(
   series: Series,
   kind: SeriesName,
-  { head, at, now, can_ask }: ListBounds,
+  { head, at, now, can_ask, redates }: ListBounds,
   params: Record<string, string>,
   step: StepReads,
 ): Promise<void> {
@@ -346,7 +347,9 @@ async function readPages(
       series.bound = Math.max(series.bound, id)
       const before = known.get(id)
       const is_known = before?.[1] === digest && before[2] === created_s
-      if (!step.isHeld(kind, id) && (id < series.first || is_known)) continue
+      // One that was written before the beginning may be published after it.
+      const is_old = id < series.first && !(redates && created_s * 1000 > series.since)
+      if (!step.isHeld(kind, id) && (is_old || is_known)) continue
       step.take(kind, view)
       const is_hidden = digest === ''
       if (before?.[1] === '' || series.holes.some(([hole]) => hole === id))
