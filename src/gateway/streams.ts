@@ -28,7 +28,7 @@ export type StreamSource = {
   /** A place as the items of the source name it. */
   spell(place: string): string
   /** Asks the source for a place; `unverified`: it does not answer. */
-  place(name: string): Promise<'exists' | 'absent' | 'unverified'>
+  place(name: string): Promise<'exists' | 'absent' | 'private' | 'unverified'>
   /** Names of its places, as many as one list has. */
   placeNames(): Promise<string[]>
   /** Why it proves nothing of one of these places; no places: of all of it. Null: it does. */
@@ -169,7 +169,9 @@ export function createStreamSource({
     async place(place) {
       const found = await platform.community(place, placeCall())
       if (found.ok) return 'exists'
-      const { kind } = found.fault
+      const { fault } = found
+      if (fault.kind === 'forbidden' && fault.reason === 'private') return 'private'
+      const { kind } = fault
       return kind === 'not_found' || kind === 'forbidden' ? 'absent' : 'unverified'
     },
     async placeNames() {

@@ -177,19 +177,28 @@ async function checkSourcePlaces(
     (it) => !known.includes(it) && !(is_main && parseCommunityName(it) !== null),
   )
   const absent: string[] = []
+  const closed: string[] = []
   for (const name of names) {
     const possible = sources.filter((it) => it.isPlace(name))
     const verdicts = await Promise.all(possible.map((it) => it.place(name)))
     if (verdicts.includes('exists')) continue
     // If one cannot be verified, the next ones could not be either.
     if (verdicts.includes('unverified')) return true
-    absent.push(name)
+    if (verdicts.includes('private')) closed.push(name)
+    else absent.push(name)
   }
+  const field = `filter_spec.${words.community}`
+  if (closed.length > 0)
+    throw new ApiError('subforum_not_found', {
+      field,
+      message: `${closed.join(', ')}: ${sources.map((it) => it.name).join(', ')} shows the items of a private place to its members only`,
+      extra: { names: closed, reason: 'private' },
+    })
   const [first] = absent
   if (first === undefined) return false
   const listed = await Promise.all(sources.map((it) => it.placeNames()))
   throw new ApiError('subforum_not_found', {
-    field: `filter_spec.${words.community}`,
+    field,
     message: `${absent.join(', ')} is no place of ${sources.map(({ name }) => name).join(', ')}${meant(first, listed.flat())}`,
     extra: { names: absent, reason: 'absent' },
   })

@@ -366,6 +366,8 @@ export function createLemmy(
       const answer = await api.community(localName(name), call)
       if (!answer.ok) return answer
       const view = fieldsOf(answer.value['community_view'])
+      if (await api.refuses(fieldsOf(view['community']), call))
+        return fail({ kind: 'forbidden', reason: 'private' })
       const community = toCommunity(view, base_url)
       return community === null
         ? fail({ kind: 'unreadable', path: '$.community_view' })

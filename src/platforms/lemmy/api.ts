@@ -392,6 +392,13 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     return ok(body)
   }
 
+  /** True for a place whose own list refuses readers without an account. PieFed's communities do not say so. */
+  async function refuses(place: Row, call: HttpCall): Promise<boolean> {
+    const id = idAt(place, 'id')
+    if (software !== 'piefed' || credential !== null || id === null) return false
+    return (await newestOf(id, call))?.is_open === false
+  }
+
   /** Asks for places that were never seen, a few at a time. The number of requests. */
   async function lookFor(wanted: readonly string[], call: HttpCall): Promise<number> {
     const due = seen.due(wanted)
@@ -429,6 +436,7 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     branches,
     placeParams,
     community,
+    refuses,
     lookFor,
     /** A name as the server spells it, once it was asked for it: another address or another case of its own. */
     named: (name: string): string => names.get(name.toLowerCase()) ?? name,

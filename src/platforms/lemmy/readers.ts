@@ -234,6 +234,12 @@ const edited = (row: Row): string | false => {
   return Number.isNaN(at) ? false : isoOf(at)
 }
 
+/** Kind of the linked file, by the server's word or its content type. */
+function mediaKindOf(post: Row): 'image' | 'video' | null {
+  const type = textAt(post, 'post_type')?.toLowerCase() ?? textAt(post, 'url_content_type') ?? ''
+  return /^image(?:\/|$)/.test(type) ? 'image' : /^video(?:\/|$)/.test(type) ? 'video' : null
+}
+
 /** A post from its view; null if the row is none. */
 export function toPost(view: Row, site: string): Post | null {
   const post = fieldsOf(view['post'])
@@ -246,6 +252,7 @@ export function toPost(view: Row, site: string): Post | null {
   const up = numberAt(counts, 'upvotes') ?? 0
   const down = numberAt(counts, 'downvotes') ?? 0
   const flag = (field: string): boolean => post[field] === true
+  const media_kind = mediaKindOf(post)
   return makePost({
     id: String(id),
     title,
@@ -262,6 +269,8 @@ export function toPost(view: Row, site: string): Post | null {
     locked: flag('locked'),
     stickied: ['featured_community', 'featured_local', 'sticky', 'instance_sticky'].some(flag),
     thumbnail_url: textAt(post, 'thumbnail_url'),
+    media_kind,
+    is_video: media_kind === 'video',
     edited: edited(post),
     author_info: authorInfo(creator),
     created_ms,

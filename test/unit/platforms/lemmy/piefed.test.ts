@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 
+import { toPost } from '../../../../src/platforms/lemmy/readers.ts'
 import { ANONYMOUS } from '../../../../src/platforms/port.ts'
 import { createServer, MINUTE, S } from './fixture.ts'
 
@@ -195,4 +196,33 @@ test('an unknown community is absent only while the server works', async () => {
   expect(await source.reads.community('nosuch', at)).toMatchObject({
     fault: { kind: 'unavailable' },
   })
+})
+
+test('a community whose own list refuses readers is private', async () => {
+  await using fixture = await begun()
+  const { world, source, call } = fixture
+  const at = { ...call(), identity: ANONYMOUS }
+  expect((await source.reads.community('coffee', at)).ok).toBe(true)
+  world.now += MINUTE
+  world.is_private = true
+  expect(await source.reads.community('coffee', at)).toEqual({
+    ok: false,
+    fault: { kind: 'forbidden', reason: 'private' },
+  })
+})
+
+test.each([
+  ['Image', { media_kind: 'image', is_video: false, is_self: false }],
+  ['Video', { media_kind: 'video', is_video: true, is_self: false }],
+  ['Link', { media_kind: null, is_video: false, is_self: false }],
+])('a post of the type %s', (post_type, fields) => {
+  const post = { id: 1, title: 'x', published: '2026-01-01T00:00:00Z', post_type }
+  const view = { post: { ...post, url: 'https://example.com/a' }, creator: {}, community: {} }
+  expect(toPost(view, 'https://pie.example')).toMatchObject(fields)
+})
+
+test('a post with several flairs has them all', () => {
+  const post = { id: 1, title: 'x', published: '2026-01-01T00:00:00Z', flair: 'Beans, Help' }
+  const view = { post, creator: {}, community: {} }
+  expect(toPost(view, 'https://pie.example')).toMatchObject({ flair: 'Beans, Help' })
 })
