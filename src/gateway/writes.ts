@@ -28,7 +28,7 @@ import type {
   ImageFile,
   ProfileChange,
 } from '../platforms/port.ts'
-import { type ActCall, type Source, unsupported } from '../platforms/source.ts'
+import { type ActCall, itemAt, type Source, unsupported } from '../platforms/source.ts'
 import type { Clock } from '../runtime/runtime.ts'
 import { callerIdentity, type Identities } from './identity.ts'
 import type { LoginMethod, LoginSuccess, SignInRequest } from './login.ts'
@@ -204,8 +204,7 @@ export function createSourceWrites({ source, clock, deadline_ms }: SourceDeps): 
   })
   return {
     link(text) {
-      const url = URL.parse(text.trim())
-      const place = url === null ? null : source.targetOf(url)
+      const place = itemAt(text, source)
       return place === null ? null : { kind: 'place', place }
     },
     isItem: (name) => SOURCE_ITEM.test(name),

@@ -282,6 +282,16 @@ export type Source = {
   probe(call: StreamCall): Promise<Outcome<SourceProbe>>
 }
 
+/** Item of a link to a source: an address, or a path as its items have it. Null: it is none of the source. */
+export function itemAt(
+  text: string,
+  { url, targetOf }: Pick<Source, 'url' | 'targetOf'>,
+): PermalinkTarget | null {
+  const link = text.trim()
+  const address = URL.parse(link, /^\/(?!\/)/.test(link) ? url : undefined)
+  return address === null ? null : targetOf(address)
+}
+
 export const unsupported = (capability: string) => fail({ kind: 'unsupported', capability })
 
 const refuse = (capability: ReadCapability) => async () => unsupported(capability)

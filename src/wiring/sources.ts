@@ -24,6 +24,7 @@ import { ANONYMOUS, type Call, type Platform } from '../platforms/port.ts'
 import { createFurtherForum } from '../platforms/reddit/source.ts'
 import {
   ACT_CAPABILITIES,
+  itemAt,
   READ_CAPABILITIES,
   type ReadPort,
   type Source,
@@ -297,10 +298,7 @@ function readsOf(
   })
   return {
     ...reads,
-    place(permalink) {
-      const url = URL.parse(permalink)
-      return url === null ? null : source.targetOf(url)
-    },
+    place: (permalink) => itemAt(permalink, source),
   }
 }
 

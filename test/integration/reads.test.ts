@@ -201,6 +201,9 @@ describe('a small data set', () => {
       daemon.get(`/comments/${post.name}`),
       daemon.get(`/comments?permalink=${post.permalink}`),
       daemon.get(`/comments?permalink=https://www.forum.test${post.permalink}?utm=1`),
+      daemon.get(
+        `/comments?permalink=${encodeURIComponent(`${daemon.sandbox.url}${post.permalink}`)}`,
+      ),
     ])
 
     expect(misfits(shapes.tree, one.body)).toEqual([])

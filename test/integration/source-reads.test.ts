@@ -111,6 +111,24 @@ requests_per_minute = 6000
     for (const it of authored.body.posts) expect(it.author).toBe(post.author)
   })
 
+  test('the address and the path of every item lead to its tree', async () => {
+    const { body } = await read(`posts?subforum=${place}&limit=1`)
+    const { body: under } = await read(`sub/${encodeURIComponent(place)}/comments?limit=3`)
+    const rows = [
+      ...body.posts.map((it: { id: string }) => ({ ...it, post_id: it.id })),
+      ...(under.comments ?? []),
+    ]
+    expect(rows.length).toBeGreaterThan(2)
+    for (const { name, url, permalink, post_id } of rows) {
+      // A story of Hacker News can be null by id, with its comments in the index.
+      if (kind === 'hackernews' && (await read(`comments/${post_id}`)).status === 404) continue
+      for (const link of [url, permalink]) {
+        const tree = await read(`comments?permalink=${encodeURIComponent(link)}`)
+        expect([name, link, tree.status, tree.body.post?.id]).toEqual([name, link, 200, post_id])
+      }
+    }
+  })
+
   test('moderators of a place are read without a session, where the source has them', async () => {
     const { status, body } = await read(`sub/${encodeURIComponent(place)}/moderators`)
     if (kind === 'hackernews') expect([status, body.capability]).toEqual([501, 'moderators'])

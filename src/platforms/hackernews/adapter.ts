@@ -5,7 +5,7 @@ import { warm } from '../html.ts'
 import { createHttpClient, type HttpAnswer, type HttpCall } from '../http.ts'
 import { fromNode, type HiddenReplies, toNode, toTree } from '../items.ts'
 import { commentsOf, createHold, inTurn, NOT_FOUND, postsOf, SPANS_S } from '../lists.ts'
-import type { Call, ItemStates, Listing } from '../port.ts'
+import type { Call, ItemStates, Listing, Tree } from '../port.ts'
 import {
   readCapabilities,
   type ReadPort,
@@ -13,7 +13,7 @@ import {
   type SourceOptions,
   withUnsupported,
 } from '../source.ts'
-import { fieldsOf, hasShape, idsOf, isId, rowsOf, type Shape, textAt } from '../values.ts'
+import { fieldsOf, hasShape, idAt, idsOf, isId, rowsOf, type Shape, textAt } from '../values.ts'
 import {
   commentsOfTree,
   hitOf,
@@ -224,16 +224,23 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
       return search({ q: '', tags, since_s: sinceOf(t, clock.now()) }, { limit, after }, call)
     },
 
-    async tree({ post_id, comment_id }, call) {
+    async tree({ post_id, comment_id, ...query }, call) {
       const root = await readItem(post_id, call)
       if (!root.ok) return root
+      // The address of a comment is that of an item, and names no story.
+      if (root.value !== null && isComment(root.value) && comment_id === undefined) {
+        const story_id = await storyAbove(root.value, call)
+        if (!story_id.ok) return story_id
+        if (story_id.value === null || reads.tree === undefined) return fail(NOT_FOUND)
+        return reads.tree({ ...query, post_id: story_id.value, comment_id: post_id }, call)
+      }
       if (root.value === null || !isPost(root.value)) return fail(NOT_FOUND)
       const post = toPost(root.value)
       const story = storyOf(post)
       const answer = await ask(`/api/v1/items/${comment_id ?? post_id}`, call, '$.children[]')
-      const is_unindexed = !answer.ok && answer.fault.kind === 'not_found'
-      if (!answer.ok && (comment_id !== undefined || !is_unindexed)) return answer
-      // The index lags: a story that it does not have yet has all its comments by id.
+      // The index lags: what it does not have yet has all its comments by id.
+      if (!answer.ok && answer.fault.kind !== 'not_found') return answer
+      if (!answer.ok && comment_id !== undefined) return unindexedBranch(post, comment_id, call)
       const native = answer.ok ? fieldsOf(answer.value) : {}
       const branch = comment_id === undefined ? native : { children: [native] }
       await warm(
@@ -293,6 +300,28 @@ export function createHackerNews(given: SourceOptions & { search_url?: string })
       return place === null ? fail(NOT_FOUND) : ok(toCommunity(place))
     },
     communities: async () => ok({ rows: PLACES.map(toCommunity), after: null, logged_in: null }),
+  }
+
+  /** Story of a comment; an item above that cannot be read is passed by the index. */
+  async function storyAbove(item: NativeItem, call: Call): Promise<Outcome<string | null>> {
+    const found = await stories.above(item, (id) => readItem(id, call))
+    if (!found.ok) return found
+    if (found.value.is_known) return ok(found.value.story.id)
+    const answer = await ask(`/api/v1/items/${item.id}`, call, '$.children[]')
+    if (!answer.ok) return answer
+    const id = idAt(fieldsOf(answer.value), 'story_id')
+    return ok(id === null ? null : String(id))
+  }
+
+  async function unindexedBranch(post: Post, id: string, call: Call): Promise<Outcome<Tree>> {
+    const item = await readItem(id, call)
+    if (!item.ok) return item
+    if (item.value === null || !isComment(item.value) || livenessOf(item.value) !== 'live')
+      return fail(NOT_FOUND)
+    const comment = toComment(item.value, storyOf(post))
+    const kids = idsOf(item.value.row['kids']).map(String)
+    const hidden = kids.length === 0 ? [] : [{ parent: comment.name, ids: kids }]
+    return ok({ post, comments: toTree(post.name, [comment], hidden) })
   }
 
   async function nodesOf(ids: readonly string[], call: Call): Promise<Outcome<Node[]>> {

@@ -107,6 +107,40 @@ test('a story that the index does not have yet has its comments by id', async ()
   })
 })
 
+test('the address of a comment that the index does not have yet leads to it and its story', async () => {
+  const items = new Map<string, object>([
+    ['8', { id: 8, type: 'story', title: 'New', by: 'ann', time: 1_700_000_000, kids: [9] }],
+    [
+      '9',
+      { id: 9, type: 'comment', text: 'a', by: 'b', time: 1_700_000_001, parent: 8, kids: [10] },
+    ],
+  ])
+  await using it = startSite((path) => {
+    const [, id = ''] = /item\/(\d+)\.json$/.exec(path) ?? []
+    return path.startsWith('/api/')
+      ? Response.json({ status: 404, error: 'Not Found' }, { status: 404 })
+      : Response.json(items.get(id) ?? null)
+  })
+  const target = it.source.targetOf(new URL('https://news.ycombinator.com/item?id=9'))
+  const query = { post_id: target?.post_id ?? '', sort: 'new', depth: null, limit: null }
+
+  expect(await it.source.reads.tree(query, it.call())).toMatchObject({
+    ok: true,
+    value: {
+      post: { id: '8' },
+      comments: [
+        {
+          kind: 't1',
+          data: {
+            id: '9',
+            replies: { data: { children: [{ kind: 'more', data: { children: ['10'] } }] } },
+          },
+        },
+      ],
+    },
+  })
+})
+
 test('an id that is answered with null is not certain to be absent', async () => {
   await using it = startSite(() => Response.json(null))
   expect(await it.source.reads.visibility('8', it.call())).toEqual({
