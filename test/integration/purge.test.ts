@@ -280,9 +280,11 @@ test('a second purge has nothing to erase, and the audit records both without a 
   expect(JSON.parse(out)).toEqual({ ...nothing, overwritten: true })
   const db = new Database(join(it.daemon.dir, 'forumd.sqlite'), { readonly: true })
   const details = db
-    .query<[string], []>("SELECT detail FROM audit WHERE kind = 'content.purged' ORDER BY seq")
-    .values()
-    .flat()
+    .query<{ detail: string }, []>(
+      "SELECT detail FROM audit WHERE kind = 'content.purged' ORDER BY seq",
+    )
+    .all()
+    .map(({ detail }) => detail)
   db.close()
   const proof = expect.stringMatching(/^[\w-]{22}$/)
   expect(details.map((it) => JSON.parse(it))).toMatchObject([
