@@ -5,6 +5,7 @@ import {
   type AttemptEvent,
   type DeliveryVerdict,
   judgeAttempt,
+  limitWait,
   type RetrySchedule,
 } from '../core/delivery/retry.ts'
 import { createTargetPace } from '../core/delivery/target.ts'
@@ -279,6 +280,9 @@ export function createSender(deps: SenderDeps): Sender {
       retry_schedule,
       deps.random.fraction(),
     )
+    const wait_s = limitWait(outcome)
+    if (wait_s !== null) pace.refused(webhook_id, wait_s * 1000, clock.mono())
+    else if (verdict.status === 'delivered') pace.accepted(webhook_id)
     const http_status = outcome.kind === 'answered' ? outcome.status : null
     const fields = { delivery_id: id, webhook_id, attempt: delivery.attempts + 1, ...verdict }
     log('debug', 'delivery.attempted', { ...fields, duration_ms: times.duration_ms })
@@ -336,15 +340,16 @@ export function createSender(deps: SenderDeps): Sender {
       slots--
       taken.set(webhook_id, (taken.get(webhook_id) ?? 0) + 1)
     }
+    const roomAt = (webhook_id: string) =>
+      deps.per_target_concurrency - (taken.get(webhook_id) ?? 0)
     return {
       slots,
       of: (webhook_id, per_second) =>
-        Math.min(
-          deps.per_target_concurrency - (taken.get(webhook_id) ?? 0),
-          pace.capacity(webhook_id, per_second, mono),
-        ),
+        Math.min(roomAt(webhook_id), pace.capacity(webhook_id, per_second, mono)),
       opensAt: (webhook_id, per_second) =>
-        clock_now + pace.nextAt(webhook_id, per_second, mono) - mono,
+        roomAt(webhook_id) <= 0
+          ? Infinity
+          : clock_now + pace.nextAt(webhook_id, per_second, mono) - mono,
       inFlight: (webhook_id) => rows.get(webhook_id) ?? NONE,
     }
   }

@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test'
 import { listAttempts } from '../../src/store/delivery/deliveries.ts'
 import { redeliver } from '../../src/store/delivery/redeliver.ts'
 import { rotateSecret, updateWebhook } from '../../src/store/delivery/webhooks.ts'
+import type { Fetch } from '../../src/runtime/runtime.ts'
 import { type Delivering, startDelivering } from '../support/delivery-fixture.ts'
 
 const ids = (it: Delivering) =>
@@ -176,3 +177,56 @@ test("an attempt stores the receiver's answer, visible to its owner only", async
   expect(JSON.stringify(listAttempts(it.db, 'cus_1', 'dlv_1'))).not.toContain('set-cookie')
   expect(listAttempts(it.db, 'cus_2', 'dlv_1')).toBeNull()
 })
+
+test('a 429 holds the target: deliveries that were not tried keep their attempts, and other targets theirs', async () => {
+  await using it = await startDelivering({ concurrency: 1 })
+  const other = await it.addReceiver('wh_2')
+  it.receiver.answers.push({ status: 429, headers: { 'retry-after': '60' } })
+  for (let n = 0; n < 4; n++) it.put(`dlv_${n}`)
+  it.put('dlv_other', 'wh_2')
+  it.nudge()
+  await it.clock.advance(59_000)
+  expect(ids(it)).toEqual(['dlv_0'])
+  expect(other.received).toHaveLength(1)
+  expect([1, 2, 3].map((n) => it.row(`dlv_${n}`).attempts)).toEqual([0, 0, 0])
+  await it.clock.advance(1000)
+  expect(ids(it)).toHaveLength(2)
+  await it.clock.advance(240_000)
+  expect([0, 1, 2, 3].map((n) => it.row(`dlv_${n}`).status)).toEqual(
+    Array.from({ length: 4 }, () => 'delivered'),
+  )
+  expect(it.row('dlv_3').attempts).toBe(1)
+})
+
+test('a burst at a receiver that takes ten and then one in five seconds arrives as a whole', async () => {
+  await using it = await startDelivering({
+    fetch: limited({ burst: 10, every_ms: 5000 }, () => it.clock.mono()),
+  })
+  for (let n = 0; n < 60; n++) it.put(`dlv_${n}`)
+  it.nudge()
+  await it.clock.advance(400_000)
+  const rows = Array.from({ length: 60 }, (_, n) => it.row(`dlv_${n}`))
+  expect(rows.filter(({ status }) => status !== 'delivered')).toEqual([])
+  expect(rows.reduce((sum, { attempts }) => sum + attempts, 0)).toBeLessThan(1.4 * 60)
+})
+
+/** A receiver with a token bucket, as Synapse has one. */
+function limited(
+  { burst, every_ms }: { burst: number; every_ms: number },
+  now: () => number,
+): Fetch {
+  let tokens = burst
+  let filled_at = -Infinity
+  return () => {
+    tokens = Math.min(burst, tokens + (now() - filled_at) / every_ms)
+    filled_at = now()
+    if (tokens >= 1) {
+      tokens -= 1
+      return Promise.resolve(new Response('ok'))
+    }
+    const wait_s = Math.ceil(((1 - tokens) * every_ms) / 1000)
+    return Promise.resolve(
+      new Response('', { status: 429, headers: { 'retry-after': String(wait_s) } }),
+    )
+  }
+}

@@ -172,7 +172,10 @@ function targetProblem(target: TargetFacts, audience: Audience): Problem | null 
   }
   const error = last_error === null ? '' : ` (${last_error})`
   const count = retrying >= RETRYING_MAX ? `${RETRYING_MAX} or more` : String(retrying)
-  const repair = 'Repair the receiver and test the webhook'
+  const repair =
+    last_error === 'http_429'
+      ? 'The receiver limits its rate: set max_per_second of the webhook to what it accepts'
+      : 'Repair the receiver and test the webhook'
   if (target.paused_at !== null)
     return of({
       kind: 'webhook_paused',

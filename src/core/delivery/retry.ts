@@ -93,6 +93,17 @@ export function judgeAttempt(
   return { status: 'pending', delay_ms, error }
 }
 
+/** Wait after a refusal for a rate limit that names none. */
+const LIMIT_WAIT_S = 5
+
+/** Seconds for which a receiver accepts nothing more, because of its rate limit; null: it has said nothing of one. */
+export function limitWait(attempt: Attempt): number | null {
+  if (attempt.kind !== 'answered') return null
+  const { status, retry_after_s } = attempt
+  if (status === 429) return retry_after_s ?? LIMIT_WAIT_S
+  return status === 503 ? retry_after_s : null
+}
+
 const isRedirect = (status: number): boolean => status >= 300 && status < 400
 const isFinal = (status: number): boolean =>
   isRedirect(status) || (status >= 400 && status < 500 && status !== 429)

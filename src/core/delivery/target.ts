@@ -75,13 +75,16 @@ function formOf({ hosts: [host], path }: (typeof CHATS)[ChatKind]): string {
   return `https://${host}${path}…`
 }
 
-/** Instants are of the monotonic clock, in ms; `per_second` null: no limit. */
+/** Instants are of the monotonic clock, in ms; `per_second` null: no limit is set. */
 export type TargetPace = {
   /** Number of sends that may start now. */
   capacity(target: string, per_second: number | null, now: number): number
   /** Earliest instant of the next send; `now` if it may start at once. */
   nextAt(target: string, per_second: number | null, now: number): number
   started(target: string, per_second: number | null, now: number): void
+  /** The receiver has refused a send for its rate limit, and accepts another in `wait_ms`. */
+  refused(target: string, wait_ms: number, now: number): void
+  accepted(target: string): void
 }
 
 /** A rate below one a second is enforced over the interval of one send. */
@@ -90,12 +93,19 @@ const windowOf = (per_second: number) =>
     ? { count: Math.floor(per_second), ms: 1000 }
     : { count: 1, ms: Math.ceil(1000 / per_second) }
 
+/** Change of a learned rate with a refusal, and with a send that is accepted. */
+const [SLOWER, FASTER] = [0.75, 1.04]
+/** Sends a second from which on a learned rate is no limit any more, and the least one. */
+const [FREE, LEAST] = [20, 1 / 780]
+
 /**
- * Counts sends within a sliding second, so that no second exceeds the rate. State is in memory: a
- * restart of the daemon begins with an empty second.
+ * Counts sends within a sliding second, so that no second exceeds the rate. A refusal for a rate limit holds the target, since
+ * each further send would use up an attempt; then its rate is learned: one send in the time that the receiver named, slower
+ * with each refusal and slowly faster. State is in memory: a restart of the daemon begins with an empty second.
  */
 export function createTargetPace(): TargetPace {
   const starts = new Map<string, number[]>()
+  const learned = new Map<string, { per_second: number; held_until: number }>()
 
   function recent(target: string, ms: number, now: number): number[] {
     const left = (starts.get(target) ?? []).filter((at) => at > now - ms)
@@ -104,21 +114,51 @@ export function createTargetPace(): TargetPace {
     return left
   }
 
+  const limitOf = (target: string, per_second: number | null): number =>
+    Math.min(per_second ?? Infinity, learned.get(target)?.per_second ?? Infinity)
+
   return {
     capacity(target, per_second, now) {
-      if (per_second === null) return Infinity
-      const { count, ms } = windowOf(per_second)
+      const limit = limitOf(target, per_second)
+      if (limit === Infinity) return Infinity
+      if (now < (learned.get(target)?.held_until ?? now)) return 0
+      const { count, ms } = windowOf(limit)
       return Math.max(0, count - recent(target, ms, now).length)
     },
     nextAt(target, per_second, now) {
-      if (per_second === null) return now
-      const { count, ms } = windowOf(per_second)
+      const limit = limitOf(target, per_second)
+      if (limit === Infinity) return now
+      const { count, ms } = windowOf(limit)
       const oldest = recent(target, ms, now).at(-count)
-      return oldest === undefined ? now : oldest + ms
+      return Math.max(
+        oldest === undefined ? now : oldest + ms,
+        learned.get(target)?.held_until ?? now,
+      )
     },
     started(target, per_second, now) {
-      if (per_second === null) return
-      starts.set(target, [...recent(target, windowOf(per_second).ms, now), now])
+      const limit = limitOf(target, per_second)
+      if (limit === Infinity) return
+      starts.set(target, [...recent(target, windowOf(limit).ms, now), now])
+    },
+    refused(target, wait_ms, now) {
+      const before = learned.get(target)
+      const held_until = now + Math.max(wait_ms, 1)
+      // Those that started together are refused together, and say one thing.
+      if (before !== undefined && now < before.held_until) {
+        before.held_until = Math.max(before.held_until, held_until)
+        return
+      }
+      const per_second = before === undefined ? 1000 / Math.max(wait_ms, 1000) : before.per_second
+      learned.set(target, {
+        held_until,
+        per_second: Math.max(LEAST, before === undefined ? per_second : per_second * SLOWER),
+      })
+    },
+    accepted(target) {
+      const it = learned.get(target)
+      if (it === undefined) return
+      it.per_second *= FASTER
+      if (it.per_second >= FREE) learned.delete(target)
     },
   }
 }

@@ -16,7 +16,7 @@ export type SendCapacity = {
   slots: number
   /** Attempts that may start to this target. */
   of(webhook_id: string, max_per_second: number | null): number
-  /** Instant until which a target with capacity accepts nothing more; absent: no such limit. */
+  /** Instant from which a target accepts another one, by its rate; Infinity: when an attempt ends. Absent: as `of` says. */
   opensAt?(webhook_id: string, max_per_second: number | null): number
   /** Rows of deliveries to a target that are in flight; absent: none. */
   inFlight?(webhook_id: string): ReadonlySet<number>
@@ -29,7 +29,9 @@ const inFlightTo = (free: SendCapacity, webhook_id: string) => free.inFlight?.(w
 export function nextDueDeliveryAt(db: Db, free: SendCapacity): number | null {
   let soonest: number | null = null
   for (const { id, max_per_second, ordered, next_at } of waitingTargets(db)) {
-    if (free.of(id, null) <= 0) continue
+    const opens_at =
+      free.opensAt?.(id, max_per_second) ?? (free.of(id, max_per_second) > 0 ? 0 : Infinity)
+    if (opens_at === Infinity) continue
     const taken = inFlightTo(free, id)
     const due_at = ordered
       ? firstDueOf(db, id, taken)
@@ -37,7 +39,7 @@ export function nextDueDeliveryAt(db: Db, free: SendCapacity): number | null {
         ? next_at
         : (firstOf(db, { id, now: Infinity, room: 1 }, taken)[0]?.next_attempt_at ?? null)
     if (due_at === null) continue
-    const at = Math.max(due_at, free.opensAt?.(id, max_per_second) ?? due_at)
+    const at = Math.max(due_at, opens_at)
     if (soonest === null || at < soonest) soonest = at
   }
   return soonest

@@ -51,3 +51,44 @@ test('starts within the capacity never exceed the limit in any second', () => {
     ),
   )
 })
+
+test('a refusal holds the target for the time that the receiver named, with a limit of its own or without', () => {
+  const pace = createTargetPace()
+  pace.refused('wh_1', 5000, 1000)
+  for (const limit of [null, 10]) {
+    expect(pace.capacity('wh_1', limit, 5999)).toBe(0)
+    expect(pace.nextAt('wh_1', limit, 1000)).toBe(6000)
+    expect(pace.capacity('wh_1', limit, 6000)).toBe(1)
+  }
+  expect(pace.capacity('wh_2', null, 1000)).toBe(Infinity)
+})
+
+test('a receiver that takes ten and then one in five seconds gets 200 with few refusals', () => {
+  const pace = createTargetPace()
+  let tokens = 10
+  let filled_at = 0
+  const receive = (now: number): number | null => {
+    tokens = Math.min(10, tokens + (now - filled_at) / 5000)
+    filled_at = now
+    if (tokens < 1) return Math.ceil((1 - tokens) * 5000)
+    tokens -= 1
+    return null
+  }
+  let [delivered, attempts, now] = [0, 0, 0]
+  while (delivered < 200) {
+    now = pace.nextAt('wh_1', null, now)
+    const together = Math.min(8, pace.capacity('wh_1', null, now), 200 - delivered)
+    for (let n = 0; n < together; n++) pace.started('wh_1', null, now)
+    for (let n = 0; n < together; n++) {
+      attempts += 1
+      const wait_ms = receive(now)
+      if (wait_ms === null) {
+        delivered += 1
+        pace.accepted('wh_1')
+      } else pace.refused('wh_1', wait_ms, now)
+    }
+  }
+  expect(attempts).toBeLessThan(1.3 * 200)
+  // The least that the receiver allows is 950 s.
+  expect(now).toBeLessThan(1300 * 1000)
+})
