@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 
+import type { Fetch } from '../../src/runtime/runtime.ts'
 import { listAttempts } from '../../src/store/delivery/deliveries.ts'
 import { redeliver } from '../../src/store/delivery/redeliver.ts'
 import { rotateSecret, updateWebhook } from '../../src/store/delivery/webhooks.ts'
-import type { Fetch } from '../../src/runtime/runtime.ts'
 import { type Delivering, startDelivering } from '../support/delivery-fixture.ts'
 
 const ids = (it: Delivering) =>
