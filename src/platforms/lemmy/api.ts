@@ -82,6 +82,7 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
   let accepted = { at: -Infinity, is: true }
   const places = new LRUCache<number, Place>({ max: PLACES_MAX })
   let reopened_at = -Infinity
+  let lately = { at: -Infinity, posts: new Map<number, Row>() }
   const place_ids = new LRUCache<string, { id: number; at: number }>({ max: PLACES_MAX })
   const seen = createSeenPlaces(clock)
   /** Names of places as the server spells them, by those that it was asked for. */
@@ -215,7 +216,17 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
       since: Math.min(...posts.map((post) => createdOf(post))),
     }
     places.set(community_id, place)
+    if (at - lately.at > NEWEST_MS) lately = { at, posts: new Map() }
+    for (const view of views) {
+      noteState(view, shownState(view, { from: 'list', generation: 'piefed', is_account: true }))
+      lately.posts.set(idAt(fieldsOf(view['post']), 'id') ?? 0, view)
+    }
     return place
+  }
+
+  /** A post that the own list of its place has shown just now: no request is needed for it. */
+  function listedPost(id: number): Row | null {
+    return clock.now() - lately.at > NEWEST_MS ? null : (lately.posts.get(id) ?? null)
   }
 
   /** State of a post of PieFed that was read by its id: drafts look like all others, and only lists leave them out. */
@@ -427,6 +438,7 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     get,
     list,
     byId,
+    listedPost,
     absence,
     /** True where a server without its database states an absence of such an item, as 0.19 does of comments. */
     isAbsenceDoubtful: (kind: 'post' | 'comment'): boolean =>

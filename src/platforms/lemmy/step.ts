@@ -149,6 +149,11 @@ export function createStep(
     },
     /** Requests one id; null if it was not answered. */
     async ask(kind: SeriesName, id: number): Promise<Asked | null> {
+      const listed = kind === 'post' ? api.listedPost(id) : null
+      if (listed !== null) {
+        seen.post.add(id)
+        return take(kind, listed) ? 'live' : 'hidden'
+      }
       if (fault !== null || sent >= requests_max) return null
       sent += 1
       const number = sent

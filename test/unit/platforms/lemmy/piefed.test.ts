@@ -25,6 +25,18 @@ test('posts of a community outside of the list of everything are delivered: its 
   expect(namesOf(await step(state))).toEqual(['t3_101'])
 })
 
+test('the own list of an unlisted community answers for all of its posts at once', async () => {
+  await using fixture = await begun()
+  const { world, put, step, state } = fixture
+  const ids = [101, 102, 103, 104, 105, 106, 107, 108]
+  for (const id of ids) put('post', id, { is_unlisted: true, published: world.now - AGE })
+  put('post', 109, { published: world.now - AGE })
+  world.requests.length = 0
+  expect(namesOf(await step(state))).toHaveLength(9)
+  // Those that are requested at once precede the list.
+  expect(world.requests.filter((it) => it.includes('/post?id=')).length).toBeLessThanOrEqual(4)
+})
+
 test('a young post that no list has is read again by its id', async () => {
   await using fixture = await begun()
   const { world, put, step, state } = fixture
@@ -103,7 +115,7 @@ describe('a post that its server does not answer by id holds nothing up', () => 
   ])('%s', async (_, message) => {
     await using fixture = await begun()
     const { world, put, step, state } = fixture
-    put('post', 101, { is_unlisted: true, published: world.now - AGE })
+    put('post', 101, { is_draft: true, published: world.now - AGE })
     put('post', 102, { is_unlisted: true, published: world.now - AGE })
     put('comment', 501, { published: world.now - AGE })
     put('post', 103, { published: world.now - AGE })
@@ -123,7 +135,7 @@ describe('a post that its server does not answer by id holds nothing up', () => 
     await using fixture = await begun()
     const { world, put, source, state } = fixture
     const call = () => ({ requests: 100, ...fixture.call() })
-    put('post', 101, { is_unlisted: true, published: world.now - AGE })
+    put('post', 101, { is_draft: true, published: world.now - AGE })
     put('post', 102, { published: world.now - AGE })
     const listed = await source.stream?.advance(state, call())
     if (!listed?.ok) throw new Error('the lists failed')
