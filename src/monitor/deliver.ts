@@ -3,6 +3,7 @@ import { digestPeriod, readAttention } from '../core/delivery/attention.ts'
 import {
   deliveryId,
   type DigestInfo,
+  editionName,
   envelope,
   type Suppressed,
 } from '../core/delivery/envelope.ts'
@@ -38,8 +39,11 @@ import {
 import { insertCandidate } from '../store/monitoring/candidates.ts'
 import {
   countCeiling,
+  type Editions,
+  findEditions,
   insertMatchBodies,
   insertMatches,
+  matchKey,
   reserveDeliveries,
 } from '../store/monitoring/matches.ts'
 import { recordMatchAt, type Watcher } from '../store/monitoring/monitors.ts'
@@ -98,7 +102,12 @@ export function deliver(
     freshness_ms,
     targetsOf: ({ id, customer_id, webhook_ids }) => lists(customer_id, webhook_ids, id),
   })
-  const pending = write(deps, decision, now)
+  const editions: Editions = new Map(
+    found.flatMap(({ watcher, item, edition }) =>
+      edition === undefined ? [] : [[matchKey(watcher.id, itemKey(item)), edition]],
+    ),
+  )
+  const pending = write(deps, decision, now, editions)
   for (const { watcher, match } of decision.unjudged) awaitVerdict(deps, watcher, match, now)
   recordMatchAt(db, [...new Set(found.map(({ watcher }) => watcher.id))], now)
   return { matched: found.length, pending }
@@ -134,7 +143,7 @@ function keepCandidates({ db, freshness_ms }: DeliverDeps, hits: readonly Hit[],
   })
 }
 
-const matchKey = ({ watcher, item }: Hit): string => `${watcher.id} ${itemKey(item)}`
+const keyOf = ({ watcher, item }: Hit): string => matchKey(watcher.id, itemKey(item))
 
 /** Records matches. Returns those of items that are new to their monitors, and those that are copied into the archive. */
 function matchNew(
@@ -147,18 +156,19 @@ function matchNew(
   const matched_at = now + watch.clock_offset_ms()
   const inserted = insertMatches(
     db,
-    hits.map(({ watcher, item, feed_id }) => ({
+    hits.map(({ watcher, item, feed_id, edition }) => ({
       monitor_id: watcher.id,
       item_id: itemKey(item),
       feed_id,
       matched_at,
+      edition,
     })),
   )
-  const fresh = new Set(inserted.map(({ monitor_id, item_id }) => `${monitor_id} ${item_id}`))
+  const fresh = new Set(inserted.map((it) => matchKey(it.monitor_id, it.item_id)))
   const found: Hit[] = []
   const again: Hit[] = []
   // One that several feeds show is new once.
-  for (const hit of hits) (fresh.delete(matchKey(hit)) ? found : again).push(hit)
+  for (const hit of hits) (fresh.delete(keyOf(hit)) ? found : again).push(hit)
   if (archive === undefined) return { found, archived: [] }
   // A known match is read again because its text was edited. An erased one stays out of the archive.
   const erased = listErased(
@@ -216,17 +226,24 @@ function write(
   deps: RouteDeps,
   { messages, collected }: Pick<Decision, 'messages' | 'collected'>,
   now: number,
+  editions?: Editions,
 ): number {
   for (const it of collected) collect(deps.db, it, now)
-  return writeMessages(deps, messages, now)
+  return writeMessages(deps, messages, now, editions)
 }
 
 /**
  * Writes messages: for the pull API and the inbox, and a delivery with its body for each target. Runs inside the
- * transaction that advances the feed. Returns the number of deliveries to be sent.
+ * transaction that advances the feed. `editions` absent: as the ledger has them. Returns the number of deliveries to be sent.
  */
-export function writeMessages(deps: RouteDeps, messages: readonly Message[], now: number): number {
+export function writeMessages(
+  route_deps: RouteDeps,
+  messages: readonly Message[],
+  now: number,
+  editions?: Editions,
+): number {
   if (messages.length === 0) return 0
+  const deps = { ...route_deps, editions: editions ?? listEditions(route_deps.db, messages) }
   insertPulled(
     deps,
     messages.filter(({ is_pulled }) => is_pulled),
@@ -243,13 +260,22 @@ export function writeMessages(deps: RouteDeps, messages: readonly Message[], now
   return written.filter(({ row }) => row.status === 'pending').length
 }
 
+const listEditions = (db: Db, messages: readonly Message[]): Editions =>
+  findEditions(
+    db,
+    messages.flatMap(({ monitor_id, names }) => names.map((item_id) => ({ monitor_id, item_id }))),
+  )
+
+type ContentDeps = RouteDeps & { editions: Editions }
+
 /** The body of a message with its delivery id for one target, or for the pull API (null). */
 function contentOf(
-  { instance_id }: RouteDeps,
+  { instance_id, editions }: ContentDeps,
   { monitor_id, names, rows, digest }: Message,
   webhook_id: string | null,
 ) {
-  const delivery_id = deliveryId(instance_id, monitor_id, webhook_id, names)
+  const named = names.map((it) => editionName(it, editions.get(matchKey(monitor_id, it))))
+  const delivery_id = deliveryId(instance_id, monitor_id, webhook_id, named)
   const grouped = rows.length > 1
   const content = { delivery_id, monitor_id, items: rows, grouped, ...(digest && { digest }) }
   return {
@@ -260,7 +286,7 @@ function contentOf(
 }
 
 /** Stores messages for the pull API, and puts their items into the inboxes of their customers. */
-function insertPulled(deps: RouteDeps, messages: readonly Message[], now: number): void {
+function insertPulled(deps: ContentDeps, messages: readonly Message[], now: number): void {
   if (messages.length === 0) return
   const { db, words } = deps
   const rows = insertMatchBodies(
@@ -296,7 +322,7 @@ const dayOf = (created_at: number, { monitor_id }: Message): string =>
 type Planned = { row: NewDelivery; kind: DeliveryTarget['kind'] }
 
 /** The deliveries of messages, in their order, within the ceilings of their monitors. */
-function planDeliveries(deps: RouteDeps, messages: readonly Message[], now: number): Planned[] {
+function planDeliveries(deps: ContentDeps, messages: readonly Message[], now: number): Planned[] {
   const { db } = deps
   // A delivery counts for the day on which its row was written, by true time: a wrong clock makes no day longer.
   const nextAt = createDeliveryTimes(db, now + deps.watch.clock_offset_ms())

@@ -19,6 +19,8 @@ export type Seen = {
   ordered: readonly Item[]
   /** Keys of items that are new to the feed. */
   fresh: ReadonlySet<string>
+  /** Items under ids that others had before: their creation, epoch s, by key. Absent: none. */
+  editions?: ReadonlyMap<string, number>
   /** Instant at which each item was first seen, by the platform's clock. */
   first_seen: ReadonlyMap<string, number>
   next_seq: number
@@ -31,6 +33,8 @@ export type Hit = {
   item: Item
   feed_id: number
   first_seen_at: number
+  /** Creation, epoch s, of an item under an id that another one had; absent: of the first. */
+  edition?: number | undefined
   now: number
   /** For an item found by a recheck: the thresholds that it had to reach. */
   thresholds?: Thresholds
@@ -53,6 +57,11 @@ export type Round = {
 export const isEdited = ({ edited }: Item, { audit }: Pick<FeedResult, 'audit'>): boolean =>
   audit !== null && edited !== false
 
+/** One item has one time of creation, epoch ms, which the measured clocks may move a little. */
+const SAME_MS = 5000
+export const isSameTime = (one: number, other: number, behind_ms = 0): boolean =>
+  Math.abs(one - other) <= SAME_MS + behind_ms
+
 /** A check of listings as a round of matching. */
 export const roundOf = (result: FeedResult): Round => ({
   now: result.ended_at,
@@ -65,7 +74,7 @@ export function matchAll(
   deps: { db: Db; filters: Filters; archive?: Archiving | undefined },
   stream: Feed,
   { now, begins: some_begin, isAgain, hasArrived = () => false, behind_ms = 0 }: Round,
-  { ordered, fresh, first_seen }: Seen,
+  { ordered, fresh, first_seen, editions }: Seen,
 ): Hit[] {
   const isNew = (item: Item): boolean => fresh.has(itemKey(item)) || isAgain(item)
   const eligible = ordered.filter((it) => some_begin || isNew(it))
@@ -94,7 +103,8 @@ export function matchAll(
       const spec = specOf(watcher)
       if (spec === null) continue
       const first_seen_at = first_seen.get(itemKey(item)) ?? item.created_utc * 1000
-      hits.push({ watcher, spec, item, feed_id: stream.id, first_seen_at, now })
+      const edition = editions?.get(itemKey(item))
+      hits.push({ watcher, spec, item, feed_id: stream.id, first_seen_at, edition, now })
     }
   return hits
 }

@@ -10,6 +10,7 @@ import {
   allTruncated,
   closeOpenGaps,
   countHours,
+  insertGap,
   recordLateness,
   requestAudit,
 } from '../store/monitoring/checks.ts'
@@ -20,7 +21,13 @@ import {
   FIRST_POLL_SEQ,
   postponeFeed,
 } from '../store/monitoring/feeds.ts'
-import { insertSeen, listSeen, markListed, type NewSeen } from '../store/monitoring/matches.ts'
+import {
+  forgetSeen,
+  insertSeen,
+  listSeen,
+  markListed,
+  type NewSeen,
+} from '../store/monitoring/matches.ts'
 import { endFirstPolls, listWatchers } from '../store/monitoring/monitors.ts'
 import {
   advanceBatch,
@@ -31,7 +38,7 @@ import {
   touchQuiet,
 } from '../store/monitoring/poll-batches.ts'
 import { deliver, type DeliverDeps } from './deliver.ts'
-import { type Hit, isEdited, matchAll, roundOf, type Seen } from './match.ts'
+import { type Hit, isEdited, isSameTime, matchAll, roundOf, type Seen } from './match.ts'
 import type { BatchResult, FeedResult, PollEnd, PollResult } from './pages.ts'
 import {
   isNewHour,
@@ -148,6 +155,16 @@ function recordOne(
       ? { ...hit, first_seen_at: hit.item.created_utc * 1000 }
       : hit,
   )
+  if (seen.editions.size > 0)
+    insertGap(db, {
+      feed_id: stream.id,
+      reason: 'ids_went_back',
+      from_at: stream.last_seen_at,
+      until_at: seen_at,
+      recorded_at: result.ended_at,
+      missed_estimate: null,
+      anchor_ids: [],
+    })
   const is_empty = ending.kind === 'truncated' && isConfirmedEmpty(db, stream, ending)
   const { next_seq, fresh } = seen
   const new_items = fresh.size
@@ -185,7 +202,11 @@ function recordBatch(db: Db, result: BatchResult, epoch: number): void {
 }
 
 /** Stores every row of every page as seen, oldest first. */
-function writeSeen(db: Db, stream: Feed, { items, seen_at, audit }: FeedResult): Seen {
+function writeSeen(
+  db: Db,
+  stream: Feed,
+  { items, seen_at, audit }: FeedResult,
+): Seen & Required<Pick<Seen, 'editions'>> {
   const seen_rows = listSeen(db, stream.id, [...items.keys()])
   const first_seen = new Map(seen_rows.map((it) => [it.item_id, it.first_seen_at]))
   // As rows that the feed itself has shown they count for the overlap of the next poll.
@@ -196,13 +217,22 @@ function writeSeen(db: Db, stream: Feed, { items, seen_at, audit }: FeedResult):
       stream.id,
       newly_listed.map(({ item_id }) => item_id),
     )
+  const created = new Map(seen_rows.map((it) => [it.item_id, it.created_at]))
   const fresh = new Set<string>()
+  const editions = new Map<string, number>()
   const rows: NewSeen[] = []
   let seq = stream.next_seq
   const ordered = oldestFirst(items)
   for (const { name, created_utc } of ordered) {
-    if (first_seen.has(name)) continue
     const created_at = created_utc * 1000
+    const known_at = created.get(name)
+    if (known_at !== undefined) {
+      if (isSameTime(known_at, created_at)) continue
+      // The platform has given the id again, as after a restore.
+      editions.set(name, created_utc)
+      forgetSeen(db, { feed_id: stream.id, item_id: name })
+    }
+    created.set(name, created_at)
     const found_by = audit !== null && isLate(stream, created_at, seen_at) ? 'audit' : 'poll'
     const row = { feed_id: stream.id, item_id: name, seq, created_at }
     rows.push({ ...row, first_seen_at: seen_at, found_by })
@@ -211,7 +241,7 @@ function writeSeen(db: Db, stream: Feed, { items, seen_at, audit }: FeedResult):
     seq += 1
   }
   insertSeen(db, rows)
-  return { ordered, fresh, first_seen, next_seq: seq }
+  return { ordered, fresh, editions, first_seen, next_seq: seq }
 }
 
 /** An item created this shortly before a poll may not have been listed for it yet. */

@@ -30,7 +30,13 @@ import {
   rangesOf,
   settleIdGap,
 } from '../store/monitoring/id-gaps.ts'
-import { insertSeen, listSeen, markChanged, type NewSeen } from '../store/monitoring/matches.ts'
+import {
+  forgetSeen,
+  insertSeen,
+  listSeen,
+  markChanged,
+  type NewSeen,
+} from '../store/monitoring/matches.ts'
 import { endFirstPolls, listWatchers } from '../store/monitoring/monitors.ts'
 import {
   advanceStream,
@@ -44,7 +50,7 @@ import {
 } from '../store/monitoring/streams.ts'
 import { deliver } from './deliver.ts'
 import { type JudgedDeps, prewarmFilters, recordJudged } from './judged.ts'
-import { type Hit, matchAll, type Seen } from './match.ts'
+import { type Hit, isSameTime, matchAll, type Seen } from './match.ts'
 import { faultText } from './poll.ts'
 import { type RecordDeps, UnknownVerdicts } from './record.ts'
 
@@ -482,20 +488,29 @@ function writeSeen(
   const known = listSeen(db, feed_id, items.map(itemKey))
   const first_seen = new Map(known.map((it) => [it.item_id, it.first_seen_at]))
   const digests = new Map(known.map((it) => [it.item_id, it.digest]))
+  const created = new Map(known.map((it) => [it.item_id, it.created_at]))
   const changed = new Set<string>()
   const fresh = new Set<string>()
+  const editions = new Map<string, number>()
   const rows: NewSeen[] = []
   let seq = next_seq
   for (const item of items) {
     const item_id = itemKey(item)
     const digest = shownDigest(item)
-    if (first_seen.has(item_id)) {
-      if (digests.get(item_id) === digest) continue
-      changed.add(item_id)
-      markChanged(db, { feed_id, item_id, digest })
-      continue
-    }
     const created_at = item.created_utc * 1000 + behind_ms
+    const known_at = created.get(item_id)
+    if (known_at !== undefined) {
+      if (digests.get(item_id) === digest) continue
+      if (isSameTime(known_at, created_at, behind_ms)) {
+        changed.add(item_id)
+        markChanged(db, { feed_id, item_id, digest })
+        continue
+      }
+      // Another text of another time: the source has given the id again.
+      editions.set(item_id, item.created_utc)
+      forgetSeen(db, { feed_id, item_id })
+    }
+    created.set(item_id, created_at)
     const row = { feed_id, item_id, seq, created_at, digest }
     rows.push({ ...row, first_seen_at: seen_at, found_by })
     fresh.add(item_id)
@@ -504,7 +519,7 @@ function writeSeen(
     seq += 1
   }
   insertSeen(db, rows)
-  return { ordered: items, fresh, changed, first_seen, next_seq: seq }
+  return { ordered: items, fresh, changed, editions, first_seen, next_seq: seq }
 }
 
 /** New items a second, smoothed over steps; null before the second one. */

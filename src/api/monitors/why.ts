@@ -5,7 +5,7 @@ import { ApiError, invalid } from '../../core/base/errors.ts'
 import { once } from '../../core/base/lazy.ts'
 import { ok, type Outcome } from '../../core/base/result.ts'
 import { iso } from '../../core/base/time.ts'
-import { deliveryId } from '../../core/delivery/envelope.ts'
+import { deliveryId, editionName } from '../../core/delivery/envelope.ts'
 import { enrich } from '../../core/enrichment/enrich.ts'
 import { decodeFilterSpec } from '../../core/filter/parse.ts'
 import { type Judged, judgeItem } from '../../core/filter/preview.ts'
@@ -69,9 +69,10 @@ function deliveriesOf(
   const { instance_id, customer_id, monitor_id, name } = of
   const match = findMatch(db, { monitor_id, item_id: name })
   if (match === null) return []
+  const named = editionName(name, match.edition)
   const alone = [null, ...listWebhookIds(db, customer_id)].flatMap(
     (webhook_id) =>
-      findDelivery(db, customer_id, deliveryId(instance_id, monitor_id, webhook_id, [name])) ?? [],
+      findDelivery(db, customer_id, deliveryId(instance_id, monitor_id, webhook_id, [named])) ?? [],
   )
   if (alone.length > 0) return alone
   // A match that waited for a verdict was bundled after it.

@@ -165,6 +165,10 @@ export function deliveryId(
   return `dlv_${hash('sha256', parts, 'base64url').slice(0, ID_LENGTH)}`
 }
 
+/** Name of an item in {@link deliveryId}: another item under the same id has another. `edition`: its creation, epoch s. */
+export const editionName = (item_id: string, edition = 0): string =>
+  edition === 0 ? item_id : `${item_id}@${edition}`
+
 /** Limits of a bundle. */
 
 const BUNDLE_ITEMS_MAX = 25

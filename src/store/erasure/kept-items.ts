@@ -66,6 +66,20 @@ export function keepItems(db: Db, items: Iterable<Item>, now: number): void {
   })
 }
 
+/**
+ * Forgets the author and the text of an item, and its erasure, because its source has given its id to another one. Its copies
+ * stay named by the id.
+ */
+export function forgetItem(db: Db, item_id: string): void {
+  db.query(
+    `UPDATE kept_items SET author = NULL, author_id = NULL, digest = '${UNREAD}' WHERE item_id = $item_id`,
+  ).run({ item_id })
+  // The sequence of tombstones has no holes that a reader could take for its end.
+  db.query(
+    "UPDATE item_tombstones SET item_id = item_id || '@' || at WHERE item_id = $item_id",
+  ).run({ item_id })
+}
+
 /** Notes that content of a known item is stored again, such as a match that was delivered late. */
 export const keepLonger = (db: Db, item_id: string, now: number): void =>
   void db

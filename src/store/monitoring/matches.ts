@@ -2,8 +2,16 @@ import { CEILING_ROWS_A_DAY, utcDay } from '../../core/limits/plan.ts'
 import type { DeliveryCounts } from '../../core/polling/health.ts'
 import { insertRows } from '../db/bulk.ts'
 import { type Db, foreignChanges } from '../db/connection.ts'
+import { forgetItem } from '../erasure/kept-items.ts'
 
-export type NewMatch = { monitor_id: string; item_id: string; feed_id: number; matched_at: number }
+/** `edition`: creation, epoch s, of an item under an id that another one had; absent: of the first. */
+export type NewMatch = {
+  monitor_id: string
+  item_id: string
+  feed_id: number
+  matched_at: number
+  edition?: number | undefined
+}
 
 /** Inserts matches into the ledger. Returns those of items that their monitor has not matched before. */
 export const insertMatches = (
@@ -11,11 +19,34 @@ export const insertMatches = (
   matches: readonly NewMatch[],
 ): Pick<NewMatch, 'monitor_id' | 'item_id'>[] =>
   insertRows(db, matches, {
-    into: 'INSERT OR IGNORE INTO matches (monitor_id, item_id, feed_id, matched_at)',
-    values: '(?, ?, ?, ?)',
-    after: 'RETURNING monitor_id, item_id',
-    bind: (it) => [it.monitor_id, it.item_id, it.feed_id, it.matched_at],
+    into: 'INSERT INTO matches (monitor_id, item_id, feed_id, matched_at, edition)',
+    values: '(?, ?, ?, ?, ?)',
+    after: `ON CONFLICT DO UPDATE SET feed_id = excluded.feed_id, matched_at = excluded.matched_at, edition = excluded.edition
+             WHERE excluded.edition > edition RETURNING monitor_id, item_id`,
+    bind: (it) => [it.monitor_id, it.item_id, it.feed_id, it.matched_at, it.edition ?? 0],
   })
+
+/** Names a match within a transaction. */
+export const matchKey = (monitor_id: string, item_id: string): string => `${monitor_id} ${item_id}`
+
+/** Editions of matched items under ids that others had before, by {@link matchKey}. */
+export type Editions = ReadonlyMap<string, number>
+
+export const findEditions = (
+  db: Db,
+  matches: readonly Pick<NewMatch, 'monitor_id' | 'item_id'>[],
+): Editions =>
+  new Map(
+    db
+      .query<{ monitor_id: string; item_id: string; edition: number }, [{ matches: string }]>(
+        `SELECT m.monitor_id, m.item_id, m.edition
+           FROM json_each($matches) w
+           JOIN matches m ON m.monitor_id = w.value ->> 'monitor_id' AND m.item_id = w.value ->> 'item_id'
+          WHERE m.edition > 0`,
+      )
+      .all({ matches: JSON.stringify(matches) })
+      .map((it) => [matchKey(it.monitor_id, it.item_id), it.edition]),
+  )
 
 /** Deliveries of a monitor on a UTC day, and its ceiling. */
 export type Wanted = { monitor_id: string; day: number; n: number; ceiling: number }
@@ -271,6 +302,8 @@ export type SeenItem = {
   seq: number
   first_seen_at: number
   found_by: FoundBy
+  /** Epoch ms, by the clock of the feed. */
+  created_at: number
   /** Digest of its place and text as they were matched last; null: not kept. */
   digest: string | null
 }
@@ -278,7 +311,7 @@ export type SeenItem = {
 export function listSeen(db: Db, feed_id: number, item_ids: readonly string[]): SeenItem[] {
   return db
     .query<SeenItem, [{ feed_id: number; ids: string }]>(
-      `SELECT item_id, seq, first_seen_at, found_by, digest FROM feed_items
+      `SELECT item_id, seq, created_at, first_seen_at, found_by, digest FROM feed_items
         WHERE feed_id = $feed_id AND item_id IN (SELECT value FROM json_each($ids))`,
     )
     .all({ feed_id, ids: JSON.stringify(item_ids) })
@@ -331,6 +364,12 @@ export const insertSeen = (db: Db, rows: readonly NewSeen[]): void =>
       it.digest ?? null,
     ],
   })
+
+/** Forgets an item whose id was given to another one. */
+export function forgetSeen(db: Db, row: { feed_id: number; item_id: string }): void {
+  db.query('DELETE FROM feed_items WHERE feed_id = $feed_id AND item_id = $item_id').run(row)
+  forgetItem(db, row.item_id)
+}
 
 export function markChanged(
   db: Db,

@@ -29,10 +29,10 @@ export function listFirstSeen(
 export function findMatch(
   db: Db,
   query: { monitor_id: string; item_id: string },
-): { feed_id: number; matched_at: number } | null {
+): { feed_id: number; matched_at: number; edition: number } | null {
   return db
-    .query<{ feed_id: number; matched_at: number }, [typeof query]>(
-      'SELECT feed_id, matched_at FROM matches WHERE monitor_id = $monitor_id AND item_id = $item_id',
+    .query<{ feed_id: number; matched_at: number; edition: number }, [typeof query]>(
+      'SELECT feed_id, matched_at, edition FROM matches WHERE monitor_id = $monitor_id AND item_id = $item_id',
     )
     .get(query)
 }

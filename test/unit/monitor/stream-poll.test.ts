@@ -1,9 +1,10 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 
 import { fail, type Fault, ok } from '../../../src/core/base/result.ts'
 import { type Item, MORE_PLACES } from '../../../src/core/forum/items.ts'
 import { DAY_MS } from '../../../src/core/polling/days.ts'
 import type { StreamSource, StreamSources } from '../../../src/gateway/streams.ts'
+import { eraseItems, listErased } from '../../../src/store/erasure/erase.ts'
 import { listEvents, listGaps } from '../../../src/store/monitoring/checks.ts'
 import { listCoverage } from '../../../src/store/monitoring/coverage-days.ts'
 import { findMonitor, listMonitorFeeds } from '../../../src/store/monitoring/monitors.ts'
@@ -338,6 +339,67 @@ test('equal ids of sources and of main are different items', async () => {
   const ids = owned.db.query('SELECT item_id FROM matches ORDER BY item_id').values().flat()
   expect(ids).toEqual(['a/t3_b', 'b/t3_b', 't3_b'])
   expect(new Set(owned.deliveries().map(({ id }) => id)).size).toBe(3)
+})
+
+describe('an id that a source gives again, to another item', () => {
+  test('is a match and a delivery of its own, once', async () => {
+    const { fixture, site } = startWith('a')
+    await using owned = fixture
+    const a = site('a')
+    owned.monitor('mon_1', { source: 'a' })
+    await owned.pollDue()
+    const id = a.put('first', owned.clock.now())
+    await owned.check()
+    a.change(id, { title: 'second', created_utc: Math.floor(owned.clock.now() / 1000) })
+    a.script.again = [id]
+    await owned.check()
+    a.change(id, { text: 'edited' })
+    await owned.check()
+
+    expect(owned.titles()).toEqual(['first', 'second'])
+    expect(new Set(owned.deliveries().map((it) => it.id)).size).toBe(2)
+  })
+
+  test('is one of an item that was erased, too', async () => {
+    const { fixture, site } = startWith('a')
+    await using owned = fixture
+    const a = site('a')
+    owned.monitor('mon_1', { source: 'a' })
+    await owned.pollDue()
+    const id = a.put('first', owned.clock.now())
+    await owned.check()
+    const key = `a/t3_${id.toString(36)}`
+    const deps = {
+      db: owned.db,
+      instance_id: 'ins_1',
+      community: 'subforum',
+      clock_offset_ms: () => 0,
+    }
+    eraseItems(deps, [{ item_id: key, reason: 'author' }], owned.clock.now())
+    expect([...listErased(owned.db, [key])]).toEqual([key])
+    a.change(id, { title: 'second', created_utc: Math.floor(owned.clock.now() / 1000) + 30 })
+    a.script.again = [id]
+    await owned.check()
+
+    expect(owned.titles()).toContain('second')
+    expect([...listErased(owned.db, [key])]).toEqual([])
+  })
+
+  test('is delivered of a polled platform, whose health says that ids went back', async () => {
+    const { fixture } = startWith('a')
+    await using owned = fixture
+    owned.monitor('mon_1', { subforum: ['cats'] })
+    await owned.pollDue()
+    owned.feed.put('cats', post(1, 'first', owned.clock.now()))
+    await owned.check()
+    owned.feed.remove('cats', post(1, '', 0).name)
+    owned.feed.put('cats', post(1, 'second', owned.clock.now() + S))
+    await owned.check()
+
+    expect(owned.titles()).toEqual(['first', 'second'])
+    const gaps = listGaps(owned.db, { ...query, offset_ms: 0 })
+    expect(gaps.map(({ reason }) => reason)).toContain('ids_went_back')
+  })
 })
 
 test('a known item that comes again is matched again, and delivered once', async () => {

@@ -303,12 +303,14 @@ CREATE TABLE observation_events (
 ) STRICT;
 CREATE INDEX observation_events_at ON observation_events (at);
 
--- The match ledger: an item is matched once per monitor, through any feed.
+-- The match ledger: an item is matched once per monitor, through any feed. edition: creation, epoch s, of another item that was
+-- given the id of a matched one, as after a restore of the source; 0: none was.
 CREATE TABLE matches (
   monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
   item_id         TEXT    NOT NULL,
   feed_id         INTEGER NOT NULL,
   matched_at      INTEGER NOT NULL,
+  edition         INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (monitor_id, item_id)
 ) STRICT, WITHOUT ROWID;
 -- For counts of recent matches, without reading all.

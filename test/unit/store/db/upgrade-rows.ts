@@ -34,7 +34,7 @@ const ROWS: Readonly<Record<number, string>> = {
     INSERT INTO gaps (id, feed_id, reason, from_at, until_at, missed_estimate, anchor_ids, recorded_at, closed_at)
       VALUES (1, 1, 'poll_overflow', 2000, NULL, 5, '["t3_b"]', 3000, NULL), (2, 1, 'error', 1, 2, NULL, '[]', 3000, 3500);
     INSERT INTO observation_events VALUES (1, 'clock_jump', NULL, 1, 2), (2, 'process_down', 1, 3, NULL);
-    INSERT INTO matches VALUES ('mon_1', 't3_a', 1, 1200), ('mon_1', 't3_b', 1, 1300);
+    INSERT INTO matches VALUES ('mon_1', 't3_a', 1, 1200, 0), ('mon_1', 't3_b', 1, 1300, 5);
     INSERT INTO deliveries (id, customer_id, monitor_id, webhook_id, status, reason, attempts, retry_index, round, interrupted, next_attempt_at, last_error, created_at, delivered_at)
       VALUES ('dlv_1', 'cus_1', 'mon_1', 'wh_1', 'delivered', NULL, 1, 0, 1, 0, NULL, NULL, 1200, 1250),
              ('dlv_2', 'cus_1', 'mon_1', 'wh_1', 'pending', NULL, 2, 2, 1, 1, 9000, 'http_503', 1300, NULL),
