@@ -7,9 +7,9 @@ import { join } from 'node:path'
 
 import { mountMemory, unavailableReason } from '../chaos/mounts.ts'
 import { type Folder, tempFolder } from '../support/folder.ts'
+import { PROGRAM } from '../support/process.ts'
 import { withoutConfigLine } from '../support/stderr.ts'
 
-const MAIN = join(import.meta.dir, '../../src/main.ts')
 // Each run starts a process, and the machine may be busy.
 setDefaultTimeout(60_000)
 
@@ -29,7 +29,7 @@ const shell = (line: string) =>
     cwd: folder.path,
     stdout: 'pipe',
     stderr: 'pipe',
-    env: { PATH: process.env['PATH'] ?? '', FORUMD: `${process.execPath} ${MAIN}` },
+    env: { PATH: process.env['PATH'] ?? '', FORUMD: PROGRAM.join(' ') },
   })
 
 test.skipIf(!existsSync('/dev/full')).each(['version', 'export', 'openapi'])(

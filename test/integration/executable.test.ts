@@ -9,9 +9,11 @@ import { tempFolder } from '../support/folder.ts'
 setDefaultTimeout(120_000)
 
 const folder = tempFolder()
-const program = folder.file('forumd')
+// `bun run test` has built it.
+const built = process.env['FORUMD_BINARY']
+const program = built ?? folder.file('forumd')
 beforeAll(async () => {
-  await compile(program)
+  if (built === undefined) await compile(program)
 })
 afterAll(() => folder[Symbol.dispose]())
 
