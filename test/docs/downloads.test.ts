@@ -1,5 +1,5 @@
 // Goal: the steps of docs/install.md for downloads work as they are typed. Method: each block is run by bash in a folder of
-// downloads with a home of its own; the archive is packed from a program that runs the source, and brew is a stand-in.
+// downloads with a home of its own; the archive is packed from a script that starts the program, and brew is a stand-in.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
@@ -9,7 +9,8 @@ import { pack } from '../../scripts/release/archive.ts'
 import { formulaOf } from '../../scripts/release/formula.ts'
 import { parseConfig } from '../../src/config/load.ts'
 import { type Folder, tempFolder } from '../support/folder.ts'
-import { readText, root } from './documentation.ts'
+import { PROGRAM } from '../support/process.ts'
+import { readText } from './documentation.ts'
 
 setDefaultTimeout(60_000)
 
@@ -22,7 +23,7 @@ beforeAll(async () => {
   folder = tempFolder()
   for (const name of ['home', 'downloads', 'packed', 'bin']) mkdirSync(folder.file(name))
   const executable = folder.file('program')
-  const program = `#!/bin/sh\nexec ${process.execPath} ${root}/src/main.ts "$@"\n`
+  const program = `#!/bin/sh\nexec ${PROGRAM.join(' ')} "$@"\n`
   writeFileSync(executable, program, { mode: 0o755 })
   const created_at = new Date('2026-11-20T00:00:00Z')
   const out = folder.file('downloads')

@@ -1,5 +1,5 @@
 // Goal: scripts/install.sh installs all files, keeps the operator's, and removes its own. Method:
-// the script, into a folder (DESTDIR), with the program's source in place of the executable; and,
+// the script, into a folder (DESTDIR), with a script in place of the executable; and,
 // if a mount namespace is available, onto a system whose /etc and /usr/local are the test's own.
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import {
@@ -17,14 +17,15 @@ import { basename, join } from 'node:path'
 
 import { parseConfig } from '../../src/config/load.ts'
 import { type Folder, tempFolder } from '../support/folder.ts'
+import { PROGRAM } from '../support/process.ts'
 import { readText, root } from './documentation.ts'
 
 setDefaultTimeout(60_000)
 
 const script = join(root, 'scripts/install.sh')
 
-/** A program that runs the source instead of an executable of 130 MB. */
-const REAL = `exec ${process.execPath} ${root}/src/main.ts "$@"`
+/** Starts the program, which is not copied. */
+const REAL = `exec ${PROGRAM.join(' ')} "$@"`
 /** Prints its arguments, where that is enough. */
 const ECHO = 'echo "$@"'
 

@@ -1,12 +1,13 @@
 // Goal: the Debian package installs its files in Debian's places, creates its user, and leaves the
 // operator's data on removal. Method: dpkg itself, on a root of the test's own. The program in the
-// package is a script that runs the source instead of an executable of 130 MB.
+// package is a script that starts it instead of an executable of 130 MB.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { version } from '../../package.json'
 import { type Folder, tempFolder } from '../support/folder.ts'
+import { PROGRAM } from '../support/process.ts'
 
 setDefaultTimeout(60_000)
 
@@ -31,7 +32,7 @@ beforeAll(() => {
   if (!can) return
   folder = tempFolder()
   program = folder.file('forumd')
-  writeFileSync(program, `#!/bin/sh\nexec ${process.execPath} ${root}/src/main.ts "$@"\n`)
+  writeFileSync(program, `#!/bin/sh\nexec ${PROGRAM.join(' ')} "$@"\n`)
   deb = packed(folder.path)
 })
 afterAll(() => folder?.[Symbol.dispose]())

@@ -1,5 +1,5 @@
 // Goal: an unpacked archive is a prefix that runs, and the formula installs it. Method: the archive of a program that
-// runs the source instead of an executable of 130 MB; the formula under ruby, with the parts of Homebrew that it uses.
+// starts the one of the suite instead of containing it; the formula under ruby, with the parts of Homebrew that it uses.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -8,17 +8,17 @@ import { version } from '../../../../package.json'
 import { pack } from '../../../../scripts/release/archive.ts'
 import { formulaOf } from '../../../../scripts/release/formula.ts'
 import { type Folder, tempFolder } from '../../../support/folder.ts'
+import { PROGRAM } from '../../../support/process.ts'
 
 setDefaultTimeout(60_000)
 
-const root = join(import.meta.dir, '../../../..')
 const created_at = new Date('2026-11-20T00:00:00Z')
 const NAME = 'forumd-1.0.0-linux-x64'
 
 async function packed(out: string): Promise<string> {
   mkdirSync(out)
   const executable = join(out, 'some-program')
-  const program = `#!/bin/sh\nexec ${process.execPath} ${root}/src/main.ts "$@"\n`
+  const program = `#!/bin/sh\nexec ${PROGRAM.join(' ')} "$@"\n`
   writeFileSync(executable, program, { mode: 0o700 })
   return pack({ name: NAME, executable, notices: 'by which licence\n', created_at, out })
 }
