@@ -212,8 +212,7 @@ export function createStream({
     // Where each of them has one request, none is kept for the next ones.
     const proofs = kinds.some((kind) => isShort(state[kind])) ? affordable : retries
     await retryHoles(state, kinds, step, began, 'proof', proofs)
-    for (const kind of kinds)
-      await walk(state[kind], kind, step, began, { spare: retries, affordable })
+    await walk(state, kinds, step, began, { spare: retries, affordable })
     for (const urgency of ['hidden', 'absent'] as const)
       await retryHoles(state, kinds, step, began, urgency, retries)
     for (const kind of kinds)
@@ -373,36 +372,55 @@ const isWhole = (series: Series, kind: SeriesName, step: StepReads): boolean =>
   missingIds(series, step.seen[kind].size + 1).every((id) => step.seen[kind].has(id))
 
 /**
- * Requests the ids that no list had. `spare`: requests of the step that ids may have which hardly ever have an item; the others
- * of them wait. So do those that are beyond `affordable`, where most ids have none.
+ * Requests the ids that no list had, of both series in turn. `spare`: requests of the step that ids may have which hardly ever
+ * have an item; the others of them wait. So do those that are beyond `affordable`, where most ids have none.
  */
 async function walk(
-  series: Series,
-  kind: SeriesName,
+  state: State,
+  kinds: readonly SeriesName[],
   step: StepReads,
   now: number,
   { spare, affordable }: { spare: number; affordable: number },
 ): Promise<void> {
-  const is_short = isShort(series)
-  for (;;) {
-    if (is_short) break
+  const waiting = (kind: SeriesName, count: number): number[] => {
+    const series = state[kind]
+    if (isShort(series)) return []
     const left = isHardly(series) ? Math.min(step.left(), spare - step.requests()) : step.left()
-    const ids = missingIds(series, Math.min(AT_ONCE, left))
-    if (ids.length === 0) break
-    const answers = await Promise.all(ids.map((id) => step.ask(kind, id)))
-    for (const [index, answer] of answers.entries()) {
-      const id = ids[index] ?? 0
-      if (answer !== null) learn(series, answer === 'live')
-      // A hidden item may be restored; one that no reader can see may be late.
-      if (answer !== null) note(series, id, answer, now, step.hiddenUntil(kind, id))
-    }
-    markRead(
-      series,
-      ids.filter((_, index) => answers[index] !== null),
-    )
+    return missingIds(series, Math.min(count, left))
+  }
+  for (;;) {
+    const some = kinds.filter((kind) => waiting(kind, 1).length > 0)
+    if (some.length === 0) break
+    const each = Math.max(1, Math.floor(Math.min(AT_ONCE, step.left()) / some.length))
+    for (const kind of some) await walkSome(state[kind], kind, waiting(kind, each), step, now)
+    if (step.fault() !== null) break
   }
   const is_spent = step.fault() === null && step.requests() >= affordable
-  if (isHardly(series) || is_short || (is_spent && isSeldom(series))) deferVoids(series, now)
+  for (const kind of kinds) {
+    const series = state[kind]
+    if (isHardly(series) || isShort(series) || (is_spent && isSeldom(series)))
+      deferVoids(series, now)
+  }
+}
+
+async function walkSome(
+  series: Series,
+  kind: SeriesName,
+  ids: readonly number[],
+  step: StepReads,
+  now: number,
+): Promise<void> {
+  const answers = await Promise.all(ids.map((id) => step.ask(kind, id)))
+  for (const [index, answer] of answers.entries()) {
+    const id = ids[index] ?? 0
+    if (answer !== null) learn(series, answer === 'live')
+    // A hidden item may be restored; one that no reader can see may be late.
+    if (answer !== null) note(series, id, answer, now, step.hiddenUntil(kind, id))
+  }
+  markRead(
+    series,
+    ids.filter((_, index) => answers[index] !== null),
+  )
 }
 
 function note(series: Series, id: number, answer: Asked, now: number, until: number): void {

@@ -104,6 +104,24 @@ test('an id is believed void by an answer that was made after its neighbours app
   expect(proved_s).toBe(120)
 })
 
+test('a backlog of posts keeps no comment waiting', async () => {
+  await using fixture = createServer('v3')
+  const { world, put, step, source } = fixture
+  put('post', 100)
+  put('comment', 500)
+  const first = await step(null)
+  world.now += 10 * S
+  for (let id = 101; id <= 130; id++) put('post', id, { is_unlisted: id < 130 })
+  put('comment', 501, { is_unlisted: true })
+  put('comment', 502)
+  const listed = await step(first.state, 8, { settles: false })
+  const settled = await source.stream?.settle?.(listed.state, { requests: 8, ...fixture.call() })
+  if (settled?.ok !== true) throw new Error('the step has failed')
+  const names = settled.value.items.map(({ name }) => name)
+  expect(names).toContain('t1_501')
+  expect(names).toContain('t3_101')
+})
+
 test('v4: the log is asked for the children of bulk removals', async () => {
   await using fixture = createServer('v4')
   await fixture.step(null)
