@@ -29,7 +29,12 @@ export const runWorld = async (options: LiveOptions): Promise<WorldResult> => {
   const startMs = Math.ceil(Date.now() / 1000) * 1000
   await pauseUntil(startMs)
   const world = makeWorld(scenario, time, startMs)
-  const platform = await startPlatform(world, scenario.accounts, scenario.dateSkewMs)
+  const platform = await startPlatform(
+    world,
+    scenario.accounts,
+    scenario.dateSkewMs,
+    scenario.oneWindow,
+  )
   const receiver = startReceiver(startMs, REFUSE_EVERY)
   const daemon = makeDaemon({
     binary: options.binary,

@@ -50,6 +50,8 @@ export type PlaceSpec = {
   readonly matchShare?: number
   readonly editShare?: number
   readonly historyRows?: number
+  /** Share of new items that their authors delete within the minute. */
+  readonly deleteShare?: number
 }
 
 type BurstSpec = {
@@ -148,7 +150,10 @@ const draftsOfPlace = (random: Random, spec: PlaceSpec, untilMs: number): Draft[
         orderMs: createdMs,
         visibleMs,
         placeMs: never ? Infinity : visibleMs + hidden,
-        goneMs: Infinity,
+        goneMs:
+          live && spec.deleteShare !== undefined && random() < spec.deleteShare
+            ? visibleMs + 2000 + Math.floor(random() * 40_000)
+            : Infinity,
         words: edited ? plain : words,
         edit: edited
           ? {

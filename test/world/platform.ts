@@ -3,8 +3,10 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 
 import { hashUnit } from './plan.ts'
+import type { Item } from './plan.ts'
 import { BLOCK_PAGE, MODHASH, renderItem, renderMe, renderPlace, threadPost } from './render.ts'
-import { answerListing, conditionsAt, faultAt, feedKey, isUnreachable } from './view.ts'
+import type { Marks } from './render.ts'
+import { answerListing, conditionsAt, faultAt, feedKey, isHeld, isUnreachable } from './view.ts'
 import type { Answer, Condition, Fault, Feed, World } from './view.ts'
 
 export type AccountSpec = {
@@ -54,6 +56,7 @@ export const startPlatform = async (
   world: World,
   specs: readonly AccountSpec[],
   dateSkewMs: number,
+  oneWindow = false,
 ): Promise<Platform> => {
   const accounts = specs.map((spec, index): Account => ({
     ...spec,
@@ -95,8 +98,18 @@ export const startPlatform = async (
     serial += 1
     response.setHeader('Date', new Date(Date.now() + dateSkewMs).toUTCString())
     response.setHeader('Set-Cookie', `session_tracker=t${serial}; Path=/`)
-    if (account === undefined) return sendPage(response, entry, 403, BLOCK_PAGE)
-    const rate = countRequest(account, atMs)
+    const isBrowser = /mozilla|chrome/i.test(request.headers['user-agent'] ?? '')
+    const active = conditionsAt(world, atMs)
+    const isShut = !isBrowser && active.some((one) => one.type === 'browsersOnly')
+    if (account === undefined || isShut) {
+      if (isShut) entry.note = 'browsers only'
+      return sendPage(response, entry, 403, BLOCK_PAGE)
+    }
+    // Limits of sessions are those of their address; their windows follow the clock.
+    const counted = oneWindow ? (accounts[0] ?? account) : account
+    if (oneWindow && counted.windowEndMs % 60_000 !== 0)
+      counted.windowEndMs = Math.ceil(counted.windowEndMs / 60_000) * 60_000
+    const rate = countRequest(counted, atMs)
     if (rate.over) {
       over += 1
       entry.note = 'over-rate'
@@ -113,15 +126,25 @@ export const startPlatform = async (
     if (fault !== null && fault !== 'truncated') {
       return sendFault(response, entry, fault, account, atMs)
     }
-    if (feed === null) return sendOther(world, url, account, atMs, response, entry)
+    const isReadOnly = active.some((one) => one.type === 'readOnly')
+    if (feed === null) return sendOther(world, url, account, atMs, response, entry, isReadOnly)
     const limit = Math.min(100, Math.max(1, Number(url.searchParams.get('limit') ?? 25) || 25))
     const page = {
       limit: feed.type === 'thread' ? 500 : limit,
       after: url.searchParams.get('after'),
       before: url.searchParams.get('before'),
     }
-    const answer = answerListing(world, feed, page, atMs, `${serial}`)
-    sendListing(world, response, entry, feed, answer, atMs, fault === 'truncated')
+    const viewer = isReadOnly ? null : account.index
+    const answer = answerListing(world, feed, page, atMs, `${serial}`, viewer)
+    const moderated = new Set(
+      active.flatMap((one) =>
+        one.type === 'moderates' && one.account === viewer ? [one.place] : [],
+      ),
+    )
+    sendListing(world, response, entry, feed, answer, atMs, {
+      cut: fault === 'truncated',
+      marksOf: (item) => ({ moderates: moderated.has(item.place), masked: false }),
+    })
     if (fault === null) for (const item of answer.rows) served.add(item.name)
   }
 
@@ -268,7 +291,7 @@ const sendListing = (
   feed: Feed,
   answer: Answer,
   atMs: number,
-  cut: boolean,
+  { cut, marksOf }: { cut: boolean; marksOf: (item: Item) => Marks },
 ) => {
   if (answer.status !== 200) {
     const message = answer.status === 404 ? 'Not Found' : 'Forbidden'
@@ -279,7 +302,7 @@ const sendListing = (
     })
   }
   entry.rows = answer.rows.length
-  const children = answer.rows.map((item) => renderItem(world, item, atMs))
+  const children = answer.rows.map((item) => renderItem(world, item, atMs, marksOf(item)))
   const listing = {
     kind: 'Listing',
     data: {
@@ -306,8 +329,13 @@ const sendOther = (
   atMs: number,
   response: ServerResponse,
   entry: Logged,
+  isReadOnly: boolean,
 ) => {
   if (url.pathname === '/api/me.json') {
+    if (isReadOnly) {
+      entry.note = 'read only'
+      return sendJson(response, entry, 200, { kind: 't2', data: { modhash: '', features: {} } })
+    }
     return sendJson(response, entry, 200, renderMe(account.name, `u${account.index}`))
   }
   const about = /^\/r\/([^/]+)\/about\.json$/.exec(url.pathname)?.[1]
@@ -327,9 +355,13 @@ const sendOther = (
     const rows = names
       .map((name) => world.byName.get(name))
       .filter((item) => item !== undefined)
-      .filter((item) => item.visibleMs <= atMs && atMs < item.goneMs)
+      // What is held is there by its id, without its text.
+      .filter((item) => (item.visibleMs <= atMs || isHeld(item, atMs)) && atMs < item.goneMs)
     const answer: Answer = { status: 200, reason: '', rows, after: null }
-    return sendListing(world, response, entry, { type: 'search', query: '' }, answer, atMs, false)
+    return sendListing(world, response, entry, { type: 'search', query: '' }, answer, atMs, {
+      cut: false,
+      marksOf: () => ({ moderates: false, masked: true }),
+    })
   }
   sendJson(response, entry, 404, { message: 'Not Found', error: 404 })
 }

@@ -1,7 +1,7 @@
 /** Rows and pages as the platform renders them. */
 import { threadOf, wordsAt } from './plan.ts'
 import type { Item } from './plan.ts'
-import { createdS } from './view.ts'
+import { createdS, isHeld } from './view.ts'
 import type { World } from './view.ts'
 
 /** A modhash as every answer to a live cookie session carries it. */
@@ -115,14 +115,43 @@ const POST_FIELDS = {
   secure_media: null,
 }
 
+/** Marks that a row has for a moderator, or that a lookup by id has for anyone. */
+export type Marks = { readonly moderates: boolean; readonly masked: boolean }
+
+const marksOf = (item: Item, atMs: number, { moderates, masked }: Marks) => {
+  const held = isHeld(item, atMs)
+  return {
+    ...(moderates
+      ? {
+          can_mod_post: true,
+          banned_by: held ? true : null,
+          spam: held,
+          removed: held,
+          removed_by_category: held ? 'automod_filtered' : null,
+        }
+      : {}),
+    ...(masked && held ? { removed_by_category: 'moderator' } : {}),
+  }
+}
+
 /** A row of a listing as the platform renders it at `atMs`. */
-export const renderItem = (world: World, item: Item, atMs: number) => {
-  const words = wordsAt(item, atMs)
+export const renderItem = (
+  world: World,
+  item: Item,
+  atMs: number,
+  marks: Marks = { moderates: false, masked: false },
+) => {
+  const isMasked = marks.masked && isHeld(item, atMs)
+  const words = isMasked ? ['[removed]'] : wordsAt(item, atMs)
   const edited =
     item.edit !== null && item.edit.atMs <= atMs
       ? Math.floor((world.startMs + item.edit.atMs) / 1000)
       : false
-  const base = { ...shared(item.place, item.id, item.author, createdS(world, item)), edited }
+  const base = {
+    ...shared(item.place, item.id, item.author, createdS(world, item)),
+    edited,
+    ...marksOf(item, atMs, marks),
+  }
   if (item.kind === 'post') {
     const data = { ...POST_FIELDS, ...base, name: item.name, title: words.join(' '), selftext: '' }
     return { kind: 't3', data: { ...data, num_comments: 0 } }

@@ -28,6 +28,8 @@ export type Scenario = {
   readonly checks: readonly ('pause' | 'outage')[]
   /** Seconds within which polls go on after a single bad answer. */
   readonly pauseBarS: number
+  /** Sessions share the window of their address. */
+  readonly oneWindow: boolean
 }
 
 export type Timing = { readonly contentMs: number; readonly endMs: number; readonly seed: number }
@@ -135,6 +137,7 @@ const scenarioOf = (
   faultFree: false,
   checks: [],
   pauseBarS: 10,
+  oneWindow: false,
   ...change,
 })
 
@@ -359,6 +362,75 @@ const SCENARIOS: Readonly<Record<string, (time: Timing) => Omit<Scenario, 'name'
     const placeDelay = { share: 0.3, minMs: 15_000, maxMs: 35_000, neverShare: 0.5 }
     const places = mixedPlaces(0.5).map((place) => ({ ...place, placeDelay, editShare: 0.08 }))
     return scenarioOf(places, { kills: 2 })
+  },
+
+  // An account of the pool moderates two places, and sees what is held there.
+  moderated: (time) => {
+    const hold = { share: 0.2, minMs: 18_000, maxMs: 60_000 }
+    const places = mixedPlaces(0.6).map((place) => ({ ...place, hold }))
+    return scenarioOf(places, {
+      accounts: [ACCOUNT, SECOND],
+      conditions: ['alpha', 'delta'].map((place): Condition => ({
+        type: 'moderates',
+        account: 0,
+        place,
+        fromMs: 0,
+        untilMs: time.endMs,
+      })),
+      kills: 2,
+    })
+  },
+
+  // An account of the pool blocks two authors: its listings lack their rows.
+  blocked: (time) =>
+    scenarioOf(mixedPlaces(0.5), {
+      accounts: [ACCOUNT, SECOND],
+      conditions: [
+        { type: 'blocks', account: 0, authors: ['ann', 'bob'], fromMs: 0, untilMs: time.endMs },
+      ],
+      kills: 1,
+    }),
+
+  // Half a minute in which no session counts.
+  'read-only': (time) => {
+    const fromMs = Math.floor(time.contentMs * 0.3)
+    return scenarioOf(mixedPlaces(0.5), {
+      accounts: [ACCOUNT, SECOND],
+      conditions: [{ type: 'readOnly', fromMs, untilMs: fromMs + 30_000 }],
+      kills: 1,
+    })
+  },
+
+  // Rows are deleted between two pages, and a place of theirs turns private.
+  anchors: (time) => {
+    const places = mixedPlaces(2.2).map((place) => ({ ...place, deleteShare: 0.15 }))
+    const bursts = burstsOf(time, 'alpha', 27_000, 380, 0)
+    const at = (share: number) => Math.floor(share * time.contentMs)
+    return scenarioOf(places, {
+      content: contentOf(places, { bursts }),
+      conditions: [
+        { type: 'closed', place: 'bravo', as: 'private', fromMs: at(0.4), untilMs: at(0.55) },
+      ],
+      kills: 2,
+    })
+  },
+
+  // Two sessions at one address have one allowance.
+  'one-address': () =>
+    scenarioOf(mixedPlaces(0.5), {
+      accounts: [
+        { ...ACCOUNT, allowance: 300, firstResetS: 240 },
+        { ...SECOND, allowance: 300, firstResetS: 240 },
+      ],
+      oneWindow: true,
+      kills: 1,
+    }),
+
+  'browsers-only': (time) => {
+    const fromMs = Math.floor(time.contentMs * 0.4)
+    return scenarioOf(quietPlaces(6), {
+      conditions: [{ type: 'browsersOnly', fromMs, untilMs: fromMs + 15_000 }],
+    })
   },
 
   // The rate budget of one cookie session, too small for polls at the full rate.

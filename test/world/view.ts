@@ -44,6 +44,14 @@ export type Condition = Window &
     | { readonly type: 'restart'; readonly share: number }
     | { readonly type: 'repeat'; readonly share: number; readonly rows: number }
     | { readonly type: 'short'; readonly share: number }
+    /** An account that sees held rows of a place, with their marks. */
+    | { readonly type: 'moderates'; readonly account: number; readonly place: string }
+    /** An account whose listings lack the rows of these authors. */
+    | { readonly type: 'blocks'; readonly account: number; readonly authors: readonly string[] }
+    /** No session counts: me has no name, and listings are those of anyone. */
+    | { readonly type: 'readOnly' }
+    /** 403 for a User-Agent without a browser's words. */
+    | { readonly type: 'browsersOnly' }
   )
 
 export type World = {
@@ -139,6 +147,10 @@ export const conditionsAt = (world: World, atMs: number): Condition[] =>
 const shownFromMs = (feed: Feed, item: Item): number =>
   feed.type === 'places' ? item.placeMs : item.visibleMs
 
+/** Tests whether moderators alone see an item. */
+export const isHeld = (item: Item, atMs: number): boolean =>
+  item.note.startsWith('held') && item.createdMs <= atMs && atMs < item.visibleMs
+
 /** The answer to a readable request for a feed at `atMs`. `draw` makes requests differ. */
 export const answerListing = (
   world: World,
@@ -146,8 +158,16 @@ export const answerListing = (
   page: Page,
   atMs: number,
   draw: string,
+  viewer: number | null = null,
 ): Answer => {
   const active = conditionsAt(world, atMs)
+  const moderated = new Set<string>()
+  const blocked = new Set<string>()
+  for (const one of active) {
+    if (one.type === 'moderates' && one.account === viewer) moderated.add(one.place)
+    if (one.type === 'blocks' && one.account === viewer)
+      for (const author of one.authors) blocked.add(author)
+  }
   const merged = feed.type === 'places' && feed.places.length > 1
   const closed = new Map<string, string>()
   const missing = new Set<string>()
@@ -174,8 +194,14 @@ export const answerListing = (
   const shown = (item: Item): boolean => {
     if (closed.has(item.place) || missing.has(item.place)) return false
     const seenMs = viewMs - (feed.type === 'places' ? (lags.get(item.place) ?? 0) : 0)
+    if (blocked.has(item.author)) return false
+    if (moderated.has(item.place) && item.createdMs <= seenMs && isHeld(item, seenMs))
+      return belongs(item, seenMs)
     return shownFromMs(feed, item) <= seenMs && seenMs < item.goneMs && belongs(item, seenMs)
   }
+  const anchor = page.after === null ? undefined : world.byName.get(page.after)
+  if (anchor !== undefined && closed.has(anchor.place))
+    return { status: 403, reason: closed.get(anchor.place) ?? '', ...REFUSED }
   return pageOf(world, listOf(world, feed).filter(shown), page, active, draw)
 }
 
@@ -196,7 +222,10 @@ const pageOf = (
   let start = 0
   if (page.after !== null) {
     const at = rows.findIndex((item) => item.name === page.after)
-    start = at < 0 ? startBehind(world, rows, page.after) : at + 1
+    // An anchor that has left the query, as when its author deleted it, leaves nothing to go on from.
+    if (at < 0 && world.byName.has(page.after))
+      return { status: 200, reason: '', rows: [], after: null }
+    start = at + 1
   }
   let limit = page.limit
   let ended = false
@@ -215,19 +244,6 @@ const pageOf = (
   const shown = rows.slice(start, start + limit)
   const more = start + limit < rows.length && !ended
   return { status: 200, reason: '', rows: shown, after: more ? (shown.at(-1)?.name ?? null) : null }
-}
-
-/** Where a cursor stands whose row is not shown: at its place in the order, or at the top. */
-const startBehind = (world: World, rows: readonly Item[], name: string): number => {
-  const cursor = world.byName.get(name)
-  if (cursor === undefined) return 0
-  const at = rows.findIndex((item) =>
-    world.orderById
-      ? item.idNumber < cursor.idNumber
-      : createdS(world, item) < createdS(world, cursor) ||
-        (createdS(world, item) === createdS(world, cursor) && item.idNumber < cursor.idNumber),
-  )
-  return at < 0 ? rows.length : at
 }
 
 /** The faults that may meet a request at `atMs`, before anything is read. `spent` counts the single ones. */
@@ -307,6 +323,7 @@ export const observableSpans = (
     if (!touches) continue
     const hole: Span = [one.fromMs, one.untilMs]
     if (one.type === 'closed' && one.place === item.place) holes.push(hole)
+    if (one.type === 'readOnly' || one.type === 'browsersOnly') holes.push(hole)
     if (one.type === 'unreachable' || (one.type === 'fault' && one.share > 0.8)) holes.push(hole)
     if (one.type === 'replicas') delayMs = Math.max(delayMs, ...one.lagsMs)
     if (one.type === 'stale') delayMs = Math.max(delayMs, one.periodMs)

@@ -539,7 +539,8 @@ export const judgeSource = (input: JudgeInput): SourceVerdict => {
       const open = claim.gaps.some((gap) => !gap.healed && covers(gap, item, span[0]))
       const claimed =
         claim.auditedUntilMs !== null &&
-        item.createdMs + Math.max(0, input.skewMs) <= claim.auditedUntilMs
+        Math.max(item.createdMs, expected.settledMs) + Math.max(0, input.skewMs) <=
+          claim.auditedUntilMs
       if (!open && claim.gaps.some((gap) => gap.healed && covers(gap, item, span[0])))
         withdrawn.push(loss)
       if (open || !claimed || (category !== 'fresh' && isWaiting(claim.changes, span[0])))
