@@ -109,6 +109,7 @@ export function createStream(reader: ItemReader): ItemStream {
     const step = createStep(reader, call, Math.min(bounds.requests, left))
     let state = toState(text)
     let went_back = false
+    let started = began
     let queues = createQueues(state ?? NO_QUEUES, began, touches)
     if (state !== null && !is_restored) reader.stories.restore(state.known)
     is_restored = true
@@ -129,6 +130,7 @@ export function createStream(reader: ItemReader): ItemStream {
       const asked_at = clock.now()
       const max = await reader.maxItem(call)
       if (!max.ok) return max
+      started = clock.now()
       state ??= startAt(max.value, began)
       // An answer below a known id is a copy, which proves nothing, unless it stays.
       const lower_since = max.value >= state.until ? 0 : state.lower_since || asked_at
@@ -171,7 +173,8 @@ export function createStream(reader: ItemReader): ItemStream {
     await readOthers(rest, REST_SPARE)
     const known = reader.stories.stored()
     const report = settle({ ...state, known }, { last, step, queues, now: began })
-    if (text === null) return ok({ ...report, verified_until: began })
+    // What is older than the answer for the highest id is from before the start.
+    if (text === null) return ok({ ...report, verified_until: started })
     return ok(went_back ? { ...report, went_back } : report)
   }
 

@@ -122,6 +122,8 @@ export function createStream({
       post: await step.page('post', params, null),
       comment: await step.page('comment', params, null),
     }
+    // What the lists of the first step have is from before the start.
+    const started = clock.now()
     if (heads.post === null) return { ok: false, fault: step.fault() ?? { kind: 'timeout' } }
     const copy_s = seconds(Math.max(heads.post.age_ms, heads.comment?.age_ms ?? 0))
     const skipped: IdRange[] = []
@@ -138,7 +140,7 @@ export function createStream({
       const as_of = { at, now: began, redates }
       if (series.first === 0) {
         begin(series, head.views, kind)
-        series.read_until = text === null ? began : at
+        series.read_until = text === null ? started : at
         series.since = series.read_until
         climbed(series, head.views, kind, as_of)
         continue
@@ -174,6 +176,7 @@ export function createStream({
     state.is_settled = false
     state.held = [...(held?.values() ?? [])]
     const found = result(state, step, began, { behind, skipped, partial })
+    if (text === null) return ok({ ...found, verified_until: started })
     return ok(went_back ? { ...found, went_back } : found)
   }
 

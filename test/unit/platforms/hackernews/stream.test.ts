@@ -23,6 +23,7 @@ function createApi() {
     copy_ms: 0,
     updates_read: 0,
     max_read: 0,
+    slow_ms: 0,
     restored: [] as unknown[],
   }
   const story = { id: '1', title: 'a story', url: null, author: 'ann', place: 'story' } as const
@@ -30,6 +31,7 @@ function createApi() {
     clock: { now: () => api.now },
     async maxItem() {
       api.max_read += 1
+      api.now += api.slow_ms
       return ok(api.max)
     },
     async item(id) {
@@ -605,4 +607,10 @@ test('after a restart the story of an item takes one request, and no text of it 
   expect(await above(10_001)).toEqual(['', [10_001]])
   // As stored before ids alone were.
   expect(() => after.restore(JSON.parse('{"stories":[],"under":[[1,0]]}'))).not.toThrow()
+})
+
+test('the start is after the answer for the highest id, however late it comes', async () => {
+  const { api, step } = createApi()
+  api.slow_ms = 4 * S
+  expect(await step(null)).toMatchObject({ verified_until: T0 + 4 * S })
 })

@@ -455,3 +455,20 @@ test('a partial API has no ids of comments: what its page does not have is not p
   })
   expect(world.requests.some((it) => it.includes('/comment?id='))).toBe(false)
 })
+
+test('the start is after both lists of the first step: what is written between them is from before it', async () => {
+  await using fixture = createServer('v4')
+  const { world, put, step } = fixture
+  put('post', 100)
+  put('comment', 500)
+  world.answer = (path) => {
+    if (path !== '/comment/list') return null
+    world.now += 2 * S
+    put('comment', 501)
+    return null
+  }
+  const begun = await step(null, 100, { settles: false })
+  world.answer = () => null
+  expect(begun.items).toEqual([])
+  expect(begun.verified_until).toBe(world.now)
+})
