@@ -19,12 +19,12 @@ import { createMailer } from '../../src/delivery/smtp.ts'
 import { createTester } from '../../src/delivery/test-delivery.ts'
 import { insertCustomer } from '../../src/store/customers/customers.ts'
 import { insertKey } from '../../src/store/customers/keys.ts'
-import { openDb } from '../../src/store/db/connection.ts'
 import { insertDelivery } from '../../src/store/delivery/deliveries.ts'
 import { insertMatchBodies } from '../../src/store/monitoring/matches.ts'
 import { NO_LIMITS, quietApp } from '../support/app-options.ts'
 import { certificate } from '../support/certificate.ts'
 import { fakeClock } from '../support/clock.ts'
+import { memoryDb } from '../support/memory-db.ts'
 
 /** Refusals of the mail server, as `[code, text]`; null: none. */
 type Refusals = {
@@ -85,7 +85,7 @@ export async function startReaders({ url, ca }: { url?: string; ca?: string } = 
   await using stack = new AsyncDisposableStack()
   const mail_server = stack.use(await startMailServer())
   const clock = fakeClock(() => Bun.sleep(1))
-  const db = stack.adopt(openDb(':memory:', { create: true }), (it) => it.close())
+  const db = stack.use(memoryDb())
   const random = {
     uuid: () => Bun.randomUUIDv7(),
     fraction: () => 0.5,

@@ -7,10 +7,10 @@ import { createRing } from '../../src/core/base/secrets.ts'
 import { createRuntime } from '../../src/runtime/runtime.ts'
 import { insertCustomer } from '../../src/store/customers/customers.ts'
 import { insertKey } from '../../src/store/customers/keys.ts'
-import { openDb } from '../../src/store/db/connection.ts'
 import { assemble } from '../../src/wiring/build.ts'
 import { LIMITS } from '../support/app-options.ts'
 import { postOf } from '../support/items.ts'
+import { memoryDb } from '../support/memory-db.ts'
 import { json, startTestApi } from '../support/test-api.ts'
 import { startTestDaemon } from '../support/test-daemon.ts'
 import { startReaders } from './email-fixture.ts'
@@ -34,7 +34,7 @@ async function repeat(times: number, call: (n: number) => Promise<{ status: numb
 /** All routes of a daemon, with a rate limit that permits no call. */
 function assembled() {
   const runtime = createRuntime(() => {})
-  const db = openDb(':memory:', { create: true })
+  const db = memoryDb()
   const config = parseConfig('platform = { base_url = "http://127.0.0.1:1", session_cookie = "s" }')
   for (const name of Object.keys(config.limits))
     if (/_per_minute$|^key_(rate|burst)$/.test(name)) Object.assign(config.limits, { [name]: 0.5 })

@@ -6,9 +6,9 @@ import { createForum } from '../../src/platforms/reddit/adapter.ts'
 import { createRuntime } from '../../src/runtime/runtime.ts'
 import { insertCustomer } from '../../src/store/customers/customers.ts'
 import { insertKey } from '../../src/store/customers/keys.ts'
-import { openDb } from '../../src/store/db/connection.ts'
 import { reads as readRoutes } from '../../src/wiring/routes.ts'
 import { NO_LIMITS, quietApp } from './app-options.ts'
+import { memoryDb } from './memory-db.ts'
 import { ANONYMOUS_IDENTITIES } from './reads.ts'
 
 const TOKEN = 'fk_test'
@@ -37,7 +37,7 @@ export async function startReading({
     allowance: 100_000,
     session_allowance: 100_000,
   })
-  const db = openDb(':memory:', { create: true })
+  const db = memoryDb()
   insertCustomer(db, {
     id: 'cus_1',
     name: 'ada',

@@ -13,9 +13,10 @@ import { createNaming } from '../../src/core/forum/naming.ts'
 import type { Clock, Log } from '../../src/runtime/runtime.ts'
 import { insertCustomer } from '../../src/store/customers/customers.ts'
 import { insertKey, type Scope } from '../../src/store/customers/keys.ts'
-import { type Db, openDb } from '../../src/store/db/connection.ts'
+import type { Db } from '../../src/store/db/connection.ts'
 import { LIMITS, PRICES } from './app-options.ts'
 import { type FakeClock, fakeClock } from './clock.ts'
+import { memoryDb } from './memory-db.ts'
 
 /** The next outcome of each read; a function is called, so that it may throw or wait. */
 type Script = (() => Promise<Outcome<unknown>>)[]
@@ -108,7 +109,7 @@ export function startTestApi({
 } = {}): TestApi {
   const held_clock = fakeClock(() => Bun.sleep(1))
   const clock = given ?? held_clock
-  const db = openDb(':memory:', { create: true })
+  const db = memoryDb()
   const random = {
     uuid: () => Bun.randomUUIDv7(),
     fraction: () => 0.5,

@@ -1,19 +1,22 @@
 import { createHash } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { startSandbox } from '../../sandbox/server/sandbox.ts'
 import { parseConfig } from '../../src/config/load.ts'
 import type { Config } from '../../src/config/schema.ts'
 import { apiKey } from '../../src/core/base/ids.ts'
+import { once } from '../../src/core/base/lazy.ts'
 import { startDaemon } from '../../src/daemon.ts'
 import type { Runtime } from '../../src/runtime/runtime.ts'
 import { insertCustomer } from '../../src/store/customers/customers.ts'
 import { DEFAULT_SCOPES, insertKey, type Scope } from '../../src/store/customers/keys.ts'
+import { connect, transact } from '../../src/store/db/connection.ts'
 import { RESERVE_FILE_NAME } from '../../src/store/maintenance/disk.ts'
 import { openInstance } from '../../src/store/maintenance/instance.ts'
 import { createTraffic, fakeClock } from './clock.ts'
+import { tempFolder } from './folder.ts'
 import { startReceiver } from './receiver.ts'
 
 type Choice = {
@@ -61,8 +64,7 @@ export async function startTestDaemon({
       session_allowance: 1_000_000,
     }),
   )
-  const dir = await mkdtemp(join(tmpdir(), 'forumd-house-'))
-  stack.defer(() => rm(dir, { recursive: true }))
+  const { path: dir } = stack.use(tempFolder())
   if (!hold_back) await writeFile(join(dir, RESERVE_FILE_NAME), '')
 
   const config = parseConfig(
@@ -80,14 +82,9 @@ export async function startTestDaemon({
   change?.(config)
 
   const events: { level: string; event: string; fields: Record<string, unknown> }[] = []
-  let count = 0
   const runtime: Runtime = {
     clock,
-    random: {
-      uuid: () => `0199a000-0000-7000-8000-${String(++count).padStart(12, '0')}`,
-      fraction: () => 0.5,
-      bytes: (size) => bytesOf(++count, size),
-    },
+    random: countedRandom(),
     resolve: (host) =>
       host.endsWith('.test')
         ? Promise.resolve(['127.0.0.1'])
@@ -101,6 +98,8 @@ export async function startTestDaemon({
     log: (level, event, fields = {}) => events.push({ level, event, fields }),
   }
 
+  for (const [name, content] of newFolder())
+    await writeFile(join(dir, name), content, { mode: 0o600 })
   const mint = (name: string, scopes: readonly Scope[] = DEFAULT_SCOPES) =>
     mintKey(config, runtime, { name, scopes })
   const key = mint('ann')
@@ -148,6 +147,15 @@ export async function startTestDaemon({
   }
 }
 
+/** Identifiers and bytes that repeat with every run; `count` are taken already. */
+function countedRandom(count = 0): Runtime['random'] {
+  return {
+    uuid: () => `0199a000-0000-7000-8000-${String(++count).padStart(12, '0')}`,
+    fraction: () => 0.5,
+    bytes: (size) => bytesOf(++count, size),
+  }
+}
+
 /** Bytes that tell one number from all others: as many as a token has, and never the same twice. */
 function bytesOf(n: number, size: number): Uint8Array {
   const bytes = Buffer.alloc(size, n % 256)
@@ -155,32 +163,43 @@ function bytesOf(n: number, size: number): Uint8Array {
   return new Uint8Array(bytes)
 }
 
+/** Files of a new data folder. The schema takes a third of a start, so it is made once. */
+const newFolder = once(() => {
+  using folder = tempFolder()
+  const files = { dir: folder.path, key_file: '', clock: { now: () => 0 } }
+  openInstance({ ...files, random: countedRandom(1_000_000) }, { mode: 'beside' }).close()
+  return ['forumd.sqlite', 'instance.id', 'secrets.key'].map(
+    (name) => [name, readFileSync(folder.file(name))] as const,
+  )
+})
+
 /** A key of a customer with 100 dollars, written as the command line would. */
 function mintKey(
-  config: Config,
+  { storage, billing }: Config,
   { clock, random }: Runtime,
   { name, scopes }: { name: string; scopes: readonly Scope[] },
 ): string {
-  const instance = openInstance({ ...config.storage, clock, random }, { mode: 'beside' })
+  using db = connect(join(storage.dir, 'forumd.sqlite'))
   const token = apiKey('customer', createHash('sha256').update(name).digest())
   const created_at = clock.now()
-  const { id: customer_id } = insertCustomer(instance.db, {
-    id: `cus_${random.uuid()}`,
-    name,
-    plan: config.billing.default_plan,
-    created_at,
-    starting_credit_micros: 100_000_000,
-    payment_id: `pay_${random.uuid()}`,
+  transact(db, () => {
+    const { id: customer_id } = insertCustomer(db, {
+      id: `cus_${random.uuid()}`,
+      name,
+      plan: billing.default_plan,
+      created_at,
+      starting_credit_micros: 100_000_000,
+      payment_id: `pay_${random.uuid()}`,
+    })
+    insertKey(db, {
+      id: `key_${random.uuid()}`,
+      customer_id,
+      token,
+      name: null,
+      scopes,
+      created_at,
+      expires_at: null,
+    })
   })
-  insertKey(instance.db, {
-    id: `key_${random.uuid()}`,
-    customer_id,
-    token,
-    name: null,
-    scopes,
-    created_at,
-    expires_at: null,
-  })
-  instance.close()
   return token
 }

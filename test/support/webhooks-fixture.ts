@@ -14,9 +14,9 @@ import { createTransport } from '../../src/net/transport.ts'
 import type { Fetch } from '../../src/runtime/runtime.ts'
 import { insertCustomer } from '../../src/store/customers/customers.ts'
 import { insertKey, type Scope } from '../../src/store/customers/keys.ts'
-import { openDb } from '../../src/store/db/connection.ts'
 import { LIMITS, quietApp } from './app-options.ts'
 import { fakeClock } from './clock.ts'
+import { memoryDb } from './memory-db.ts'
 import { startReceiver } from './receiver.ts'
 
 /** No test may leave the machine. */
@@ -37,7 +37,7 @@ export async function startTargets({
   await using stack = new AsyncDisposableStack()
   const receiver = stack.use(await startReceiver())
   const clock = fakeClock(() => Bun.sleep(1))
-  const db = stack.adopt(openDb(':memory:', { create: true }), (it) => it.close())
+  const db = stack.use(memoryDb())
   const random = {
     uuid: () => Bun.randomUUIDv7(),
     fraction: () => 0.5,

@@ -17,8 +17,11 @@ export class NewerDatabase extends Error {
 }
 
 /** Connects to a database (with `create`, creates the file) and sets its pragmas; the schema stays unchanged. */
-export function connect(path: string, { create = false } = {}): Db {
-  const db = new Database(path, { create, readwrite: true, strict: true })
+export const connect = (path: string, { create = false } = {}): Db =>
+  withPragmas(new Database(path, { create, readwrite: true, strict: true }))
+
+/** Closes the database if a pragma fails. */
+export function withPragmas(db: Db): Db {
   try {
     // busy_timeout comes first, because the switch to WAL may wait. FULL: a settled credit survives a power cut.
     db.run('PRAGMA busy_timeout = 5000')

@@ -6,8 +6,9 @@ import { createOperatorNotifier, createTrustedGuard } from '../../../src/deliver
 import { createStallWatch } from '../../../src/monitor/maintenance.ts'
 import { createTransport } from '../../../src/net/transport.ts'
 import type { Log } from '../../../src/runtime/runtime.ts'
-import { type Db, openDb } from '../../../src/store/db/connection.ts'
+import type { Db } from '../../../src/store/db/connection.ts'
 import { fakeClock } from '../../support/clock.ts'
+import { memoryDb } from '../../support/memory-db.ts'
 import { type Receiver, startReceiver } from '../../support/receiver.ts'
 
 const HOUR = 3_600_000
@@ -23,7 +24,7 @@ afterAll(() => receiver[Symbol.asyncDispose]())
 function createFixture(
   change: { db?: Db; webhook?: string; secret?: string; public_url?: string } = {},
 ) {
-  const { db = openDb(':memory:', { create: true }), secret = SECRET } = change
+  const { db = memoryDb(), secret = SECRET } = change
   receiver.received.length = 0
   const clock = fakeClock(async () => {})
   const logged: Parameters<Log>[] = []
@@ -207,7 +208,7 @@ describe('an operator', () => {
 
 /** A feed polled every minute, and the stall watch over it with the fields that it has logged. */
 function createStallFixture() {
-  const db = openDb(':memory:', { create: true })
+  const db = memoryDb()
   const clock = fakeClock(async () => {})
   const stalled: unknown[] = []
   db.query(

@@ -3,12 +3,12 @@ import { expect, test } from 'bun:test'
 import type { Item } from '../../../src/core/forum/items.ts'
 import { createFilters } from '../../../src/monitor/match.ts'
 import { insertCustomer } from '../../../src/store/customers/customers.ts'
-import { openDb } from '../../../src/store/db/connection.ts'
 import { postOf } from '../../support/items.ts'
+import { memoryDb } from '../../support/memory-db.ts'
 
 /** Stored monitors, each with a spec and the time of its last change. */
 function start() {
-  const db = openDb(':memory:', { create: true })
+  const db = memoryDb()
   const events: { event: string; fields: Record<string, unknown> }[] = []
   const log = (_: string, event: string, fields: Record<string, unknown> = {}) =>
     void events.push({ event, fields })

@@ -5,8 +5,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { openArchive } from '../../../src/store/archive/file.ts'
-import { openDb } from '../../../src/store/db/connection.ts'
 import { tempFolder } from '../../support/folder.ts'
+import { memoryDb } from '../../support/memory-db.ts'
 import { compareStatements } from '../../support/statements.ts'
 
 setDefaultTimeout(60_000)
@@ -27,7 +27,7 @@ test('every literal statement has the columns and the parameters that its types 
   using folder = tempFolder()
   const mistakes = folder.file('mistakes.ts')
   writeFileSync(mistakes, MISTAKES)
-  using main = openDb(':memory:', { create: true })
+  using main = memoryDb()
   using archive = openArchive(':memory:')
   const files = [...new Bun.Glob('src/store/**/*.ts').scanSync(root)].map((it) => join(root, it))
 

@@ -9,7 +9,6 @@ import { FEED_KINDS } from '../../../src/core/polling/feed.ts'
 import type { AccountSecrets } from '../../../src/store/accounts/accounts.ts'
 import { FEEDBACK_STATUSES, FEEDBACK_TYPES } from '../../../src/store/customers/feedback.ts'
 import { PAYMENT_KINDS } from '../../../src/store/customers/ledger.ts'
-import { openDb } from '../../../src/store/db/connection.ts'
 import {
   ALARM_EVENTS,
   DELIVERY_STATUSES,
@@ -20,6 +19,7 @@ import { ALARM_KINDS } from '../../../src/store/monitoring/alarms.ts'
 import { FOUND_BY } from '../../../src/store/monitoring/matches.ts'
 import { MONITOR_PAUSE_REASONS } from '../../../src/store/monitoring/monitors.ts'
 import { JUDGEMENT_OUTCOMES } from '../../../src/store/relevance/judgements.ts'
+import { memoryDb } from '../../support/memory-db.ts'
 
 // The code and the CHECK constraints must allow the same words; otherwise an insert would fail in production.
 
@@ -51,7 +51,7 @@ const VOCABULARIES: Record<string, readonly string[]> = {
 
 /** Each closed list of words in the schema, by its column. */
 function storedVocabularies(): Record<string, string[]> {
-  using db = openDb(':memory:', { create: true })
+  using db = memoryDb()
   const tables = db
     .query<{ name: string; sql: string }, []>(
       "SELECT name, sql FROM sqlite_schema WHERE type = 'table' ORDER BY name",

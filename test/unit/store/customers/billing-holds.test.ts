@@ -21,8 +21,9 @@ import {
   releaseAll,
   sumUsage,
 } from '../../../../src/store/customers/ledger.ts'
-import { type Db, openDb } from '../../../../src/store/db/connection.ts'
+import type { Db } from '../../../../src/store/db/connection.ts'
 import { listUnbalanced } from '../../../support/invariants.ts'
+import { memoryDb } from '../../../support/memory-db.ts'
 
 const NOW = Date.parse('2026-01-01T10:30:00Z')
 const HOUR = Date.parse('2026-01-01T10:00:00Z')
@@ -34,7 +35,7 @@ beforeEach(() => {
 afterAll(() => db.close())
 
 function customerWith(starting_credit_micros: number): Db {
-  const fresh = openDb(':memory:', { create: true })
+  const fresh = memoryDb()
   addCustomer(fresh, 1, starting_credit_micros)
   return fresh
 }

@@ -9,14 +9,15 @@ import {
   moveDraft,
   queuedDrafts,
 } from '../../../../src/store/customers/drafts.ts'
-import { type Db, openDb } from '../../../../src/store/db/connection.ts'
+import type { Db } from '../../../../src/store/db/connection.ts'
+import { memoryDb } from '../../../support/memory-db.ts'
 
 const NOW = 1_700_000_000_000
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
 function opened(): Db {
-  const db = openDb(':memory:', { create: true })
+  const db = memoryDb()
   for (const n of [1, 2]) {
     db.run(`INSERT INTO customers VALUES ('cus_${n}', 'name ${n}', 'entry', 0, 0, 0, NULL)`)
     db.run(`INSERT INTO api_keys (id, customer_id, hash, prefix, scopes, created_at)

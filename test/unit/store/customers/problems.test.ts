@@ -1,15 +1,16 @@
 import { expect, test } from 'bun:test'
 
 import { readProblems, toProblemReport } from '../../../../src/api/account/problems.ts'
-import { type Db, openDb } from '../../../../src/store/db/connection.ts'
+import type { Db } from '../../../../src/store/db/connection.ts'
 import { countHour, countPending } from '../../../../src/store/maintenance/counts.ts'
+import { memoryDb } from '../../../support/memory-db.ts'
 import { putTarget } from '../../../support/target-row.ts'
 
 const NOW = Date.parse('2026-01-01T12:00:00Z')
 const MINUTE = 60_000
 
 function open(): Db {
-  const db = openDb(':memory:', { create: true })
+  const db = memoryDb()
   putTarget(db)
   return db
 }
@@ -249,7 +250,7 @@ test('an hour counts its matches, what arrived in it, and what failed of it', ()
 
 /** SQLite's steps for all queries of `work`. */
 function plansOf(work: (db: Db) => void): string[] {
-  using db = openDb(':memory:', { create: true })
+  using db = memoryDb()
   const statements = new Set<string>()
   const query = db.query.bind(db)
   Object.assign(db, { query: (sql: string) => (statements.add(sql), query(sql)) })

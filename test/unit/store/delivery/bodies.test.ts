@@ -2,11 +2,12 @@ import { expect, test } from 'bun:test'
 import { hash } from 'node:crypto'
 
 import { envelope } from '../../../../src/core/delivery/envelope.ts'
-import { type Db, openDb } from '../../../../src/store/db/connection.ts'
+import type { Db } from '../../../../src/store/db/connection.ts'
 import { blankBodies, packBodies, unpackBody } from '../../../../src/store/delivery/bodies.ts'
 import { insertDelivery, listDeliveries } from '../../../../src/store/delivery/deliveries.ts'
 import { claimDue } from '../../../../src/store/delivery/outbox.ts'
 import { redeliver } from '../../../../src/store/delivery/redeliver.ts'
+import { memoryDb } from '../../../support/memory-db.ts'
 import { putTarget } from '../../../support/target-row.ts'
 
 /** Bounds for deliveries older than that, with a correct clock. */
@@ -16,7 +17,7 @@ const TEXT = 'a needle in the hay. '.repeat(40)
 
 /** Dead deliveries with the creation times 1 to `count`. */
 function opened(count: number): Db {
-  const db = openDb(':memory:', { create: true })
+  const db = memoryDb()
   putTarget(db)
   for (let n = 0; n < count; n++)
     insertDelivery(db, {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { type Db, openDb, transact } from '../../../../src/store/db/connection.ts'
+import { type Db, transact } from '../../../../src/store/db/connection.ts'
 import {
   LINE_STATUSES,
   type LinePosition,
@@ -8,6 +8,7 @@ import {
   listInstanceDeliveries,
   listInstanceMonitors,
 } from '../../../../src/store/delivery/instance-list.ts'
+import { memoryDb } from '../../../support/memory-db.ts'
 
 const HOUR = 3_600_000
 const START = 1_700_000_000_000
@@ -15,7 +16,7 @@ const CUSTOMERS = ['cus_a', 'cus_b']
 
 /** `count` deliveries of two customers, one a second; every state occurs, `rare` once. */
 function filled(count: number, statusOf: (at: number) => LineStatus): Db {
-  const db = openDb(':memory:', { create: true })
+  const db = memoryDb()
   transact(db, () => {
     for (const id of CUSTOMERS) {
       db.query(

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { type Db, openDb } from '../../../../src/store/db/connection.ts'
+import type { Db } from '../../../../src/store/db/connection.ts'
 import {
   createDeliveryTimes,
   insertDelivery,
@@ -17,13 +17,14 @@ import {
   resumeWebhook,
   retireWebhook,
 } from '../../../../src/store/delivery/webhooks.ts'
+import { memoryDb } from '../../../support/memory-db.ts'
 
 const HOUR_MS = 3_600_000
 const WEEK_MS = 168 * HOUR_MS
 const DAY_MS = 24 * HOUR_MS
 
 function opened(webhooks: string[]): Db {
-  const db = openDb(':memory:', { create: true })
+  const db = memoryDb()
   db.run("INSERT INTO customers VALUES ('cus_1', 'ann', 'entry', 0, 0, 0, NULL)")
   db.run(`INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, active_since, created_at, updated_at)
           VALUES ('mon_1', 'cus_1', '{}', 60, 0, 0, 0)`)

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 
 import type { DeliveryVerdict } from '../../../../src/core/delivery/retry.ts'
-import { type Db, openDb, transact } from '../../../../src/store/db/connection.ts'
+import { type Db, transact } from '../../../../src/store/db/connection.ts'
 import { insertDelivery } from '../../../../src/store/delivery/deliveries.ts'
 import {
   abandon,
@@ -18,6 +18,7 @@ import {
   pauseFailing,
   updateWebhook,
 } from '../../../../src/store/delivery/webhooks.ts'
+import { memoryDb } from '../../../support/memory-db.ts'
 import { putTarget } from '../../../support/target-row.ts'
 
 const NOW = 1_700_000_000_000
@@ -29,7 +30,7 @@ const LAST_CHANCE = 20
 type Notification = { status: string; kind: string; count: number }
 
 function opened(count: number): { db: Db; notifications: Notification[] } & Disposable {
-  const db = openDb(':memory:', { create: true })
+  const db = memoryDb()
   putTarget(db, 'discord')
   for (let n = 1; n <= count; n++)
     insertDelivery(db, {

@@ -1,17 +1,18 @@
 import { expect, test } from 'bun:test'
 
-import { type Db, openDb } from '../../../../src/store/db/connection.ts'
+import type { Db } from '../../../../src/store/db/connection.ts'
 import { insertDelivery } from '../../../../src/store/delivery/deliveries.ts'
 import { redeliver } from '../../../../src/store/delivery/redeliver.ts'
 import { unsubscribeTarget } from '../../../../src/store/delivery/targets.ts'
 import { deleteWebhook, updateWebhook } from '../../../../src/store/delivery/webhooks.ts'
+import { memoryDb } from '../../../support/memory-db.ts'
 import { putTarget } from '../../../support/target-row.ts'
 
 const NOW = 1_700_000_000_000
 
 /** A dead delivery for each of these creation times. */
 function died(...instants: number[]): Db {
-  const db = openDb(':memory:', { create: true })
+  const db = memoryDb()
   putTarget(db)
   for (const now of instants)
     insertDelivery(db, {

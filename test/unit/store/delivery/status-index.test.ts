@@ -1,16 +1,17 @@
 import { expect, test } from 'bun:test'
 
-import { type Db, openDb } from '../../../../src/store/db/connection.ts'
+import type { Db } from '../../../../src/store/db/connection.ts'
 import { listDeliveries } from '../../../../src/store/delivery/deliveries.ts'
 import { webhookHealth } from '../../../../src/store/delivery/health.ts'
 import { redeliver } from '../../../../src/store/delivery/redeliver.ts'
+import { memoryDb } from '../../../support/memory-db.ts'
 
 // A customer with a million delivered deliveries asks every minute for the missed ones. A full scan would block the
 // daemon.
 
 /** SQLite's query plans for the queries of `work` on deliveries. */
 function plansOf(work: (db: Db) => void, tables = /\b(?:deliveries|d) USING/): string {
-  using db = openDb(':memory:', { create: true })
+  using db = memoryDb()
   const statements = new Set<string>()
   const query = db.query.bind(db)
   Object.assign(db, { query: (sql: string) => (statements.add(sql), query(sql)) })

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 
-import { type Db, openDb } from '../../../../src/store/db/connection.ts'
+import type { Db } from '../../../../src/store/db/connection.ts'
 import { confirmTarget } from '../../../../src/store/delivery/targets.ts'
 import {
   deleteWebhook,
@@ -10,12 +10,13 @@ import {
   rotateSecret,
   updateWebhook,
 } from '../../../../src/store/delivery/webhooks.ts'
+import { memoryDb } from '../../../support/memory-db.ts'
 import { putTarget } from '../../../support/target-row.ts'
 
 const OVER_AT = 1000
 
 function opened(): Db {
-  const db = openDb(':memory:', { create: true })
+  const db = memoryDb()
   putTarget(db)
   return db
 }

@@ -3,13 +3,13 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 
-import { openDb } from '../../../../src/store/db/connection.ts'
 import { ERASED_PLACES } from '../../../../src/store/erasure/erase.ts'
+import { memoryDb } from '../../../support/memory-db.ts'
 import { COLUMN_CLASSES, columnsOf } from '../../../support/stored-columns.ts'
 
 /** Columns with text or bytes of every table, sorted. */
 function storedColumns(): string[] {
-  using db = openDb(':memory:', { create: true })
+  using db = memoryDb()
   return db
     .query<{ place: string }, []>(
       `SELECT t.name || '.' || c.name AS place FROM sqlite_schema t JOIN pragma_table_info(t.name) c

@@ -2,8 +2,9 @@ import { expect, test } from 'bun:test'
 
 import { parseConfig } from '../../../../src/config/load.ts'
 import { createRing } from '../../../../src/core/base/secrets.ts'
-import { type Db, openDb } from '../../../../src/store/db/connection.ts'
+import type { Db } from '../../../../src/store/db/connection.ts'
 import { recordConfig } from '../../../../src/store/maintenance/audit.ts'
+import { memoryDb } from '../../../support/memory-db.ts'
 
 const KEYS = [1, 2].map((fill) => new Uint8Array(32).fill(fill))
 const ringOf = (...keys: Uint8Array[]) =>
@@ -34,7 +35,7 @@ const last = (db: Db) =>
   )
 
 test('the configuration is recorded once, and again when it changes', () => {
-  using db = openDb(':memory:', { create: true })
+  using db = memoryDb()
   const config = usual()
   expect([note(db, config), note(db, usual())]).toEqual([true, false])
 
@@ -51,7 +52,7 @@ test('the configuration is recorded once, and again when it changes', () => {
 })
 
 test('a removed plan is a change', () => {
-  using db = openDb(':memory:', { create: true })
+  using db = memoryDb()
   const config = usual()
   note(db, { ...config, plans: { ...config.plans, pro: { slots: 5 } } })
   note(db, config)
@@ -59,7 +60,7 @@ test('a removed plan is a change', () => {
 })
 
 test('no text is stored, only digests that require the key file', () => {
-  using db = openDb(':memory:', { create: true })
+  using db = memoryDb()
   note(db, usual())
   const last_entry = JSON.stringify(last(db))
   for (const secret of ['correct-horse', 'battery-staple', 'whsec_', 'scrape-me', 'mailer'])
@@ -67,20 +68,20 @@ test('no text is stored, only digests that require the key file', () => {
   const first = last(db).settings['metrics.token']
   expect(first).toMatch(/^proof:[\w-]{22}$/)
 
-  using other = openDb(':memory:', { create: true })
+  using other = memoryDb()
   note(other, usual(), ringOf(NEW))
   expect(last(other).settings['metrics.token']).not.toBe(first)
 })
 
 test('equal texts in two places have different digests', () => {
-  using db = openDb(':memory:', { create: true })
+  using db = memoryDb()
   note(db, { a: 'swordfish', b: 'swordfish' })
   const { a, b } = last(db).settings
   expect(a).not.toBe(b)
 })
 
 test('a new encryption key is not recorded as a configuration change', () => {
-  using db = openDb(':memory:', { create: true })
+  using db = memoryDb()
   note(db, usual())
   expect(note(db, usual(), ringOf(OLD, NEW))).toBe(false)
 })

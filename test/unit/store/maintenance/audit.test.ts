@@ -4,7 +4,7 @@ import { createRing } from '../../../../src/core/base/secrets.ts'
 import { insertCustomer, setPlan } from '../../../../src/store/customers/customers.ts'
 import { insertKey, revokeKey, touchKey } from '../../../../src/store/customers/keys.ts'
 import { insertPayment } from '../../../../src/store/customers/ledger.ts'
-import { type Db, openDb } from '../../../../src/store/db/connection.ts'
+import type { Db } from '../../../../src/store/db/connection.ts'
 import {
   deleteWebhook,
   insertWebhook,
@@ -12,12 +12,13 @@ import {
   rotateSecret,
 } from '../../../../src/store/delivery/webhooks.ts'
 import { recordConfig } from '../../../../src/store/maintenance/audit.ts'
+import { memoryDb } from '../../../support/memory-db.ts'
 
 const ring = createRing(new Uint8Array(32).fill(1), (count) => new Uint8Array(count))
 const config = { log: { level: 'info' } }
 
 function lived(): Db {
-  const db = openDb(':memory:', { create: true })
+  const db = memoryDb()
   insertCustomer(db, {
     id: 'cus_1',
     name: 'ann',

@@ -1,16 +1,16 @@
 import { expect, test } from 'bun:test'
 
-import { openDb } from '../../../../src/store/db/connection.ts'
 import {
   measureCredit,
   measureLag,
   measurePending,
 } from '../../../../src/store/maintenance/metric-queries.ts'
+import { memoryDb } from '../../../support/memory-db.ts'
 
 const NOW = Date.parse('2026-01-01T00:00:00Z')
 
 test('the most overdue feed of each kind counts, against the promised cadence and not the backed-off interval', () => {
-  using db = openDb(':memory:', { create: true })
+  using db = memoryDb()
   const insert = (key: string, kind: string, interval_s: number, checked_s_ago: number | null) =>
     db.run(
       `INSERT INTO feeds (key, kind, place, requested_interval_s, interval_s, last_check_at, next_check_at, created_at)
@@ -41,7 +41,7 @@ test('the most overdue feed of each kind counts, against the promised cadence an
 })
 
 test('customers are counted by their ability to pay for a read', () => {
-  using db = openDb(':memory:', { create: true })
+  using db = memoryDb()
   for (const [id, balance, unlimited] of [
     ['a', 2000, 0],
     ['b', 1999, 0],
@@ -56,7 +56,7 @@ test('customers are counted by their ability to pay for a read', () => {
 })
 
 test('without pending deliveries there is no oldest one', () => {
-  using db = openDb(':memory:', { create: true })
+  using db = memoryDb()
 
   expect(measurePending(db)).toEqual({ by_retry_index: new Map(), oldest_at: null })
 })

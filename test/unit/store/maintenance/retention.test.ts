@@ -1,15 +1,16 @@
 import { expect, test } from 'bun:test'
 
 import { runNow } from '../../../../src/store/db/chunked.ts'
-import { type Db, openDb } from '../../../../src/store/db/connection.ts'
+import type { Db } from '../../../../src/store/db/connection.ts'
 import { pruneOld } from '../../../../src/store/maintenance/retention.ts'
+import { memoryDb } from '../../../support/memory-db.ts'
 import { putTarget } from '../../../support/target-row.ts'
 
 const OLD = 1000
 
 /** Two feeds and a monitor, each with `count` old rows of every kind and one current row. */
 function createDb(count: number): Db {
-  const db = openDb(':memory:', { create: true })
+  const db = memoryDb()
   putTarget(db)
   db.run(`INSERT INTO feeds (id, key, kind, place, requested_interval_s, interval_s, next_seq, created_at)
           VALUES (1, 'posts:a', 'posts', 'a', 60, 60, ${count + 1}, 0), (2, 'posts:b', 'posts', 'b', 60, 60, ${count + 1}, 0)`)

@@ -1,15 +1,15 @@
 import { expect, test } from 'bun:test'
 
-import { openDb } from '../../../../src/store/db/connection.ts'
 import {
   insertMatchBodies,
   newestSeq,
   skipAhead,
 } from '../../../../src/store/monitoring/matches.ts'
+import { memoryDb } from '../../../support/memory-db.ts'
 import { putTarget } from '../../../support/target-row.ts'
 
 test("after a restore every monitor's sequence continues from its instant", () => {
-  using db = openDb(':memory:', { create: true })
+  using db = memoryDb()
   putTarget(db)
   db.run(`INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, active_since, created_at, updated_at)
           VALUES ('mon_2', 'cus_1', '{}', 60, 0, 0, 0)`)
