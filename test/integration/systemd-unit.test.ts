@@ -137,7 +137,8 @@ systemctl start forumd 2>/dev/null || echo "not started, $(property ExecMainStat
 test.skipIf(!canBoot)(
   'under a real systemd the unit starts, reports its state, reloads, is killed by the watchdog when it stalls, and stops',
   async () => {
-    using folder = tempFolder()
+    // It mounts a /dev/shm of its own.
+    using folder = tempFolder('/tmp')
     const unit = await runForumd(['service-unit', '--binary', '/usr/bin/forumd'])
     expect(unit).toContain('\nWatchdogSec=8s\n')
     writeFileSync(

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 export type Folder = Disposable & { path: string; file(name: string): string }
 
 /** A folder of one test's own, gone when the test is. */
-export function tempFolder(): Folder {
-  const path = mkdtempSync(join(tmpdir(), 'forumd-test-'))
+export function tempFolder(parent = tmpdir()): Folder {
+  const path = mkdtempSync(join(parent, 'forumd-test-'))
   return {
     path,
     file: (name) => join(path, name),
