@@ -10,7 +10,7 @@ import { cases } from '../support/long-form.ts'
 import { PNG, startWriting, type Writing } from '../support/writes-fixture.ts'
 import { modernTo } from './mcp-fixture.ts'
 
-const RUNS = cases({ short: 2, long: 30 })
+const RUNS = cases({ short: 1, long: 30 })
 
 let it: Writing
 let comment: { id: string }
@@ -40,7 +40,7 @@ beforeAll(async () => {
   comment = it.sandbox.comment({ parent: it.post.name, author: 'ben', text: 'A cat too' })
   const { body } = await it.act('dm', { to: 'ben', subject: 'Cats', text: 'Hello' })
   thread = z.object({ thread_id: z.string() }).parse(body).thread_id
-}, 20_000)
+}, 60_000)
 afterAll(async () => {
   await client.close()
   await it[Symbol.asyncDispose]()

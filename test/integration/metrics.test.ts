@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 
 import { installsAll } from '../support/long-form.ts'
 import { startTestDaemon } from '../support/test-daemon.ts'
@@ -50,6 +50,12 @@ async function startMonitored() {
   return { daemon, scrape, monitor_id: monitor.body.id as string }
 }
 
+let monitored: Awaited<ReturnType<typeof startMonitored>>
+beforeAll(async () => {
+  monitored = await startMonitored()
+})
+afterAll(() => monitored.daemon[Symbol.asyncDispose]())
+
 const byName = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1)
 
 const seriesOf = (text: string) =>
@@ -68,9 +74,7 @@ const familyOf = (name: string, kinds: ReadonlyMap<string, string>) => {
 }
 
 test('docs/metrics.md lists the metrics of an active daemon, and no others', async () => {
-  const { daemon, scrape } = await startMonitored()
-  await using _ = daemon
-  const text = await scrape()
+  const text = await monitored.scrape()
   const metrics = [...text.matchAll(/^# HELP (\w+) (.+)\n# TYPE \w+ (\w+)$/gm)].map(
     ([, name = '', help = '', kind = '']) => ({ name, kind, text: help }),
   )
@@ -83,12 +87,10 @@ test('docs/metrics.md lists the metrics of an active daemon, and no others', asy
 })
 
 test('every metric has a value by then, with the labels of docs/metrics.md', async () => {
-  const { daemon, scrape } = await startMonitored()
-  await using _ = daemon
   const rows = await documented()
   const kinds = new Map(rows.map(({ name, kind }) => [name, kind]))
   const seen = new Map<string, Set<string>>()
-  for (const { name, labels } of seriesOf(await scrape())) {
+  for (const { name, labels } of seriesOf(await monitored.scrape())) {
     const family = familyOf(name, kinds)
     const own = labels.filter((label) => label !== 'le' || kinds.get(family) !== 'histogram')
     seen.set(family, new Set([...(seen.get(family) ?? []), own.join()]))
@@ -101,9 +103,7 @@ test('every metric has a value by then, with the labels of docs/metrics.md', asy
 })
 
 test('events are counted in their metrics', async () => {
-  const { daemon, scrape } = await startMonitored()
-  await using _ = daemon
-  const lines = (await scrape()).split('\n')
+  const lines = (await monitored.scrape()).split('\n')
 
   for (const line of [
     'forumd_matches_total 1',
@@ -174,8 +174,6 @@ test('promtool reports no problem', async () => {
     expect(installsAll).toBe(false)
     return console.log('promtool is not here: nothing was checked')
   }
-  const { daemon, scrape } = await startMonitored()
-  await using _ = daemon
   const run = (args: string[], stdin: string) => {
     const { exitCode, stdout, stderr } = Bun.spawnSync([promtool, ...args], {
       stdin: Buffer.from(stdin),
@@ -188,10 +186,10 @@ test('promtool reports no problem', async () => {
     record: `query_${n}`,
     expr: expr && String(JSON.parse(expr)).replaceAll('$__rate_interval', '5m'),
   }))
-  const queries = `${daemon.dir}/queries.yml`
+  const queries = `${monitored.daemon.dir}/queries.yml`
   await Bun.write(queries, JSON.stringify({ groups: [{ name: 'dashboard', rules }] }))
 
-  expect(run(['check', 'metrics'], await scrape())).toEqual({ exitCode: 0, output: '' })
+  expect(run(['check', 'metrics'], await monitored.scrape())).toEqual({ exitCode: 0, output: '' })
   expect(run(['check', 'rules', `${docs}grafana/alerts.yml`], '').exitCode).toBe(0)
   expect(rules.length).toBeGreaterThan(50)
   expect(run(['check', 'rules', queries], '')).toMatchObject({ exitCode: 0 })

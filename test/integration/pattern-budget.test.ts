@@ -43,7 +43,7 @@ test('an unaffordable pattern is refused by name, in every field', async () => {
 
 test('patterns of previews are not stored', async () => {
   const { grown_mib, statuses } = await previewPatterns(abused, {
-    previews: 20,
+    previews: 10,
     length: 500,
     patternOf: (n) => `e.{12}§${n}`,
   })
@@ -55,7 +55,7 @@ test('patterns of previews are not stored', async () => {
 
 test('expensive patterns accepted earlier are paused, and other monitors get their matches', async () => {
   const stored = [EXPENSIVE, 'b[ab]{241}c', 'a[ab]{230}d']
-  const seconds = 3
+  const seconds = 2
   const { found_ms, paused } = await attackWithPatterns(abused, {
     customers: 2,
     posts: 100,
