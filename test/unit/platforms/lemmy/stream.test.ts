@@ -467,8 +467,8 @@ test('the start is after both lists of the first step: what is written between t
     put('comment', 501)
     return null
   }
-  const begun = await step(null, 100, { settles: false })
+  const started = await step(null, 100, { settles: false })
   world.answer = () => null
-  expect(begun.items).toEqual([])
-  expect(begun.verified_until).toBe(world.now)
+  expect(started.items).toEqual([])
+  expect(started.verified_until).toBe(world.now)
 })
