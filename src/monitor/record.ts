@@ -1,4 +1,4 @@
-import { type Item, itemKey } from '../core/forum/items.ts'
+import { type Item, itemKey, shownDigest } from '../core/forum/items.ts'
 import { AUDIT_DEPTH_MS, latenessAfter } from '../core/polling/audit.ts'
 import { FULL_PAGE } from '../core/polling/batching.ts'
 import { nextCheckpoint, type TruncationReason } from '../core/polling/cursor.ts'
@@ -25,6 +25,7 @@ import {
   forgetSeen,
   insertSeen,
   listSeen,
+  markChanged,
   markListed,
   type NewSeen,
 } from '../store/monitoring/matches.ts'
@@ -149,7 +150,9 @@ function recordOne(
   const seen = writeSeen(db, stream, result)
   // A merged search is split by wider rules than the platform's, so its new rows may be old.
   if (stream.kind !== 'search' || at.synced_epoch === 0) noteLate(db, stream, result, seen.fresh)
-  const found = matchAll(deps, stream, roundOf(result), seen).map((hit) =>
+  const round = roundOf(result)
+  const isAgain = (item: Item) => seen.changed.has(itemKey(item)) || round.isAgain(item)
+  const found = matchAll(deps, stream, { ...round, isAgain }, seen).map((hit) =>
     // It was approved or restored, and is as old as that.
     seen.fresh.has(itemKey(hit.item)) && isVerified(stream, hit.item.created_utc * 1000)
       ? { ...hit, first_seen_at: hit.item.created_utc * 1000 }
@@ -201,14 +204,16 @@ function recordBatch(db: Db, result: BatchResult, epoch: number): void {
     postponeFeed(db, it.id, nextPollAt(phaseKey(it), it.interval_s * 1000, started_at))
 }
 
-/** Stores every row of every page as seen, oldest first. */
+/** Stores every row of every page as seen, oldest first. `changed`: known items that show something else now. */
 function writeSeen(
   db: Db,
   stream: Feed,
   { items, seen_at, audit }: FeedResult,
-): Seen & Required<Pick<Seen, 'editions'>> {
+): Seen & Required<Pick<Seen, 'editions'>> & { changed: ReadonlySet<string> } {
   const seen_rows = listSeen(db, stream.id, [...items.keys()])
   const first_seen = new Map(seen_rows.map((it) => [it.item_id, it.first_seen_at]))
+  const digests = new Map(seen_rows.map((it) => [it.item_id, it.digest]))
+  const changed = new Set<string>()
   // As rows that the feed itself has shown they count for the overlap of the next poll.
   const newly_listed = seen_rows.filter(({ found_by }) => found_by === 'other_feed')
   if (newly_listed.length > 0)
@@ -223,25 +228,34 @@ function writeSeen(
   const rows: NewSeen[] = []
   let seq = stream.next_seq
   const ordered = oldestFirst(items)
-  for (const { name, created_utc } of ordered) {
+  for (const item of ordered) {
+    const { name, created_utc } = item
+    const digest = shownDigest(item)
     const created_at = created_utc * 1000
     const known_at = created.get(name)
     if (known_at !== undefined) {
-      if (isSameTime(known_at, created_at)) continue
+      if (isSameTime(known_at, created_at)) {
+        const before = digests.get(name)
+        if (before === digest) continue
+        markChanged(db, { feed_id: stream.id, item_id: name, digest })
+        // One that another feed has shown first has no digest yet.
+        if (before != null) changed.add(name)
+        continue
+      }
       // The platform has given the id again, as after a restore.
       editions.set(name, created_utc)
       forgetSeen(db, { feed_id: stream.id, item_id: name })
     }
     created.set(name, created_at)
     const found_by = audit !== null && isLate(stream, created_at, seen_at) ? 'audit' : 'poll'
-    const row = { feed_id: stream.id, item_id: name, seq, created_at }
+    const row = { feed_id: stream.id, item_id: name, seq, created_at, digest }
     rows.push({ ...row, first_seen_at: seen_at, found_by })
     fresh.add(name)
     first_seen.set(name, seen_at)
     seq += 1
   }
   insertSeen(db, rows)
-  return { ordered, fresh, editions, first_seen, next_seq: seq }
+  return { ordered, fresh, changed, editions, first_seen, next_seq: seq }
 }
 
 /** An item created this shortly before a poll may not have been listed for it yet. */

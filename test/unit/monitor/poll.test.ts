@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 
 import { fail, type Fault, ok } from '../../../src/core/base/result.ts'
+import type { Item } from '../../../src/core/forum/items.ts'
 import { commentOf } from '../../support/items.ts'
 import { post, START, startMonitorFixture } from './fixture.ts'
 
@@ -82,6 +83,33 @@ test('items dated ahead of every clock leave later ones fresh, and the proof whe
   const audited = fixture.one<{ until: number }>('SELECT audited_until AS until FROM feeds')
   expect(audited?.until).toBeLessThanOrEqual(fixture.clock.now())
 })
+
+test.each<[string, Partial<Item>, Record<string, unknown>]>([
+  ['title', { title: 'news of cats' }, { include_any: ['cats'] }],
+  ['text', { text: 'cats' }, { include_any: ['cats'] }],
+  ['link', { link_url: 'https://news.test/cats', domain: 'news.test' }, { domain: ['news.test'] }],
+  ['flair', { flair: 'cats' }, { flair: ['cats'] }],
+  ['mark for adults', { over_18: true }, { nsfw: true }],
+])(
+  'a post whose %s appears after it was first listed is matched then, once',
+  async (_, later, spec) => {
+    await using fixture = startMonitorFixture()
+    fixture.webhook('wh_1')
+    fixture.feed.put('pets', ...posts(1, 5, START - S).map((it) => ({ ...it, title: 'old' })))
+    const half = post(100, 'news', START + 30 * S, { subforum: 'pets' })
+    fixture.monitor('mon_1', { subforum: ['pets'], ...spec })
+    await fixture.pollDue()
+    fixture.feed.put('pets', half)
+    await fixture.check()
+    expect(fixture.deliveries()).toEqual([])
+    fixture.feed.remove('pets', half.name)
+    fixture.feed.put('pets', Object.assign({}, half, later))
+    await fixture.check()
+    await fixture.check()
+
+    expect(fixture.deliveries()).toHaveLength(1)
+  },
+)
 
 test('a pinned post does not count as checkpoint: rows beneath it are read to the end', async () => {
   await using fixture = startMonitorFixture()

@@ -205,7 +205,8 @@ test('a candidate that its platform has removed meanwhile is no match, however i
   fixture.feed.put('cats', post(1, 'new', START + S, { upvotes: 1 }))
   await fixture.check()
   fixture.feed.remove('cats', 't3_1')
-  fixture.feed.put('cats', post(1, '[removed]', START + S, { upvotes: 9 }))
+  // By id it is there, and no list shows it.
+  fixture.feed.put('attic', post(1, '[removed]', START + S, { upvotes: 9 }))
   fixture.feed.shown.set('t3_1', { state: 'removed' })
   for (let minute = 0; minute < 5; minute++) await fixture.check()
 
