@@ -298,7 +298,7 @@ describe('it is refused', () => {
   test.each([
     [[], '--author NAME or --item ID is needed'],
     [['--author', 'a', '--item', 't3_a'], 'but not both'],
-    [['--author', 'a b'], 'allowed is a name of letters'],
+    [['--author', 'a b'], 'allowed is a name of up to 255 characters'],
     [['--author', 'a', '--prove'], 'the search for erased content was removed'],
     [['--item', 't5_a'], 'allowed is the id of a post or comment'],
   ])('with %j', async (args, sentence) => {

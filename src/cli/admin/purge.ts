@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 
+import { normalise } from '../../core/base/form.ts'
 import { ofItemKey } from '../../core/forum/items.ts'
 import { createNaming } from '../../core/forum/naming.ts'
 import { parseItemId, type Purged } from '../../core/forum/purge.ts'
@@ -15,6 +16,8 @@ import { openBar } from '../progress.ts'
 /** Attempts to overwrite the files while a daemon reads or writes them. */
 const ATTEMPTS = 20
 const ATTEMPT_EVERY_MS = 100
+/** Names of accounts differ by platform: with letters of any script, with dots, with the host of another server. */
+const AUTHOR = /^[^\s\p{C}"\\]{1,255}$/u
 
 export const purgeContent = command({
   name: 'purge',
@@ -98,9 +101,11 @@ function whatOf({
   if ((author === undefined) === (item === undefined))
     throw new UsageError('--author NAME or --item ID is needed, but not both')
   if (author !== undefined) {
-    const name = author.replace(/^\/?u\//i, '').toLowerCase()
-    if (/^[\w-]{1,64}$/.test(name)) return { by: 'author', name, source }
-    throw new UsageError(`--author is "${author}": allowed is a name of letters, digits, _ and -`)
+    const name = normalise(author.replace(/^\/?u\//i, ''))
+    if (AUTHOR.test(name)) return { by: 'author', name, source }
+    throw new UsageError(
+      `--author is "${author}": allowed is a name of up to 255 characters without spaces, such as ann or ann@forum.example`,
+    )
   }
   const purged = parseItemId(item ?? '')
   if (purged !== null) return { ...purged, source }

@@ -1,3 +1,4 @@
+import { normalise } from '../base/form.ts'
 import { type Comment, itemKey, MAIN } from './items.ts'
 
 /**
@@ -91,7 +92,7 @@ function withoutOwnPage(row: Row, community: string): Row {
   const is_own =
     typeof author === 'string' &&
     typeof place === 'string' &&
-    place.toLowerCase() === `u_${author}`.toLowerCase()
+    normalise(place) === normalise(`u_${author}`)
   return is_own ? { [community]: '' } : {}
 }
 
@@ -160,7 +161,7 @@ function isUnder(post_id: unknown, purged: Purged): boolean {
 
 function isMeant(item: Row, purged: Purged): boolean {
   return purged.by === 'author'
-    ? typeof item['author'] === 'string' && item['author'].toLowerCase() === purged.name
+    ? typeof item['author'] === 'string' && normalise(item['author']) === purged.name
     : isItemRow(item, purged)
 }
 
@@ -188,7 +189,7 @@ function blank(value: unknown, community: string): unknown {
   return typeof value === 'object' && value !== null ? blanked({ ...value }, community) : value
 }
 
-/** Lower-case name or id to erase. */
+/** The name, in its compared form, or the id to erase. */
 export const nameOf = (purged: Purged): string => (purged.by === 'author' ? purged.name : purged.id)
 
 /**
@@ -196,12 +197,12 @@ export const nameOf = (purged: Purged): string => (purged.by === 'author' ? purg
  * parsed.
  */
 export function isTraced(text: string, purged: Purged): boolean {
-  if (text.toLowerCase().includes(`"${nameOf(purged)}"`)) return true
+  if (normalise(text).includes(normalise(JSON.stringify(nameOf(purged))))) return true
   if (purged.by === 'item' || purged.posts.size === 0) return false
   return text.matchAll(/"post_id":"([^"]+)"/g).some(([, id = '']) => purged.posts.has(id))
 }
 
-/** True for a post by this author; `name` is lower case. */
+/** True for a post by this author; `name` is in its compared form. */
 export const isPostBy = (
   item: Row,
   { name, source }: { name: string; source: string | null },
@@ -209,4 +210,4 @@ export const isPostBy = (
   !('post_id' in item) &&
   (source === null || source === (sourceOf(item) ?? MAIN)) &&
   typeof item['author'] === 'string' &&
-  item['author'].toLowerCase() === name
+  normalise(item['author']) === name

@@ -1,3 +1,4 @@
+import { normalise } from '../../core/base/form.ts'
 import { type Item, itemKey, MAIN } from '../../core/forum/items.ts'
 import { CHECK_EVERY_MS, contentDigest, nextCheckAt } from '../../core/polling/reverify.ts'
 import { insertRows } from '../db/bulk.ts'
@@ -30,7 +31,7 @@ function keptOf(item: Item): Kept[] {
     item_id: itemKey(item),
     source,
     thread,
-    author: author.toLowerCase(),
+    author: normalise(author),
     author_id: author_info.fullname,
     digest: contentDigest(item),
   }
