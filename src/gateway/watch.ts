@@ -13,7 +13,7 @@ import { isIdentityFault, withAnother } from './identity.ts'
 export type PlaceVerdict =
   { kind: 'exists' | 'reserved' | 'unverified' } | { kind: 'refused'; why: string | null }
 
-export type FeedPage = Page<Item> & { partial?: boolean; unlisted?: ReadonlySet<string> }
+type FeedPage = Page<Item> & { partial?: boolean; unlisted?: ReadonlySet<string> }
 
 export type Watch = {
   /**

@@ -337,7 +337,7 @@ export function findPolled(
 
 /** Ways in which an item is found: by a poll, by an audit, or through another feed that shows the same place. */
 export const FOUND_BY = ['poll', 'audit', 'other_feed'] as const
-export type FoundBy = (typeof FOUND_BY)[number]
+type FoundBy = (typeof FOUND_BY)[number]
 
 export type NewSeen = {
   feed_id: number
