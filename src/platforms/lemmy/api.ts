@@ -53,6 +53,8 @@ const RATE_PAUSE_S = 60
 /** Age of an answer on the credential, for a step and for an absence. */
 const ACCEPTED_MS = 300_000
 const WITNESS_MS = 10_000
+/** The same once an answer has the marks of one for anyone. */
+const DOUBT_MS = 60_000
 /** Pages of a numbered list; the next one is refused. */
 const PAGES_MAX = 100
 /** What a place has answered holds for this time. */
@@ -72,7 +74,11 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
   const resets = createResets(clock)
   const client = createHttpClient({
     ...options,
-    verdict: (answer, path) => verdict(answer, resets.of(answer, path)),
+    verdict(answer, path) {
+      if (isForAnyone(answer) && clock.now() - accepted.at >= DOUBT_MS)
+        accepted = { ...accepted, at: -Infinity }
+      return verdict(answer, resets.of(answer, path))
+    },
     ...(credential !== null && { headers: () => ({ authorization: `Bearer ${credential}` }) }),
   })
   let per_minute = options.requests_per_minute
@@ -527,6 +533,10 @@ function createResets(clock: Pick<Clock, 'mono'>) {
     },
   }
 }
+
+/** An answer to an account is private; one that caches may share was made for a reader without one. */
+const isForAnyone = ({ status, headers }: HttpAnswer): boolean =>
+  status < 400 && /\bpublic\b/i.test(headers.get('cache-control') ?? '')
 
 /** Meaning of the API's error codes; null: by the status. Login codes are answers for their caller. */
 function verdict(

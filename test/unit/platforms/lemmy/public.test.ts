@@ -187,6 +187,25 @@ test.each(['v3', 'v4', 'piefed'] as const)(
   },
 )
 
+test.each(['v3', 'v4'] as const)(
+  '%s: answers that caches may share betray an ended token within a minute',
+  async (generation) => {
+    await using fixture = createServer(generation, { credential: 'token' })
+    const { world, put, step } = fixture
+    put('post', 100)
+    world.headers = { 'cache-control': 'private' }
+    const first = await step(null)
+    world.is_ended = true
+    world.headers = { 'cache-control': 'public, max-age=60' }
+    world.now += MINUTE
+    const next = await step(first.state)
+    world.now += 10_000
+    expect([next, await step(next.state)]).toContainEqual(
+      expect.objectContaining({ partial: 'seen_as_anonymous' }),
+    )
+  },
+)
+
 test.each(['v3', 'v4', 'piefed'] as const)(
   '%s: a place proves nothing before the server has shown it',
   async (generation) => {
