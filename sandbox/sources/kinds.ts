@@ -1,12 +1,14 @@
 import { DISCOURSE } from '../discourse/kind.ts'
 import { HACKERNEWS } from '../hackernews/kind.ts'
 import { LEMMY } from '../lemmy/kind.ts'
+import { PIEFED } from '../piefed/kind.ts'
 import { type SimulationOptions, startSource } from './start.ts'
 
 const STARTERS = {
   discourse: (options: SimulationOptions) => startSource(DISCOURSE, options),
   hackernews: (options: SimulationOptions) => startSource(HACKERNEWS, options),
   lemmy: (options: SimulationOptions) => startSource(LEMMY, options),
+  piefed: (options: SimulationOptions) => startSource(PIEFED, options),
 }
 
 /**

@@ -119,7 +119,10 @@ test.each([
 )
 
 test.each([
-  [['--kind', 'usenet'], '--kind is "usenet": allowed are reddit, discourse, hackernews, lemmy'],
+  [
+    ['--kind', 'usenet'],
+    '--kind is "usenet": allowed are reddit, discourse, hackernews, lemmy, piefed',
+  ],
   [
     ['--kind', 'lemmy', '--chat-port', '0'],
     '--bearer-port and --chat-port belong to --kind reddit',

@@ -7,7 +7,7 @@ import { startKind } from '../../sandbox/sources/kinds.ts'
 import { tempFolder } from '../support/folder.ts'
 import { type DaemonProcess, runForumd, startProcess } from '../support/process.ts'
 
-const KINDS = ['discourse', 'hackernews', 'lemmy'] as const
+const KINDS = ['discourse', 'hackernews', 'lemmy', 'piefed'] as const
 
 const MANY = { requests: 100_000, seconds: 60 }
 
@@ -35,7 +35,8 @@ describe.each(KINDS)('%s', (kind) => {
   beforeAll(async () => {
     platform = await startKind(kind, { port: 0, seed: 7, speed: 0, now: Date.now })
     // A reader keeps to a tenth of the limit that an instance announces, which would take minutes.
-    if (kind === 'lemmy') await control('site', { limits: { message: MANY, search: MANY } })
+    if (kind === 'lemmy' || kind === 'piefed')
+      await control('site', { limits: { message: MANY, search: MANY } })
     const config = folder.file('forumd.toml')
     writeFileSync(
       config,

@@ -255,9 +255,9 @@ const everMatched = (item: TruthItem, monitor: SourceMonitor, atMs: number): boo
     (state) => state.visible && state.fromMs <= atMs && monitor.matches(item, state) !== 'no',
   )
 
-/** The instant at which the site got it, which for an item of another instance is later than its own time. */
-const appearedMs = ({ createdMs, states: [first] }: TruthItem): number =>
-  Math.max(createdMs, first?.fromMs ?? createdMs)
+/** The instant at which it became public, which for an item of another instance is later than its own time. */
+const appearedMs = ({ createdMs, states }: TruthItem): number =>
+  Math.max(createdMs, states.find((state) => state.visible)?.fromMs ?? createdMs)
 
 const isEither = (item: TruthItem, monitor: SourceMonitor): boolean =>
   item.states.some((state) => monitor.matches(item, state) === 'either')

@@ -349,7 +349,9 @@ export const planLemmy = (plan: LemmyPlan): { posts: LemmyItem[]; comments: Lemm
   })
   const comments: LemmyItem[] = []
   const nextComment = idsFrom(plan, random, FIRST_COMMENT)
-  const root = posts[1] ?? null
+  const isCalm = ({ community, states, nsfw }: LemmyItem): boolean =>
+    community.sort === 'public' && !nsfw && states.length === 1 && states[0]?.mark === 'shown'
+  const root = posts.find((post) => isCalm(post)) ?? null
   const rows = root === null ? 0 : treeRows
   for (let row = 0; row < rows; row += 1) {
     const above = row < 10 ? null : pick(random, comments)

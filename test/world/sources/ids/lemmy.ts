@@ -238,6 +238,8 @@ export const lemmyMonitors = (
     placed('a place in another case', spelt, 'Jazz'),
     {
       label: 'without adult content',
+      // Comments of such a place are in no list of 1.0.
+      isPartial: version === 4,
       spec: { ...all, subforum: ['music', 'tech', 'cellar'], nsfw: false },
       addAtMs: 0,
       matches: (item, state) =>
@@ -306,7 +308,8 @@ const ASKED_AGAIN_MS = 130_000
 const probesOf = (chosen: Scenario, contentMs: number, items: readonly LemmyItem[]): Probe[] => {
   if (chosen.knobs === undefined) return []
   const add = (subforum: string) => ({ name: subforum, filter_spec: { source: SOURCE, subforum } })
-  const tree = items.filter((item) => item.kind === 'post')[1]?.id ?? 0
+  // The first comments are those of the long tree.
+  const tree = items.find((item) => item.kind === 'comment')?.post?.id ?? 0
   const searches = [0.25, 0.26, 0.27, 0.6].map((part) => ({
     atMs: contentMs * part,
     path: `/api/forum/search?q=lantern&source=${SOURCE}`,
