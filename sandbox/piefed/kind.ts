@@ -1,4 +1,3 @@
-import { isObject } from '../../src/core/base/object.ts'
 import { LEMMY } from '../lemmy/kind.ts'
 import type { LemmyWorld } from '../lemmy/model.ts'
 import { json, page, type SandboxResponse } from '../server/response.ts'
@@ -28,7 +27,7 @@ const NAMES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 /** An answer of 0.19 with the names of PieFed. `of`: the object that has the value. */
 function renamed(value: unknown, of: string, call: SourceCall<LemmyWorld>): unknown {
   if (Array.isArray(value)) return value.map((each) => renamed(each, of, call))
-  if (!isObject(value)) return value
+  if (typeof value !== 'object' || value === null) return value
   const names = NAMES[of] ?? {}
   const fields: Row = {}
   for (const [name, inner] of Object.entries(value))
