@@ -88,6 +88,8 @@ export type TopicFacts = {
   link_url: string | null
   category_id: number | null
   author_id: number | null
+  /** No list shows it. */
+  is_unlisted: boolean
 }
 
 /** Kinds of posts: a regular one, and one that the staff has coloured. The others are notes of the software and whispers. */

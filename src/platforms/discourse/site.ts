@@ -137,6 +137,7 @@ export function createSiteClient(options: SourceOptions) {
       link_url: known?.link_url ?? null,
       category_id: idAt(row, 'category_id') ?? known?.category_id ?? null,
       author_id: number === 1 ? numberAt(row, 'user_id') : (known?.author_id ?? null),
+      is_unlisted: known?.is_unlisted ?? false,
     })
   }
 

@@ -4,8 +4,9 @@ import type { HttpCall } from '../http.ts'
 import { toNode, toTree } from '../items.ts'
 import { inTurn, NOT_FOUND } from '../lists.ts'
 import type { ItemStates } from '../port.ts'
+import { publicState } from '../public.ts'
 import type { ReadPort } from '../source.ts'
-import { fieldsOf, idAt, idsOf, numberAt, rowsOf, textAt } from '../values.ts'
+import { fieldsOf, idAt, idsOf, numberAt, type Row, rowsOf, textAt } from '../values.ts'
 import { isPrivate, livenessOf, type NativePost, toComment, toPost } from './readers.ts'
 import type { SiteClient } from './site.ts'
 
@@ -53,6 +54,7 @@ export function createTopicReads(client: SiteClient): Pick<ReadPort, TopicReads>
       link_url: textAt(topic, 'featured_link'),
       category_id: idAt(topic, 'category_id'),
       author_id: numberAt(topic, 'user_id'),
+      is_unlisted: topic['visible'] === false,
     })
     const found = await client.natives(within(topic_id, stream['posts']), call)
     if (!found.ok) return found
@@ -169,7 +171,7 @@ export function createTopicReads(client: SiteClient): Pick<ReadPort, TopicReads>
       if (!read.ok) return read
       return ok(
         read.value.flatMap((it) =>
-          it === null || it.starter === null || livenessOf(it.starter) !== 'live'
+          it === null || it.starter === null || !isListed(it.topic, it.starter)
             ? []
             : [toPost(it.starter, site, it.topic)],
         ),
@@ -183,10 +185,11 @@ export function createTopicReads(client: SiteClient): Pick<ReadPort, TopicReads>
       // A single post names neither category nor title.
       const hidden = new Set<number>()
       for (const id of new Set(found.map((it) => it.topic_id))) {
-        if (site.topicOf(id) !== null) continue
+        const facts = site.topicOf(id)
+        if (facts !== null && !facts.is_unlisted) continue
         const topic = await readTopic(String(id), call)
-        if (topic.ok) continue
-        if (!isHidden(topic.fault)) return topic
+        if (topic.ok && topic.value.topic['visible'] !== false) continue
+        if (!topic.ok && !isHidden(topic.fault)) return topic
         hidden.add(id)
       }
       return ok(nodesOf(found.filter((it) => !hidden.has(it.topic_id))))
@@ -221,6 +224,8 @@ export function createTopicReads(client: SiteClient): Pick<ReadPort, TopicReads>
           const under = await readTopic(String(native.topic_id), call)
           if (!under.ok && !isHidden(under.fault)) return under
         }
+        // An unlisted topic was not removed: readers with its address find it, and no list shows it.
+        if (topic !== null && topic['visible'] === false) continue
         const is_gone = topic !== null && textAt(topic, 'deleted_at') !== null
         const state = is_gone ? 'removed' : livenessOf(native)
         const item =
@@ -255,6 +260,17 @@ export function createTopicReads(client: SiteClient): Pick<ReadPort, TopicReads>
     },
   }
 }
+
+/** True for a topic that a list of its place shows to readers without a role. */
+const isListed = (topic: Row, starter: NativePost): boolean =>
+  publicState({
+    item: { is_removed: livenessOf(starter) !== 'live' },
+    thread: {
+      is_removed: textAt(topic, 'deleted_at') !== null,
+      is_unlisted: topic['visible'] === false,
+    },
+    from: 'id',
+  }).state === 'public'
 
 /** True for an answer that keeps one post from this reader, and says nothing of others. */
 const isHidden = ({ kind }: Fault): boolean => kind === 'not_found' || kind === 'forbidden'

@@ -356,6 +356,42 @@ test('a topic that becomes a private message after it was read is shown to no re
   })
 })
 
+test('a topic that is unlisted is no item by id, and was not removed', async () => {
+  await using it = startForum()
+  let visible = true
+  it.forum.override = ({ path }) =>
+    path === '/t/1.json'
+      ? Response.json({
+          id: 1,
+          title: 'Topic 1',
+          category_id: 5,
+          visible,
+          post_stream: { posts: [post(101, 1)], stream: [101, 102] },
+        })
+      : path === '/posts/102.json'
+        ? Response.json(post(102, 2))
+        : null
+  const { reads, states } = it.source
+  const look = async () => {
+    const [posts, nodes] = [
+      await reads.postsById(['1'], it.call()),
+      await reads.nodesById(['102'], it.call()),
+    ]
+    const state = await states?.(['t3_1'], it.call())
+    return {
+      posts: posts.ok && posts.value.map(({ name }) => name),
+      nodes: nodes.ok && nodes.value.length,
+      state: state?.ok && state.value.get('t3_1')?.state,
+    }
+  }
+  visible = false
+  const hidden = await look()
+  visible = true
+
+  expect(hidden).toEqual({ posts: [], nodes: 0, state: undefined })
+  expect(await look()).toEqual({ posts: ['t3_1'], nodes: 1, state: 'live' })
+})
+
 test('the rest of an open topic is read with a key, after its topic', async () => {
   await using it = startTopic(22, () => null, 'key')
   const { reads } = it.source
