@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 
-import { insertCustomer } from '../../src/store/customers/customers.ts'
-import { insertKey, revokeKey } from '../../src/store/customers/keys.ts'
+import { insertCustomer, removeCustomer } from '../../src/store/customers/customers.ts'
+import { insertKey } from '../../src/store/customers/keys.ts'
 import { LIMITS } from '../support/app-options.ts'
 import { json, startTestApi } from '../support/test-api.ts'
 import { cookieOf, PAGE, page } from './dashboard-fixture.ts'
@@ -150,8 +150,7 @@ test('a session is over when its key is revoked', async () => {
   const signed_in = await signIn(daemon.token)
   const cookie = cookieOf(signed_in)
   expect((await send('/dashboard/api/account/me', cookie)).status).toBe(200)
-  const { id } = daemon.db.query<{ id: string }, []>('SELECT id FROM api_keys').get() ?? { id: '' }
-  revokeKey(daemon.db, id, daemon.clock.now())
+  daemon.revoke(daemon.token)
 
   expect((await send('/dashboard/session', cookie)).status).toBe(401)
   expect((await send('/dashboard/api/account/me', cookie)).body).toMatchObject({
@@ -175,7 +174,7 @@ test('a session is over when its customer is gone', async () => {
   const { house: daemon, signIn, ask: send } = start()
   await using _ = daemon
   const cookie = cookieOf(await signIn(daemon.token))
-  daemon.db.run('UPDATE customers SET removed_at = 1')
+  removeCustomer(daemon.db, 'cus_1', daemon.clock.now())
 
   expect((await send('/dashboard/session', cookie)).status).toBe(401)
 })

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 
 import { deliveryId, envelope } from '../../src/core/delivery/envelope.ts'
 import { insertDelivery } from '../../src/store/delivery/deliveries.ts'
+import { removeMonitorOf } from '../../src/store/monitoring/monitors.ts'
 import { startTargets } from '../support/webhooks-fixture.ts'
 
 const PLACES = ['/forum/monitor/deliveries', '/api/forum/monitor/deliveries']
@@ -99,7 +100,7 @@ test('filters by monitor, including a removed one, or by status', async () => {
   it.addMonitor('mon_2')
   put(it, ['dlv_1'])
   put(it, ['dlv_2'], { monitor: 'mon_2' })
-  it.db.run("UPDATE monitors SET removed_at = 1 WHERE id = 'mon_2'")
+  removeMonitorOf(it.db, 'cus_1', 'mon_2', it.clock.now())
 
   expect(ids(await it.call(`${DELIVERIES}?id=mon_2`))).toEqual(['dlv_2'])
   expect(ids(await it.call(`${DELIVERIES}?status=suppressed`))).toEqual(['dlv_2', 'dlv_1'])

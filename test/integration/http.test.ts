@@ -3,7 +3,6 @@ import { expect, test } from 'bun:test'
 import { REMOVED } from '../../src/core/base/removed.ts'
 import { ok } from '../../src/core/base/result.ts'
 import { createNaming } from '../../src/core/forum/naming.ts'
-import { revokeKey } from '../../src/store/customers/keys.ts'
 import { sumUsage } from '../../src/store/customers/ledger.ts'
 import { json, startTestApi } from '../support/test-api.ts'
 
@@ -44,11 +43,7 @@ test('a revoked or expired key, or an operator’s, is refused', async () => {
   const expiring = daemon.newKey({ expires_at: daemon.clock.now() + 1000 })
   expect((await daemon.call(SEARCH, withKey(expiring))).status).toBe(200)
   await daemon.clock.advance(1000)
-  revokeKey(
-    daemon.db,
-    daemon.db.query<{ id: string }, []>('SELECT id FROM api_keys').all()[0]?.id ?? '',
-    0,
-  )
+  daemon.revoke(daemon.token)
 
   for (const token of [expiring, daemon.token, daemon.newKey({ operator: true })])
     expect((await daemon.call(SEARCH, withKey(token))).body).toMatchObject({

@@ -3,6 +3,7 @@
 import { expect, test } from 'bun:test'
 
 import { decodeFilterSpec, encodeFilterSpec } from '../../src/core/filter/parse.ts'
+import { removeMonitorOf } from '../../src/store/monitoring/monitors.ts'
 import { startInbox } from '../support/inbox-fixture.ts'
 import { postOf } from '../support/items.ts'
 
@@ -110,10 +111,7 @@ test.each<[string, (it: Awaited<ReturnType<typeof startInbox>>) => unknown]>([
         .query("UPDATE monitors SET filter_spec = ? WHERE id = 'mon_all'")
         .run(encodeFilterSpec({ ...specOf(it), exclude_authors: [] })),
   ],
-  [
-    'was removed',
-    (it) => it.db.query("UPDATE monitors SET removed_at = 1 WHERE id = 'mon_all'").run(),
-  ],
+  ['was removed', (it) => removeMonitorOf(it.db, 'ann', 'mon_all', it.now())],
 ])('a mute is not undone if it is, or its monitor is: %s', async (reason, happen) => {
   await using it = startInbox()
   fill(it)

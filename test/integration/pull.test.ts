@@ -2,8 +2,10 @@ import { expect, test } from 'bun:test'
 
 import { openEvents } from '../../src/api/matches/sse.ts'
 import { createRing } from '../../src/core/base/secrets.ts'
+import { revokeKey } from '../../src/store/customers/keys.ts'
 import { purge } from '../../src/store/maintenance/retention.ts'
 import { type MatchBody, pruneMatchBodies } from '../../src/store/monitoring/matches.ts'
+import { removeMonitorOf } from '../../src/store/monitoring/monitors.ts'
 import { fakeClock } from '../support/clock.ts'
 import { postOf } from '../support/items.ts'
 import { startReaders } from './email-fixture.ts'
@@ -195,12 +197,9 @@ test.each([
   ['the daemon stops', async (it: Readers) => it.endStreams()],
   [
     'its monitor is removed',
-    async (it: Readers) => it.db.run("UPDATE monitors SET removed_at = 1 WHERE id = 'mon_1'"),
+    async (it: Readers) => removeMonitorOf(it.db, 'cus_1', 'mon_1', it.clock.now()),
   ],
-  [
-    'its key is revoked',
-    async (it: Readers) => it.db.run("UPDATE api_keys SET revoked_at = 1 WHERE id = 'key_cus_1'"),
-  ],
+  ['its key is revoked', async (it: Readers) => revokeKey(it.db, 'key_cus_1', it.clock.now())],
   ['an hour has passed', (it: Readers) => it.clock.advance(3_600_000)],
 ])(
   'a stream ends when %s',

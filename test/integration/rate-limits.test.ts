@@ -166,7 +166,7 @@ describe('an invalid key', () => {
 
     expect((await daemon.call('/account/me')).status).toBe(200)
     expect((await daemon.call('/account/me', withKey(unused))).status).toBe(429)
-    daemon.db.run('UPDATE api_keys SET revoked_at = 1')
+    daemon.revoke(daemon.token)
     expect((await daemon.call('/account/me')).status).toBe(403)
     expect((await daemon.call('/account/me')).status).toBe(429)
   })

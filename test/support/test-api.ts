@@ -12,7 +12,7 @@ import { type Fault, ok, type Outcome } from '../../src/core/base/result.ts'
 import { createNaming } from '../../src/core/forum/naming.ts'
 import type { Clock, Log } from '../../src/runtime/runtime.ts'
 import { insertCustomer } from '../../src/store/customers/customers.ts'
-import { insertKey, type Scope } from '../../src/store/customers/keys.ts'
+import { findKey, insertKey, revokeKey, type Scope } from '../../src/store/customers/keys.ts'
 import type { Db } from '../../src/store/db/connection.ts'
 import { LIMITS, PRICES } from './app-options.ts'
 import { type FakeClock, fakeClock } from './clock.ts'
@@ -33,6 +33,7 @@ export type TestApi = AsyncDisposable & {
   /** A call with the customer's key, unless `headers` says otherwise. */
   call(path: string, init?: RequestInit): Promise<Answer>
   newKey(options?: { scopes?: Scope[]; operator?: boolean; expires_at?: number }): string
+  revoke(token: string): void
 }
 type Answer = {
   status: number
@@ -177,6 +178,9 @@ export function startTestApi({
     reads_health,
     app,
     newKey,
+    revoke(key) {
+      revokeKey(db, findKey(db, key, clock.now())?.key.id ?? '', clock.now())
+    },
     async call(path, init = {}) {
       const headers = new Headers(init.headers)
       if (!headers.has('authorization')) headers.set('authorization', `Bearer ${token}`)
