@@ -7,16 +7,16 @@ export const KILL_MUTANTS: readonly Mutant[] = [
   {
     name: 'the checkpoint moves before its deliveries are written',
     file: 'src/store/delivery/deliveries.ts',
-    from: 'export function insertDelivery(db: Db, row: NewDelivery): boolean {',
-    to: `export function insertDelivery(db: Db, row: NewDelivery): boolean {
+    from: 'export function insertDeliveries(db: Db, rows: readonly NewDelivery[]): Set<string> {',
+    to: `export function insertDeliveries(db: Db, rows: readonly NewDelivery[]): Set<string> {
   setTimeout(() => {
     try {
-      insertLate(db, row)
+      insertLate(db, rows)
     } catch {}
   }, 50)
-  return true
+  return new Set(rows.map(({ id }) => id))
 }
-function insertLate(db: Db, row: NewDelivery): boolean {`,
+function insertLate(db: Db, rows: readonly NewDelivery[]): Set<string> {`,
   },
   {
     name: 'a delivery counts as delivered before it is sent',
@@ -33,26 +33,26 @@ export const SOAK_MUTANTS: readonly (Mutant & { by: string })[] = [
     name: '32 KiB of every item are never given back',
     by: 'memory while warming up',
     file: 'src/store/monitoring/matches.ts',
-    from: '/** Inserts a match into the ledger; false when this monitor has matched this item before. */',
+    from: '/** Inserts matches into the ledger. Returns those of items that their monitor has not matched before. */',
     to: `const kept: Uint8Array[] = []
 setInterval(() => kept.push(new Uint8Array(32_768 * 33).fill(1)), 1000).unref()
-/** Inserts a match into the ledger; false when this monitor has matched this item before. */`,
+/** Inserts matches into the ledger. Returns those of items that their monitor has not matched before. */`,
   },
   {
     name: 'a descriptor is never given back, every four seconds',
     by: 'steady: descriptors',
     file: 'src/store/monitoring/matches.ts',
-    from: '/** Inserts a match into the ledger; false when this monitor has matched this item before. */',
+    from: '/** Inserts matches into the ledger. Returns those of items that their monitor has not matched before. */',
     to: `import { openSync } from 'node:fs'
 setInterval(() => openSync('/dev/null', 'r'), 4000).unref()
-/** Inserts a match into the ledger; false when this monitor has matched this item before. */`,
+/** Inserts matches into the ledger. Returns those of items that their monitor has not matched before. */`,
   },
   {
     name: 'one delivery of sixty-four is never written',
     by: 'violations',
     file: 'src/store/delivery/deliveries.ts',
-    from: 'export function insertDelivery(db: Db, row: NewDelivery): boolean {',
-    to: `export function insertDelivery(db: Db, row: NewDelivery): boolean {
-  if (row.id[4] === 'A') return true`,
+    from: 'export function insertDeliveries(db: Db, rows: readonly NewDelivery[]): Set<string> {',
+    to: `export function insertDeliveries(db: Db, all: readonly NewDelivery[]): Set<string> {
+  const rows = all.filter(({ id }) => id[4] !== 'A')`,
   },
 ]

@@ -25,6 +25,7 @@ export async function compile(outfile: string, runtime?: Runtime): Promise<strin
       'patterns/worker.ts',
       'archive/worker.ts',
       'standby/deadline-worker.ts',
+      'runtime/watchdog-worker.ts',
     ].map((it) => join(SOURCES, it)),
     root: SOURCES,
     compile: {

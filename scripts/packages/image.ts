@@ -182,7 +182,8 @@ try {
     config: {
       User: `${USER}:${USER}`,
       Entrypoint: ['/usr/bin/forumd'],
-      Cmd: ['serve', '--config', '/etc/forumd/forumd.toml'],
+      // Docker restarts what ended, but nothing that is unhealthy.
+      Cmd: ['serve', '--config', '/etc/forumd/forumd.toml', '--watchdog', '30'],
       Env: ['PATH=/usr/bin'],
       WorkingDir: '/data',
       ExposedPorts: { '8080/tcp': {} },

@@ -5,8 +5,9 @@ import { version } from '../../../package.json'
 import type { Config } from '../../config/schema.ts'
 import type { Log } from '../../runtime/runtime.ts'
 import { openNotifier } from '../../runtime/systemd.ts'
+import { startWatchdog } from '../../runtime/watchdog.ts'
 import { replaceFile } from '../../store/maintenance/folder.ts'
-import { command, type CommandContext, EXIT, type RunningDaemon } from '../command.ts'
+import { command, type CommandContext, EXIT, type RunningDaemon, UsageError } from '../command.ts'
 import { openConfig, rereadConfig, withInstance } from '../configuration.ts'
 import { explainError } from '../failures.ts'
 import { reportStatus } from './systemd.ts'
@@ -62,6 +63,16 @@ const NO_SUBSCRIPTION: Disposable = { [Symbol.dispose]: () => {} }
 const STOPPING = 'finishing work in progress'
 const LAST_MS = 500
 
+const secondsOf = (text: string | undefined): number | null => {
+  if (text === undefined) return null
+  if (/^\d{1,4}$/.test(text) && Number(text) >= WATCHDOG_MIN_S) return Number(text)
+  throw new UsageError(
+    `--watchdog is "${text}": allowed are whole seconds from ${WATCHDOG_MIN_S} on`,
+  )
+}
+/** A busy machine is no frozen process. */
+const WATCHDOG_MIN_S = 5
+
 export const serveCommand = command({
   name: 'serve',
   summary: 'runs the daemon',
@@ -70,12 +81,18 @@ export const serveCommand = command({
       type: 'boolean',
       help: 'creates an empty database if the recorded one is permanently lost',
     },
+    watchdog: {
+      type: 'string',
+      value: 'SECONDS',
+      help: 'ends the process with 75 if it answers nothing for so long; for a container, which is restarted when it ends',
+    },
   },
   examples: ['forumd serve', 'forumd serve --config /etc/forumd/forumd.toml'],
   notes:
     'SIGTERM and Ctrl-C finish work in progress; a second signal, or 15 seconds, end it at once. SIGHUP reloads the configuration: log.level, log.access, [limits], [plans] and [billing] take effect, and the log names every key that needs a restart. The address is printed and written to <storage.dir>/forumd.address; on a terminal a one-time link that signs a browser in is printed too. [storage].instance_file names the instance that belongs in [storage].dir: if that folder has no database or another one, for example because its volume is not mounted, serve ends with 78. While the disk is full or read-only, serve answers health requests only and starts when the disk is usable again.',
   async run(context) {
     const { values, env, stdout, stopped, onReload, factories } = context
+    const watchdog_s = secondsOf(values.watchdog)
     // Signals first, so that a signal during the start is not lost.
     const stop = stopped()
     // SIGHUP, such as from log rotation, would end the process by default. The reload is done once the daemon runs.
@@ -89,6 +106,8 @@ export const serveCommand = command({
     const { config, warnings } = openConfig(context, { create: false })
     const runtime = await factories.createRuntime(config.log, stdout)
     const { log } = runtime
+    using _watchdog =
+      watchdog_s === null ? NO_SUBSCRIPTION : await startWatchdog(watchdog_s, runtime.clock)
     log('info', 'serve.starting', { version, pid: process.pid, dir: config.storage.dir })
     for (const warning of warnings) log('warn', 'config.warning', { warning })
     const manager = await openNotifier(env, {
