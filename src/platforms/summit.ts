@@ -22,14 +22,14 @@ const FUTURE_MS = 60_000
 const SAME_MS = 1500
 
 /**
- * The summit after a page of the newest rows, and whether ids went back. `new_ids`: an id below it that was not known counts;
+ * The summit after a page of the newest rows, and whether ids went back; `from`: the lowest one given again. `new_ids`: an id below it that was not known counts;
  * false: such an item may be an old one that was published.
  */
 export function climb(
   before: Summit | null,
   page: { rows: readonly SummitRow[]; ids: readonly number[]; as_of: number },
   { now, new_ids }: { now: number; new_ids: boolean },
-): { summit: Summit | null; is_back: boolean } {
+): { summit: Summit | null; is_back: boolean; from?: number } {
   const { rows, as_of } = page
   const id = page.ids.reduce((most, it) => Math.max(most, it), 0)
   if (id === 0) return { summit: before, is_back: false }
@@ -43,7 +43,8 @@ export function climb(
       ? new_ids || id < before.id
       : Math.abs(row.known_ms - row.created_ms) > SAME_MS
   }
-  if (rows.some(isGivenAgain)) return { summit, is_back: true }
+  const again = rows.filter(isGivenAgain).map((row) => row.id)
+  if (again.length > 0) return { summit, is_back: true, from: Math.min(...again) }
   if (id > before.id) return { summit, is_back: false }
   if (id === before.id) return { summit: { ...before, lower_since: 0 }, is_back: false }
   const lower_since = before.lower_since || now

@@ -148,11 +148,24 @@ export function climbed(
     return { id, created_ms, known_ms: is_same ? created_ms : known_ms }
   })
   const page = { rows, ids: views.map((view) => idOf(kind, view)), as_of: at }
-  const { summit, is_back } = climb(series.summit, page, { now, new_ids: !redates })
+  const { summit, is_back, from } = climb(series.summit, page, { now, new_ids: !redates })
   if (is_back) {
-    Object.assign(series, { ahead: [], holes: [], rows: [], vanished: [], target: null })
+    // Lower ids are those of before: what they may still show is not lost.
+    const holes = series.holes.filter(([id]) => from !== undefined && id < from)
+    const { first } = series
+    Object.assign(series, { ahead: [], holes, rows: [], vanished: [], target: null })
     begin(series, views, kind)
     Object.assign(series, { since: at, read_until: at, floor: 0 })
+    if (from !== undefined) {
+      // Those that are given again and that no list shows are requested, and those below that were never shown.
+      const below = [...known.keys()].filter((id) => id < from)
+      const last = below.length === 0 ? from - 1 : Math.max(...below)
+      Object.assign(series, { first: Math.min(first, from), last })
+      markRead(
+        series,
+        page.ids.filter((id) => id >= from),
+      )
+    }
   }
   series.summit = summit
   return is_back

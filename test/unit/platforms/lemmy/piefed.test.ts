@@ -108,6 +108,28 @@ test('a known id with another author and a later time is one that is given again
   expect((await step(first.state)).went_back).toBe(true)
 })
 
+test('after a restored database, ids below those given again are still read, and those that no list has', async () => {
+  await using fixture = await begun()
+  const { world, put, step, state } = fixture
+  put('post', 101, { is_draft: true })
+  for (const id of [102, 103, 104]) put('post', id, { author: 8, published: world.now - AGE })
+  const first = await step(state)
+  world.now += MINUTE
+  world.posts.delete(104)
+  put('post', 102, { author: 9, published: world.now })
+  put('post', 103, { author: 9, published: world.now, is_unlisted: true })
+  const second = await step(first.state)
+  expect(second.went_back).toBe(true)
+  put('post', 101)
+  world.now += 20 * S
+  const third = await step(second.state)
+  world.now += 20 * S
+  const fourth = await step(third.state)
+  expect(new Set([...namesOf(third), ...namesOf(fourth)])).toEqual(
+    new Set(['t3_101', 't3_102', 't3_103']),
+  )
+})
+
 describe('a post that its server does not answer by id holds nothing up', () => {
   test.each([
     ['refused', 'Private community - membership required'],
