@@ -288,6 +288,16 @@ export function giveBack(budget: Budget, now: number, rate_headers: RateHeaders 
   return { ...budget, in_flight, window: counted }
 }
 
+/**
+ * True if rate headers are of another window than the known one: it ends at another time. Windows that follow each other
+ * end whole windows apart.
+ */
+export function isOtherWindow({ window }: Budget, now: number, { reset_s }: RateHeaders): boolean {
+  if (window === null || window.guessed) return false
+  const apart_ms = Math.abs(window.reset_at - now - reset_s * 1000) % WINDOW_MS
+  return Math.min(apart_ms, WINDOW_MS - apart_ms) > SAME_WINDOW_MS
+}
+
 /** Answers can arrive out of order: within one window the remaining count only decreases. */
 function updateWindow(old: Window | null, now: number, rate_headers: RateHeaders): Window {
   const reset_at = now + rate_headers.reset_s * 1000

@@ -1,6 +1,7 @@
+import { createLru } from '../../core/base/lru.ts'
 import { fail, type Fault, ok, type Outcome } from '../../core/base/result.ts'
 import type { Clock, Random } from '../../runtime/runtime.ts'
-import { budgetKey, type Call, type Payer, type Use } from '../port.ts'
+import { budgetKey, type Call, type Identity, type Payer, type Use } from '../port.ts'
 import {
   allowanceOf,
   backedOff,
@@ -9,6 +10,7 @@ import {
   countNow,
   endBackoff,
   giveBack,
+  isOtherWindow,
   isPaused,
   newBudget,
   type RateHeaders,
@@ -68,6 +70,22 @@ const ITERATIONS_MAX = 1_000
 export function createPacer(clock: Clock, rates: Rates, random: Pick<Random, 'fraction'>): Pacer {
   const budgets = new Map<string, Budget>()
   const lines = new Map<string, Waiting[]>()
+  /** Addresses whose sessions have windows of their own, and the identity that the last rate headers of each were for. */
+  const separate = new Set<string>()
+  const reported = createLru<string, string>(BUDGETS_MAX)
+
+  const keyOf = (payer: Payer): string => {
+    const key = budgetKey(payer)
+    return separate.has(key) ? `${key} ${payer.id}` : key
+  }
+
+  /** Two sessions at one address whose windows end at different times are not counted together. */
+  function compareWindows(key: string, id: string, rate_headers: RateHeaders): void {
+    const last = reported.get(key)
+    reported.set(key, id)
+    if (last === undefined || last === id || separate.size >= BUDGETS_MAX) return
+    if (isOtherWindow(budgetOf(key), clock.mono(), rate_headers)) separate.add(key)
+  }
 
   const budgetOf = (key: string, per_minute = rates.session) =>
     settle(budgets.get(key) ?? newBudget(per_minute, clock.mono()), clock.mono())
@@ -84,13 +102,14 @@ export function createPacer(clock: Clock, rates: Rates, random: Pick<Random, 'fr
     }
   }
 
-  function leave(key: string, use: Use, holds: Holds): Leave {
+  function leave({ id }: Identity, key: string, use: Use, holds: Holds): Leave {
     keep(key, take(budgetOf(key), use))
     const sent_at = clock.mono()
     return {
       cancel: () => keep(key, refund(budgetOf(key), use)),
       done(rate_headers, fault) {
         const now = clock.mono()
+        if (rate_headers !== null) compareWindows(key, id, rate_headers)
         keep(key, giveBack(budgetOf(key), now, rate_headers))
         const is_limit = fault?.kind === 'throttled'
         const is_used_up = rate_headers !== null && rate_headers.remaining < 1
@@ -126,7 +145,7 @@ export function createPacer(clock: Clock, rates: Rates, random: Pick<Random, 'fr
     holds: Holds,
   ): Promise<Outcome<Leave>> {
     const per_minute = identity.bearer === null ? rates.session : rates.bearer
-    const key = budgetKey(identity)
+    const key = keyOf(identity)
     keep(key, requestTokens(budgetOf(key, per_minute), clock.mono(), me.use))
     for (let iteration = 0; iteration < ITERATIONS_MAX; iteration++) {
       if (signal?.aborted || clock.now() >= me.deadline_at) return fail({ kind: 'timeout' })
@@ -137,7 +156,7 @@ export function createPacer(clock: Clock, rates: Rates, random: Pick<Random, 'fr
         // Synchronously: a caller in the same turn must not count this request both as sent and as
         // waiting.
         depart(line, me)
-        return ok(leave(key, me.use, holds))
+        return ok(leave(identity, key, me.use, holds))
       }
       if (clock.now() + wait_ms >= Math.min(me.deadline_at, wait_until))
         return fail({
@@ -159,7 +178,7 @@ export function createPacer(clock: Clock, rates: Rates, random: Pick<Random, 'fr
 
   return {
     async admit(call, kind) {
-      const key = budgetKey(call.identity)
+      const key = keyOf(call.identity)
       const { id, whose } = call.identity
       const holds = {
         search: kind === 'search' ? `search ${key}` : null,
@@ -177,7 +196,7 @@ export function createPacer(clock: Clock, rates: Rates, random: Pick<Random, 'fr
       }
     },
     headroom(payer, use) {
-      const key = budgetKey(payer)
+      const key = keyOf(payer)
       // A caller that checks the headroom is about to send, so its share is reserved.
       if (budgets.has(key)) keep(key, requestTokens(budgetOf(key), clock.mono(), use))
       const budget = budgetOf(key)
@@ -187,7 +206,7 @@ export function createPacer(clock: Clock, rates: Rates, random: Pick<Random, 'fr
       return { requests, until_ms }
     },
     budget(payer) {
-      const key = budgetKey(payer)
+      const key = keyOf(payer)
       if (!budgets.has(key)) return null
       const budget = budgetOf(key)
       const waiting = lines.get(key)?.length ?? 0

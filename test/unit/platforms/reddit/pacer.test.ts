@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 
 import { createClockOffset } from '../../../../src/platforms/clock-offset.ts'
-import { ANONYMOUS, type Call } from '../../../../src/platforms/port.ts'
+import { ANONYMOUS, type Call, type Identity } from '../../../../src/platforms/port.ts'
+import type { RateHeaders } from '../../../../src/platforms/reddit/budget.ts'
 import { createKeyedQueue } from '../../../../src/platforms/reddit/lookups.ts'
 import { createPacer } from '../../../../src/platforms/reddit/pacer.ts'
 import { fakeClock } from '../../../support/clock.ts'
@@ -107,6 +108,24 @@ describe('a rate budget', () => {
     expect(refused).toBe(0)
     for (const address of ['direct', 'home', 'away'])
       expect(answered.get(address)).toBeGreaterThanOrEqual(3 * 95)
+  })
+
+  test.each([
+    ['ends at another time for another session is of that session', 480, true],
+    ['ends a whole window later for another session is of their address', 300 + 600, false],
+  ])('whose window %s', async (_, reset_s, is_own) => {
+    const clock = clockOf()
+    const pacer = createPacer(clock, { session: 30, bearer: 60 }, { fraction: () => 0.5 })
+    const [one, two] = ['one', 'two'].map((id) => ({ ...ANONYMOUS, id, cookie: id }))
+    const send = async (identity: Identity, headers: RateHeaders) => {
+      const leave = await pacer.admit({ identity, deadline_at: clock.now() + 1000 })
+      if (leave.ok) leave.value.done(headers, null)
+    }
+    await send(one ?? ANONYMOUS, { remaining: 100, used: 1, reset_s: 300 })
+    await send(two ?? ANONYMOUS, { remaining: 0, used: 300, reset_s })
+    await send(two ?? ANONYMOUS, { remaining: 0, used: 300, reset_s })
+
+    expect(pacer.headroom(one ?? ANONYMOUS, 'read').requests > 0).toBe(is_own)
   })
 
   test('is that of a bearer alone, at whatever address', async () => {
