@@ -117,9 +117,12 @@ export const numberAt = (row: Row, field: string): number | null => {
   return typeof value === 'number' && Number.isFinite(value) ? value : null
 }
 
+/** Its neighbours, and its sums with the base of a series, are exact too. */
+const ID_MAX = 9e15
+
 /** True for an id that is a number: a whole one above zero that is exact. */
 export const isId = (value: unknown): value is number =>
-  typeof value === 'number' && Number.isSafeInteger(value) && value > 0
+  typeof value === 'number' && Number.isSafeInteger(value) && value > 0 && value <= ID_MAX
 
 /** The numeric id of a field; null for any other value. */
 export const idAt = (row: Row, field: string): number | null => {

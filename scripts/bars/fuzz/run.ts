@@ -7,7 +7,7 @@ import * as z from 'zod'
 
 import { createSeededRandom } from '../../../sandbox/world/random.ts'
 import { certificate } from '../../../test/support/certificate.ts'
-import { runForumd, serve } from '../../../test/support/process.ts'
+import { endServing, runForumd, serve } from '../../../test/support/process.ts'
 import { quantile } from '../abuse/watch.ts'
 import { sample } from '../soak/samples.ts'
 import { createLedger, type Refuted } from './ledger.ts'
@@ -244,8 +244,11 @@ export async function fuzz(plan: Plan, say: (line: string) => void): Promise<Rep
   }
   async function rest(ms: number): Promise<void> {
     for (const until = Date.now() + ms; Date.now() < until; await Bun.sleep(500))
-      if (!daemon.runs()) {
-        ended_early = `the daemon ended in ${current}`
+      if (!daemon.runs() || (samples.at(-1)?.rss ?? 0) > RUNAWAY_MIB) {
+        ended_early = daemon.runs()
+          ? `memory passed ${RUNAWAY_MIB} MiB in ${current}`
+          : `the daemon ended in ${current}`
+        endServing()
         return
       }
   }
@@ -323,6 +326,8 @@ const EXCEPTION =
 const TURN_MAX_MS = 250
 const TURN_P99_MS = 100
 const GROWTH_MAX_MIB = 150
+/** The run ends here, before the machine is short of memory. */
+const RUNAWAY_MIB = 2048
 const DB_MAX_MIB = 512
 
 function faultsOf(it: Report): string[] {

@@ -145,13 +145,15 @@ export function createStream({
         climbed(series, head.views, kind, as_of)
         continue
       }
-      const { summit, read_until } = series
+      const { summit, since, rows } = series
       if (climbed(series, head.views, kind, as_of)) {
         went_back = true
+        const known = new Set(rows.map(([id]) => id))
         for (const view of head.views) {
           const created = createdOf(fieldsOf(view[kind]))
           // Where the higher id was none, what was written before it may be unread.
-          if (isAfter(summit, created) || created >= read_until) step.take(kind, view)
+          const is_unread = created >= since && !known.has(toKnown(view, kind)[0])
+          if (is_unread || isAfter(summit, created)) step.take(kind, view)
         }
         continue
       }

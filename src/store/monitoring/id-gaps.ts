@@ -90,15 +90,16 @@ export function rangesOf(ids: readonly number[]): Ids[] {
   return ranges
 }
 
-function without(range: Ids, others: readonly Ids[]): Ids[] {
-  let left = [range]
-  for (const { from_id, to_id } of others)
-    left = left.flatMap((it) =>
-      [
-        { from_id: it.from_id, to_id: Math.min(it.to_id, from_id - 1) },
-        { from_id: Math.max(it.from_id, to_id + 1), to_id: it.to_id },
-      ].filter((part) => part.from_id <= part.to_id),
-    )
+/** The parts of a range that no other one covers. Each of the others is passed once, however they overlap. */
+function without({ from_id, to_id }: Ids, others: readonly Ids[]): Ids[] {
+  const left: Ids[] = []
+  let next = from_id
+  for (const it of others.toSorted((a, b) => a.from_id - b.from_id)) {
+    if (it.to_id < Math.max(next, it.from_id) || it.from_id > to_id) continue
+    if (it.from_id > next) left.push({ from_id: next, to_id: it.from_id - 1 })
+    next = it.to_id + 1
+  }
+  if (next <= to_id) left.push({ from_id: next, to_id })
   return left
 }
 
