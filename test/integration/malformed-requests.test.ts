@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 
 import { Elysia } from 'elysia'
 
@@ -6,12 +6,16 @@ import { startSandbox } from '../../sandbox/server/sandbox.ts'
 import { querySchema, required } from '../../src/api/http/fields.ts'
 import { startMonitors } from '../support/monitors-fixture.ts'
 import { head, openRaw, sendRaw } from '../support/raw-connection.ts'
-import { json, startTestApi } from '../support/test-api.ts'
+import { json, startTestApi, type TestApi } from '../support/test-api.ts'
 import { startTestDaemon as startDaemon } from '../support/test-daemon.ts'
 
 // Requests of unusual, old, careless or hostile clients are answered by the same rules.
 
 describe('a request head', () => {
+  let daemon: TestApi
+  beforeAll(() => void (daemon = startTestApi()))
+  afterAll(() => daemon[Symbol.asyncDispose]())
+
   test.each([
     ['of HTTP/1.0 without a host, as simple health checks send it', 'GET /health HTTP/1.0', []],
     ['with an empty host', 'GET /health HTTP/1.1', ['Host:']],
@@ -25,15 +29,12 @@ describe('a request head', () => {
     ],
     ['with an underscore in its host', 'GET /health HTTP/1.1', ['Host: my_forumd:8080']],
   ])('%s is answered', async (_, first, lines) => {
-    await using daemon = startTestApi()
-
     expect(await sendRaw(daemon.url, head(first, ...lines))).toMatch(/^HTTP\/1.1 200 /)
   })
 
   test.each(['a/health?', 'a/docs', 'x/health/ready?y='])(
     'whose host %p contains an open path grants no access',
     async (host) => {
-      await using daemon = startTestApi()
       const answer = await sendRaw(daemon.url, head('GET /account/me HTTP/1.1', `Host: ${host}`))
 
       expect(answer).toMatch(/^HTTP\/1.1 401 /)
@@ -43,14 +44,11 @@ describe('a request head', () => {
   test.each(['/docs/../account/me', '/health/./../account/me', '/account/me/'])(
     'whose path is %s needs a key',
     async (path) => {
-      await using daemon = startTestApi()
-
       expect(await sendRaw(daemon.url, head(`GET ${path} HTTP/1.1`, 'Host: a'))).toMatch(/ 401 /)
     },
   )
 
   test('without a host keeps its query', async () => {
-    await using daemon = startTestApi()
     const answer = await sendRaw(
       daemon.url,
       head('GET /api/forum/search?q=/r/x HTTP/1.0', `Authorization: Bearer ${daemon.token}`),
@@ -61,6 +59,10 @@ describe('a request head', () => {
 })
 
 describe('an Authorization header', () => {
+  let daemon: TestApi
+  beforeAll(() => void (daemon = startTestApi()))
+  afterAll(() => daemon[Symbol.asyncDispose]())
+
   test.each([
     ['lower case', (key: string) => `bearer ${key}`, 200],
     ['a tab', (key: string) => `Bearer\t${key}`, 200],
@@ -74,7 +76,6 @@ describe('an Authorization header', () => {
     ['a scheme that begins like it', (key: string) => `Bearers ${key}`, 401],
     ['the scheme alone', () => 'Bearer', 401],
   ])('with %s', async (_, header, status) => {
-    await using daemon = startTestApi()
     const headers = { authorization: header(daemon.token) }
 
     expect((await daemon.call('/account/me', { headers })).status).toBe(status)

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 
 import { startTestDaemon } from '../support/test-daemon.ts'
 
@@ -161,6 +161,12 @@ test('an empty feed has a null estimate, not zero', async () => {
 })
 
 describe('refusals', () => {
+  let daemon: TestDaemon
+  beforeAll(async () => {
+    daemon = await furnished()
+  })
+  afterAll(() => daemon[Symbol.asyncDispose]())
+
   test.each<[string, object, string, RegExp]>([
     ['no filter', {}, 'filter_spec', /filter_spec is required/],
     ['a filter that is none', { filter_spec: { q: '(' } }, 'filter_spec.q', /position 2/],
@@ -176,7 +182,6 @@ describe('refusals', () => {
     ],
     ['an unknown field', { filter_spec: { q: 'cat' }, webhook_ids: [] }, 'webhook_ids', /allowed/],
   ])('400 names the field: %s', async (_, body, field, sentence) => {
-    await using daemon = await furnished()
     const answer = await preview(daemon, body)
 
     expect(answer.status).toBe(400)
@@ -185,7 +190,6 @@ describe('refusals', () => {
   })
 
   test('an unreadable place is refused like in a monitor', async () => {
-    await using daemon = await furnished()
     daemon.sandbox.subforum({ name: 'club', access: 'private' })
     const answer = await preview(daemon, { filter_spec: { subforum: 'club' } })
 
@@ -201,7 +205,6 @@ describe('refusals', () => {
     [{ thread: ['zzzzz'] }, 'filter_spec.thread', 'zzzzz'],
     [{ author: ['Nobody_There'], kind: 'comment' }, 'filter_spec.author', 'nobody_there'],
   ])('a missing object, as in %j, is refused by field', async (spec, field, name) => {
-    await using daemon = await furnished()
     const answer = await preview(daemon, { filter_spec: spec })
 
     expect(answer.status).toBe(400)
@@ -215,19 +218,19 @@ describe('refusals', () => {
   })
 
   test('previews are rate-limited by customer, and a repeated preview is free', async () => {
-    await using daemon = await furnished({
+    await using paced = await furnished({
       change: (config) => (config.limits.management_per_minute = 0),
     })
     const statuses = []
     for (let n = 0; n < 41; n++)
-      statuses.push((await preview(daemon, { filter_spec: { q: `word${n}` } })).status)
-    const refused = await preview(daemon, { filter_spec: { q: 'word0' } })
+      statuses.push((await preview(paced, { filter_spec: { q: `word${n}` } })).status)
+    const refused = await preview(paced, { filter_spec: { q: 'word0' } })
 
     expect(statuses).toEqual([...Array.from({ length: 40 }, () => 200), 429])
     expect(refused.body).toMatchObject({ code: 'rate_limited', retry_after: 2 })
 
-    await daemon.clock.advance(3_000)
-    const again = [0, 1, 2, 3, 4].map(() => preview(daemon, { filter_spec: { q: 'word39' } }))
+    await paced.clock.advance(3_000)
+    const again = [0, 1, 2, 3, 4].map(() => preview(paced, { filter_spec: { q: 'word39' } }))
     expect((await Promise.all(again)).map(({ status }) => status)).toEqual([
       200, 200, 200, 200, 200,
     ])
