@@ -3,7 +3,7 @@
 // sent as bytes, with the victim's cookie added, as if SameSite did not exist. Nothing may be
 // answered, billed, started or ended.
 
-import { expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 
 import { startTestApi } from '../support/test-api.ts'
 import { cookieOf, page, type RawRequest, sendRawTo } from './dashboard-fixture.ts'
@@ -177,21 +177,28 @@ const ATTEMPTS: [string, RawRequest][] = [
   ],
 ]
 
-test.each(ATTEMPTS)('refused from another site: %s', async (_, request) => {
-  const { daemon, cookie, state } = await signedIn()
-  await using __ = daemon
-  const before = state()
-
-  const answer = await sendRawTo(daemon.url, {
-    ...request,
-    headers: { Host: HOST, Cookie: cookie, ...request.headers },
+describe('from another site', () => {
+  let it: Awaited<ReturnType<typeof signedIn>>
+  beforeAll(async () => {
+    it = await signedIn()
   })
+  afterAll(() => it.daemon[Symbol.asyncDispose]())
 
-  expect(answer.status).toBe(403)
-  if (request.method !== 'HEAD') expect(answer.body).toContain('"reason":"cross_site"')
-  expect(answer.headers.get('set-cookie')).toBeNull()
-  expect(answer.headers.get('access-control-allow-origin')).toBeNull()
-  expect(state()).toBe(before)
+  test.each(ATTEMPTS)('refused: %s', async (_, request) => {
+    const { daemon, cookie, state } = it
+    const before = state()
+
+    const answer = await sendRawTo(daemon.url, {
+      ...request,
+      headers: { Host: HOST, Cookie: cookie, ...request.headers },
+    })
+
+    expect(answer.status).toBe(403)
+    if (request.method !== 'HEAD') expect(answer.body).toContain('"reason":"cross_site"')
+    expect(answer.headers.get('set-cookie')).toBeNull()
+    expect(answer.headers.get('access-control-allow-origin')).toBeNull()
+    expect(state()).toBe(before)
+  })
 })
 
 test("the attempts above succeed from the dashboard's own page", async () => {

@@ -1,16 +1,21 @@
-import { expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 
 import { REMOVED } from '../../src/core/base/removed.ts'
 import { ok } from '../../src/core/base/result.ts'
 import { createNaming } from '../../src/core/forum/naming.ts'
 import { sumUsage } from '../../src/store/customers/ledger.ts'
-import { json, startTestApi } from '../support/test-api.ts'
+import { NO_LIMITS } from '../support/app-options.ts'
+import { json, startTestApi, type TestApi } from '../support/test-api.ts'
 
 const SEARCH = '/api/forum/search?q=cats'
 const VERIFY = '/api/forum/comments/verify'
 const NO_KEY = { headers: { authorization: '' } }
 const refused = (statuses: number[]) => statuses.filter((status) => status === 429).length
 const withKey = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
+
+let unlimited: TestApi
+beforeAll(() => void (unlimited = startTestApi({ limits: NO_LIMITS })))
+afterAll(() => unlimited[Symbol.asyncDispose]())
 
 test.each([
   ['no header', '', 401, 'Missing Bearer token', 'missing_token'],
@@ -81,8 +86,7 @@ test.each([
       ] as const,
   ),
 ])('search%s is refused by field', async (wrong, field, error) => {
-  await using daemon = startTestApi()
-  const { status, body } = await daemon.call(`/api/forum/search${wrong}`)
+  const { status, body } = await unlimited.call(`/api/forum/search${wrong}`)
 
   expect(status).toBe(400)
   expect(body).toEqual({ error, code: 'INVALID_REQUEST', field })
@@ -111,8 +115,7 @@ test.each([
   [`{"ids":${'['.repeat(40)}${']'.repeat(40)}}`, 'body', /too deeply/],
   [`{"ids":[${'0,'.repeat(20_001)}0]}`, 'body', /too many/],
 ])('a body of %j is refused by field', async (text, field, sentence) => {
-  await using daemon = startTestApi()
-  const { status, body } = await daemon.call(VERIFY, json(text))
+  const { status, body } = await unlimited.call(VERIFY, json(text))
 
   expect([status, body['code']]).toEqual([400, 'INVALID_REQUEST'])
   expect(body['error']).toMatch(sentence)
@@ -133,8 +136,7 @@ test.each([
   [{ 'content-type': 'application/jsonp' }, 'content-type'],
   [{ 'content-encoding': 'gzip' }, 'content-encoding'],
 ])('a body sent with %j is refused by header name', async (headers, field) => {
-  await using daemon = startTestApi()
-  const answer = await daemon.call(VERIFY, json({ ids: [] }, headers))
+  const answer = await unlimited.call(VERIFY, json({ ids: [] }, headers))
 
   expect(answer.body).toMatchObject({ code: 'INVALID_REQUEST', field })
 })
