@@ -178,14 +178,14 @@ const ATTEMPTS: [string, RawRequest][] = [
 ]
 
 describe('from another site', () => {
-  let it: Awaited<ReturnType<typeof signedIn>>
+  let victim: Awaited<ReturnType<typeof signedIn>>
   beforeAll(async () => {
-    it = await signedIn()
+    victim = await signedIn()
   })
-  afterAll(() => it.daemon[Symbol.asyncDispose]())
+  afterAll(() => victim.daemon[Symbol.asyncDispose]())
 
   test.each(ATTEMPTS)('refused: %s', async (_, request) => {
-    const { daemon, cookie, state } = it
+    const { daemon, cookie, state } = victim
     const before = state()
 
     const answer = await sendRawTo(daemon.url, {

@@ -287,7 +287,7 @@ test('a second purge has nothing to erase, and the audit records both without a 
     .map(({ detail }) => detail)
   db.close()
   const proof = expect.stringMatching(/^[\w-]{22}$/)
-  expect(details.map((it) => JSON.parse(it))).toMatchObject([
+  expect(details.map((detail) => JSON.parse(detail))).toMatchObject([
     { by: 'author', deliveries: 4, proof },
     { by: 'author', ...nothing, proof },
   ])
