@@ -48,6 +48,10 @@ export type WorldResult = {
   readonly auditLagS: number | null
   readonly estimates: readonly Estimate[]
   readonly measures: Readonly<Record<string, number | string>>
+  /** What was public is known of each delivery, and of each claim what had been delivered. */
+  readonly notPublic: readonly string[]
+  readonly changed: readonly string[]
+  readonly earlyClaims: readonly string[]
   readonly kills: readonly Span[]
   readonly history: readonly Status[]
   readonly finals: readonly { label: string; health: Health }[]
@@ -228,6 +232,8 @@ export const assess = (lived: Lived): WorldResult => {
   )
   const statuses: Record<string, number> = {}
   for (const { claim } of monitors) statuses[claim.status] = (statuses[claim.status] ?? 0) + 1
+  const content = contentFaults(lived)
+  const claims = scenario.dateSkewMs === 0 ? earlyClaims(lived, pairs) : []
   const worst = lags.includes(null) || lags.length === 0 ? null : Math.max(...lags.map(Number))
   const base = {
     world: scenario.name,
@@ -246,6 +252,9 @@ export const assess = (lived: Lived): WorldResult => {
     auditLagS: worst === null ? null : worst / 1000,
     estimates: estimatesOf(lived),
     measures: measure(lived),
+    notPublic: content.notPublic,
+    changed: content.changed,
+    earlyClaims: claims,
   }
   return {
     ...base,
@@ -266,6 +275,66 @@ export const assess = (lived: Lived): WorldResult => {
     finals: finals.map(({ watched, health }) => ({ label: watched.spec.label, health })),
     log: lived.log,
   }
+}
+
+/** The time from the read of an item to its delivery. */
+const ON_THE_WAY_MS = 20_000
+/** The time for which a delivery may be on its way when health is read. */
+const IN_FLIGHT_MS = 1000
+const SLACK_MS = 1000
+
+/** Deliveries of what nobody could read then, or with other words than the platform showed. */
+const contentFaults = (lived: Lived): { notPublic: string[]; changed: string[] } => {
+  const notPublic: string[] = []
+  const changed: string[] = []
+  const seen = new Set<string>()
+  for (const one of lived.deliveries) {
+    if (seen.has(one.deliveryId)) continue
+    seen.add(one.deliveryId)
+    const downMs = lived.kills
+      .filter(([from, until]) => from < one.atMs && until > one.atMs - 60_000)
+      .reduce((sum, [from, until]) => sum + until - from, 0)
+    const sinceMs = one.atMs - ON_THE_WAY_MS - downMs
+    for (const given of one.items ?? []) {
+      const item = lived.world.byName.get(given.name)
+      if (item === undefined) continue
+      const label = `${given.name} ${item.note} at ${(one.atMs / 1000).toFixed(1)} s`
+      if (item.visibleMs > one.atMs || item.goneMs < sinceMs) notPublic.push(label)
+      const text = item.kind === 'post' ? given.title : given.text
+      const isShown = [sinceMs, one.atMs].some((atMs) => wordsAt(item, atMs).join(' ') === text)
+      if (!isShown) changed.push(`${label}: ${text}`)
+    }
+  }
+  return { notPublic, changed }
+}
+
+/** Claims that included an item before its first delivery. Edits, which no platform announces, are left out. */
+const earlyClaims = (lived: Lived, pairs: readonly Pair[]): string[] => {
+  const labels = new Map(lived.finals.map(({ watched }) => [watched.id, watched.spec.label]))
+  const firstMs = new Map<string, number>()
+  for (const one of lived.deliveries) {
+    for (const name of one.names) {
+      const key = pairKey(one.monitorId, name)
+      firstMs.set(key, Math.min(firstMs.get(key) ?? Infinity, one.atMs))
+    }
+  }
+  const samples = Map.groupBy(lived.history, ({ label }) => label)
+  return pairs.flatMap((pair) => {
+    if (pair.category !== 'place') return []
+    const arrivedMs = firstMs.get(pairKey(pair.monitorId, pair.name))
+    if (arrivedMs === undefined) return []
+    const sinceMs = Math.max(pair.createdMs, pair.shownFromMs) + SLACK_MS
+    const claim = (samples.get(labels.get(pair.monitorId) ?? '') ?? []).find(
+      ({ atMs, status, auditedUntil }) =>
+        status === 'complete' &&
+        typeof auditedUntil === 'string' &&
+        Date.parse(auditedUntil) - lived.world.startMs > sinceMs &&
+        arrivedMs > atMs + IN_FLIGHT_MS,
+    )
+    if (claim === undefined) return []
+    const lateS = ((arrivedMs - claim.atMs) / 1000).toFixed(1)
+    return [`${claim.label} ${pair.name} ${pair.note}: delivered ${lateS} s after the claim`]
+  })
 }
 
 const describe = (lived: Lived, loss: Loss): object => {

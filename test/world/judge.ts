@@ -20,6 +20,8 @@
  *   a loss that health does not report, and counted.
  */
 
+import type { DeliveredItem } from './daemon.ts'
+
 export type Claim = {
   readonly status: string
   readonly reason: string | null
@@ -57,6 +59,7 @@ type Delivery = {
   readonly names: readonly string[]
   readonly body: string
   readonly signed: boolean
+  readonly items?: readonly DeliveredItem[]
 }
 
 export type JudgeInput = {
@@ -260,6 +263,9 @@ export type Facts = {
   readonly auditLagS: number | null
   readonly estimates: readonly Estimate[]
   readonly measures: Readonly<Record<string, number | string>>
+  readonly notPublic: readonly string[]
+  readonly changed: readonly string[]
+  readonly earlyClaims: readonly string[]
   readonly monitors: number
   readonly cadenceS: number
   readonly auditS: number
@@ -290,6 +296,9 @@ export const failuresOf = (facts: Facts): string[] => {
   ask(verdict.unstable.length === 0, `${verdict.unstable.length} unstable bodies`)
   ask(verdict.unsigned.length === 0, `${verdict.unsigned.length} bad signatures`)
   ask(facts.skewed || verdict.early.length === 0, `${verdict.early.length} from before the start`)
+  ask(facts.notPublic.length === 0, `${facts.notPublic.length} delivered, not public`)
+  ask(facts.changed.length === 0, `${facts.changed.length} delivered with other content`)
+  ask(facts.earlyClaims.length === 0, `${facts.earlyClaims.length} early claims`)
   ask(facts.overRate === 0, `${facts.overRate} requests over the rate headers`)
   ask(facts.ratio <= MAX_RATIO, `${facts.ratio.toFixed(2)} of the naive requests`)
   ask(facts.missed <= facts.naiveMissed, `missed ${facts.missed}, naive ${facts.naiveMissed}`)

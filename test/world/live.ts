@@ -9,7 +9,7 @@ import { makeScenario } from './scenarios.ts'
 import type { MonitorSpec, Scenario, Timing } from './scenarios.ts'
 import type { Span, World } from './view.ts'
 
-const HEALTH_EVERY_MS = 5000
+const HEALTH_EVERY_MS = 2000
 const TICK_MS = 100
 const TAKE_UP_MS = 2500
 const MAX_SETTLE_MS = 130_000

@@ -17,6 +17,7 @@ type Job = Omit<LiveOptions, 'dir'>
 const GRACE_MS = 240_000
 const MAX_PARALLEL = 12
 const CHILD_FLAG = '--one-world'
+const LISTED = 3
 
 /** A world in a process of its own, so that the platform of none waits for another. */
 const runInChild = async (job: Job): Promise<WorldResult> => {
@@ -86,6 +87,9 @@ const COLUMNS: readonly (readonly [string, (one: WorldResult) => string])[] = [
   ['vague', (one) => String(one.verdict.vague)],
   ['share', (one) => `${(one.deliveredShare * 100).toFixed(1)}%`],
   ['false', (one) => String(one.verdict.falseMatches.length)],
+  ['early claims', (one) => String(one.earlyClaims.length)],
+  ['not public', (one) => String(one.notPublic.length)],
+  ['changed', (one) => String(one.changed.length)],
   ['early', (one) => String(one.verdict.early.length)],
   ['dup', (one) => String(one.verdict.duplicates.length)],
   ['unstable', (one) => String(one.verdict.unstable.length)],
@@ -122,6 +126,8 @@ export const tableOf = (results: readonly WorldResult[]): string => {
       lines.push(`  ${one.world} ${one.seed}: ${name} ${value}`)
     }
     for (const failure of one.failures) lines.push(`! ${one.world} ${one.seed}: ${failure}`)
+    for (const kind of ['notPublic', 'changed', 'earlyClaims'] as const)
+      for (const text of one[kind].slice(0, LISTED)) lines.push(`    ${kind}: ${text}`)
   }
   return lines.join('\n')
 }
