@@ -1,12 +1,14 @@
 // Goal: the dashboard takes a person from the sign-in to a reply. Method: one browser and one daemon, and axe on each page
 // on the way. Every page in both themes and at several widths is in the long form: `FORUMD_LONG=1`, dashboard*.test.ts.
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 
 import { SESSION_COOKIE } from '../support/accounts.ts'
 import { type Dashboard, MINUTE, startDashboard } from './dashboard-fixture.ts'
 import { findAxeFaults } from './dashboard-rendering.ts'
 import { register } from './dashboard-scenarios.ts'
 import { inBrowser, TEST_MS } from './fixture.ts'
+
+setDefaultTimeout(TEST_MS)
 
 inBrowser('the journey of a new owner', () => {
   let it: Dashboard
