@@ -443,6 +443,25 @@ test('a changed item is read again, a deleted one is reported', async () => {
   expect(next.gone).toEqual(['t1_102'])
 })
 
+test.each([
+  ['title', { title: 'B' }, { title: 'B' }],
+  ['link', { url: 'https://news.test/b' }, { link_url: 'https://news.test/b' }],
+])('a story with another %s is an item again, as it is then', async (_, change, shown) => {
+  const { put, step, api } = createApi()
+  const { state } = await step(null)
+  const story = { type: 'story', title: 'A', url: 'https://news.test/a', text: undefined }
+  put(101, story)
+  api.now += MINUTE
+  const first = await step(state)
+  api.now += MINUTE
+  put(101, { ...story, ...change })
+  api.changed = [101]
+  const next = await step(first.state)
+
+  expect(first.items).toMatchObject([{ kind: 'post', title: 'A' }])
+  expect(next.items).toMatchObject([{ kind: 'post', id: '101', ...shown }])
+})
+
 test('a range is read again without moving the stream', async () => {
   const { put, stream, api } = createApi()
   for (let id = 101; id <= 105; id++) put(id)
