@@ -1,5 +1,13 @@
 import { Database, SQLiteError } from 'bun:sqlite'
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync } from 'node:fs'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
 import { openFolder } from './folder.ts'
@@ -125,6 +133,8 @@ export type Lock = { release(): void }
  * @throws {InstanceLocked} at once, when another process holds it
  */
 export function takeLock(path: string): Lock {
+  // Of a file of another user SQLite says that no file can be opened, and which one it does not say.
+  if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK)
   const lock_db = new Database(path, { create: true, readwrite: true, strict: true })
   try {
     lock_db.run('PRAGMA busy_timeout = 0')
@@ -144,6 +154,7 @@ export function takeLock(path: string): Lock {
 /** True while a process holds a folder's lock. Changes nothing, not even the journal that a killed process has left. */
 export function isLocked(path: string): boolean {
   if (!existsSync(path)) return false
+  accessSync(path, constants.R_OK)
   const lock_db = new Database(path, { readonly: true, strict: true })
   try {
     lock_db.run('PRAGMA busy_timeout = 0')

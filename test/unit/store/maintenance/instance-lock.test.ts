@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 
 import { errorCode } from '../../../../src/core/base/errors.ts'
 import { openInstance } from '../../../../src/store/maintenance/instance.ts'
@@ -71,3 +71,19 @@ test.skipIf(no_memory !== null)(
     expect(refusal(dir)).toBe('it opens')
   },
 )
+
+const PATHS = join(import.meta.dir, '../../../../src/store/maintenance/paths.ts')
+const isRoot = process.getuid?.() === 0
+
+test.skipIf(!isRoot)('a lock of another user is refused with the name of the file', async () => {
+  using folder = tempFolder()
+  const path = folder.file('lock.db')
+  writeFileSync(path, '', { mode: 0o644 })
+  chmodSync(dirname(path), 0o755)
+  const code = `const { takeLock } = await import('${PATHS}')
+    process.setgid(65534); process.setuid(65534)
+    try { takeLock('${path}') } catch (error) { console.log(error.code, error.path) }`
+  const child = Bun.spawn([process.execPath, '-e', code], { stdout: 'pipe' })
+
+  expect(await new Response(child.stdout).text()).toBe(`EACCES ${path}\n`)
+})
