@@ -77,6 +77,7 @@ describe.each(KINDS)('%s', (kind) => {
     ['title', LONG],
     ['title', EXPANDING.repeat(1000)],
     ['text', 'x'.repeat(300_000)],
+    ['text', 'x'.repeat(1_500_000)],
     ['text', EXPANDING.repeat(50_000)],
   ] as const)(
     'a row with a wrong %s is left out (%#), and the others are given',
