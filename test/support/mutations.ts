@@ -149,6 +149,8 @@ const LONG_WAITS: readonly string[] = [
   '9'.repeat(400),
   'Fri, 31 Dec 9999 23:59:59 GMT',
 ]
+/** Share of the waits that are long: after one, nothing else of a site is tried for as long. */
+const LONG_SHARE = 0.002
 const STATUSES: readonly number[] = [
   201, 202, 204, 205, 206, 226, 300, 304, 400, 401, 402, 403, 404, 405, 406, 408, 409, 410, 413,
   418, 421, 425, 429, 431, 451, 499, 500, 501, 502, 503, 504, 520, 522, 599, 999,
@@ -317,7 +319,12 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
         ['cache-control', random.pick(['public, max-age=99999999', 'max-age=-1', 'max-age=1e9'])],
         ['content-type', random.pick(['text/html', 'text/plain', '', 'x'.repeat(3000), 'a/b; c'])],
         ['x-ratelimit-remaining', random.pick(['-1', '0', '1e9', 'x', '0.0', '9'.repeat(400)])],
-        ['x-ratelimit-reset', random.pick(['-1', '0', '1e9', 'x', '2', '9'.repeat(400)])],
+        [
+          'x-ratelimit-reset',
+          random.odds(LONG_SHARE)
+            ? random.pick(['1e9', '9'.repeat(400)])
+            : random.pick(['-1', '0', 'x', '2', '1.5']),
+        ],
         ['x-ratelimit-limit', random.pick(['-1', '0', '1e9', 'x', '0.5'])],
         ['x-ratelimit-used', random.pick(['-1', '0', '1e9', 'x'])],
         ['set-cookie', random.pick(['a=b', 'session=; max-age=0', `a=${'x'.repeat(5000)}`])],
@@ -402,7 +409,7 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
         '{"message":"Too Many Requests","error":429}',
         '',
       ])
-      const line = random.odds(0.002) ? random.pick(LONG_WAITS) : random.pick(WAITS)
+      const line = random.odds(LONG_SHARE) ? random.pick(LONG_WAITS) : random.pick(WAITS)
       const limited = { ...withBody(answer, body), status: random.pick([429, 503, 403, 400]) }
       return withHeaders(limited, ['retry-after', line])
     },
