@@ -64,6 +64,8 @@ const REOPEN_MS = 30_000
 /** The newest posts of a place, for several of its posts. */
 const NEWEST_MS = 5000
 const PLACES_MAX = 5000
+/** Ids of the newest posts of all these places. */
+const PLACE_POSTS_MAX = 300_000
 /** A place that was never seen is asked for again after this time; so many at once. */
 const LOOK_EVERY_MS = 3_600_000
 const LOOKS_MAX = 3
@@ -86,7 +88,11 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
   let finding: Promise<Outcome<Server>> | null = null
   const searches = createHold(clock)
   let accepted = { at: -Infinity, is: true }
-  const places = new LRUCache<number, Place>({ max: PLACES_MAX })
+  const places = new LRUCache<number, Place>({
+    max: PLACES_MAX,
+    maxSize: PLACE_POSTS_MAX,
+    sizeCalculation: ({ ids }) => 1 + ids.size,
+  })
   let reopened_at = -Infinity
   let lately = { at: -Infinity, posts: new Map<number, Row>() }
   const place_ids = new LRUCache<string, { id: number; at: number }>({ max: PLACES_MAX })

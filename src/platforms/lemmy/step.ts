@@ -16,6 +16,8 @@ export type Asked = 'live' | 'hidden' | 'absent'
 /** So long a new item waits for a second read of a server that publishes in steps, at least and at most. */
 export const HELD_MIN_MS = 3000
 export const HELD_MAX_MS = 15_000
+/** Items that wait at once; the others are given as they are. */
+const HELD_ITEMS_MAX = 500
 /** Older items were published whole. */
 const HELD_YOUNG_MS = 90_000
 
@@ -72,7 +74,7 @@ export function createStep(
     const created = item.created_utc * 1000
     const before = held.get(item.name)
     if (before === undefined) {
-      if (now - created > HELD_YOUNG_MS) return true
+      if (now - created > HELD_YOUNG_MS || held.size >= HELD_ITEMS_MAX) return true
       held.set(item.name, [item.name, digest, now, created, now])
       return false
     }

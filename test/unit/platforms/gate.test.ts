@@ -192,6 +192,18 @@ describe.each(KINDS)('%s', (kind) => {
   })
 })
 
+test('of the items of PieFed that wait for a second read no more are kept than fit into its position', async () => {
+  await using it = startSite('piefed')
+  it.put()
+  const { state } = await it.step(null)
+  it.put()
+  it.site.change = (answer) => lengthen(answer, 1500)
+  const step = await it.advance(state)
+  const { held } = JSON.parse(step?.ok === true ? step.value.state : '{"held":[]}')
+  expect(held.length).toBeGreaterThan(0)
+  expect(held.length).toBeLessThanOrEqual(500)
+})
+
 /** An answer whose list of rows or of ids has so many. */
 function lengthen(answer: unknown, length: number): unknown {
   const text = JSON.stringify(answer)
