@@ -54,6 +54,22 @@ test('piefed: a post that is published in steps is delivered whole, at its secon
   expect(namesOf(await step(third.state))).toEqual([])
 })
 
+test('piefed: a title whose link takes eight seconds is delivered with it', async () => {
+  await using fixture = await begun('piefed')
+  const { world, put, step } = fixture
+  const published = world.now
+  let { state } = fixture
+  const seen: unknown[] = []
+  for (let at = 0; at <= 16; at += 4) {
+    world.now = published + at * S
+    put('post', 101, { published, ...(at < 8 ? { text: '' } : { url: 'https://example.com/' }) })
+    const next = await step(state)
+    seen.push(...next.items)
+    state = next.state
+  }
+  expect(seen).toMatchObject([{ name: 't3_101', link_url: 'https://example.com/' }])
+})
+
 test('piefed: a post that keeps changing is delivered after 15 seconds', async () => {
   await using fixture = await begun('piefed')
   const { world, put, step } = fixture
