@@ -310,6 +310,10 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
     const { value, as_of, age_ms } = answer.value
     const all = viewsOf(value, kind) ?? []
     const views = all.filter((view) => kind === 'item' || hasId(fieldsOf(view[kind])))
+    for (const view of views) {
+      const wrong = kind === 'post' || kind === 'comment' || kind === 'item' ? lackOf(view) : null
+      if (wrong !== null) options.left_out?.(wrong, identityOf(view))
+    }
     const kept = new Set(views)
     for (const view of all) if (!kept.has(view)) options.left_out?.('id', identityOf(view))
     const number = Number(after ?? 1)
@@ -610,3 +614,10 @@ export function postSort(sort: string, t: string | null, { generation, word }: D
 /** Order of comments, as `word` takes it. */
 const commentSort = (sort: string): string =>
   ({ new: 'New', old: 'Old', top: 'Top', controversial: 'Controversial' })[sort] ?? 'Hot'
+
+/** The field without which no reader is shown a post or a comment; null: it has all. */
+function lackOf(view: Row): 'created' | 'title' | null {
+  const comment = view['comment']
+  if (Number.isNaN(createdOf(fieldsOf(comment ?? view['post'])))) return 'created'
+  return isObject(comment) || textAt(fieldsOf(view['post']), 'name') !== null ? null : 'title'
+}

@@ -100,6 +100,14 @@ describe.each(KINDS)('%s', (kind) => {
     expect(it.site.events).toContainEqual(expect.stringMatching(/^source\.rows_left_out .*title/))
   })
 
+  test('a row whose time is none is counted, too', async () => {
+    await using it = startSite(kind)
+    it.put()
+    it.putWith('time', { no: 'time' })
+    for (let n = 0; n < 2; n++) await it.posts()
+    expect(it.left_out).toEqual(['s'])
+  })
+
   test('a row that is left out counts once, however often it is read', async () => {
     await using it = startSite(kind)
     it.put()
