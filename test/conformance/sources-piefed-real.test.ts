@@ -17,7 +17,7 @@ import {
   toSite,
   toUser,
 } from '../../src/platforms/lemmy/readers.ts'
-import { fieldsOf, rowsOf } from '../../src/platforms/values.ts'
+import { fieldsOf, rowsOf, textAt } from '../../src/platforms/values.ts'
 import { createServer } from '../unit/platforms/lemmy/fixture.ts'
 
 const sources = process.env['FORUMD_SOURCES']
@@ -89,7 +89,7 @@ describe.skipIf(sources === undefined)('a real PieFed', () => {
     async (line) => {
       await using fixture = replay(line)
       const answer = await fixture.api().get(pathOf(line), paramsOf(line), fixture.call())
-      const said = `${line.status} ${String(bodyOf(line)['message'] ?? '')}`
+      const said = `${line.status} ${textAt(fieldsOf(bodyOf(line)), 'message') ?? ''}`
       const kinds = FAULTS.find(([text]) => text.test(said))?.[1] ?? expect.unreachable(said)
       const kind = answer.ok ? 'ok' : answer.fault.kind
       expect({ said, is_known: kinds.split(' ').includes(kind), kind }).toMatchObject({
@@ -142,7 +142,7 @@ describe.skipIf(sources === undefined)('a real PieFed', () => {
       const item = kind === 'post' ? toPost(view.value, SITE) : toComment(view.value, SITE)
       expect(item?.created_utc).toBe(Math.floor(createdOf(row) / 1000))
       if (kind === 'post')
-        expect(toPost(view.value, SITE)?.flair ?? '').toBe(String(row['flair'] ?? ''))
+        expect(toPost(view.value, SITE)?.flair ?? '').toBe(textAt(row, 'flair') ?? '')
       // Drafts look like all others: no list has this one.
       if (kind === 'post') expect(stateOf(view.value)).toBe('hidden')
     },
