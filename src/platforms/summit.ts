@@ -33,7 +33,8 @@ export function climb(
   const { rows, as_of } = page
   const id = page.ids.reduce((most, it) => Math.max(most, it), 0)
   if (id === 0) return { summit: before, is_back: false }
-  const created_ms = rows.find((row) => row.id === id)?.created_ms ?? 0
+  // That of a copy from another server says nothing of the time at which its id was given.
+  const created_ms = rows.find((row) => row.id === id)?.created_ms ?? now
   const summit = { id, at: Math.max(as_of, Math.min(created_ms, now)), lower_since: 0 }
   if (before === null) return { summit, is_back: false }
   const isGivenAgain = (row: SummitRow): boolean => {

@@ -472,3 +472,19 @@ test('the start is after both lists of the first step: what is written between t
   expect(started.items).toEqual([])
   expect(started.verified_until).toBe(world.now)
 })
+
+test('an item that is shown late below the id of a copy is no sign of ids that went back', async () => {
+  await using fixture = createServer('v3')
+  const { world, put, step } = fixture
+  world.headers = { 'cache-control': 'public, max-age=60' }
+  put('comment', 500)
+  const first = await step(null)
+  world.now += 40 * S
+  const written = world.now - 20 * S
+  put('comment', 502, { is_local: false, published: world.now - 30 * MINUTE })
+  const second = await step(first.state)
+  world.now += 10 * S
+  put('comment', 501, { published: written })
+  const third = await step(second.state)
+  expect(third).not.toHaveProperty('went_back')
+})
