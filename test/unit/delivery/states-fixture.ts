@@ -214,6 +214,17 @@ export function createStatesFixture({ start, ceiling }: { start: number; ceiling
   const test = createTester({ db, send, clock, random, words })
 
   return {
+    /** Range of creation times that audits have verified, from its edge of five seconds on. */
+    verified() {
+      const { from, until } = db
+        .query<{ from: number | null; until: number | null }, []>(
+          "SELECT audited_from AS 'from', audited_until AS until FROM feeds",
+        )
+        .get() ?? { from: null, until: null }
+      return from === null || until === null
+        ? { from: Infinity, until: 0 }
+        : { from: from + 5000, until }
+    },
     now: () => now,
     wait: (ms: number) => void (now += ms),
     idOf: (name: MonitorName, thing: string) => deliveryId(INSTANCE, idOf(name), TARGET, [thing]),

@@ -92,8 +92,19 @@ export function createModel(now: number, ceiling: number) {
     monitors,
     target,
     failing,
-    /** A poll of the place returns these things. `id`: the delivery id of a monitor's match. */
-    poll(things: readonly Thing[], at: number, id: (name: MonitorName, thing: string) => string) {
+    /** A poll of the place returns these things. `id`: of the delivery of a monitor's match. */
+    poll(
+      things: readonly Thing[],
+      at: number,
+      {
+        id,
+        verified,
+      }: {
+        id: (name: MonitorName, thing: string) => string
+        /** Creation times up to which audits had seen all that was listed; `from` is exclusive. */
+        verified: { from: number; until: number }
+      },
+    ) {
       // A place without active monitors is not polled.
       if (!monitors.listed.active && !monitors.open.active) return
       for (const thing of things) {
@@ -105,7 +116,10 @@ export function createModel(now: number, ceiling: number) {
           if (!wanted || (filter === 'cats' && !thing.cat)) continue
           if (matched.has(`${name} ${thing.name}`)) continue
           matched.add(`${name} ${thing.name}`)
-          const stale = (seen.get(thing.name) ?? at) - thing.created > FRESH_MAX
+          // What an audit would have seen, and did not, was approved since then.
+          const is_approved =
+            is_new && thing.created > verified.from && thing.created <= verified.until
+          const stale = !is_approved && (seen.get(thing.name) ?? at) - thing.created > FRESH_MAX
           deliver(name, id(name, thing.name), stale, at)
         }
       }
