@@ -6,6 +6,7 @@ import { createArchive } from '../../src/archive/archive.ts'
 import { realClock } from '../../src/runtime/runtime.ts'
 import { monitorScope, queueItems } from '../../src/store/archive/queue.ts'
 import { openDb, transact } from '../../src/store/db/connection.ts'
+import { keepItems } from '../../src/store/erasure/kept-items.ts'
 import { postOf } from './items.ts'
 
 const [dir = '', from = '0', count = 'Infinity'] = process.argv.slice(2)
@@ -35,6 +36,7 @@ const itemOf = (n: number, version: number) =>
 for (let n = Number(from); n < Number(from) + Number(count); n += 5) {
   transact(db, () => {
     for (let i = n; i < n + 5; i++) {
+      keepItems(db, [itemOf(i, 1)], 1000)
       queueItems(db, archiving, [{ item: itemOf(i, 1), scopes: [monitorScope('one')] }], 1000)
       if (i % 3 === 0)
         queueItems(db, archiving, [{ item: itemOf(i, 2), scopes: [monitorScope('two')] }], 2000)
