@@ -16,6 +16,8 @@ export type Asked = 'live' | 'hidden' | 'absent'
 /** So long a new item waits for a second read of a server that publishes in steps, at least and at most. */
 export const HELD_MIN_MS = 3000
 export const HELD_MAX_MS = 15_000
+/** Requests by which the row of one id is checked, at most: the list of its place, and a search. */
+const CHECK_MAX = 2
 /** Items that wait at once; the others are given as they are. */
 const HELD_ITEMS_MAX = 500
 /** Older items were published whole. */
@@ -56,7 +58,8 @@ export function createStep(
   const call: ApiCall = {
     ...bounds,
     spend() {
-      if (sent >= requests_max || hasReadEnough(call)) return false
+      // A row that was read and not checked says nothing: its check may go beyond the number.
+      if (sent >= requests_max + CHECK_MAX || hasReadEnough(call)) return false
       sent += 1
       return true
     },
@@ -122,6 +125,9 @@ export function createStep(
     take,
     left,
     requests: () => sent,
+    /** Ids that may be requested at once, so that the row of each can be checked; at least one. */
+    atOnce: (most: number): number =>
+      Math.max(1, Math.min(most, Math.floor(left() / (held === null ? 1 : 1 + CHECK_MAX)))),
     fault: () => fault,
     items: () =>
       [...items.values()].toSorted(

@@ -396,7 +396,7 @@ async function walk(
   for (;;) {
     const some = kinds.filter((kind) => waiting(kind, 1).length > 0)
     if (some.length === 0) break
-    const each = Math.max(1, Math.floor(Math.min(AT_ONCE, step.left()) / some.length))
+    const each = Math.max(1, Math.floor(step.atOnce(AT_ONCE) / some.length))
     for (const kind of some) await walkSome(state[kind], kind, waiting(kind, each), step, now)
     if (step.fault() !== null) break
   }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 
 import { toPost } from '../../../../src/platforms/lemmy/readers.ts'
 import { ANONYMOUS } from '../../../../src/platforms/port.ts'
-import { createServer, MINUTE, S } from './fixture.ts'
+import { createServer, MINUTE, S, T0 } from './fixture.ts'
 
 /** Not so young that the two reads of a server that publishes in steps delay it. */
 const AGE = 2 * MINUTE
@@ -35,6 +35,23 @@ test('the own list of an unlisted community answers for all of its posts at once
   expect(namesOf(await step(state))).toHaveLength(9)
   // Those that are requested at once precede the list.
   expect(world.requests.filter((it) => it.includes('/post?id=')).length).toBeLessThanOrEqual(4)
+})
+
+test('late posts that the requests of a step cannot check are not requested in it', async () => {
+  await using fixture = createServer('piefed')
+  const { world, put, step } = fixture
+  for (let id = 1; id <= 60; id++) put('post', id)
+  put('comment', 500)
+  const { state } = await step(null)
+  world.now += 10 * MINUTE
+  for (let id = 61; id <= 64; id++) put('post', id, { published: T0 - MINUTE, is_local: false })
+  put('post', 65, { published: world.now - 2 * MINUTE })
+  world.requests.length = 0
+  const next = await step(state, 6)
+  const of = (path: string) => world.requests.filter((it) => it.includes(path)).length
+  expect(of('/post?id=')).toBeGreaterThan(0)
+  expect(of('/search?')).toBe(of('/post?id='))
+  expect(next.items).toHaveLength(1 + of('/search?'))
 })
 
 test('a young post that no list has is read again by its id', async () => {
