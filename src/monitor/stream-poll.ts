@@ -91,6 +91,7 @@ export function createStreamRunner(deps: StreamDeps): (feed: Feed) => Promise<vo
 
   return async (feed) => {
     const started_at = clock.now()
+    const began = clock.mono()
     const stream = streams.get(feed.place)
     if (stream === undefined) return recordFault(feed, 'not_configured', started_at)
     const wait_s = intake.wait_s(feed.place)
@@ -120,9 +121,10 @@ export function createStreamRunner(deps: StreamDeps): (feed: Feed) => Promise<vo
     if (recorded === null) return
     noteRecorded(feed, recorded)
     log('debug', 'check.recorded', { feeds: feed.key, count: 1, ...countsOf(recorded) })
-    for (let n = 0; n < SETTLES_MAX && !signal.aborted; n++)
-      if (!(await settleNext(feed, stream, places))) break
     // The next step is not to be late for what was read before.
+    const due = began + interval_s * 1000
+    for (let n = 0; n < SETTLES_MAX && !signal.aborted; n++)
+      if (!(await settleNext(feed, stream, places)) || clock.mono() >= due) break
     const until = clock.mono() + REREADS_SHARE * interval_s * 1000
     for (let n = 0; n < REREADS_MAX && stream.reread_requests() > 0 && !signal.aborted; n++)
       if (!(await rereadNext(feed, stream, places)) || clock.mono() > until) break

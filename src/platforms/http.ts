@@ -90,8 +90,8 @@ export type HttpClient = {
   copy_ms(): number
   /** True while the source cannot be reached. */
   isDown(): boolean
-  /** Milliseconds until a request may be sent. */
-  wait_ms(): number
+  /** Milliseconds until a request may be sent; `share`: the part of a minute's requests that its kind may use. */
+  wait_ms(share?: number): number
   /** Lowers the pace to `per_minute` requests; the configured pace stays the highest. */
   limit(per_minute: number): void
 }

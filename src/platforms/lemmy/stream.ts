@@ -202,7 +202,7 @@ export function createStream({
     const most = Math.max(state.is_settled ? 0 : SETTLE_MIN, affordable)
     state.is_settled = true
     const requests = Math.min(SETTLE_MAX, most) + (reads_again ? KINDS.length : 0)
-    const wait_ms = () => api.client.wait_ms()
+    const wait_ms = () => api.client.wait_ms(call.share)
     const step = createStep(api, site_url, call, requests, { held, now: began, wait_ms })
     /** Is one more request within the budget, so that it delays no step? */
     const canSpare = () => step.requests() < affordable

@@ -186,6 +186,34 @@ test('ids that a step leaves are read after its items were matched, until nothin
   expect(found).toEqual([['listed'], ['listed', 'later'], ['listed', 'later', 'last']])
 })
 
+test('requests for ids that a step left end when the next step is due', async () => {
+  const { fixture, site } = startWith('a')
+  await using owned = fixture
+  const a = site('a')
+  owned.monitor('mon_1', { source: 'a' })
+  await owned.pollDue()
+  let rounds = 0
+  a.source.settle = async (state, { interval_s }) => {
+    rounds += 1
+    owned.pass(interval_s * 0.4 * S)
+    return ok({
+      items: [],
+      gone: [],
+      state,
+      proven: { from_id: 11, to_id: 11 },
+      behind: null,
+      skipped: [],
+      unanswered: [],
+      answered: [],
+      verified_until: START,
+      partial: null,
+      requests: 1,
+    })
+  }
+  await owned.check()
+  expect(rounds).toBe(3)
+})
+
 const query = { monitor_id: 'mon_1', since_at: 0 }
 
 test('a stored proof that is later than the clock is lowered, and is an event', async () => {

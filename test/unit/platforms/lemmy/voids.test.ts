@@ -145,3 +145,18 @@ test('v3: a ban that removes everything without a log of it is found by its auth
   const gone = await step(seen.state)
   expect(gone.gone.toSorted()).toEqual(['t1_501', 't3_101'])
 })
+
+test('requests by id end where the share of monitors in the minute ends', async () => {
+  await using fixture = createServer('v3', { requests_per_minute: 600 })
+  const { put, source, clock } = fixture
+  const bounds = { requests: 20, share: 0.005, interval_s: 10 }
+  const call = () => ({ ...bounds, deadline_at: clock.now() + 10 * MINUTE })
+  put('post', 1000)
+  const { state } = await fixture.step(null)
+  fixture.world.now += 2 * MINUTE
+  put('post', 1020)
+  const listed = await source.stream?.advance(state, call())
+  if (!listed?.ok) throw new Error('not listed')
+  const settled = await source.stream?.settle?.(listed.value.state, call())
+  expect(settled).toMatchObject({ ok: true, value: { requests: 1 } })
+})
