@@ -225,7 +225,8 @@ export function createApi(options: SourceOptions, software: keyof typeof DIALECT
       is_open: page.ok,
       ids: new Set(posts.flatMap((post) => idAt(post, 'id') ?? [])),
       is_whole: page.ok && page.value.after === null,
-      since: Math.min(...posts.map((post) => createdOf(post))),
+      // Featured posts stand above the order, however old they are.
+      since: createdOf(fieldsOf(posts.at(-1))),
     }
     places.set(community_id, place)
     if (at - lately.at > NEWEST_MS) lately = { at, posts: new Map() }

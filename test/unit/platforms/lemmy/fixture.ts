@@ -20,6 +20,8 @@ type Entry = {
   is_unlisted?: boolean
   /** Not published: left out of every list, and answered by its id. */
   is_draft?: boolean
+  /** Stands above the order of a list. */
+  is_sticky?: boolean
   scheduled?: number
   is_pending?: boolean
   url?: string
@@ -163,6 +165,7 @@ export function createServer(
       .filter(isBelow)
       .filter((it) => !isHidden(it) && (kind === 'comment' || !it.is_removed))
       .toSorted((a, b) => b.published - a.published || b.id - a.id)
+      .toSorted((a, b) => Number(b.is_sticky === true) - Number(a.is_sticky === true))
     // A tree has the rows of the top level first.
     if (query.has('max_depth')) newest.sort((a, b) => (a.parent ?? 0) - (b.parent ?? 0))
     const size =

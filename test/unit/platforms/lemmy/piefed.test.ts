@@ -54,6 +54,19 @@ test('late posts that the requests of a step cannot check are not requested in i
   expect(next.items).toHaveLength(1 + of('/search?'))
 })
 
+test('a late post is delivered if one that is featured is older', async () => {
+  await using fixture = createServer('piefed')
+  const { world, put, step } = fixture
+  for (let id = 1; id <= 60; id++) put('post', id)
+  put('post', 30, { published: T0 - 60 * MINUTE, is_sticky: true })
+  put('comment', 500)
+  const { state } = await step(null)
+  world.now += 10 * MINUTE
+  put('post', 61, { published: T0 - MINUTE, is_local: false })
+  put('post', 62, { published: world.now - AGE })
+  expect(namesOf(await step(state))).toEqual(['t3_61', 't3_62'])
+})
+
 test('a young post that no list has is read again by its id', async () => {
   await using fixture = await begun()
   const { world, put, step, state } = fixture
