@@ -76,7 +76,9 @@ export function createStep(
     const digest = shownDigest(item)
     const created = item.created_utc * 1000
     const before = held.get(item.name)
-    if (before === undefined) {
+    // A restored database gives an id again: the item that waited under it was another one.
+    if (before === undefined || before[3] !== created) {
+      held.delete(item.name)
       if (now - created > HELD_YOUNG_MS || held.size >= HELD_ITEMS_MAX) return true
       held.set(item.name, [item.name, digest, now, created, now])
       return false

@@ -70,6 +70,22 @@ test('piefed: a title whose link takes eight seconds is delivered with it', asyn
   expect(seen).toMatchObject([{ name: 't3_101', link_url: 'https://example.com/' }])
 })
 
+test('piefed: an item under an id that is given again waits for its own second read', async () => {
+  await using fixture = await begun('piefed')
+  const { world, put, step } = fixture
+  put('post', 101)
+  const first = await step(fixture.state)
+  world.now += 20 * S
+  put('post', 101, { text: '' })
+  const second = await step(first.state)
+  expect(second.items).toEqual([])
+  world.now += 5 * S
+  put('post', 101, { published: world.now - 5 * S, text: 'whole' })
+  const third = await step(second.state)
+  world.now += 5 * S
+  expect((await step(third.state)).items).toMatchObject([{ name: 't3_101', text: 'whole' }])
+})
+
 test('piefed: a post that keeps changing is delivered after 15 seconds', async () => {
   await using fixture = await begun('piefed')
   const { world, put, step } = fixture
