@@ -67,7 +67,7 @@ const secondsOf = (text: string | undefined): number | null => {
   if (text === undefined) return null
   if (/^\d{1,4}$/.test(text) && Number(text) >= WATCHDOG_MIN_S) return Number(text)
   throw new UsageError(
-    `--watchdog is "${text}": allowed are whole seconds from ${WATCHDOG_MIN_S} on`,
+    `--watchdog is "${text}": allowed are whole seconds from ${WATCHDOG_MIN_S} to 9999`,
   )
 }
 /** A busy machine is no frozen process. */
