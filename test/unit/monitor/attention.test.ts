@@ -4,6 +4,7 @@ import { expect, test } from 'bun:test'
 
 import * as fc from 'fast-check'
 
+import { attentionSchema } from '../../../src/core/delivery/attention.ts'
 import { transact } from '../../../src/store/db/connection.ts'
 import { DIGEST_BUNDLES_MAX, putIntoBundle } from '../../../src/store/monitoring/bundles.ts'
 import { cases } from '../../support/long-form.ts'
@@ -85,17 +86,20 @@ const window = fc
     days: fc.subarray(DAYS, { minLength: 1 }),
   })
   .filter(({ from, to }) => from !== to)
-const rules = fc.record({
-  time_zone: fc.constantFrom(
-    'UTC',
-    'Europe/Berlin',
-    'America/New_York',
-    'Asia/Kathmandu',
-    'Australia/Lord_Howe',
-  ),
-  quiet_hours: fc.array(window, { maxLength: 3 }),
-  digest: fc.option(clock.map((at) => ({ every: 'day', at }))),
-})
+const rules = fc
+  .record({
+    time_zone: fc.constantFrom(
+      'UTC',
+      'Europe/Berlin',
+      'America/New_York',
+      'Asia/Kathmandu',
+      'Australia/Lord_Howe',
+    ),
+    quiet_hours: fc.array(window, { maxLength: 3 }),
+    digest: fc.option(clock.map((at) => ({ every: 'day', at }))),
+  })
+  // Quiet hours that leave no time in the week are refused.
+  .filter((it) => attentionSchema().safeParse(it).success)
 /** Days before changes of clocks, and one without. */
 const start = fc.constantFrom(
   '2026-06-10T10:00:00Z',
