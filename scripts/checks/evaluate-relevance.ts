@@ -8,10 +8,10 @@ import { parseArgs } from 'node:util'
 import { createEgress } from '../../src/net/egress.ts'
 import { createModelClient } from '../../src/net/model.ts'
 import { createRuntime } from '../../src/runtime/runtime.ts'
-import { measureRelevance, PROMPTS } from '../../test/evaluation/relevance.ts'
-import { macroF1, scoresOf } from '../../test/evaluation/score.ts'
-import { type Labelled, recordedSet, reviewSet } from '../../test/evaluation/sets.ts'
 import { recordingsFolder } from '../../test/support/replay.ts'
+import { measureRelevance, PROMPTS } from './evaluation/relevance.ts'
+import { macroF1, scoresOf } from './evaluation/score.ts'
+import { type Labelled, recordedSet, reviewSet } from './evaluation/sets.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -6,10 +6,10 @@
 import { cpus, loadavg } from 'node:os'
 
 import type { Item } from '../../src/core/forum/items.ts'
-import { ours, pairsOf, simple, type Task } from '../../test/evaluation/answers.ts'
-import { FEWEST, macroF1, majority, scoresOf } from '../../test/evaluation/score.ts'
-import { type Labelled, recordedSet, reviewSet } from '../../test/evaluation/sets.ts'
 import { recordingsFolder } from '../../test/support/replay.ts'
+import { ours, pairsOf, simple, type Task } from './evaluation/answers.ts'
+import { FEWEST, macroF1, majority, scoresOf } from './evaluation/score.ts'
+import { type Labelled, recordedSet, reviewSet } from './evaluation/sets.ts'
 
 const ROUNDS = 50
 const held_out = !process.argv.includes('--tuning')

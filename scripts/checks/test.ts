@@ -63,7 +63,7 @@ const isLong = process.env['FORUMD_LONG'] === '1'
 const RERUN_FILES_MAX = 5
 
 /** Duration of each file; the slowest start first. `bun run test --update-timings` measures again. */
-const TIMINGS = 'test/timings.json'
+const TIMINGS = 'scripts/checks/timings.json'
 const updatesTimings = args.includes('--update-timings')
 const isTimed = existsSync(join(root, TIMINGS)) || updatesTimings
 

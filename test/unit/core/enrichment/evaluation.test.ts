@@ -1,8 +1,12 @@
 import { describe, expect, test } from 'bun:test'
 
-import { ours, pairsOf, simple, type Task } from '../../../evaluation/answers.ts'
-import { macroF1, majority, scoresOf } from '../../../evaluation/score.ts'
-import { type Labelled, recordedSet, reviewSet } from '../../../evaluation/sets.ts'
+import { ours, pairsOf, simple, type Task } from '../../../../scripts/checks/evaluation/answers.ts'
+import { macroF1, majority, scoresOf } from '../../../../scripts/checks/evaluation/score.ts'
+import {
+  type Labelled,
+  recordedSet,
+  reviewSet,
+} from '../../../../scripts/checks/evaluation/sets.ts'
 import { recordingsFolder } from '../../../support/replay.ts'
 
 // Goal: enrichment predicts labels of unseen items better than the majority class does. Method: the

@@ -3,13 +3,13 @@ import { join } from 'node:path'
 
 import * as z from 'zod'
 
-import { isObject } from '../../src/core/base/object.ts'
-import { INTENTS, type IntentTag } from '../../src/core/enrichment/lexicon/cues.ts'
-import { type Sentiment, SENTIMENT_LABELS } from '../../src/core/enrichment/sentiment.ts'
-import type { Item } from '../../src/core/forum/items.ts'
-import { isNode, toComment, toPost } from '../../src/platforms/reddit/readers/items.ts'
-import { commentOf } from '../support/items.ts'
-import { readRecordings, unescaped } from '../support/replay.ts'
+import { isObject } from '../../../src/core/base/object.ts'
+import { INTENTS, type IntentTag } from '../../../src/core/enrichment/lexicon/cues.ts'
+import { type Sentiment, SENTIMENT_LABELS } from '../../../src/core/enrichment/sentiment.ts'
+import type { Item } from '../../../src/core/forum/items.ts'
+import { isNode, toComment, toPost } from '../../../src/platforms/reddit/readers/items.ts'
+import { commentOf } from '../../../test/support/items.ts'
+import { readRecordings, unescaped } from '../../../test/support/replay.ts'
 
 // The labelled sets (docs/enrichment.md): contents, sources and annotators.
 

@@ -1,7 +1,7 @@
-import type { IntentTag } from '../../src/core/enrichment/lexicon/cues.ts'
-import type { Item } from '../../src/core/forum/items.ts'
-import { parseVerdict } from '../../src/core/relevance/answer.ts'
-import { judgedItemOf, messagesFor, requestBody } from '../../src/core/relevance/request.ts'
+import type { IntentTag } from '../../../src/core/enrichment/lexicon/cues.ts'
+import type { Item } from '../../../src/core/forum/items.ts'
+import { parseVerdict } from '../../../src/core/relevance/answer.ts'
+import { judgedItemOf, messagesFor, requestBody } from '../../../src/core/relevance/request.ts'
 import type { Pair } from './score.ts'
 import type { Labelled } from './sets.ts'
 
