@@ -168,8 +168,16 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
         pace.take(share)
         return null
       }
-      if (clock.now() + ms > deadline_at)
-        return { kind: 'throttled', retry_after_s: Math.ceil(ms / 1000), not_requested: true }
+      if (clock.now() + ms > deadline_at) {
+        const retry_after_s = Math.ceil(ms / 1000)
+        const configured = pace.configured()
+        return {
+          kind: 'throttled',
+          retry_after_s,
+          not_requested: true,
+          ...(configured !== null && { configured }),
+        }
+      }
       await clock.sleep(ms, signal)
       if (signal?.aborted) return { kind: 'timeout' }
     }

@@ -14,6 +14,8 @@ export type ClientPace = {
   left(share: number, within_ms?: number): number
   /** Holds every request to the host. */
   pause(seconds: number): void
+  /** Requests a minute by configuration; null while the source itself asks for fewer, or for a pause. */
+  configured(): number | null
   /** Lowers the pace to `per_minute` requests; the configured pace stays the highest. */
   limit(per_minute: number): void
 }
@@ -143,6 +145,11 @@ export function createPace(clock: Clock, store?: PaceStore): HostPace {
           const now = clock.mono()
           paused_until = Math.max(paused_until, now + Math.min(seconds, WAIT_MAX_S) * 1000)
           save(now)
+        },
+        configured() {
+          const per_minute = bound(1)
+          const is_slower = every_ms() > 60_000 / per_minute || paused_until > clock.mono()
+          return is_slower ? null : per_minute
         },
         limit(per_minute) {
           intervals[index] = 60_000 / Math.min(requests_per_minute, per_minute)

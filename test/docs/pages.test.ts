@@ -10,6 +10,7 @@ import { configPage, tablesOf } from '../../scripts/docs/config-page.ts'
 import { withSamples } from '../../scripts/docs/samples.ts'
 import { COMMANDS } from '../../src/cli/run.ts'
 import { keysByTable } from '../../src/config/load.ts'
+import { CODES } from '../../src/core/base/errors.ts'
 import { anchorOf, PAGES, readText, root } from './documentation.ts'
 
 describe('the output of scripts/docs/docs.ts is up to date', () => {
@@ -46,6 +47,16 @@ describe('the output of scripts/docs/docs.ts is up to date', () => {
         .toSorted(),
     )
   })
+})
+
+test('the page of the API lists every error code with its status', () => {
+  const listed = [...readText('docs/api.md').matchAll(/^\| (\d{3}) +\| ([^|]+) \|/gm)].flatMap(
+    ([, status, codes = '']) =>
+      [...codes.matchAll(/`(\w+)`/g)].map(([, code]) => `${code} ${status}`),
+  )
+  const codes = Object.entries(CODES).map(([code, { status }]) => `${code} ${status}`)
+
+  expect(listed.toSorted()).toEqual(codes.toSorted())
 })
 
 test('the MCP inspector is named with its tested version', () => {

@@ -215,7 +215,7 @@ export function toApiError(fault: Fault, { flavour, with_session, thing }: Fault
   switch (fault.kind) {
     case 'throttled':
       return new ApiError('HTTP_429', {
-        message: 'the rate limit of the platform was reached',
+        message: limitSentence(fault.configured),
         retry_after_s: pause(fault.retry_after_s),
       })
     case 'login_required':
@@ -256,6 +256,11 @@ export function toApiError(fault: Fault, { flavour, with_session, thing }: Fault
         : new ApiError('PROXY_ERROR', { message: PROXY[fault.trouble ?? 'failed'] })
   }
 }
+
+const limitSentence = (configured: number | undefined): string =>
+  configured === undefined
+    ? 'the rate limit of the platform was reached'
+    : `the ${configured} requests a minute that requests_per_minute of this [[source]] allows are used up`
 
 export const notSupported = (capability: string): ApiError =>
   new ApiError('NOT_SUPPORTED_BY_SOURCE', {

@@ -35,6 +35,7 @@ export type Fault =
    * was already known and no request was sent. `resting`: the identity pauses after a fault,
    * although its budget may not be exhausted. `estimated`: the platform named no time, and its
    * budget was not exhausted. `searches_only`: the limit holds for searches, not for other requests.
+   * `configured`: the requests a minute that the operator allows are used up; the platform set no limit.
    */
   | {
       kind: 'throttled'
@@ -43,6 +44,7 @@ export type Fault =
       resting?: true
       estimated?: true
       searches_only?: true
+      configured?: number
     }
   /**
    * Block page, challenge or human check in place of a readable response. Never circumvented.

@@ -132,3 +132,16 @@ test('a lower pace that a site asks for does not count what was sent before', ()
   now += 15_000
   expect(pace.wait_ms()).toBe(0)
 })
+
+test('a used up configuration is told apart from a pause and a lower limit of the source', () => {
+  const fixture = createFixture({ requests_per_minute: 5 })
+  const pace = fixture.start()
+  while (pace.wait_ms() === 0) pace.take()
+  expect(pace.configured()).toBe(5)
+  pace.pause(30)
+  expect(pace.configured()).toBeNull()
+  fixture.pass(31_000)
+  expect(pace.configured()).toBe(5)
+  pace.limit(2)
+  expect(pace.configured()).toBeNull()
+})
