@@ -280,8 +280,8 @@ export function createSender(deps: SenderDeps): Sender {
       retry_schedule,
       deps.random.fraction(),
     )
-    const wait_s = limitWait(outcome)
-    if (wait_s !== null) pace.refused(webhook_id, wait_s * 1000, clock.mono())
+    const limit = limitWait(outcome)
+    if (limit !== null) pace.refused(webhook_id, limit.wait_s * 1000, clock.mono(), limit.reason)
     else if (verdict.status === 'delivered') pace.accepted(webhook_id)
     const http_status = outcome.kind === 'answered' ? outcome.status : null
     const fields = { delivery_id: id, webhook_id, attempt: delivery.attempts + 1, ...verdict }

@@ -13,7 +13,11 @@ setDefaultTimeout(TEST_MS)
 inBrowser('the journey of a new owner', () => {
   let it: Dashboard
   let client: Awaited<ReturnType<Dashboard['openClient']>>
-  const isAccessible = async () => expect(await findAxeFaults(client, 'all')).toEqual([])
+  const isAccessible = async () => {
+    // A page without its heading is still loading, or lacks one.
+    await client.page.waitForSelector('h1')
+    expect(await findAxeFaults(client, 'all')).toEqual([])
+  }
   beforeAll(async () => {
     it = await startDashboard()
     client = await it.openClient({ own: true })

@@ -96,12 +96,15 @@ export function judgeAttempt(
 /** Wait after a refusal for a rate limit that names none. */
 const LIMIT_WAIT_S = 5
 
-/** Seconds for which a receiver accepts nothing more, because of its rate limit; null: it has said nothing of one. */
-export function limitWait(attempt: Attempt): number | null {
+/** Seconds for which a receiver accepts nothing more, and why; null: it has not said so. */
+export function limitWait(
+  attempt: Attempt,
+): { wait_s: number; reason: 'rate_limit' | 'unavailable' } | null {
   if (attempt.kind !== 'answered') return null
   const { status, retry_after_s } = attempt
-  if (status === 429) return retry_after_s ?? LIMIT_WAIT_S
-  return status === 503 ? retry_after_s : null
+  if (status === 429) return { wait_s: retry_after_s ?? LIMIT_WAIT_S, reason: 'rate_limit' }
+  if (status !== 503 || retry_after_s === null) return null
+  return { wait_s: retry_after_s, reason: 'unavailable' }
 }
 
 const isRedirect = (status: number): boolean => status >= 300 && status < 400

@@ -82,8 +82,8 @@ export type TargetPace = {
   /** Earliest instant of the next send; `now` if it may start at once. */
   nextAt(target: string, per_second: number | null, now: number): number
   started(target: string, per_second: number | null, now: number): void
-  /** The receiver has refused a send for its rate limit, and accepts another in `wait_ms`. */
-  refused(target: string, wait_ms: number, now: number): void
+  /** The receiver accepts another send in `wait_ms`: `rate_limit` is why it refused this one, otherwise it is unavailable. */
+  refused(target: string, wait_ms: number, now: number, reason: 'rate_limit' | 'unavailable'): void
   accepted(target: string): void
 }
 
@@ -101,7 +101,7 @@ const [FREE, LEAST] = [20, 1 / 780]
 /**
  * Counts sends within a sliding second, so that no second exceeds the rate. A refusal for a rate limit holds the target, since
  * each further send would use up an attempt; then its rate is learned: one send in the time that the receiver named, slower
- * with each refusal and slowly faster. State is in memory: a restart of the daemon begins with an empty second.
+ * with each refusal and slowly faster. A receiver that was unavailable has named no rate, and is only held. State is in memory: a restart of the daemon begins with an empty second.
  */
 export function createTargetPace(): TargetPace {
   const starts = new Map<string, number[]>()
@@ -120,27 +120,25 @@ export function createTargetPace(): TargetPace {
   return {
     capacity(target, per_second, now) {
       const limit = limitOf(target, per_second)
-      if (limit === Infinity) return Infinity
       if (now < (learned.get(target)?.held_until ?? now)) return 0
+      if (limit === Infinity) return Infinity
       const { count, ms } = windowOf(limit)
       return Math.max(0, count - recent(target, ms, now).length)
     },
     nextAt(target, per_second, now) {
       const limit = limitOf(target, per_second)
-      if (limit === Infinity) return now
+      const held_until = Math.max(now, learned.get(target)?.held_until ?? now)
+      if (limit === Infinity) return held_until
       const { count, ms } = windowOf(limit)
       const oldest = recent(target, ms, now).at(-count)
-      return Math.max(
-        oldest === undefined ? now : oldest + ms,
-        learned.get(target)?.held_until ?? now,
-      )
+      return Math.max(held_until, oldest === undefined ? now : oldest + ms)
     },
     started(target, per_second, now) {
       const limit = limitOf(target, per_second)
       if (limit === Infinity) return
       starts.set(target, [...recent(target, windowOf(limit).ms, now), now])
     },
-    refused(target, wait_ms, now) {
+    refused(target, wait_ms, now, reason) {
       const before = learned.get(target)
       const held_until = now + Math.max(wait_ms, 1)
       // Those that started together are refused together, and say one thing.
@@ -148,11 +146,10 @@ export function createTargetPace(): TargetPace {
         before.held_until = Math.max(before.held_until, held_until)
         return
       }
-      const per_second = before === undefined ? 1000 / Math.max(wait_ms, 1000) : before.per_second
-      learned.set(target, {
-        held_until,
-        per_second: Math.max(LEAST, before === undefined ? per_second : per_second * SLOWER),
-      })
+      const rate = before?.per_second ?? Infinity
+      const slower = rate === Infinity ? 1000 / Math.max(wait_ms, 1000) : rate * SLOWER
+      const per_second = reason === 'rate_limit' ? Math.max(LEAST, slower) : rate
+      learned.set(target, { held_until, per_second })
     },
     accepted(target) {
       const it = learned.get(target)

@@ -54,13 +54,23 @@ test('starts within the capacity never exceed the limit in any second', () => {
 
 test('a refusal holds the target for the time that the receiver named, with a limit of its own or without', () => {
   const pace = createTargetPace()
-  pace.refused('wh_1', 5000, 1000)
+  pace.refused('wh_1', 5000, 1000, 'rate_limit')
   for (const limit of [null, 10]) {
     expect(pace.capacity('wh_1', limit, 5999)).toBe(0)
     expect(pace.nextAt('wh_1', limit, 1000)).toBe(6000)
     expect(pace.capacity('wh_1', limit, 6000)).toBe(1)
   }
   expect(pace.capacity('wh_2', null, 1000)).toBe(Infinity)
+})
+
+test('a receiver that was unavailable is held, and then takes any rate again', () => {
+  const pace = createTargetPace()
+  pace.refused('wh_1', 700_000, 0, 'unavailable')
+  expect(pace.capacity('wh_1', null, 699_999)).toBe(0)
+  expect(pace.nextAt('wh_1', null, 0)).toBe(700_000)
+  expect(pace.capacity('wh_1', null, 700_000)).toBe(Infinity)
+  pace.refused('wh_1', 5000, 700_000, 'rate_limit')
+  expect(pace.capacity('wh_1', null, 705_000)).toBe(1)
 })
 
 test('a receiver that takes ten and then one in five seconds gets 200 with few refusals', () => {
@@ -85,7 +95,7 @@ test('a receiver that takes ten and then one in five seconds gets 200 with few r
       if (wait_ms === null) {
         delivered += 1
         pace.accepted('wh_1')
-      } else pace.refused('wh_1', wait_ms, now)
+      } else pace.refused('wh_1', wait_ms, now, 'rate_limit')
     }
   }
   expect(attempts).toBeLessThan(1.3 * 200)
