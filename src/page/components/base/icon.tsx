@@ -14,7 +14,7 @@ const PATHS = {
   inbox: 'M4 5h16v14H4zM4 14h5l1 2h4l1-2h5',
   star: 'M12 4l2.5 5.2 5.7.8-4.1 4 1 5.7-5.1-2.7-5.1 2.7 1-5.7-4.1-4 5.7-.8z',
   dismiss: 'M4 7h16v13H4zM3 4h18v3H3zM9 13l2 2 4-4',
-  answered: 'M9 7 4 12l5 5M4 12h10c4 0 6 2 6 6',
+  reply: 'M9 7 4 12l5 5M4 12h10c4 0 6 2 6 6',
   unread: 'M4 6h16v12H4zM4 7l8 6 8-6',
   label: 'M4 4h8l8 8-8 8-8-8zM8.5 8.5h.01',
   mute: 'M5 10v4h3l5 4V6l-5 4zM17 9l5 6M22 9l-5 6',

@@ -88,12 +88,12 @@ function Toolbar({ match: { starred, state, erased }, perform }: ToolbarProps) {
     <div class="reader-bar" role="group" aria-label="Actions">
       {tool('back', 'back', 'Back to the list', { phone: true })}
       {tool('dismiss', 'dismiss', is_dismissed ? 'Back to the inbox' : 'Dismiss', { shown: true })}
-      {tool('answered', 'answered', 'Answered', { pressed: state === 'answered', shown: true })}
+      {tool('answered', 'check', 'Answered', { pressed: state === 'answered', shown: true })}
       {tool('star', 'star', 'Star', { pressed: starred })}
       {tool('unread', 'unread', state === 'unread' ? 'Mark read' : 'Mark unread')}
       {tool('label', 'label', 'Label')}
       {!erased && tool('mute', 'mute', 'Mute')}
-      {!erased && tool('reply', 'drafts', 'Reply')}
+      {!erased && tool('reply', 'reply', 'Reply', { shown: true })}
       <span class="reader-gap" />
       {tool('previous', 'up', 'Previous match')}
       {tool('next', 'down', 'Next match')}

@@ -26,9 +26,7 @@ export function CoverageDetails({ health }: { health: Health }) {
   return (
     <>
       <p class="quiet">
-        {(posts_in_window_at_least ?? 0) === 0
-          ? 'No items were observed in its feeds yet.'
-          : `At least ${many(posts_in_window_at_least ?? 0, 'item was', 'items were')} observed in its feeds.`}
+        {observed(posts_in_window_at_least)}
         {health.coverage_24h.posts_missed_estimate !== null &&
           !isCollecting(health, now) &&
           ` Estimated missed items: ${count(health.coverage_24h.posts_missed_estimate)}.`}
@@ -81,6 +79,13 @@ export function CoverageDetails({ health }: { health: Health }) {
       )}
     </>
   )
+}
+
+/** A null count is not known, such as while the monitor is paused. */
+function observed(items: number | null): string {
+  if (items === null) return 'The number of items in its feeds is not known at present.'
+  if (items === 0) return 'No items were observed in its feeds yet.'
+  return `At least ${many(items, 'item was', 'items were')} observed in its feeds.`
 }
 
 const DAY_MS = 86_400_000
@@ -143,8 +148,8 @@ export function DeliveryStats({ id, health }: { id: string; health: Health }) {
   const now = useNow()
   const tiles: [string, number, string][] = [
     ['Delivered', health.delivered_24h, 'delivered'],
-    ['Dead-lettered', health.failed_24h, 'dead'],
-    ['Rejected', health.rejected_24h, 'failed'],
+    ['Dead', health.failed_24h, 'dead'],
+    ['Failed', health.rejected_24h, 'failed'],
     ['Suppressed', breakdown.sampled, 'suppressed'],
   ]
   const listOf = (status: string) =>
@@ -195,8 +200,8 @@ export function Streams({ monitor, health }: { monitor: Monitor; health: Health 
     return typeof place === 'string' ? place : it.id
   }
   return (
-    <section aria-labelledby="streams">
-      <h2 id="streams">Feeds</h2>
+    <details>
+      <summary>Feeds</summary>
       <p class="quiet">
         Each feed is polled at least every {formatDuration(monitor.cadence_s)}.
         {cadence && cadence.last_checked_s_ago !== null && (
@@ -222,6 +227,6 @@ export function Streams({ monitor, health }: { monitor: Monitor; health: Health 
           },
         ]}
       />
-    </section>
+    </details>
   )
 }

@@ -147,8 +147,8 @@ function MonitorFeed({
   const { monitor_path } = useCurrentUser()
   const [dialogOpen, setDialogOpen] = useState(false)
   return (
-    <section aria-labelledby="feed">
-      <h2 id="feed">Atom feed</h2>
+    <details>
+      <summary>Atom feed</summary>
       <p>Matches as an Atom feed. Anyone with this URL can read them.</p>
       <div class="actions">
         <Copyable text={feed_url} label="Feed URL" />
@@ -171,7 +171,7 @@ function MonitorFeed({
           <p>The current URL stops working immediately: every reader needs the new one.</p>
         </Confirm>
       )}
-    </section>
+    </details>
   )
 }
 
@@ -190,8 +190,8 @@ function MonitorWhy({ id }: { id: string }) {
   }
   const { errorOf, rest } = assignErrors(action.failure, ['item_id'])
   return (
-    <section aria-labelledby="why">
-      <h2 id="why">Explain a post or comment</h2>
+    <details>
+      <summary>Explain a post or comment</summary>
       <form class="filters" onSubmit={(event) => void explain(event)} noValidate>
         <TextField
           label="Id of the post or comment"
@@ -208,7 +208,7 @@ function MonitorWhy({ id }: { id: string }) {
       </form>
       <ErrorNotice failure={rest} />
       <div aria-live="polite">{explanation && <ReasonsView items={explanation.items} />}</div>
-    </section>
+    </details>
   )
 }
 
@@ -257,28 +257,6 @@ export function MonitorPage({ id }: { id: string }) {
     >
       <ErrorNotice failure={health.failure ?? list.failure} again={again} />
       {health.value && <Alarms id={id} health={health.value} again={health.again} />}
-      <section class="card" aria-labelledby="coverage">
-        <div class="card-head">
-          <h2 id="coverage">Coverage in 24 hours</h2>
-          {status && <Badge tone={status.tone}>{status.word}</Badge>}
-        </div>
-        {health.value ? (
-          <>
-            <p>{status?.detail}</p>
-            <CoverageStrip health={health.value} legend />
-            <CoverageDetails health={health.value} />
-          </>
-        ) : (
-          health.failure === null && <Skeleton rows={2} />
-        )}
-      </section>
-      <CoverageHistory id={id} />
-      {health.value && <DeliveryStats id={id} health={health.value} />}
-      {health.value && <RelevanceStats health={health.value} />}
-      <Streams monitor={monitor} health={health.value} />
-      <MonitorTargets monitor={monitor} />
-      <MonitorFeed monitor={monitor} again={list.again} />
-      <MonitorWhy id={id} />
       <section aria-labelledby="deliveries">
         <h2 id="deliveries">Deliveries</h2>
         <ErrorNotice failure={deliveries.failure} again={deliveries.again} />
@@ -300,6 +278,28 @@ export function MonitorPage({ id }: { id: string }) {
           </p>
         )}
       </section>
+      <section class="card" aria-labelledby="coverage">
+        <div class="card-head">
+          <h2 id="coverage">Coverage in 24 hours</h2>
+          {status && <Badge tone={status.tone}>{status.word}</Badge>}
+        </div>
+        {health.value ? (
+          <>
+            <p>{status?.detail}</p>
+            <CoverageStrip health={health.value} legend />
+            <CoverageDetails health={health.value} />
+          </>
+        ) : (
+          health.failure === null && <Skeleton rows={2} />
+        )}
+      </section>
+      <CoverageHistory id={id} />
+      {health.value && <DeliveryStats id={id} health={health.value} />}
+      {health.value && <RelevanceStats health={health.value} />}
+      <MonitorTargets monitor={monitor} />
+      <Streams monitor={monitor} health={health.value} />
+      <MonitorFeed monitor={monitor} again={list.again} />
+      <MonitorWhy id={id} />
     </PageLayout>
   )
 }
