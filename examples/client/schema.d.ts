@@ -19348,28 +19348,26 @@ export interface operations {
         'application/json': {
           /** @description The filter of a monitor. All given fields must match; at least one place or keyword is required. */
           filter_spec: {
-            /** @description Names of sources, as /api/forum/sources lists them, or all. Default: main. */
+            /** @description Sources, by name, as /api/forum/sources lists them, or all. Default: main. */
             source?: string | string[]
-            /** @description Names, prefix and case ignored. Without it, author and thread: the whole platform, posts only, with a keyword. */
+            /** @description In one of these, prefix and case ignored. Without it, author and thread: the whole platform, posts only, with a keyword. */
             subforum?: string | string[]
-            /** @description Not in these; the whole platform only. */
-            exclude_subforums?: string | string[]
             /**
              * @description Items to watch. Default: post; with thread: comment.
              * @default post
              * @enum {string}
              */
             kind?: 'post' | 'comment' | 'both'
-            /** @description A phrase, or a boolean query: ("rate limit" OR throttl*) AND -hiring title:bun */
-            q?: string
             /** @description At least one of these occurs. */
             include_any?: string[]
             /** @description Every one of these occurs. */
             include_all?: string[]
             /** @description None of these occurs. Exclusions win. */
             exclude_terms?: string[]
+            /** @description A phrase, or a boolean query: ("rate limit" OR throttl*) AND -hiring title:bun */
+            q?: string
             /**
-             * @description Where terms and patterns are looked for; on a comment, title is its thread's title.
+             * @description Where terms and patterns are looked for; on a comment, title is its thread's title. Default: title, body, url.
              * @default [
              *       "title",
              *       "body",
@@ -19391,71 +19389,12 @@ export interface operations {
              */
             fold_accents?: boolean
             /**
-             * @description True: keywords match only in this case.
+             * @description Distinguishes IT from it.
              * @default false
              */
             case_sensitive?: boolean
             /** @description Any of these patterns matches; RE2's syntax. */
             regex?: string[]
-            /** @description By one of these. */
-            author?: string | string[]
-            /** @description By none of these. */
-            exclude_authors?: string | string[]
-            /** @description Comments under these posts, by id. */
-            thread?: string | string[]
-            /** @description Leads to one of these hosts, or to a host below it. */
-            domain?: string | string[]
-            /** @description Leads to none of these. */
-            exclude_domains?: string | string[]
-            /** @description One of these is the post's flair, whole; case ignored. */
-            flair?: string | string[]
-            /** @description None of these is the post's flair. */
-            exclude_flair?: string | string[]
-            /** @description True: only posts with a label; false: only those without. */
-            has_flair?: boolean
-            /** @description Types of post that match, one or several. */
-            post_type?:
-              | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')
-              | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')[]
-            /** @description True: adult content only. False: none of it, as far as the feed tells. */
-            nsfw?: boolean
-            /**
-             * Format: int64
-             * @description Reached while the item is fresh.
-             */
-            min_score?: number
-            /**
-             * Format: int64
-             * @description Reached while the post is fresh.
-             */
-            min_comments?: number
-            /**
-             * Format: int64
-             * @description Minimum of relevance.score × 100. Matches below it are listed as suppressed.
-             */
-            min_relevance?: number
-            /** @description Intents of the text that match, one or several. */
-            intent?:
-              | (
-                  | 'question'
-                  | 'recommendation_request'
-                  | 'complaint'
-                  | 'promotion'
-                  | 'praise'
-                  | 'discussion'
-                )
-              | (
-                  | 'question'
-                  | 'recommendation_request'
-                  | 'complaint'
-                  | 'promotion'
-                  | 'praise'
-                  | 'discussion'
-                )[]
-            /** @description Sentiments of the text that match, one or several. */
-            sentiment?:
-              | ('positive' | 'negative' | 'mixed' | 'neutral')
-              | ('positive' | 'negative' | 'mixed' | 'neutral')[]
             /** @description ISO 639-1. An item whose language is unknown does not match. */
             language?:
               | (
@@ -19562,11 +19501,72 @@ export interface operations {
                   | 'vi'
                   | 'zh'
                 )[]
-            /** @description Matches of one check travel together; a label names the bundle. */
+            /** @description By one of these. */
+            author?: string | string[]
+            /** @description By none of these. */
+            exclude_authors?: string | string[]
+            /** @description Not in these; the whole platform only. */
+            exclude_subforums?: string | string[]
+            /** @description Comments under these posts, by id. */
+            thread?: string | string[]
+            /** @description Leads to one of these hosts, or to a host below it. */
+            domain?: string | string[]
+            /** @description Leads to none of these. */
+            exclude_domains?: string | string[]
+            /** @description Posts of one of these types. */
+            post_type?:
+              | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')
+              | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')[]
+            /** @description The intent of the text, by rules, is one of these. */
+            intent?:
+              | (
+                  | 'question'
+                  | 'recommendation_request'
+                  | 'complaint'
+                  | 'promotion'
+                  | 'praise'
+                  | 'discussion'
+                )
+              | (
+                  | 'question'
+                  | 'recommendation_request'
+                  | 'complaint'
+                  | 'promotion'
+                  | 'praise'
+                  | 'discussion'
+                )[]
+            /** @description The tone of the text, by rules, is one of these. */
+            sentiment?:
+              | ('positive' | 'negative' | 'mixed' | 'neutral')
+              | ('positive' | 'negative' | 'mixed' | 'neutral')[]
+            /** @description One of these is the post's flair, whole; case ignored. */
+            flair?: string | string[]
+            /** @description None of these is the post's flair. */
+            exclude_flair?: string | string[]
+            /** @description True: only posts with a flair. False: only items without. */
+            has_flair?: boolean
+            /** @description True: adult content only. False: none of it, as far as the feed tells. */
+            nsfw?: boolean
+            /**
+             * Format: int64
+             * @description Reached while the item is fresh.
+             */
+            min_score?: number
+            /**
+             * Format: int64
+             * @description Reached while the post is fresh.
+             */
+            min_comments?: number
+            /**
+             * Format: int64
+             * @description Minimum of relevance.score × 100. Matches below it are listed as suppressed.
+             */
+            min_relevance?: number
+            /** @description No condition: the matches of one poll travel together; a label names the bundle. */
             group?: boolean | string
             /**
              * Format: int64
-             * @description Collects for longer than one check.
+             * @description No condition: seconds for which group collects. Default: one poll.
              */
             group_window_s?: number
           }
@@ -20587,28 +20587,26 @@ export interface operations {
           monitor_id?: string
           /** @description The filter of a monitor. All given fields must match; at least one place or keyword is required. */
           filter_spec?: {
-            /** @description Names of sources, as /api/forum/sources lists them, or all. Default: main. */
+            /** @description Sources, by name, as /api/forum/sources lists them, or all. Default: main. */
             source?: string | string[]
-            /** @description Names, prefix and case ignored. Without it, author and thread: the whole platform, posts only, with a keyword. */
+            /** @description In one of these, prefix and case ignored. Without it, author and thread: the whole platform, posts only, with a keyword. */
             subforum?: string | string[]
-            /** @description Not in these; the whole platform only. */
-            exclude_subforums?: string | string[]
             /**
              * @description Items to watch. Default: post; with thread: comment.
              * @default post
              * @enum {string}
              */
             kind?: 'post' | 'comment' | 'both'
-            /** @description A phrase, or a boolean query: ("rate limit" OR throttl*) AND -hiring title:bun */
-            q?: string
             /** @description At least one of these occurs. */
             include_any?: string[]
             /** @description Every one of these occurs. */
             include_all?: string[]
             /** @description None of these occurs. Exclusions win. */
             exclude_terms?: string[]
+            /** @description A phrase, or a boolean query: ("rate limit" OR throttl*) AND -hiring title:bun */
+            q?: string
             /**
-             * @description Where terms and patterns are looked for; on a comment, title is its thread's title.
+             * @description Where terms and patterns are looked for; on a comment, title is its thread's title. Default: title, body, url.
              * @default [
              *       "title",
              *       "body",
@@ -20630,71 +20628,12 @@ export interface operations {
              */
             fold_accents?: boolean
             /**
-             * @description True: keywords match only in this case.
+             * @description Distinguishes IT from it.
              * @default false
              */
             case_sensitive?: boolean
             /** @description Any of these patterns matches; RE2's syntax. */
             regex?: string[]
-            /** @description By one of these. */
-            author?: string | string[]
-            /** @description By none of these. */
-            exclude_authors?: string | string[]
-            /** @description Comments under these posts, by id. */
-            thread?: string | string[]
-            /** @description Leads to one of these hosts, or to a host below it. */
-            domain?: string | string[]
-            /** @description Leads to none of these. */
-            exclude_domains?: string | string[]
-            /** @description One of these is the post's flair, whole; case ignored. */
-            flair?: string | string[]
-            /** @description None of these is the post's flair. */
-            exclude_flair?: string | string[]
-            /** @description True: only posts with a label; false: only those without. */
-            has_flair?: boolean
-            /** @description Types of post that match, one or several. */
-            post_type?:
-              | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')
-              | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')[]
-            /** @description True: adult content only. False: none of it, as far as the feed tells. */
-            nsfw?: boolean
-            /**
-             * Format: int64
-             * @description Reached while the item is fresh.
-             */
-            min_score?: number
-            /**
-             * Format: int64
-             * @description Reached while the post is fresh.
-             */
-            min_comments?: number
-            /**
-             * Format: int64
-             * @description Minimum of relevance.score × 100. Matches below it are listed as suppressed.
-             */
-            min_relevance?: number
-            /** @description Intents of the text that match, one or several. */
-            intent?:
-              | (
-                  | 'question'
-                  | 'recommendation_request'
-                  | 'complaint'
-                  | 'promotion'
-                  | 'praise'
-                  | 'discussion'
-                )
-              | (
-                  | 'question'
-                  | 'recommendation_request'
-                  | 'complaint'
-                  | 'promotion'
-                  | 'praise'
-                  | 'discussion'
-                )[]
-            /** @description Sentiments of the text that match, one or several. */
-            sentiment?:
-              | ('positive' | 'negative' | 'mixed' | 'neutral')
-              | ('positive' | 'negative' | 'mixed' | 'neutral')[]
             /** @description ISO 639-1. An item whose language is unknown does not match. */
             language?:
               | (
@@ -20801,11 +20740,72 @@ export interface operations {
                   | 'vi'
                   | 'zh'
                 )[]
-            /** @description Matches of one check travel together; a label names the bundle. */
+            /** @description By one of these. */
+            author?: string | string[]
+            /** @description By none of these. */
+            exclude_authors?: string | string[]
+            /** @description Not in these; the whole platform only. */
+            exclude_subforums?: string | string[]
+            /** @description Comments under these posts, by id. */
+            thread?: string | string[]
+            /** @description Leads to one of these hosts, or to a host below it. */
+            domain?: string | string[]
+            /** @description Leads to none of these. */
+            exclude_domains?: string | string[]
+            /** @description Posts of one of these types. */
+            post_type?:
+              | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')
+              | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')[]
+            /** @description The intent of the text, by rules, is one of these. */
+            intent?:
+              | (
+                  | 'question'
+                  | 'recommendation_request'
+                  | 'complaint'
+                  | 'promotion'
+                  | 'praise'
+                  | 'discussion'
+                )
+              | (
+                  | 'question'
+                  | 'recommendation_request'
+                  | 'complaint'
+                  | 'promotion'
+                  | 'praise'
+                  | 'discussion'
+                )[]
+            /** @description The tone of the text, by rules, is one of these. */
+            sentiment?:
+              | ('positive' | 'negative' | 'mixed' | 'neutral')
+              | ('positive' | 'negative' | 'mixed' | 'neutral')[]
+            /** @description One of these is the post's flair, whole; case ignored. */
+            flair?: string | string[]
+            /** @description None of these is the post's flair. */
+            exclude_flair?: string | string[]
+            /** @description True: only posts with a flair. False: only items without. */
+            has_flair?: boolean
+            /** @description True: adult content only. False: none of it, as far as the feed tells. */
+            nsfw?: boolean
+            /**
+             * Format: int64
+             * @description Reached while the item is fresh.
+             */
+            min_score?: number
+            /**
+             * Format: int64
+             * @description Reached while the post is fresh.
+             */
+            min_comments?: number
+            /**
+             * Format: int64
+             * @description Minimum of relevance.score × 100. Matches below it are listed as suppressed.
+             */
+            min_relevance?: number
+            /** @description No condition: the matches of one poll travel together; a label names the bundle. */
             group?: boolean | string
             /**
              * Format: int64
-             * @description Collects for longer than one check.
+             * @description No condition: seconds for which group collects. Default: one poll.
              */
             group_window_s?: number
           }
@@ -28656,28 +28656,26 @@ export interface operations {
         'application/json': {
           /** @description The filter of a monitor. All given fields must match; at least one place or keyword is required. */
           filter_spec: {
-            /** @description Names of sources, as /api/forum/sources lists them, or all. Default: main. */
+            /** @description Sources, by name, as /api/forum/sources lists them, or all. Default: main. */
             source?: string | string[]
-            /** @description Names, prefix and case ignored. Without it, author and thread: the whole platform, posts only, with a keyword. */
+            /** @description In one of these, prefix and case ignored. Without it, author and thread: the whole platform, posts only, with a keyword. */
             subforum?: string | string[]
-            /** @description Not in these; the whole platform only. */
-            exclude_subforums?: string | string[]
             /**
              * @description Items to watch. Default: post; with thread: comment.
              * @default post
              * @enum {string}
              */
             kind?: 'post' | 'comment' | 'both'
-            /** @description A phrase, or a boolean query: ("rate limit" OR throttl*) AND -hiring title:bun */
-            q?: string
             /** @description At least one of these occurs. */
             include_any?: string[]
             /** @description Every one of these occurs. */
             include_all?: string[]
             /** @description None of these occurs. Exclusions win. */
             exclude_terms?: string[]
+            /** @description A phrase, or a boolean query: ("rate limit" OR throttl*) AND -hiring title:bun */
+            q?: string
             /**
-             * @description Where terms and patterns are looked for; on a comment, title is its thread's title.
+             * @description Where terms and patterns are looked for; on a comment, title is its thread's title. Default: title, body, url.
              * @default [
              *       "title",
              *       "body",
@@ -28699,71 +28697,12 @@ export interface operations {
              */
             fold_accents?: boolean
             /**
-             * @description True: keywords match only in this case.
+             * @description Distinguishes IT from it.
              * @default false
              */
             case_sensitive?: boolean
             /** @description Any of these patterns matches; RE2's syntax. */
             regex?: string[]
-            /** @description By one of these. */
-            author?: string | string[]
-            /** @description By none of these. */
-            exclude_authors?: string | string[]
-            /** @description Comments under these posts, by id. */
-            thread?: string | string[]
-            /** @description Leads to one of these hosts, or to a host below it. */
-            domain?: string | string[]
-            /** @description Leads to none of these. */
-            exclude_domains?: string | string[]
-            /** @description One of these is the post's flair, whole; case ignored. */
-            flair?: string | string[]
-            /** @description None of these is the post's flair. */
-            exclude_flair?: string | string[]
-            /** @description True: only posts with a label; false: only those without. */
-            has_flair?: boolean
-            /** @description Types of post that match, one or several. */
-            post_type?:
-              | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')
-              | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')[]
-            /** @description True: adult content only. False: none of it, as far as the feed tells. */
-            nsfw?: boolean
-            /**
-             * Format: int64
-             * @description Reached while the item is fresh.
-             */
-            min_score?: number
-            /**
-             * Format: int64
-             * @description Reached while the post is fresh.
-             */
-            min_comments?: number
-            /**
-             * Format: int64
-             * @description Minimum of relevance.score × 100. Matches below it are listed as suppressed.
-             */
-            min_relevance?: number
-            /** @description Intents of the text that match, one or several. */
-            intent?:
-              | (
-                  | 'question'
-                  | 'recommendation_request'
-                  | 'complaint'
-                  | 'promotion'
-                  | 'praise'
-                  | 'discussion'
-                )
-              | (
-                  | 'question'
-                  | 'recommendation_request'
-                  | 'complaint'
-                  | 'promotion'
-                  | 'praise'
-                  | 'discussion'
-                )[]
-            /** @description Sentiments of the text that match, one or several. */
-            sentiment?:
-              | ('positive' | 'negative' | 'mixed' | 'neutral')
-              | ('positive' | 'negative' | 'mixed' | 'neutral')[]
             /** @description ISO 639-1. An item whose language is unknown does not match. */
             language?:
               | (
@@ -28870,11 +28809,72 @@ export interface operations {
                   | 'vi'
                   | 'zh'
                 )[]
-            /** @description Matches of one check travel together; a label names the bundle. */
+            /** @description By one of these. */
+            author?: string | string[]
+            /** @description By none of these. */
+            exclude_authors?: string | string[]
+            /** @description Not in these; the whole platform only. */
+            exclude_subforums?: string | string[]
+            /** @description Comments under these posts, by id. */
+            thread?: string | string[]
+            /** @description Leads to one of these hosts, or to a host below it. */
+            domain?: string | string[]
+            /** @description Leads to none of these. */
+            exclude_domains?: string | string[]
+            /** @description Posts of one of these types. */
+            post_type?:
+              | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')
+              | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')[]
+            /** @description The intent of the text, by rules, is one of these. */
+            intent?:
+              | (
+                  | 'question'
+                  | 'recommendation_request'
+                  | 'complaint'
+                  | 'promotion'
+                  | 'praise'
+                  | 'discussion'
+                )
+              | (
+                  | 'question'
+                  | 'recommendation_request'
+                  | 'complaint'
+                  | 'promotion'
+                  | 'praise'
+                  | 'discussion'
+                )[]
+            /** @description The tone of the text, by rules, is one of these. */
+            sentiment?:
+              | ('positive' | 'negative' | 'mixed' | 'neutral')
+              | ('positive' | 'negative' | 'mixed' | 'neutral')[]
+            /** @description One of these is the post's flair, whole; case ignored. */
+            flair?: string | string[]
+            /** @description None of these is the post's flair. */
+            exclude_flair?: string | string[]
+            /** @description True: only posts with a flair. False: only items without. */
+            has_flair?: boolean
+            /** @description True: adult content only. False: none of it, as far as the feed tells. */
+            nsfw?: boolean
+            /**
+             * Format: int64
+             * @description Reached while the item is fresh.
+             */
+            min_score?: number
+            /**
+             * Format: int64
+             * @description Reached while the post is fresh.
+             */
+            min_comments?: number
+            /**
+             * Format: int64
+             * @description Minimum of relevance.score × 100. Matches below it are listed as suppressed.
+             */
+            min_relevance?: number
+            /** @description No condition: the matches of one poll travel together; a label names the bundle. */
             group?: boolean | string
             /**
              * Format: int64
-             * @description Collects for longer than one check.
+             * @description No condition: seconds for which group collects. Default: one poll.
              */
             group_window_s?: number
           }
@@ -28890,28 +28890,26 @@ export interface operations {
           window?: string
           /** @description The filter of a monitor. All given fields must match; at least one place or keyword is required. */
           compare?: {
-            /** @description Names of sources, as /api/forum/sources lists them, or all. Default: main. */
+            /** @description Sources, by name, as /api/forum/sources lists them, or all. Default: main. */
             source?: string | string[]
-            /** @description Names, prefix and case ignored. Without it, author and thread: the whole platform, posts only, with a keyword. */
+            /** @description In one of these, prefix and case ignored. Without it, author and thread: the whole platform, posts only, with a keyword. */
             subforum?: string | string[]
-            /** @description Not in these; the whole platform only. */
-            exclude_subforums?: string | string[]
             /**
              * @description Items to watch. Default: post; with thread: comment.
              * @default post
              * @enum {string}
              */
             kind?: 'post' | 'comment' | 'both'
-            /** @description A phrase, or a boolean query: ("rate limit" OR throttl*) AND -hiring title:bun */
-            q?: string
             /** @description At least one of these occurs. */
             include_any?: string[]
             /** @description Every one of these occurs. */
             include_all?: string[]
             /** @description None of these occurs. Exclusions win. */
             exclude_terms?: string[]
+            /** @description A phrase, or a boolean query: ("rate limit" OR throttl*) AND -hiring title:bun */
+            q?: string
             /**
-             * @description Where terms and patterns are looked for; on a comment, title is its thread's title.
+             * @description Where terms and patterns are looked for; on a comment, title is its thread's title. Default: title, body, url.
              * @default [
              *       "title",
              *       "body",
@@ -28933,71 +28931,12 @@ export interface operations {
              */
             fold_accents?: boolean
             /**
-             * @description True: keywords match only in this case.
+             * @description Distinguishes IT from it.
              * @default false
              */
             case_sensitive?: boolean
             /** @description Any of these patterns matches; RE2's syntax. */
             regex?: string[]
-            /** @description By one of these. */
-            author?: string | string[]
-            /** @description By none of these. */
-            exclude_authors?: string | string[]
-            /** @description Comments under these posts, by id. */
-            thread?: string | string[]
-            /** @description Leads to one of these hosts, or to a host below it. */
-            domain?: string | string[]
-            /** @description Leads to none of these. */
-            exclude_domains?: string | string[]
-            /** @description One of these is the post's flair, whole; case ignored. */
-            flair?: string | string[]
-            /** @description None of these is the post's flair. */
-            exclude_flair?: string | string[]
-            /** @description True: only posts with a label; false: only those without. */
-            has_flair?: boolean
-            /** @description Types of post that match, one or several. */
-            post_type?:
-              | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')
-              | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')[]
-            /** @description True: adult content only. False: none of it, as far as the feed tells. */
-            nsfw?: boolean
-            /**
-             * Format: int64
-             * @description Reached while the item is fresh.
-             */
-            min_score?: number
-            /**
-             * Format: int64
-             * @description Reached while the post is fresh.
-             */
-            min_comments?: number
-            /**
-             * Format: int64
-             * @description Minimum of relevance.score × 100. Matches below it are listed as suppressed.
-             */
-            min_relevance?: number
-            /** @description Intents of the text that match, one or several. */
-            intent?:
-              | (
-                  | 'question'
-                  | 'recommendation_request'
-                  | 'complaint'
-                  | 'promotion'
-                  | 'praise'
-                  | 'discussion'
-                )
-              | (
-                  | 'question'
-                  | 'recommendation_request'
-                  | 'complaint'
-                  | 'promotion'
-                  | 'praise'
-                  | 'discussion'
-                )[]
-            /** @description Sentiments of the text that match, one or several. */
-            sentiment?:
-              | ('positive' | 'negative' | 'mixed' | 'neutral')
-              | ('positive' | 'negative' | 'mixed' | 'neutral')[]
             /** @description ISO 639-1. An item whose language is unknown does not match. */
             language?:
               | (
@@ -29104,11 +29043,72 @@ export interface operations {
                   | 'vi'
                   | 'zh'
                 )[]
-            /** @description Matches of one check travel together; a label names the bundle. */
+            /** @description By one of these. */
+            author?: string | string[]
+            /** @description By none of these. */
+            exclude_authors?: string | string[]
+            /** @description Not in these; the whole platform only. */
+            exclude_subforums?: string | string[]
+            /** @description Comments under these posts, by id. */
+            thread?: string | string[]
+            /** @description Leads to one of these hosts, or to a host below it. */
+            domain?: string | string[]
+            /** @description Leads to none of these. */
+            exclude_domains?: string | string[]
+            /** @description Posts of one of these types. */
+            post_type?:
+              | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')
+              | ('self' | 'link' | 'image' | 'video' | 'gallery' | 'crosspost')[]
+            /** @description The intent of the text, by rules, is one of these. */
+            intent?:
+              | (
+                  | 'question'
+                  | 'recommendation_request'
+                  | 'complaint'
+                  | 'promotion'
+                  | 'praise'
+                  | 'discussion'
+                )
+              | (
+                  | 'question'
+                  | 'recommendation_request'
+                  | 'complaint'
+                  | 'promotion'
+                  | 'praise'
+                  | 'discussion'
+                )[]
+            /** @description The tone of the text, by rules, is one of these. */
+            sentiment?:
+              | ('positive' | 'negative' | 'mixed' | 'neutral')
+              | ('positive' | 'negative' | 'mixed' | 'neutral')[]
+            /** @description One of these is the post's flair, whole; case ignored. */
+            flair?: string | string[]
+            /** @description None of these is the post's flair. */
+            exclude_flair?: string | string[]
+            /** @description True: only posts with a flair. False: only items without. */
+            has_flair?: boolean
+            /** @description True: adult content only. False: none of it, as far as the feed tells. */
+            nsfw?: boolean
+            /**
+             * Format: int64
+             * @description Reached while the item is fresh.
+             */
+            min_score?: number
+            /**
+             * Format: int64
+             * @description Reached while the post is fresh.
+             */
+            min_comments?: number
+            /**
+             * Format: int64
+             * @description Minimum of relevance.score × 100. Matches below it are listed as suppressed.
+             */
+            min_relevance?: number
+            /** @description No condition: the matches of one poll travel together; a label names the bundle. */
             group?: boolean | string
             /**
              * Format: int64
-             * @description Collects for longer than one check.
+             * @description No condition: seconds for which group collects. Default: one poll.
              */
             group_window_s?: number
           }

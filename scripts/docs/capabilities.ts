@@ -67,7 +67,7 @@ const sourceOf = (
   })
 
 /** A Markdown table as the formatter writes it. */
-function drawn([head = [], ...rows]: string[][]): string {
+export function drawn([head = [], ...rows]: string[][]): string {
   const widths = head.map((_, at) =>
     Math.max(3, ...[head, ...rows].map((row) => (row[at] ?? '').length)),
   )

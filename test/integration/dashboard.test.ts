@@ -41,6 +41,7 @@ test('a sign-in with a key returns its customer, and a cookie keeps the session'
     words: { platform: 'forum', community: 'subforum', communities: 'subforums' },
     base_path: '/api/forum',
     monitor_path: '/forum/monitor',
+    filter_form: expect.arrayContaining([expect.objectContaining({ title: 'Where' })]),
   }
 
   expect([signed_in.status, signed_in.body]).toEqual([200, who])

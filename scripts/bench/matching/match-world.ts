@@ -1,5 +1,5 @@
+import type { FilterSpec } from '../../../src/core/filter/fields.ts'
 import { parseFilterSpec } from '../../../src/core/filter/parse.ts'
-import type { FilterSpec } from '../../../src/core/filter/spec.ts'
 import type { Item } from '../../../src/core/forum/items.ts'
 import { createNaming } from '../../../src/core/forum/naming.ts'
 import { postOf } from '../../../test/support/items.ts'

@@ -10,9 +10,9 @@ import { parseArgs } from 'node:util'
 
 import AhoCorasick from 'modern-ahocorasick/fast'
 
+import type { FilterSpec } from '../../../src/core/filter/fields.ts'
 import { createIndex, createMatcher, needsOf } from '../../../src/core/filter/index.ts'
 import { decodeFilterSpec, encodeFilterSpec } from '../../../src/core/filter/parse.ts'
-import type { FilterSpec } from '../../../src/core/filter/spec.ts'
 import type { Item } from '../../../src/core/forum/items.ts'
 import { threadMs } from '../figures/thread-time.ts'
 import { createWorld, TERMS, VOCABULARY } from './match-world.ts'

@@ -3,6 +3,7 @@ import * as z from 'zod'
 
 import { version } from '../../../package.json'
 import { ApiError, invalid } from '../../core/base/errors.ts'
+import { filterForm } from '../../core/filter/fields.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import type { Clock, Log, Random } from '../../runtime/runtime.ts'
 import type { KeyHolder } from '../../store/customers/keys.ts'
@@ -169,6 +170,7 @@ export function webSession(deps: WebSessionDeps, signed_in: DashboardSession) {
     },
     base_path: words.api,
     monitor_path: words.monitor,
+    filter_form: filterForm(words),
   })
 
   return new Elysia({ name: 'web session', prefix: '/dashboard', detail: { hide: true } })

@@ -3,9 +3,9 @@ import * as z from 'zod'
 
 import { ApiError, invalid } from '../../core/base/errors.ts'
 import { iso } from '../../core/base/time.ts'
-import { TERM_LENGTH_MAX } from '../../core/filter/fields.ts'
+import { type FilterSpec, wireName } from '../../core/filter/fields.ts'
 import { decodeFilterSpec, parseFilterSpec, renderFilterSpec } from '../../core/filter/parse.ts'
-import { type FilterSpec, wireName } from '../../core/filter/spec.ts'
+import { TERM_LENGTH_MAX } from '../../core/filter/readers.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import { type InboxPosition, NO_FILTER, spanOf } from '../../core/inbox/filter.ts'
 import {

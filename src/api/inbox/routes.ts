@@ -3,7 +3,7 @@ import * as z from 'zod'
 
 import { ApiError, invalid } from '../../core/base/errors.ts'
 import { iso } from '../../core/base/time.ts'
-import { wireName } from '../../core/filter/spec.ts'
+import { wireName } from '../../core/filter/fields.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import { spanOf, writeInboxCursor } from '../../core/inbox/filter.ts'
 import type { Customer } from '../../store/customers/customers.ts'

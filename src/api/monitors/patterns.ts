@@ -1,5 +1,5 @@
 import { ApiError, invalid } from '../../core/base/errors.ts'
-import type { FilterSpec } from '../../core/filter/spec.ts'
+import type { FilterSpec } from '../../core/filter/fields.ts'
 import type { EvaluatePatterns } from '../../core/pattern/evaluate.ts'
 import type { PatternJudge } from '../../patterns/judge.ts'
 

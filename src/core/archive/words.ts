@@ -2,9 +2,9 @@ import { hash } from 'node:crypto'
 
 import { normalise } from '../base/form.ts'
 import { requiredQuery } from '../filter/feeds.ts'
+import { ALL_SOURCES, type FilterSpec } from '../filter/fields.ts'
 import { type MatchOptions, matchOptionsOf, wordOf } from '../filter/match.ts'
 import type { Query, Term } from '../filter/query.ts'
-import { ALL_SOURCES, type FilterSpec } from '../filter/spec.ts'
 import { SEARCH_FIELDS, SPACELESS, textOf } from '../filter/text.ts'
 import { type Item, MAIN, placesOfItem } from '../forum/items.ts'
 

@@ -1,10 +1,11 @@
+import type { Item } from '../forum/items.ts'
 import { cues, type IntentTag } from './lexicon/cues.ts'
 import { longest } from './lexicon/phrases.ts'
-import type { LexiconEntry } from './lexicon/words.ts'
-import type { SentimentScore } from './sentiment.ts'
-import type { TokenisedText } from './tokenizer.ts'
+import { entriesOf, type LexiconEntry } from './lexicon/words.ts'
+import { type Sentiment, sentimentOf, type SentimentScore } from './sentiment.ts'
+import { tokenise, type TokenisedText } from './tokenizer.ts'
 
-export type IntentInput = {
+type IntentInput = {
   tokens: TokenisedText
   entries: readonly (LexiconEntry | undefined)[]
   /** Number of leading tokens from the title; 0 for a comment. */
@@ -36,7 +37,7 @@ const ORDER = ['promotion', 'recommendation_request', 'complaint', 'question', '
 type Points = Record<(typeof ORDER)[number], number>
 
 /** Intent of an item by rules: the tag with the most points; discussion if none has enough. */
-export function intentOf(input: IntentInput): IntentTag {
+function intentOf(input: IntentInput): IntentTag {
   const points: Points = {
     promotion: 0,
     recommendation_request: 0,
@@ -124,4 +125,47 @@ function addStance(points: Points, { entries, title, sentiment_score }: IntentIn
     points.complaint += bad >= 2 ? 1 : 0
     if (ware) points.complaint += title === 0 ? 2 : 1
   }
+}
+
+/** Sentiment and intent of an item, which do not depend on the filter. */
+export type Sound = {
+  sentiment: Sentiment
+  intent: { tag: IntentTag; method: 'rule_based_heuristic' }
+}
+
+// Cached per item: all monitors that match it share the result.
+const sounds = new WeakMap<Item, Sound>()
+
+export function soundOf(item: Item): Sound {
+  const cached = sounds.get(item)
+  if (cached !== undefined) return cached
+  const headline = item.kind === 'post' ? item.title.replaceAll('\n', ' ') : ''
+  const source = (item.kind === 'post' ? item.text : item.body).slice(0, READ_MAX)
+  const tokens = tokenise(headline === '' ? ownWords(source) : `${headline}\n${ownWords(source)}`)
+  const title = headline === '' ? 0 : tokens.words.indexOf('\n')
+  const entries = entriesOf(tokens)
+  const sentiment_score = sentimentOf(tokens, entries)
+  const links =
+    item.link_url === null || item.kind === 'comment'
+      ? source
+      : `${item.link_url} ${headline} ${source}`
+  const tag = intentOf({ tokens, entries, title, sentiment_score, headline, links })
+  const sound: Sound = {
+    sentiment: sentiment_score.sentiment,
+    intent: { tag, method: 'rule_based_heuristic' },
+  }
+  sounds.set(item, sound)
+  return sound
+}
+
+const READ_MAX = 8000
+
+// Runs a pattern only if its first character occurs: most texts contain none of them.
+function ownWords(text: string): string {
+  let own = text
+  if (own.includes('>') || own.includes('&gt;')) own = own.replace(/^(?:>|&gt;).*$/gm, '\n')
+  if (own.includes('`')) own = own.replace(/```[^`]*```/g, ' ').replace(/`[^`\n]*`/g, ' ')
+  if (own.includes('    ') || own.includes('\t')) own = own.replace(/^(?: {4}|\t).*$/gm, '\n')
+  if (own.includes('://')) own = own.replace(/https?:\/\/[^\s)\]]+/g, ' ')
+  return own
 }

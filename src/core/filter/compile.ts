@@ -1,5 +1,3 @@
-import { enrich } from '../enrichment/enrich.ts'
-import { languageOf } from '../enrichment/language.ts'
 import type { Item } from '../forum/items.ts'
 import {
   createMayMatch,
@@ -7,11 +5,10 @@ import {
   type EvaluatePatterns,
   patternSetOf,
 } from '../pattern/evaluate.ts'
-import { anyOf, displayTerm, keywordTerms } from './feeds.ts'
+import { displayTerm, keywordTerms } from './feeds.ts'
+import { ENTRIES, type FilterField, type FilterSpec } from './fields.ts'
 import {
-  aboutOf,
   compileQuery,
-  type Criterion,
   type MatchOptions,
   matchOptionsOf,
   searchFieldsOf,
@@ -20,8 +17,7 @@ import {
   termOccurs,
   toTermList,
 } from './match.ts'
-import { parseQuery, type Query, termsIn } from './query.ts'
-import type { FilterSpec } from './spec.ts'
+import { type Query, termsIn } from './query.ts'
 import type { SearchField } from './text.ts'
 
 /**
@@ -94,36 +90,33 @@ const question =
     return a_list && found.length === 0 ? null : { terms: found }
   }
 
+/** One condition of a spec: its field, its test on an item, and the value of the item that it reads. */
+type Criterion = {
+  field: FilterField
+  met: (item: Item) => boolean
+  saw: (item: Item) => string
+}
+
+const CHEAPEST_FIRST = ENTRIES.toSorted(([, a], [, b]) => (a.cost ?? 1) - (b.cost ?? 1))
+
 /** Every condition that an item must meet when it is first seen, cheapest first. */
 export const criteriaOf = (
   spec: FilterSpec,
   options: MatchOptions = matchOptionsOf(spec),
   evaluatePatterns: EvaluatePatterns = evaluateDirectly,
-): Criterion[] => [
-  ...aboutOf(spec),
-  ...wordingOf(spec, options),
-  ...patternsOf(spec, options, evaluatePatterns),
-  ...soundOf(spec),
-]
-
-function wordingOf(spec: FilterSpec, options: MatchOptions): Criterion[] {
-  const { q, include_any, include_all, exclude_terms } = spec
-  const queries: [Criterion['field'], Query | null][] = [
-    ['q', q === null ? null : parseQuery(q, options.view)],
-    ['include_any', include_any.length === 0 ? null : anyOf(include_any)],
-    ['include_all', include_all.length === 0 ? null : { ...anyOf(include_all), kind: 'and' }],
-    [
-      'exclude_terms',
-      exclude_terms.length === 0 ? null : { kind: 'not', part: anyOf(exclude_terms) },
-    ],
-  ]
-  return queries.flatMap(([field, query]) => {
-    if (query === null) return []
-    return [
-      { field, met: compileQuery(query, options), saw: (item) => wordsSeen(query, options, item) },
-    ]
+): Criterion[] =>
+  CHEAPEST_FIRST.flatMap(([field, { test, query }]): Criterion[] => {
+    if (field === 'regex') return patternsOf(spec, options, evaluatePatterns)
+    const value = spec[field]
+    if (query !== undefined) {
+      if (value === null || (Array.isArray(value) && value.length === 0)) return []
+      const wanted = query(value, options.view)
+      const saw = (item: Item) => wordsSeen(wanted, options, item)
+      return [{ field, met: compileQuery(wanted, options), saw }]
+    }
+    const tested = test?.(value) ?? null
+    return tested === null ? [] : [{ field, ...tested }]
   })
-}
 
 function wordsSeen(query: Query, options: MatchOptions, item: Item): string {
   const matched = termsIn(query).filter((it) => compileQuery(it, options)(item))
@@ -148,26 +141,4 @@ function patternsOf(
       saw: (item) => first(item) ?? 'none of its patterns',
     },
   ]
-}
-
-/** Conditions on language and sentiment, the most expensive to evaluate. */
-function soundOf(spec: FilterSpec): Criterion[] {
-  const { language, intent, sentiment } = spec
-  const found: Criterion[] = []
-  const add = (
-    field: Criterion['field'],
-    list: readonly string[],
-    of: (item: Item) => string | null,
-  ) => {
-    if (list.length === 0) return
-    const met = (item: Item): boolean => {
-      const value = of(item)
-      return value !== null && list.includes(value)
-    }
-    found.push({ field, met, saw: (item) => of(item) ?? 'not known' })
-  }
-  add('intent', intent, (item) => enrich(spec, item).intent.tag)
-  add('sentiment', sentiment, (item) => enrich(spec, item).sentiment.label)
-  add('language', language, languageOf)
-  return found
 }

@@ -5,9 +5,10 @@ import type { Item } from '../forum/items.ts'
 import { hasMainSource, type Naming, sourceNames } from '../forum/naming.ts'
 import { parseCommunityName } from '../forum/permalink.ts'
 import type { FeedKind } from '../polling/feed.ts'
+import { anyOf, ENTRIES, type FilterSpec, wireName } from './fields.ts'
 import { compileQuery, type MatchOptions, matchOptionsOf } from './match.ts'
 import { parseQuery, positiveTerms, type Query, type Term } from './query.ts'
-import { type FilterSpec, furtherSources, watchesMain, wireName } from './spec.ts'
+import { furtherSources, watchesMain } from './spec.ts'
 
 export type Keyword = { term: string; test: (item: Item) => boolean }
 
@@ -34,18 +35,11 @@ export const displayTerm = ({ written, prefix }: Term): string => (prefix ? `${w
 /** All that must occur in a matching item, as one query. No parts: everything matches. */
 export function requiredQuery(spec: FilterSpec): Query & { kind: 'and' } {
   const { q, include_any, include_all } = spec
-  const parts: Query[] = include_all.map(termOf)
+  const parts: Query[] = [...anyOf(include_all).parts]
   if (include_any.length > 0) parts.unshift(anyOf(include_any))
   if (q !== null) parts.unshift(parseQuery(q, matchOptionsOf(spec).view))
   return { kind: 'and', parts }
 }
-
-export const anyOf = (terms: readonly string[]): Query & { kind: 'or' } => ({
-  kind: 'or',
-  parts: terms.map(termOf),
-})
-
-const termOf = (written: string): Query => ({ kind: 'term', written, field: null, prefix: false })
 
 export type WatchableSource = {
   name: string
@@ -71,10 +65,11 @@ export function checkSources(
   const sources = named.flatMap((it) => streams.get(it) ?? [])
   if (sources.length === 0) return
   checkPlaceNames(spec, sources, words)
-  if (spec.thread.length > 0) requireAll(sources, 'tree', 'thread')
-  const lookup = spec.kind === 'comment' ? 'nodesById' : 'postsById'
-  if (spec.min_score !== null) requireAll(sources, lookup, 'min_score')
-  if (spec.min_comments !== null) requireAll(sources, 'postsById', 'min_comments')
+  for (const [field, { absent, needs }] of ENTRIES) {
+    if (needs === undefined || spec[field] === null || spec[field] === absent) continue
+    for (const kind of spec.kind === 'both' ? (['post', 'comment'] as const) : [spec.kind])
+      if (needs[kind] !== undefined) requireAll(sources, needs[kind], field)
+  }
 }
 
 function requireAll(

@@ -2,7 +2,8 @@ import { foldsAccents, keepsCase, normalise, type View } from '../base/form.ts'
 import { type Item, placesOfItem } from '../forum/items.ts'
 import { DIRECT_VERDICTS, type Verdicts } from '../pattern/verdicts.ts'
 import { compileFilter, type ItemPredicate } from './compile.ts'
-import { anyOf, requiredQuery } from './feeds.ts'
+import { requiredQuery } from './feeds.ts'
+import { anyOf, type FilterSpec } from './fields.ts'
 import {
   type MatchOptions,
   matchOptionsOf,
@@ -13,7 +14,6 @@ import {
   wordOf,
 } from './match.ts'
 import { type Query, termsIn } from './query.ts'
-import type { FilterSpec } from './spec.ts'
 import { type Automaton, createAutomaton, grownLength } from './term-trie.ts'
 import { SEARCH_FIELDS, type SearchField, textOf, type Word } from './text.ts'
 

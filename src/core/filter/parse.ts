@@ -1,61 +1,23 @@
-import * as z from 'zod'
-
 import { ApiError, withAllFields } from '../base/errors.ts'
 import { viewOf } from '../base/form.ts'
 import { isObject } from '../base/object.ts'
 import { meant } from '../base/text.ts'
-import { LANGUAGE_CODES } from '../enrichment/language.ts'
-import { INTENTS } from '../enrichment/lexicon/cues.ts'
-import { SENTIMENT_LABELS } from '../enrichment/sentiment.ts'
 import { MAIN } from '../forum/items.ts'
 import { createNaming, hasMainSource, type Naming } from '../forum/naming.ts'
 import { isViewerName, MANY_SUBFORUMS, VIEWER_NAME_REFUSAL } from '../forum/permalink.ts'
-import { PATTERN_LENGTH_MAX, PATTERNS_MAX, readPatterns } from '../pattern/syntax.ts'
 import { placesOf, requiredQuery, searchExpressions } from './feeds.ts'
 import {
-  AUTHORS,
-  COMMUNITIES,
-  COUNT_MAX,
-  DOMAINS,
-  type FieldInput,
-  FLAIRS,
-  KINDS,
-  LABEL_LENGTH_MAX,
-  MATCHES,
-  NAMES_MAX,
-  NONE,
-  POST_TYPES,
-  Q_LENGTH_MAX,
-  readChoice,
-  readChoices,
-  readEntries,
-  readFlag,
-  readGroup,
-  readInteger,
-  readTerms,
-  readText,
-  SEARCHED,
-  SOURCE_PLACES,
-  SOURCE_USERS,
-  SOURCES,
-  TERM_LENGTH_MAX,
-  TERMS_MAX,
-  THREADS,
-  WINDOW_MAX_S,
-  wrong,
-} from './fields.ts'
-import { parseQuery } from './query.ts'
-import { viewerTermIn } from './search-query.ts'
-import {
   ALL_SOURCES,
-  FILTER_DEFAULTS,
+  ENTRIES,
   FILTER_FIELDS,
   type FilterField,
   type FilterSpec,
-  watchesMain,
   wireName,
-} from './spec.ts'
-import { SEARCH_FIELDS } from './text.ts'
+} from './fields.ts'
+import { parseQuery } from './query.ts'
+import { type FieldInput, NONE, readEntries, readFlag, SOURCES, wrong } from './readers.ts'
+import { viewerTermIn } from './search-query.ts'
+import { FILTER_DEFAULTS, watchesMain } from './spec.ts'
 
 type RenderSpec = () => Record<string, unknown>
 
@@ -65,7 +27,6 @@ type RenderSpec = () => Record<string, unknown>
  */
 function checkSpec(spec: FilterSpec, words: Naming, render: RenderSpec): void {
   checkPairs(spec, words)
-  checkPostOnly(spec)
   // A further source is a place by itself, and has names of its own.
   if (!watchesMain(spec)) return
   checkReserved(spec, words)
@@ -99,36 +60,16 @@ function checkSearches(spec: FilterSpec): void {
   }
 }
 
+/** Rules between the fields, and criteria that no comment can meet in a spec that watches only comments. */
 function checkPairs(spec: FilterSpec, words: Naming): void {
-  if (spec.exclude_subforums.length > 0 && spec.subforum.length > 0)
-    throw wrong(
-      { name: words.exclude_communities, value: spec.exclude_subforums },
-      `is for monitors of the whole platform; it must be left out beside ${words.community}`,
-    )
-  if (spec.thread.length > 0 && spec.kind === 'post')
-    throw wrong(
-      { name: 'kind', value: spec.kind },
-      'must be comment, both or left out beside thread, which names posts whose comments are watched',
-    )
-  if (spec.has_flair === false && spec.flair.length > 0)
-    throw wrong({ name: 'has_flair', value: false }, 'must be true or left out beside flair')
-  if (spec.group_window_s !== null && spec.group === null)
-    throw wrong(
-      { name: 'group_window_s', value: spec.group_window_s },
-      'must be left out without group, which it makes collect for longer',
-    )
-}
-
-/** Criteria that no comment can meet, in a spec that watches only comments. */
-function checkPostOnly(spec: FilterSpec): void {
+  const has = (name: string) =>
+    Object.entries(spec).some(([it, value]) => it === name && !isAbsent(it, value))
+  for (const [name, { conflicts }] of ENTRIES) {
+    const why = conflicts?.(spec[name], has, words)
+    if (why) throw wrong({ name: wireName(name, words), value: spec[name] }, why)
+  }
   if (spec.kind !== 'comment') return
-  const post_only = [
-    ...(spec.flair.length > 0 ? ['flair' as const] : []),
-    ...(spec.has_flair === true ? ['has_flair' as const] : []),
-    ...(spec.post_type.length > 0 ? ['post_type' as const] : []),
-    ...(spec.min_comments === null ? [] : ['min_comments' as const]),
-  ]
-  const [name] = post_only
+  const [name] = ENTRIES.find(([it, { posts_only }]) => posts_only?.(spec[it])) ?? []
   if (name !== undefined)
     throw wrong(
       { name, value: spec[name] },
@@ -175,7 +116,6 @@ export function parseFilterSpec(value: unknown, words: Naming): FilterSpec {
 export function parseSearchSpec(value: Record<string, unknown>, words: Naming): FilterSpec {
   const spec = readEachField({ source: ALL_SOURCES, kind: 'both', ...value }, words)
   checkPairs(spec, words)
-  checkPostOnly(spec)
   return spec
 }
 
@@ -219,49 +159,23 @@ function readFields(value: unknown, words: Naming): FilterSpec {
     const name = wireName(field, words)
     return { name, value: Object.hasOwn(value, name) ? value[name] : undefined }
   }
-  const fold_accents = readFlag(sent('fold_accents')) ?? false
-  const case_sensitive = readFlag(sent('case_sensitive')) ?? false
-  const view = viewOf({ fold_accents, case_sensitive })
-  const thread = readEntries(sent('thread'), THREADS)
+  const isOn = (field: FilterField) => sent(field).value !== undefined && readFlag(sent(field))
+  const view = viewOf({
+    fold_accents: isOn('fold_accents'),
+    case_sensitive: isOn('case_sensitive'),
+  })
   const source = readSources(sent('source'), words)
-  const is_main_only = source.length === 0
-  const places = is_main_only ? COMMUNITIES : SOURCE_PLACES
-  const users = is_main_only ? AUTHORS : SOURCE_USERS
-  const count = (field: FilterField, least: number) => readInteger(sent(field), least, COUNT_MAX)
-  const spec: FilterSpec = {
-    source,
-    subforum: readEntries(sent('subforum'), places),
-    exclude_subforums: readEntries(sent('exclude_subforums'), { ...places, least: 0 }),
-    kind: given(sent('kind'), (it) => readChoice(it, KINDS)) ?? usualKind(thread),
-    q: given(sent('q'), (it) => readText(it, Q_LENGTH_MAX, view)),
-    include_any: readTerms(sent('include_any'), view),
-    include_all: readTerms(sent('include_all'), view),
-    exclude_terms: readTerms(sent('exclude_terms'), view),
-    search_in:
-      given(sent('search_in'), (it) => readChoices(it, SEARCH_FIELDS)) ?? FILTER_DEFAULTS.search_in,
-    match: given(sent('match'), (it) => readChoice(it, MATCHES)) ?? 'word',
-    fold_accents,
-    case_sensitive,
-    regex: readPatterns(sent('regex')),
-    author: readEntries(sent('author'), users),
-    exclude_authors: readEntries(sent('exclude_authors'), { ...users, least: 0 }),
-    thread,
-    domain: readEntries(sent('domain'), DOMAINS),
-    exclude_domains: readEntries(sent('exclude_domains'), { ...DOMAINS, least: 0 }),
-    flair: readEntries(sent('flair'), FLAIRS),
-    exclude_flair: readEntries(sent('exclude_flair'), { ...FLAIRS, least: 0 }),
-    has_flair: readFlag(sent('has_flair')),
-    post_type: given(sent('post_type'), (it) => readChoices(it, POST_TYPES)) ?? NONE,
-    nsfw: readFlag(sent('nsfw')),
-    min_score: count('min_score', -COUNT_MAX),
-    min_comments: count('min_comments', 0),
-    min_relevance: readInteger(sent('min_relevance'), 0, 100),
-    intent: given(sent('intent'), (it) => readChoices(it, INTENTS)) ?? NONE,
-    sentiment: given(sent('sentiment'), (it) => readChoices(it, SENTIMENT_LABELS)) ?? NONE,
-    language: given(sent('language'), (it) => readChoices(it, LANGUAGE_CODES)) ?? NONE,
-    group: readGroup(sent('group')),
-    group_window_s: readInteger(sent('group_window_s'), 0, WINDOW_MAX_S),
-  }
+  const context = { view, is_main_only: source.length === 0 }
+  // An array of any: the compiler cannot follow that each field has the type of its own reader.
+  const spec: FilterSpec = Object.fromEntries(
+    ENTRIES.map(([field, { absent, read }]): unknown[] => {
+      const input = sent(field)
+      if (field === 'source') return [field, source]
+      return [field, input.value === undefined ? absent : read(input, context)]
+    }),
+  )
+  // Only comments occur under a post.
+  if (sent('kind').value === undefined && spec.thread.length > 0) spec.kind = 'comment'
   if (spec.q !== null) parseQuery(spec.q, view)
   return spec
 }
@@ -310,96 +224,4 @@ function readSources(sent: FieldInput, words: Naming): string[] {
   if (names.length > 1 && names.includes(ALL_SOURCES))
     throw wrong(sent, 'must be all alone, or a list of names')
   return names.length === 1 && names[0] === MAIN ? NONE : names
-}
-
-// Only comments occur under a post.
-const usualKind = (thread: readonly string[]): FilterSpec['kind'] =>
-  thread.length > 0 ? 'comment' : FILTER_DEFAULTS.kind
-
-const given = <T>(it: FieldInput, read: (it: FieldInput) => T): T | null =>
-  it.value === undefined ? null : read(it)
-
-const oneOrMany = (it: z.ZodType, least: 0 | 1 = 1) =>
-  z.union([it, z.array(it).min(least).max(NAMES_MAX)]).optional()
-
-/** The schema of a filter_spec for the OpenAPI document. `parseFilterSpec` decides what is accepted. */
-export function filterSchema(words: Naming) {
-  const terms = z.array(z.string().min(1).max(TERM_LENGTH_MAX)).max(TERMS_MAX).optional()
-  const texts = oneOrMany(z.string())
-  const unwanted = oneOrMany(z.string(), 0)
-  const flag = z.boolean().optional()
-  const count = z.int().optional()
-  return z
-    .strictObject({
-      source: texts.describe(
-        `Names of sources, as ${words.api}/sources lists them, or all. Default: ${words.default_source}.`,
-      ),
-      [words.community]: texts.describe(
-        'Names, prefix and case ignored. Without it, author and thread: the whole platform, posts only, with a keyword.',
-      ),
-      [words.exclude_communities]: unwanted.describe('Not in these; the whole platform only.'),
-      kind: z
-        .enum(KINDS)
-        .default('post')
-        .describe('Items to watch. Default: post; with thread: comment.'),
-      q: z
-        .string()
-        .min(1)
-        .max(Q_LENGTH_MAX)
-        .optional()
-        .describe('A phrase, or a boolean query: ("rate limit" OR throttl*) AND -hiring title:bun'),
-      include_any: terms.describe('At least one of these occurs.'),
-      include_all: terms.describe('Every one of these occurs.'),
-      exclude_terms: terms.describe('None of these occurs. Exclusions win.'),
-      search_in: z
-        .union([z.enum(SEARCH_FIELDS), z.array(z.enum(SEARCH_FIELDS)).min(1)])
-        .default([...SEARCHED])
-        .describe(
-          "Where terms and patterns are looked for; on a comment, title is its thread's title.",
-        ),
-      match: z.enum(MATCHES).default('word').describe('Whole words, or parts of them too.'),
-      fold_accents: z.boolean().default(false).describe('Ignores accents: cafe equals café.'),
-      case_sensitive: z.boolean().default(false),
-      regex: z
-        .array(z.string().min(1).max(PATTERN_LENGTH_MAX))
-        .max(PATTERNS_MAX)
-        .optional()
-        .describe("Any of these patterns matches; RE2's syntax."),
-      author: texts.describe('By one of these.'),
-      exclude_authors: unwanted.describe('By none of these.'),
-      thread: texts.describe('Comments under these posts, by id.'),
-      domain: texts.describe('Leads to one of these hosts, or to a host below it.'),
-      exclude_domains: unwanted.describe('Leads to none of these.'),
-      flair: texts.describe("One of these is the post's flair, whole; case ignored."),
-      exclude_flair: unwanted.describe("None of these is the post's flair."),
-      has_flair: flag,
-      post_type: oneOrMany(z.enum(POST_TYPES)),
-      nsfw: flag.describe('True: adult content only. False: none of it, as far as the feed tells.'),
-      min_score: count.describe('Reached while the item is fresh.'),
-      min_comments: count.describe('Reached while the post is fresh.'),
-      min_relevance: z
-        .int()
-        .min(0)
-        .max(100)
-        .optional()
-        .describe('Minimum of relevance.score × 100. Matches below it are listed as suppressed.'),
-      intent: oneOrMany(z.enum(INTENTS)),
-      sentiment: oneOrMany(z.enum(SENTIMENT_LABELS)),
-      language: oneOrMany(z.enum(LANGUAGE_CODES)).describe(
-        'ISO 639-1. An item whose language is unknown does not match.',
-      ),
-      group: z
-        .union([z.boolean(), z.string().min(1).max(LABEL_LENGTH_MAX)])
-        .optional()
-        .describe('Matches of one check travel together; a label names the bundle.'),
-      group_window_s: z
-        .int()
-        .min(0)
-        .max(WINDOW_MAX_S)
-        .optional()
-        .describe('Collects for longer than one check.'),
-    })
-    .describe(
-      'The filter of a monitor. All given fields must match; at least one place or keyword is required.',
-    )
 }

@@ -4,15 +4,9 @@ import type { Naming } from '../forum/naming.ts'
 import { evaluateDirectly, type EvaluatePatterns } from '../pattern/evaluate.ts'
 import { criteriaOf } from './compile.ts'
 import { keywordsOf } from './feeds.ts'
+import { type FilterSpec, wireName } from './fields.ts'
 import { compileQuery, matchOptionsOf } from './match.ts'
-import {
-  countsOf,
-  type FilterSpec,
-  meetsThresholds,
-  minRelevanceOf,
-  thresholdsOf,
-  wireName,
-} from './spec.ts'
+import { countsOf, meetsThresholds, minRelevanceOf, thresholdsOf } from './spec.ts'
 
 /**
  * One condition's verdict on one item. `later`: the item has not reached the threshold yet and will be rechecked.

@@ -1,4 +1,5 @@
 import { ApiError, invalid } from '../base/errors.ts'
+import { FILTER_FIELDS } from '../filter/fields.ts'
 import type { Naming } from './naming.ts'
 import { parseProxy, type Proxy } from './proxy.ts'
 
@@ -312,11 +313,9 @@ export const TAKEN_FIELDS: readonly string[] = `
   is_submitter is_video kind limit link_title link_url listing_status locked media
   media_kind name nsfw over_18 parent_id permalink post post_id q score sort sort_type
   spoiler stickied t text thumbnail_url title top_comment total_score upvote_ratio upvotes
-  url max_comments max_score min_comments min_score min_relevance include_all include_any
-  exclude_terms search_in match fold_accents case_sensitive regex exclude_authors thread
-  exclude_domains exclude_flair has_flair post_type intent sentiment language group
-  group_window_s query place source scanned matched oldest error first_seen_at
+  url max_comments max_score query place scanned matched oldest error first_seen_at
   items archived filter_spec from to format score first_seen
 `
   .trim()
   .split(/\s+/)
+  .concat(FILTER_FIELDS.filter((it) => it !== 'subforum'))

@@ -1,6 +1,6 @@
 import { composed } from '../base/form.ts'
 import { once } from '../base/lazy.ts'
-import { type FieldInput, NONE, wrong } from '../filter/fields.ts'
+import { type FieldInput, wrong } from '../filter/readers.ts'
 
 /**
  * Customers' patterns in RE2's syntax, matched in linear time (re2js). Linear time is not enough: a
@@ -104,11 +104,10 @@ function oddParenthesis(pattern: string): number {
 }
 
 /**
- * Parses the patterns of a filter; duplicates are removed, and an absent field gives an empty list.
+ * Parses the patterns of a filter; duplicates are removed.
  * @throws {ApiError} 400 naming the field and the limit
  */
 export function readPatterns({ name, value }: FieldInput): string[] {
-  if (value === undefined) return NONE
   const allowed = `up to ${PATTERNS_MAX} patterns of 1 to ${PATTERN_LENGTH_MAX} characters in RE2's syntax`
   if (!Array.isArray(value)) throw wrong({ name, value }, `must be a list of ${allowed}`)
   const list: unknown[] = value

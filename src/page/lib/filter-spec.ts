@@ -1,6 +1,5 @@
 // Converts a filter_spec to form values and back. Fields unknown to the form are preserved.
-import type { FormField } from './form-fields.ts'
-import type { FilterSpec, UserSession } from './types.ts'
+import type { FilterSpec, FormField, UserSession } from './types.ts'
 
 /** Form values: texts as typed, or lists of selected options. */
 export type Typed = { [field: string]: string | readonly string[] }

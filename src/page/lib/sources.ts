@@ -84,15 +84,9 @@ export function selectedSources(value: string, sources: readonly Source[]): Sour
   return sources.filter((it) => names.includes(it.name))
 }
 
-const NEEDS: { [field: string]: readonly string[] } = {
-  thread: ['tree'],
-  min_score: ['postsById', 'nodesById'],
-  min_comments: ['postsById'],
-}
-
-/** Why a filter field cannot be used with these sources; null: it can. */
-export function lackOf(field: string, sources: readonly Source[]): string | null {
-  for (const need of NEEDS[field] ?? []) {
+/** Why a filter field, with the capabilities that it needs, cannot be used with these sources; null: it can. */
+export function lackOf(needs: readonly string[], sources: readonly Source[]): string | null {
+  for (const need of needs) {
     const lacking = sources.filter((it) => !it.capabilities.includes(need)).map(({ name }) => name)
     if (lacking.length > 0)
       return `Not supported by ${lacking.join(', ')}: it offers no ${capabilityText(need)}.`

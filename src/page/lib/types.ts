@@ -113,7 +113,24 @@ export type UserSession = {
   words: { platform: string; community: string; communities: string }
   base_path: string
   monitor_path: string
+  filter_form: FormPart[]
 }
+
+/** A field of the form of a filter, as the daemon publishes it. */
+export type FormField = {
+  name: string
+  label: string
+  hint?: string
+  /** The default, as the empty field shows it. */
+  fallback?: string
+  /** `names`: separated by commas or spaces. `lines`: one per line. `flag`: default, yes or no. `label`: text or yes. */
+  kind: 'names' | 'lines' | 'text' | 'number' | 'flag' | 'label' | 'one' | 'some'
+  options?: readonly (readonly [string, string])[]
+  /** Capabilities that a source must have. */
+  needs: readonly string[]
+}
+
+export type FormPart = { title: string; folded: boolean; fields: FormField[] }
 
 export type BrowserSession = {
   id: string

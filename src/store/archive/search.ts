@@ -3,9 +3,9 @@ import { wordQuery } from '../../core/archive/words.ts'
 import { iso } from '../../core/base/time.ts'
 import { enrich, rowOf } from '../../core/enrichment/enrich.ts'
 import { compileFilter } from '../../core/filter/compile.ts'
+import type { FilterSpec } from '../../core/filter/fields.ts'
 import {
   countsOf,
-  type FilterSpec,
   meetsThresholds,
   minRelevanceOf,
   thresholdsOf,

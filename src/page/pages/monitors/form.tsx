@@ -10,7 +10,6 @@ import { useAction } from '../../hooks/use-action.ts'
 import { useDebounced, useQuery } from '../../hooks/use-query.ts'
 import { type Failure, isOutage, postJson } from '../../lib/api.ts'
 import { fieldOf, inShort, toSpec, toTyped } from '../../lib/filter-spec.ts'
-import { formParts, moreParts } from '../../lib/form-fields.ts'
 import { many } from '../../lib/format.ts'
 import { dashboardPath, go, Link } from '../../lib/route.tsx'
 import type { FilterSpec, Me, Monitor, MonitorList, Source, Webhook } from '../../lib/types.ts'
@@ -45,11 +44,9 @@ export function MonitorEdit({ id }: { id: string }) {
 }
 
 function MonitorForm({ monitor }: { monitor: Monitor | null }) {
-  const { words, monitor_path, base_path } = useCurrentUser()
+  const { words, monitor_path, base_path, filter_form } = useCurrentUser()
   const sources = useQuery<{ sources: Source[] }>(`${base_path}/sources`).value?.sources ?? []
-  const parts = useMemo(() => formParts(words), [words])
-  const more = useMemo(() => moreParts(words), [words])
-  const fields = useMemo(() => [...parts, ...more].flatMap((it) => it.fields), [parts, more])
+  const fields = useMemo(() => filter_form.flatMap((it) => it.fields), [filter_form])
   const [typed, setTyped] = useState(() => toTyped(monitor?.filter_spec ?? {}, fields))
   const [name, setName] = useState(monitor?.name ?? '')
   const [cadence, setCadence] = useState(monitor === null ? '' : String(monitor.cadence_s))
@@ -127,11 +124,17 @@ function MonitorForm({ monitor }: { monitor: Monitor | null }) {
     >
       <form ref={form} class="split" onSubmit={(event) => void save(event)} noValidate>
         <div>
-          <SpecParts parts={parts} {...{ typed, setTyped, errorOf, sources }} />
+          <SpecParts
+            parts={filter_form.filter((it) => !it.folded)}
+            {...{ typed, setTyped, errorOf, sources }}
+          />
         </div>
         <PreviewPane preview={preview} json={specJson} saved={monitor?.filter_spec ?? null} />
         <div>
-          <MoreParts parts={more} {...{ typed, setTyped, errorOf, sources }} />
+          <MoreParts
+            parts={filter_form.filter((it) => it.folded)}
+            {...{ typed, setTyped, errorOf, sources }}
+          />
           <fieldset>
             <legend>Monitor settings</legend>
             <TextField

@@ -3,9 +3,8 @@ import { useRef } from 'preact/hooks'
 import { Checkbox, Choice, Field, type FieldAttributes } from '../../components/base/field.tsx'
 import { useCurrentUser } from '../../hooks/contexts.ts'
 import { inFormWords, type Typed } from '../../lib/filter-spec.ts'
-import type { FormField, FormPart } from '../../lib/form-fields.ts'
 import { capabilityText, lackOf, placeHint, proofText, selectedSources } from '../../lib/sources.ts'
-import type { Source } from '../../lib/types.ts'
+import type { FormField, FormPart, Source } from '../../lib/types.ts'
 
 type SpecPartsProps = {
   parts: readonly FormPart[]
@@ -74,7 +73,7 @@ function SpecField({ field, value, change, error, sources, chosen }: SpecFieldPr
     return sources.length < 2 && text === '' ? null : (
       <SourceField {...{ sources, change, error }} value={text} />
     )
-  const lack = lackOf(name, chosen)
+  const lack = lackOf(field.needs, chosen)
   // The platform of the accounts, main, takes the names that the labels of the form are about.
   const is_further = chosen.some((it) => it.name !== 'main')
   const hint = name === words.community && is_further ? placeHint(chosen) : field.hint

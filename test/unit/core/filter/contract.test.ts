@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 
 import { compileFilter } from '../../../../src/core/filter/compile.ts'
+import { FILTER_FIELDS } from '../../../../src/core/filter/fields.ts'
 import { createMatcher } from '../../../../src/core/filter/index.ts'
 import {
   decodeFilterSpec,
@@ -8,7 +9,6 @@ import {
   parseFilterSpec,
 } from '../../../../src/core/filter/parse.ts'
 import { type ItemVerdict, judgeItem } from '../../../../src/core/filter/preview.ts'
-import { FILTER_FIELDS } from '../../../../src/core/filter/spec.ts'
 import type { Comment, Item, Post } from '../../../../src/core/forum/items.ts'
 import { createNaming } from '../../../../src/core/forum/naming.ts'
 import { commentOf, postOf } from '../../../support/items.ts'

@@ -302,9 +302,9 @@ describe('explanations', () => {
       { criterion: 'kind', verdict: 'met', detail: 'post' },
       { criterion: 'room', verdict: 'met', detail: 'cats' },
       { criterion: 'nsfw', verdict: 'met', detail: 'not adult' },
-      { criterion: 'q', verdict: 'met', detail: 'bun' },
       { criterion: 'include_any', verdict: 'met', detail: 'fast' },
       { criterion: 'exclude_terms', verdict: 'not_met', detail: 'hiring' },
+      { criterion: 'q', verdict: 'met', detail: 'bun' },
       { criterion: 'min_score', verdict: 'later', detail: '2, wanted 5' },
       { criterion: 'min_relevance', verdict: 'withheld', detail: '0.67, wanted 0.9' },
     ])

@@ -3,11 +3,11 @@ import { describe, expect, test } from 'bun:test'
 import { ApiError } from '../../../../src/core/base/errors.ts'
 import { compileFilter } from '../../../../src/core/filter/compile.ts'
 import { placesOf, searchExpressions } from '../../../../src/core/filter/feeds.ts'
+import { filterSchema } from '../../../../src/core/filter/fields.ts'
 import { createMatcher } from '../../../../src/core/filter/index.ts'
 import {
   decodeFilterSpec,
   encodeFilterSpec,
-  filterSchema,
   parseFilterSpec,
   renderFilterSpec,
 } from '../../../../src/core/filter/parse.ts'
@@ -300,7 +300,7 @@ describe('refusals', () => {
 
     expect(renderFilterSpec(spec, other)).toEqual({ room: ['Cats'], kind: 'post' })
     expect(() => parseFilterSpec({ subforum: ['cats'] }, other)).toThrow(
-      'the fields are source, room, exclude_rooms, kind',
+      'the fields are source, room, kind, include_any',
     )
     expect(() => parseFilterSpec({ room: ['all'] }, other)).toThrow('stands for many rooms')
     expect(() => parseFilterSpec({}, other)).toThrow('must name a place (room, author, thread)')

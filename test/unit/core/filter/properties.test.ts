@@ -6,6 +6,7 @@ import { ApiError } from '../../../../src/core/base/errors.ts'
 import { normalise } from '../../../../src/core/base/form.ts'
 import { compileFilter } from '../../../../src/core/filter/compile.ts'
 import { placesOf } from '../../../../src/core/filter/feeds.ts'
+import { FILTER_FIELDS } from '../../../../src/core/filter/fields.ts'
 import { compileQuery, type MatchOptions } from '../../../../src/core/filter/match.ts'
 import {
   decodeFilterSpec,
@@ -15,7 +16,6 @@ import {
 } from '../../../../src/core/filter/parse.ts'
 import { explainItem } from '../../../../src/core/filter/preview.ts'
 import { parseQuery } from '../../../../src/core/filter/query.ts'
-import { FILTER_FIELDS } from '../../../../src/core/filter/spec.ts'
 import { occursIn, toWord } from '../../../../src/core/filter/text.ts'
 import { createNaming } from '../../../../src/core/forum/naming.ts'
 import { postOf } from '../../../support/items.ts'

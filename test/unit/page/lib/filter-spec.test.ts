@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import * as z from 'zod'
 
-import { filterSchema } from '../../../../src/core/filter/parse.ts'
+import { filterForm, filterSchema } from '../../../../src/core/filter/fields.ts'
 import { createNaming } from '../../../../src/core/forum/naming.ts'
 import {
   fieldOf,
@@ -12,10 +12,9 @@ import {
   toSpec,
   toTyped,
 } from '../../../../src/page/lib/filter-spec.ts'
-import { formParts, moreParts } from '../../../../src/page/lib/form-fields.ts'
 
-const words = { platform: 'forum', community: 'subforum', communities: 'subforums' }
-const fields = [...formParts(words), ...moreParts(words)].flatMap((it) => it.fields)
+const words = createNaming({ platform: 'forum', community: 'subforum' })
+const fields = filterForm(words).flatMap((it) => it.fields)
 
 const WHOLE = {
   subforum: ['bread', 'cheese'],
@@ -50,12 +49,6 @@ const WHOLE = {
   group_window_s: 600,
 }
 
-test('the form has a field for every key of a filter', () => {
-  const schema = filterSchema(createNaming({ platform: 'forum', community: 'subforum' }))
-
-  expect(fields.map((it) => it.name).toSorted()).toEqual(Object.keys(schema.shape).toSorted())
-})
-
 test('the form offers the allowed words of an enumerated key', () => {
   const schema = filterSchema(createNaming({ platform: 'forum', community: 'subforum' }))
   const { properties } = z
@@ -86,11 +79,9 @@ test('the form offers the allowed words of an enumerated key', () => {
 })
 
 test('the form uses the configured words', () => {
-  const other = { platform: 'board', community: 'room', communities: 'rooms' }
-  const schema = filterSchema(createNaming(other))
-  const names = [...formParts(other), ...moreParts(other)].flatMap((it) =>
-    it.fields.map((field) => field.name),
-  )
+  const other = createNaming({ platform: 'board', community: 'room' })
+  const schema = filterSchema(other)
+  const names = filterForm(other).flatMap((it) => it.fields.map((field) => field.name))
 
   expect(names.toSorted()).toEqual(Object.keys(schema.shape).toSorted())
 })
@@ -155,7 +146,9 @@ test.each([
   ['filter_spec.kind must be one', 'filter_spec.kind must be one'],
   ['q is required', 'q is required'],
 ])('%p is shown as %p', (message, rendered) => {
-  expect(inFormWords(message, { name: 'q', label: 'Query', kind: 'text' })).toBe(rendered)
+  expect(inFormWords(message, { name: 'q', label: 'Query', kind: 'text', needs: [] })).toBe(
+    rendered,
+  )
 })
 
 test.each([

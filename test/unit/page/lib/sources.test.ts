@@ -34,14 +34,14 @@ test.each([
 })
 
 test('a field is unsupported as soon as one selected source lacks what it needs', () => {
-  expect(lackOf('thread', [MAIN])).toBeNull()
-  expect(lackOf('thread', [MAIN, HN, BARE])).toBe(
+  expect(lackOf(['tree'], [MAIN])).toBeNull()
+  expect(lackOf(['tree'], [MAIN, HN, BARE])).toBe(
     'Not supported by hn, bare: it offers no comments of a post.',
   )
-  expect(lackOf('min_score', [HN])).toBeNull()
-  expect(lackOf('min_score', [BARE])).toContain('bare')
-  expect(lackOf('min_comments', [BARE])).toContain('posts by id')
-  expect(lackOf('include_any', [BARE])).toBeNull()
+  expect(lackOf(['postsById', 'nodesById'], [HN])).toBeNull()
+  expect(lackOf(['postsById', 'nodesById'], [BARE])).toContain('bare')
+  expect(lackOf(['postsById'], [BARE])).toContain('posts by id')
+  expect(lackOf([], [BARE])).toBeNull()
 })
 
 test('the hint of places has the examples of each selected source', () => {

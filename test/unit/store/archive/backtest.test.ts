@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 
 import * as fc from 'fast-check'
 
-import type { FilterSpec } from '../../../../src/core/filter/spec.ts'
+import type { FilterSpec } from '../../../../src/core/filter/fields.ts'
 import type { Item } from '../../../../src/core/forum/items.ts'
 import {
   type Backtest,
