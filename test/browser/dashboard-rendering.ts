@@ -61,8 +61,8 @@ const CUSTOMER: readonly PageCheck[] = [
   {
     name: 'monitor-feed',
     path: '/monitors/MONITOR',
-    text: 'Feeds of this monitor',
-    press: 'New URL',
+    text: 'Coverage in 24 hours',
+    press: 'Atom feed',
     brief: true,
   },
   {
