@@ -21,9 +21,9 @@ function insertLate(db: Db, rows: readonly NewDelivery[]): Set<string> {`,
   {
     name: 'a delivery counts as delivered before it is sent',
     file: 'src/store/delivery/outbox.ts',
-    from: '      return [{ ...claimed, body: unpackBody(claimed.body) }]',
-    to: `      db.query("UPDATE deliveries SET status = 'delivered', delivered_at = 1, next_attempt_at = NULL, attempts = 1 WHERE row = $row").run({ row: claimed.row })
-      return [{ ...claimed, body: unpackBody(claimed.body) }]`,
+    from: '      return [{ ...found, body: renderBody(found), is_whole }]',
+    to: `      db.query("UPDATE deliveries SET status = 'delivered', delivered_at = 1, next_attempt_at = NULL, attempts = 1 WHERE row = $row").run({ row })
+      return [{ ...found, body: renderBody(found), is_whole }]`,
   },
 ]
 
@@ -33,19 +33,19 @@ export const SOAK_MUTANTS: readonly (Mutant & { by: string })[] = [
     name: '32 KiB of every item are never given back',
     by: 'memory while warming up',
     file: 'src/store/monitoring/matches.ts',
-    from: '/** Inserts matches into the ledger. Returns those of items that their monitor has not matched before. */',
+    from: '/** Names a match within a transaction. */',
     to: `const kept: Uint8Array[] = []
 setInterval(() => kept.push(new Uint8Array(32_768 * 33).fill(1)), 1000).unref()
-/** Inserts matches into the ledger. Returns those of items that their monitor has not matched before. */`,
+/** Names a match within a transaction. */`,
   },
   {
     name: 'a descriptor is never given back, every four seconds',
     by: 'steady: descriptors',
     file: 'src/store/monitoring/matches.ts',
-    from: '/** Inserts matches into the ledger. Returns those of items that their monitor has not matched before. */',
+    from: '/** Names a match within a transaction. */',
     to: `import { openSync } from 'node:fs'
 setInterval(() => openSync('/dev/null', 'r'), 4000).unref()
-/** Inserts matches into the ledger. Returns those of items that their monitor has not matched before. */`,
+/** Names a match within a transaction. */`,
   },
   {
     name: 'one delivery of sixty-four is never written',

@@ -20,6 +20,7 @@ import {
   insertDeliveries,
   type NewDelivery,
 } from '../store/delivery/deliveries.ts'
+import { deliveryRow, insertMessages, reserveMessages } from '../store/delivery/messages.ts'
 import {
   createTargetLists,
   deletedTarget,
@@ -27,7 +28,7 @@ import {
   listTargets,
 } from '../store/delivery/targets.ts'
 import { listErased, withoutErased } from '../store/erasure/erase.ts'
-import { keepItems, noteCopies } from '../store/erasure/kept-items.ts'
+import { keepItems } from '../store/erasure/kept-items.ts'
 import { insertInbox } from '../store/inbox/items.ts'
 import {
   type Bundle,
@@ -41,7 +42,7 @@ import {
   countCeiling,
   type Editions,
   findEditions,
-  insertMatchBodies,
+  forgetMessages,
   insertMatches,
   matchKey,
   reserveDeliveries,
@@ -91,9 +92,13 @@ export function deliver(
   const { db, words, freshness_ms } = deps
   const { now } = first
   const shown = showHits(db, hits)
-  const { reached, below } = Object.groupBy(shown, (hit) => (isReached(hit) ? 'reached' : 'below'))
-  const { found, archived } = matchNew(deps, reached ?? [], now)
-  const candidates = keepCandidates(deps, below ?? [], now)
+  const { reached = [], below = [] } = Object.groupBy(shown, (hit) =>
+    isReached(hit) ? 'reached' : 'below',
+  )
+  const first_row = reserveMessages(db, reached.length)
+  const own = new Map(reached.map((hit, at) => [keyOf(hit), first_row + at]))
+  const { found, archived } = matchNew(deps, reached, own, now)
+  const candidates = keepCandidates(deps, below, now)
   keepItems(db, [...[...found, ...archived].map(({ item }) => item), ...candidates], now)
   if (found.length === 0) return { matched: 0, pending: 0 }
   const lists = createTargetLists(db)
@@ -107,7 +112,20 @@ export function deliver(
       edition === undefined ? [] : [[matchKey(watcher.id, itemKey(item)), edition]],
     ),
   )
-  const pending = write(deps, decision, now, editions)
+  const pending = write(deps, decision, now, { own, editions })
+  const alone = new Set(
+    decision.messages
+      .filter(isStored)
+      .flatMap(({ monitor_id, names: [name = '', ...rest] }) =>
+        rest.length === 0 ? [matchKey(monitor_id, name)] : [],
+      ),
+  )
+  forgetMessages(
+    db,
+    found.flatMap((hit) =>
+      alone.has(keyOf(hit)) ? [] : [{ monitor_id: hit.watcher.id, item_id: itemKey(hit.item) }],
+    ),
+  )
   for (const { watcher, match } of decision.unjudged) awaitVerdict(deps, watcher, match, now)
   recordMatchAt(db, [...new Set(found.map(({ watcher }) => watcher.id))], now)
   return { matched: found.length, pending }
@@ -149,6 +167,7 @@ const keyOf = ({ watcher, item }: Hit): string => matchKey(watcher.id, itemKey(i
 function matchNew(
   { db, watch, archive }: DeliverDeps,
   hits: readonly Hit[],
+  rows: ReadonlyMap<string, number>,
   now: number,
 ): { found: Hit[]; archived: Hit[] } {
   if (hits.length === 0) return { found: [], archived: [] }
@@ -156,12 +175,13 @@ function matchNew(
   const matched_at = now + watch.clock_offset_ms()
   const inserted = insertMatches(
     db,
-    hits.map(({ watcher, item, feed_id, edition }) => ({
-      monitor_id: watcher.id,
-      item_id: itemKey(item),
-      feed_id,
+    hits.map((hit) => ({
+      monitor_id: hit.watcher.id,
+      item_id: itemKey(hit.item),
+      message: rows.get(keyOf(hit)) ?? null,
+      feed_id: hit.feed_id,
       matched_at,
-      edition,
+      edition: hit.edition,
     })),
   )
   const fresh = new Set(inserted.map((it) => matchKey(it.monitor_id, it.item_id)))
@@ -226,31 +246,51 @@ function write(
   deps: RouteDeps,
   { messages, collected }: Pick<Decision, 'messages' | 'collected'>,
   now: number,
-  editions?: Editions,
+  known?: Known,
 ): number {
   for (const it of collected) collect(deps.db, it, now)
-  return writeMessages(deps, messages, now, editions)
+  return writeMessages(deps, messages, now, known)
 }
 
+/** `own`: rows of messages that the ledger names, by their only match. */
+type Known = { own: ReadonlyMap<string, number>; editions: Editions }
+
+/** False for a message that is listed nowhere: it is not sent, and its monitor has no targets. */
+const isStored = ({ is_pulled, targets }: Message): boolean => is_pulled || targets.length > 0
+
 /**
- * Writes messages: for the pull API and the inbox, and a delivery with its body for each target. Runs inside the
- * transaction that advances the feed. `editions` absent: as the ledger has them. Returns the number of deliveries to be sent.
+ * Writes messages, and a delivery for each of their targets. Runs inside the transaction that advances the feed. `known` absent:
+ * the ledger names none of them. Returns the number of deliveries to be sent.
  */
 export function writeMessages(
   route_deps: RouteDeps,
   messages: readonly Message[],
   now: number,
-  editions?: Editions,
+  known?: Known,
 ): number {
-  if (messages.length === 0) return 0
-  const deps = { ...route_deps, editions: editions ?? listEditions(route_deps.db, messages) }
-  insertPulled(
+  const stored = messages.filter(isStored)
+  if (stored.length === 0) return 0
+  const { db } = route_deps
+  const deps = { ...route_deps, editions: known?.editions ?? listEditions(db, stored) }
+  const rows = rowsOf(db, stored, known?.own)
+  insertMessages(
+    db,
+    stored.map((it, at) => ({
+      row: rows[at]?.row ?? 0,
+      monitor_id: it.monitor_id,
+      is_pulled: it.is_pulled,
+      body: bodyOf(deps, it),
+      matched_at: now,
+      item_ids: rows[at]?.is_named === true ? [] : it.names,
+    })),
+  )
+  const numbered = stored.map((it, at) => ({ ...it, row: rows[at]?.row ?? 0 }))
+  putIntoInbox(
     deps,
-    messages.filter(({ is_pulled }) => is_pulled),
+    numbered.filter(({ is_pulled }) => is_pulled),
     now,
   )
-  const { db } = deps
-  const planned = planDeliveries(deps, messages, now)
+  const planned = planDeliveries(deps, numbered, now)
   const inserted = insertDeliveries(
     db,
     planned.map(({ row }) => row),
@@ -258,6 +298,16 @@ export function writeMessages(
   const written = planned.filter(({ row }) => inserted.has(row.id))
   for (const { row, kind } of written) deps.on_written?.(row.status, kind)
   return written.filter(({ row }) => row.status === 'pending').length
+}
+
+/** Rows of messages, in their order; `is_named`: by the ledger. */
+function rowsOf(db: Db, messages: readonly Message[], own: Known['own'] = new Map()) {
+  const named = messages.map(({ monitor_id, names: [name = '', ...rest] }) =>
+    rest.length === 0 ? own.get(matchKey(monitor_id, name)) : undefined,
+  )
+  const further = named.filter((row) => row === undefined).length
+  let next = further === 0 ? 0 : reserveMessages(db, further)
+  return named.map((row) => ({ row: row ?? next++, is_named: row !== undefined }))
 }
 
 const listEditions = (db: Db, messages: readonly Message[]): Editions =>
@@ -268,48 +318,40 @@ const listEditions = (db: Db, messages: readonly Message[]): Editions =>
 
 type ContentDeps = RouteDeps & { editions: Editions }
 
-/** The body of a message with its delivery id for one target, or for the pull API (null). */
-function contentOf(
+/** Id of the delivery of a message to one target, or to the pull API (null). */
+function idOf(
   { instance_id, editions }: ContentDeps,
-  { monitor_id, names, rows, digest }: Message,
+  { monitor_id, names }: Message,
   webhook_id: string | null,
-) {
+): string {
   const named = names.map((it) => editionName(it, editions.get(matchKey(monitor_id, it))))
-  const delivery_id = deliveryId(instance_id, monitor_id, webhook_id, named)
-  const grouped = rows.length > 1
-  const content = { delivery_id, monitor_id, items: rows, grouped, ...(digest && { digest }) }
-  return {
-    id: delivery_id,
-    body: (suppressed?: Suppressed) =>
-      envelope(suppressed === undefined ? content : { ...content, suppressed }),
-  }
+  return deliveryId(instance_id, monitor_id, webhook_id, named)
 }
 
-/** Stores messages for the pull API, and puts their items into the inboxes of their customers. */
-function insertPulled(deps: ContentDeps, messages: readonly Message[], now: number): void {
-  if (messages.length === 0) return
+/** The body of a message, as the pull API has it. */
+function bodyOf(deps: ContentDeps, message: Message): Uint8Array {
+  const { monitor_id, rows, digest } = message
+  return envelope({
+    delivery_id: idOf(deps, message, null),
+    monitor_id,
+    items: rows,
+    grouped: rows.length > 1,
+    ...(digest && { digest }),
+  })
+}
+
+type Numbered = Message & { row: number }
+
+/** Puts the items of messages into the inboxes of their customers. */
+function putIntoInbox(deps: ContentDeps, messages: readonly Numbered[], now: number): void {
   const { db, words } = deps
-  const rows = insertMatchBodies(
-    db,
-    messages.map((it) => ({
-      monitor_id: it.monitor_id,
-      body: contentOf(deps, it, null).body(),
-      matched_at: now,
-    })),
-  )
-  noteCopies(
-    db,
-    messages.flatMap(({ names }, at) =>
-      names.map((item_id) => ({ item_id, kind: 'match', row: rows[at] ?? 0 })),
-    ),
-  )
   const found_at = now + deps.watch.clock_offset_ms()
   insertInbox(
     db,
-    messages.map(({ customer_id, monitor_id, names, rows: items }, at) => ({
+    messages.map(({ row, customer_id, monitor_id, names, rows: items }) => ({
       customer_id,
       monitor_id,
-      match_row: rows[at] ?? 0,
+      message: row,
       found_at,
       items: names.map((item_id, n) => arrivalOf(item_id, items[n] ?? {}, words.community)),
     })),
@@ -322,16 +364,16 @@ const dayOf = (created_at: number, { monitor_id }: Message): string =>
 type Planned = { row: NewDelivery; kind: DeliveryTarget['kind'] }
 
 /** The deliveries of messages, in their order, within the ceilings of their monitors. */
-function planDeliveries(deps: ContentDeps, messages: readonly Message[], now: number): Planned[] {
+function planDeliveries(deps: ContentDeps, messages: readonly Numbered[], now: number): Planned[] {
   const { db } = deps
   // A delivery counts for the day on which its row was written, by true time: a wrong clock makes no day longer.
   const nextAt = createDeliveryTimes(db, now + deps.watch.clock_offset_ms())
   const wanted = messages.flatMap((message) =>
-    message.targets.map((target) => ({
+    message.targets.map((target, nth) => ({
       message,
       target,
+      row: deliveryRow(message.row, nth),
       created_at: nextAt(message.customer_id),
-      content: contentOf(deps, message, target.id),
     })),
   )
   const counted = Map.groupBy(
@@ -348,22 +390,30 @@ function planDeliveries(deps: ContentDeps, messages: readonly Message[], now: nu
     })),
   )
   const left = new Map([...counted.keys()].map((key, at) => [key, allowed[at] ?? 0]))
-  return wanted.flatMap(({ message, target, created_at, content }): Planned[] => {
-    const { monitor_id, customer_id, names, suppressed } = message
+  return wanted.flatMap(({ message, target, row, created_at }): Planned[] => {
+    const { monitor_id, customer_id, suppressed } = message
     const { id: webhook_id, kind } = target
     const base = {
-      id: content.id,
+      row,
+      id: idOf(deps, message, webhook_id),
       customer_id,
       monitor_id,
       webhook_id,
-      item_ids: names,
       created_at,
       due_at: now,
+      in_order: target.ordered,
     }
-    const withheld = (why: Suppressed): Planned[] => {
-      const body = content.body(why)
-      return [{ row: { ...base, body, status: 'suppressed', reason: why.reason }, kind }]
-    }
+    const withheld = (why: Suppressed): Planned[] => [
+      {
+        row: {
+          ...base,
+          status: 'suppressed',
+          reason: why.reason,
+          suppressed: JSON.stringify(why),
+        },
+        kind,
+      },
+    ]
     if (suppressed !== null) return withheld(suppressed)
     const key = dayOf(created_at, message)
     const rest = left.get(key) ?? 0
@@ -374,11 +424,10 @@ function planDeliveries(deps: ContentDeps, messages: readonly Message[], now: nu
         : []
     }
     left.set(key, rest - 1)
-    const body = content.body()
     const last_error = target.refused ?? (target.paused ? 'webhook_paused' : null)
     return last_error === null
-      ? [{ row: { ...base, body, status: 'pending' }, kind }]
-      : [{ row: { ...base, body, status: 'failed', last_error }, kind }]
+      ? [{ row: { ...base, status: 'pending' }, kind }]
+      : [{ row: { ...base, status: 'failed', last_error }, kind }]
   })
 }
 

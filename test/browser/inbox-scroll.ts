@@ -29,7 +29,7 @@ function insertMatches(
     const span = { from, to: from + CHUNK - 1, started_at }
     db.transaction(() => {
       db.query(
-        `${numbers} INSERT INTO match_bodies (monitor_id, seq, body, matched_at)
+        `${numbers} INSERT INTO messages (monitor_id, seq, body, matched_at)
          SELECT $monitor, i, CAST(json_object('items', json_array(json_object(
              'name', 't3_b' || i, 'title', 'Loaf number ' || i, 'author', 'baker_' || (i % 50), 'subforum', 'bulk',
              'url', 'https://forum.example/b' || i, 'upvotes', i % 90, 'comments', i % 7,
@@ -42,10 +42,10 @@ function insertMatches(
          SELECT $customer, 't3_b' || i, $started_at + i * 1000, 'main', 'bulk', 'baker_' || (i % 50) FROM n`,
       ).run({ ...span, customer })
       db.query(
-        `${numbers} INSERT INTO inbox_matches (item, monitor_id, matched_at, found_at, match_row)
+        `${numbers} INSERT INTO inbox_matches (item, monitor_id, matched_at, found_at, message)
          SELECT i.row, $monitor, i.matched_at, i.matched_at, b.row FROM n
            JOIN inbox_items i ON i.item_id = 't3_b' || n.i AND i.customer_id = $customer
-           JOIN match_bodies b ON b.monitor_id = $monitor AND b.seq = n.i`,
+           JOIN messages b ON b.monitor_id = $monitor AND b.seq = n.i`,
       ).run({ from: span.from, to: span.to, customer, monitor })
     })()
   }

@@ -39,10 +39,10 @@ export function readLedger(data: string): LedgerTotals {
          - (SELECT coalesce(sum(cost_micros), 0) FROM usage_hours WHERE customer_id = c.id)`,
       ),
       strayed: count(
-        `SELECT (SELECT count(*) FROM match_bodies b
-                  WHERE NOT EXISTS (SELECT 1 FROM inbox_matches WHERE match_row = b.row))
+        `SELECT (SELECT count(*) FROM messages b
+                  WHERE b.seq IS NOT NULL AND NOT EXISTS (SELECT 1 FROM inbox_matches WHERE message = b.row))
               + (SELECT count(*) FROM inbox_items i WHERE NOT EXISTS (SELECT 1 FROM inbox_matches m
-                   JOIN match_bodies b ON b.row = m.match_row WHERE m.item = i.row))`,
+                   JOIN messages b ON b.row = m.message WHERE m.item = i.row))`,
       ),
       reads_billed: count('SELECT sum(cost_micros) FROM usage_hours') / READ_MICROS,
     }

@@ -28,10 +28,11 @@ import { openInstance } from '../../src/store/maintenance/instance.ts'
 import { pathsOf } from '../../src/store/maintenance/paths.ts'
 import { openBackup, restoreInstance } from '../../src/store/maintenance/restore.ts'
 import { pruneEvents } from '../../src/store/monitoring/checks.ts'
-import { insertMatchBodies, listMatchesAfter } from '../../src/store/monitoring/matches.ts'
+import { listMatchesAfter } from '../../src/store/monitoring/matches.ts'
 import { mountMemory, unavailableReason } from '../chaos/mounts.ts'
 import { type Folder, tempFolder } from '../support/folder.ts'
 import { PROGRAM, startProcess } from '../support/process.ts'
+import { insertPulled } from '../support/pulled.ts'
 import { withoutConfigLine } from '../support/stderr.ts'
 
 const DAY_MS = 86_400_000
@@ -296,7 +297,7 @@ test('a reader ahead of the backup gets all later matches, even a month later', 
   using it = backedUp()
   const match = (monitor_id: string) => {
     const { db, close } = opened(it.path)
-    insertMatchBodies(db, [{ monitor_id, body: new Uint8Array(1), matched_at: 0 }])
+    insertPulled(db, [{ monitor_id, body: new Uint8Array(1), matched_at: 0 }])
     const { length, [length - 1]: last } = listMatchesAfter(db, { monitor_id, seq: 0, limit: 99 })
     close()
     return last?.seq ?? 0

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 
 import { envelope } from '../../src/core/delivery/envelope.ts'
-import { blankBodies } from '../../src/store/delivery/bodies.ts'
 import { insertDelivery } from '../../src/store/delivery/deliveries.ts'
+import { blankBodies } from '../../src/store/delivery/messages.ts'
 import { redeliver } from '../../src/store/delivery/redeliver.ts'
 import { retireWebhook } from '../../src/store/delivery/webhooks.ts'
 import { startDelivering } from '../support/delivery-fixture.ts'

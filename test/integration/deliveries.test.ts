@@ -239,7 +239,7 @@ test('redeliver_refusal says why a delivery cannot be sent again, as redelivery 
   it.db.run("UPDATE deliveries SET status = 'dead', next_attempt_at = NULL")
   expect(await refusal()).toBeNull()
   const cases = [
-    ['UPDATE instance SET blanked_to = 1', 'content_erased'],
+    ['UPDATE messages SET body = NULL', 'content_erased'],
     [`UPDATE webhooks SET unsubscribed = '["mon_1"]'`, 'unsubscribed'],
     ['UPDATE webhooks SET awaits_confirmation = 1', 'unconfirmed'],
     ["UPDATE webhooks SET paused_at = 1, pause_reason = 'gone'", 'webhook_paused'],

@@ -103,7 +103,7 @@ test('a delivery whose content was erased has no request', async () => {
   const { daemon, ask } = await start()
   await using _ = daemon
   expect((await ask()).status).toBe(200)
-  beside(daemon, ({ db }) => db.run('UPDATE instance SET blanked_to = 1000'))
+  beside(daemon, ({ db }) => db.run('UPDATE messages SET body = NULL'))
   const { status, body } = await ask()
   expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining('no longer stored')])
 })

@@ -359,7 +359,7 @@ test('if a name has several addresses, the next attempt starts with the next one
 test('a body with a wrong checksum is never sent', async () => {
   await using it = await startDelivering()
   it.put('dlv_1')
-  it.db.run("UPDATE delivery_bodies SET body = CAST(replace(body, 'mon_1', 'mon_2') AS BLOB)")
+  it.db.run("UPDATE messages SET body = CAST(replace(body, 'mon_1', 'mon_2') AS BLOB)")
   it.nudge()
   await it.clock.advance(0)
 

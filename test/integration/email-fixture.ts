@@ -20,11 +20,11 @@ import { createTester } from '../../src/delivery/test-delivery.ts'
 import { insertCustomer } from '../../src/store/customers/customers.ts'
 import { insertKey } from '../../src/store/customers/keys.ts'
 import { insertDelivery } from '../../src/store/delivery/deliveries.ts'
-import { insertMatchBodies } from '../../src/store/monitoring/matches.ts'
 import { NO_LIMITS, quietApp } from '../support/app-options.ts'
 import { certificate } from '../support/certificate.ts'
 import { fakeClock } from '../support/clock.ts'
 import { memoryDb } from '../support/memory-db.ts'
+import { insertPulled } from '../support/pulled.ts'
 
 /** Refusals of the mail server, as `[code, text]`; null: none. */
 type Refusals = {
@@ -254,7 +254,7 @@ export async function startReaders({ url, ca }: { url?: string; ca?: string } = 
       const delivery_id = deliveryId('ins_1', monitor_id, null, names)
       const grouped = found.length > 1
       const body = envelope({ delivery_id, monitor_id, items: found, grouped })
-      insertMatchBodies(db, [{ monitor_id, body, matched_at: clock.now() }])
+      insertPulled(db, [{ monitor_id, body, matched_at: clock.now() }])
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }

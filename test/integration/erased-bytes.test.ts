@@ -12,19 +12,20 @@ import { createStorage } from '../../src/monitor/storage.ts'
 import { realClock } from '../../src/runtime/runtime.ts'
 import { queueItems } from '../../src/store/archive/queue.ts'
 import { connect, type Db, openDb, transact } from '../../src/store/db/connection.ts'
-import { packBodies } from '../../src/store/delivery/bodies.ts'
 import { insertDelivery } from '../../src/store/delivery/deliveries.ts'
+import { packBodies } from '../../src/store/delivery/messages.ts'
 import { ERASED_AT_ONCE, eraseItems } from '../../src/store/erasure/erase.ts'
-import { keepItems, noteCopies } from '../../src/store/erasure/kept-items.ts'
+import { keepItems } from '../../src/store/erasure/kept-items.ts'
 import { needsScrub } from '../../src/store/erasure/scrub.ts'
 import { insertInbox } from '../../src/store/inbox/items.ts'
 import { removePartialSnapshots, RESERVE_FILE_NAME } from '../../src/store/maintenance/disk.ts'
 import { takeSnapshot } from '../../src/store/maintenance/snapshots.ts'
-import { insertMatchBodies, insertMatches } from '../../src/store/monitoring/matches.ts'
+import { insertMatches } from '../../src/store/monitoring/matches.ts'
 import { findParts } from '../support/byte-search.ts'
 import { type Folder, tempFolder } from '../support/folder.ts'
 import { postOf } from '../support/items.ts'
 import { cases } from '../support/long-form.ts'
+import { insertPulled } from '../support/pulled.ts'
 import { putTarget } from '../support/target-row.ts'
 
 const DAY_MS = 86_400_000
@@ -57,17 +58,13 @@ function store(db: Db, n: number): Item & { kind: 'post' } {
   const ids = [item.name]
   keepItems(db, [item], now)
   queueItems(db, { keep: 'matches', on_queued: () => {} }, [{ item, scopes: ['m:mon_1'] }], now)
-  insertMatches(db, [{ monitor_id: 'mon_1', item_id: name, feed_id: 1, matched_at: now }])
-  const [match_row = 0] = insertMatchBodies(db, [{ monitor_id: 'mon_1', body, matched_at: now }])
-  noteCopies(
-    db,
-    ids.map((item_id) => ({ item_id, kind: 'match', row: match_row })),
-  )
+  const [message = 0] = insertPulled(db, [{ monitor_id: 'mon_1', body, matched_at: now }])
+  insertMatches(db, [{ monitor_id: 'mon_1', item_id: name, message, feed_id: 1, matched_at: now }])
   insertInbox(db, [
     {
       customer_id: 'cus_1',
       monitor_id: 'mon_1',
-      match_row,
+      message,
       found_at: now,
       items: [{ item_id: name, source: 'main', place: 'cats', author: item.author }],
     },
@@ -103,7 +100,7 @@ async function fill(folder: Folder, count: number) {
     })
   // Old rows become shorter, which moves those that stay.
   db.run(
-    `UPDATE deliveries SET status = 'delivered', delivered_at = created_at, next_attempt_at = NULL WHERE row % 3 > 0`,
+    `UPDATE deliveries SET status = 'delivered', delivered_at = created_at, next_attempt_at = NULL WHERE row / 1000 % 3 > 0`,
   )
   for (let packed = 1; packed > 0;)
     packed = packBodies(db, { before_at: START - DAY_MS * 7, now: START }, 500)

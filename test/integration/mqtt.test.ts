@@ -6,6 +6,8 @@ import { createServer, type Socket } from 'node:net'
 import { generate, parser } from 'mqtt-packet'
 
 import type { Credentials } from '../../src/core/delivery/services.ts'
+import type { Db } from '../../src/store/db/connection.ts'
+import { findDelivery } from '../../src/store/monitoring/why.ts'
 import { startDelivering } from '../support/delivery-fixture.ts'
 import { tempFolder } from '../support/folder.ts'
 import {
@@ -36,14 +38,8 @@ async function start(url: string, credentials: Credentials | null = USER, option
   it.addWebhook('wh_mqtt', url, 'mqtt', credentials)
   return it
 }
-const bodyOf = (it: { db: { query: Function } }, id: string): string => {
-  const row = it.db
-    .query(
-      'SELECT b.body FROM delivery_bodies b JOIN deliveries d ON d.row = b.delivery_row WHERE d.id = ?',
-    )
-    .get(id)
-  return new TextDecoder().decode(row.body)
-}
+const bodyOf = (it: { db: Db }, id: string): string =>
+  new TextDecoder().decode(findDelivery(it.db, 'cus_1', id)?.body)
 
 brokerTest('a match is published with QoS 1, as the same JSON that a webhook gets', async () => {
   using subscriber = await subscribe(broker.plain)

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 
 import { run } from '../../src/cli/run.ts'
 import { connect } from '../../src/store/db/connection.ts'
-import { packBodies } from '../../src/store/delivery/bodies.ts'
+import { packBodies } from '../../src/store/delivery/messages.ts'
 import { findParts } from '../support/byte-search.ts'
 import { startTestDaemon } from '../support/test-daemon.ts'
 import { surroundings } from '../unit/cli/environment.ts'
@@ -97,7 +97,7 @@ function skeleton(dir: string) {
     deliveries: list(
       'SELECT id, status, attempts, delivered_at, webhook_id FROM deliveries ORDER BY id',
     ),
-    matches: list('SELECT monitor_id, seq FROM match_bodies ORDER BY 1, 2'),
+    matches: list('SELECT monitor_id, seq FROM messages WHERE seq IS NOT NULL ORDER BY 1, 2'),
     waiting: list('SELECT bundle_id, item_id FROM bundle_items ORDER BY 1, 2'),
   }
   db.close()
@@ -117,8 +117,7 @@ test("an author's content is gone from every stored byte; rows, ids and others' 
   // Her post alone and in a bundle, her comment, and items with its title; the same number in the
   // pull API.
   expect(counts).toEqual({
-    deliveries: 4,
-    matches: 4,
+    messages: 4,
     waiting: 2,
     candidates: 1,
     overwritten: true,
@@ -197,9 +196,9 @@ test('an id of several sources is refused until one is named, and the item of th
       WHERE item_id = $name`,
   ).run({ name })
   const row = { id, name, source: 'hn', title: 'of another bob', author: 'bob_w' }
-  db.query(
-    'UPDATE match_bodies SET body = $body WHERE row = (SELECT min(row) FROM match_bodies)',
-  ).run({ body: Buffer.from(JSON.stringify({ items: [row] })) })
+  db.query('UPDATE messages SET body = $body WHERE row = (SELECT min(row) FROM messages)').run({
+    body: Buffer.from(JSON.stringify({ items: [row] })),
+  })
   db.close()
 
   const refused = await it.forumd('purge', '--item', name)
@@ -254,18 +253,16 @@ test('compressed content is found, too, and every body still has a valid digest'
   await it.forumd('purge', '--author', 'ann_w')
 
   const rows = db
-    .query<{ body: Uint8Array; body_sha256: Uint8Array }, []>(
-      'SELECT body, body_sha256 FROM delivery_bodies',
-    )
+    .query<{ body: Uint8Array; digest: Uint8Array }, []>('SELECT body, digest FROM messages')
     .all()
   db.close()
   const { createHash } = await import('node:crypto')
-  const { unpackBody } = await import('../../src/store/delivery/bodies.ts')
-  for (const { body, body_sha256 } of rows) {
+  const { unpackBody } = await import('../../src/store/delivery/messages.ts')
+  for (const { body, digest } of rows) {
     const whole = unpackBody(body)
     expect(Buffer.from(whole).toString()).not.toContain(WORDS)
     expect(createHash('sha256').update(whole).digest('hex')).toBe(
-      Buffer.from(body_sha256).toString('hex'),
+      Buffer.from(digest).toString('hex'),
     )
   }
 })
@@ -276,7 +273,7 @@ test('a second purge has nothing to erase, and the audit records both without a 
 
   const { out } = await it.forumd('purge', '--author', 'ann_w', '--json')
 
-  const nothing = { deliveries: 0, matches: 0, waiting: 0, candidates: 0 }
+  const nothing = { messages: 0, waiting: 0, candidates: 0 }
   expect(JSON.parse(out)).toEqual({ ...nothing, overwritten: true })
   const db = new Database(join(it.daemon.dir, 'forumd.sqlite'), { readonly: true })
   const details = db
@@ -288,7 +285,7 @@ test('a second purge has nothing to erase, and the audit records both without a 
   db.close()
   const proof = expect.stringMatching(/^[\w-]{22}$/)
   expect(details.map((detail) => JSON.parse(detail))).toMatchObject([
-    { by: 'author', deliveries: 4, proof },
+    { by: 'author', messages: 4, proof },
     { by: 'author', ...nothing, proof },
   ])
   expect(details.join()).not.toContain('ann')

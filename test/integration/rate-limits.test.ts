@@ -258,7 +258,7 @@ describe('feeds', () => {
     const first = await (await fetch(link)).text()
     // The length stays, so that only a read of the bodies notices the change.
     it.db.run(
-      "UPDATE match_bodies SET body = CAST(replace(CAST(body AS TEXT), 'no. 1', 'no. 9') AS BLOB)",
+      "UPDATE messages SET body = CAST(replace(CAST(body AS TEXT), 'no. 1', 'no. 9') AS BLOB)",
     )
 
     expect(await (await fetch(link)).text()).toBe(first)

@@ -82,7 +82,13 @@ export function createInboxStore(path = ':memory:') {
       transact(db, () => {
         insertMatches(
           db,
-          found.map((it) => ({ monitor_id, item_id: itemKey(it), feed_id: 1, matched_at: now })),
+          found.map((it) => ({
+            monitor_id,
+            item_id: itemKey(it),
+            message: null,
+            feed_id: 1,
+            matched_at: now,
+          })),
         )
         keepItems(db, found, now)
         writeMessages(

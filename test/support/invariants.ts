@@ -5,6 +5,7 @@ import { deliveryId } from '../../src/core/delivery/envelope.ts'
 import { ofItemKey } from '../../src/core/forum/items.ts'
 import { CEILING_ROWS_A_DAY, utcDay } from '../../src/core/limits/plan.ts'
 import type { Db } from '../../src/store/db/connection.ts'
+import { messageOf } from '../../src/store/delivery/messages.ts'
 import { IN_FLIGHT } from '../../src/store/delivery/pending.ts'
 import { listTargets } from '../../src/store/delivery/targets.ts'
 import { findJudgement } from '../../src/store/relevance/judgements.ts'
@@ -113,8 +114,9 @@ const findMiscounted = (db: Db, { now }: Scope): string[] =>
         `SELECT monitor_id AS id FROM monitor_days t
           WHERE day = $day AND NOT EXISTS
               (SELECT 1 FROM observation_events WHERE kind = 'clock_jump' AND at >= $from - ${DAY_MS})
-            AND deliveries <> (SELECT count(*) FROM deliveries d WHERE d.monitor_id = t.monitor_id
-                 AND d.created_at >= $from AND d.created_at < $until AND d.event IS NULL
+            AND deliveries <> (SELECT count(*) FROM deliveries d JOIN messages g ON g.row = ${messageOf('d.row')}
+               WHERE d.monitor_id = t.monitor_id
+                 AND d.created_at >= $from AND d.created_at < $until AND g.event IS NULL
                  AND (d.status <> 'suppressed' OR d.reason = 'item_deleted'))`,
       )
       .all({ day: utcDay(now), from: utcDay(now) * DAY_MS, until: (utcDay(now) + 1) * DAY_MS }),
@@ -239,9 +241,9 @@ const wasBundled = (
 ): boolean =>
   db
     .query(
-      `SELECT 1 FROM deliveries JOIN delivery_bodies ON delivery_row = row
-        WHERE monitor_id = $monitor_id AND created_at >= $matched_at AND webhook_id = $webhook_id
-          AND instr(CAST(body AS TEXT), $named) > 0 LIMIT 1`,
+      `SELECT 1 FROM deliveries d JOIN messages g ON g.row = ${messageOf('d.row')}
+        WHERE d.monitor_id = $monitor_id AND d.created_at >= $matched_at AND d.webhook_id = $webhook_id
+          AND instr(CAST(g.body AS TEXT), $named) > 0 LIMIT 1`,
     )
     .get({
       monitor_id,

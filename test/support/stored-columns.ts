@@ -29,9 +29,8 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
   confirmation_mails: { person: 'address', plain: 'customer_id' },
   customers: { customer: 'name', plain: 'id plan' },
   deliveries: {
-    plain: 'id customer_id monitor_id webhook_id status reason last_error event',
+    plain: 'id customer_id monitor_id webhook_id status reason last_error suppressed',
   },
-  delivery_bodies: { content: 'body', plain: 'body_sha256' },
   drafts: {
     customer: 'body answer account',
     plain: 'id customer_id key_id action source state',
@@ -57,7 +56,6 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
   },
   inbox_matches: { plain: 'monitor_id' },
   instance: { plain: 'id key_fingerprint inodes' },
-  item_copies: { plain: 'item_id kind' },
   item_tombstones: { plain: 'item_id source reason' },
   kept_items: {
     content: 'digest',
@@ -68,8 +66,9 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<DataClass, s
     content: 'body reason',
     plain: 'monitor_id item_id customer_id outcome model fault',
   },
-  match_bodies: { content: 'body', plain: 'monitor_id' },
   matches: { plain: 'monitor_id item_id' },
+  message_items: { plain: 'item_id' },
+  messages: { content: 'body', plain: 'monitor_id event digest' },
   monitor_days: { plain: 'monitor_id gaps' },
   monitor_feeds: { plain: 'monitor_id' },
   monitors: {

@@ -71,22 +71,23 @@ export function fillDeliveries(
       `WITH RECURSIVE row (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM row WHERE n < $rows),
          one AS (SELECT n, $now - ($rows - n) * ${DAY_MS / ROWS_A_DAY} AS at,
            CASE n % 100 WHEN 0 THEN 'dead' WHEN 1 THEN 'failed' WHEN 2 THEN 'suppressed' ELSE 'delivered' END AS status FROM row)
-       INSERT INTO deliveries (id, customer_id, monitor_id, webhook_id, status, reason, attempts, retry_index,
+       INSERT INTO deliveries (row, id, customer_id, monitor_id, webhook_id, status, reason, attempts, retry_index,
          last_error, created_at, delivered_at)
-       SELECT printf('dlv_%018d', n), '${CUSTOMER}', 'mon_' || (n % $monitors), 'wh_bench', status,
+       SELECT n * 1000, printf('dlv_%018d', n), '${CUSTOMER}', 'mon_' || (n % $monitors), 'wh_bench', status,
          iif(status = 'suppressed', 'stale_item', NULL), iif(status = 'suppressed', 0, 1), iif(status = 'suppressed', 0, 1),
          CASE status WHEN 'dead' THEN 'timeout' WHEN 'failed' THEN 'http_404' END, at,
          iif(status = 'delivered', at, NULL) FROM one`,
     ).run({ rows, now, monitors })
     db.query(
-      'INSERT INTO delivery_bodies (delivery_row, body, body_sha256) SELECT row, $body, $digest FROM deliveries',
+      `INSERT INTO messages (row, monitor_id, body, digest, matched_at)
+       SELECT row / 1000, monitor_id, $body, $digest, created_at FROM deliveries`,
     ).run({ body: BODY, digest })
     db.run(
       `INSERT INTO attempts (delivery_row, n, started_at, ended_at, http_status)
        SELECT row, 1, created_at, created_at + 5, 200 FROM deliveries WHERE status <> 'suppressed'`,
     )
     // Otherwise old bodies would be packed during the measurement.
-    db.run('UPDATE instance SET packed_to = (SELECT max(rowid) FROM deliveries)')
+    db.run('UPDATE instance SET packed_to = (SELECT max(row) FROM messages)')
     fillUsage(db, rows, now)
   })
   db.run('PRAGMA optimize')

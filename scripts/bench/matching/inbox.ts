@@ -15,7 +15,7 @@ import { changeInbox, inboxVersion, undoInbox } from '../../../src/store/inbox/a
 import { countFiltered, countInbox, listLabels } from '../../../src/store/inbox/counts.ts'
 import { insertInbox } from '../../../src/store/inbox/items.ts'
 import { listInbox } from '../../../src/store/inbox/list.ts'
-import { insertMatchBodies } from '../../../src/store/monitoring/matches.ts'
+import { insertPulled } from '../../../test/support/pulled.ts'
 
 const ITEMS = Number(process.argv[2] ?? 100_000)
 const ROUNDS = 15
@@ -80,12 +80,12 @@ function storeMatch(n: number): void {
     const body = new TextEncoder().encode(
       JSON.stringify({ delivery_id: 'dlv_1', monitor_id, count: 1, grouped: false, items: [item] }),
     )
-    const [match_row = 0] = insertMatchBodies(db, [{ monitor_id, body, matched_at: found_at }])
+    const [message = 0] = insertPulled(db, [{ monitor_id, body, matched_at: found_at }])
     insertInbox(db, [
       {
         customer_id,
         monitor_id,
-        match_row,
+        message,
         found_at,
         items: [
           {

@@ -97,8 +97,8 @@ function postOf(db: Db, customer_id: string, id: string): string {
   const { name } = ofItemKey(id)
   if (name.startsWith('t3_')) return name.slice('t3_'.length)
   const bodies = createBodies(db)
-  for (const { match_row } of listInboxMatches(db, [item.row])) {
-    const post_id = bodies.rowOf(match_row, id)?.['post_id']
+  for (const { message } of listInboxMatches(db, [item.row])) {
+    const post_id = bodies.rowOf(message, id)?.['post_id']
     if (typeof post_id === 'string' && post_id !== '') return post_id
   }
   throw invalid('id', 'id: the stored match does not contain the post of this comment')

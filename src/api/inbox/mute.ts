@@ -21,13 +21,9 @@ import {
 import { rowsOfBody, type StoredRow, toInboxText } from '../../core/inbox/row.ts'
 import type { Customer } from '../../store/customers/customers.ts'
 import type { Db } from '../../store/db/connection.ts'
+import { readMessage } from '../../store/delivery/messages.ts'
 import { type InboxActor, type InboxMute, recordMute, UNDO_MS } from '../../store/inbox/actions.ts'
-import {
-  listInboxMatches,
-  listMonitorMatches,
-  type MonitorMatch,
-  readMatchBody,
-} from '../../store/inbox/list.ts'
+import { listInboxMatches, listMonitorMatches, type MonitorMatch } from '../../store/inbox/list.ts'
 import { findMonitor, type Monitor } from '../../store/monitoring/monitors.ts'
 import type { RouteContext } from '../context.ts'
 import { bodySchema, type SchemaOutput } from '../http/fields.ts'
@@ -194,7 +190,7 @@ function matchOf(db: Db, customer_id: string, id: string, monitor_id: string | u
     throw invalid('monitor_id', `monitor_id must be one of ${ids.join(', ')}`)
   const chosen = match ?? only
   const monitor = chosen === undefined ? null : findMonitor(db, customer_id, chosen.monitor_id)
-  const body = chosen === undefined ? null : readMatchBody(db, chosen.match_row)
+  const body = chosen === undefined ? null : readMessage(db, chosen.message)
   const row: StoredRow | undefined = body === null ? undefined : rowsOfBody(body).get(id)
   if (monitor === null) throw invalid('id', 'id: its monitors were removed, so none can be edited')
   if (row === undefined) throw invalid('id', 'id: the content of the item is erased')
@@ -241,12 +237,12 @@ async function effectOf(db: Db, { customer_id, monitor_id, edit, since_at, commu
     const filter = { ...NO_FILTER, monitor: monitor_id, from: since_at }
     const query = { customer_id, filter, span: spanOf(filter, cursor), limit: SLICE }
     const slice: MonitorMatch[] = listMonitorMatches(db, { ...query, examined: EXAMINED_MAX }).rows
-    for (const { item_id, matched_at, match_row } of slice) {
+    for (const { item_id, matched_at, message } of slice) {
       if (bodies.bytes() - paused_at > SLICE_BYTES) {
         paused_at = bodies.bytes()
         await pause()
       }
-      const row = bodies.rowOf(match_row, item_id)
+      const row = bodies.rowOf(message, item_id)
       const item = row === null ? null : itemOfRow(row, community)
       if (row === null || item === null) continue
       examined += 1

@@ -14,13 +14,13 @@ import {
   wholeText,
 } from '../../core/inbox/row.ts'
 import type { Db } from '../../store/db/connection.ts'
+import { readMessage } from '../../store/delivery/messages.ts'
 import type { InboxActor } from '../../store/inbox/actions.ts'
 import {
   findInbox,
   type InboxEntry,
   type InboxMatch,
   listInboxMatches,
-  readMatchBody,
 } from '../../store/inbox/list.ts'
 import type { RouteContext } from '../context.ts'
 
@@ -48,14 +48,14 @@ export function createBodies(db: Db) {
   let bytes = 0
   return {
     bytes: () => bytes,
-    rowOf(match_row: number, item_id: string): StoredRow | null {
-      let rows = read.get(match_row)
+    rowOf(message: number, item_id: string): StoredRow | null {
+      let rows = read.get(message)
       if (rows === undefined) {
-        const body = readMatchBody(db, match_row)
+        const body = readMessage(db, message)
         bytes += body?.byteLength ?? 0
         rows = body === null ? new Map() : rowsOfBody(body)
         if (read.size >= BODIES_MAX) read.clear()
-        read.set(match_row, rows)
+        read.set(message, rows)
       }
       return rows.get(item_id) ?? null
     },
@@ -92,7 +92,7 @@ export function readPage(
   for (const item of items) {
     const of_item = matches.get(item.row) ?? []
     // The newest body is the item as it was last delivered.
-    const found = of_item.toReversed().map(({ match_row }) => bodies.rowOf(match_row, item.item_id))
+    const found = of_item.toReversed().map(({ message }) => bodies.rowOf(message, item.item_id))
     const newest = found.find((it) => it !== null) ?? null
     const meets =
       filter.text === null ||
@@ -107,7 +107,7 @@ export function readPage(
 export function readItem(db: Db, entry: InboxEntry, community: string) {
   const bodies = createBodies(db)
   const matches = listInboxMatches(db, [entry.row])
-  const found = matches.map(({ match_row }) => bodies.rowOf(match_row, entry.item_id))
+  const found = matches.map(({ message }) => bodies.rowOf(message, entry.item_id))
   const newest = found.findLast((it) => it !== null) ?? null
   return {
     ...toInboxItem(entry, matches, newest, found, community),

@@ -69,11 +69,8 @@ export const purgeContent = command({
   },
 })
 
-const describe = (
-  { deliveries, matches, waiting, candidates }: PurgeCounts,
-  overwritten: boolean,
-): string =>
-  `${deliveries} deliveries and ${matches} matches are erased, and ${waiting + candidates} pending items.\n` +
+const describe = ({ messages, waiting, candidates }: PurgeCounts, overwritten: boolean): string =>
+  `${messages} matches are erased, and ${waiting + candidates} pending items.\n` +
   (overwritten
     ? ''
     : 'Another process reads the files: their unused parts are overwritten by the daemon, within the hour.\n') +

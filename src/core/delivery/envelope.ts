@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 
 import { iso } from '../base/time.ts'
+import { isErasedRow } from '../forum/purge.ts'
 
 /**
  * Reasons for which a delivery is not sent. `low_relevance`: by the filter's heuristic; `irrelevant`: by the operator's
@@ -40,12 +41,42 @@ export type Envelope = {
   test?: true
 }
 
-/** Built once and stored: every attempt sends and signs the same bytes. */
+/** Serialises the body of a delivery. Built once and stored with its message, see {@link deliveryBody}. */
 export function envelope(content: Envelope): Uint8Array {
   const { delivery_id, monitor_id, items, grouped, digest, suppressed, test } = content
   const count = items.length
   const body = { delivery_id, monitor_id, count, grouped, digest, items, suppressed, test }
   return new TextEncoder().encode(JSON.stringify(body))
+}
+
+const ID_BEFORE = Buffer.from('{"delivery_id":"')
+const QUOTE = '"'.charCodeAt(0)
+
+/**
+ * The body of one delivery of a message, from the stored one: with its own id and, if it is not sent for a reason, with that
+ * (JSON). Every attempt sends and signs the same bytes.
+ */
+export function deliveryBody(stored: Uint8Array, id: string, suppressed: string | null): Buffer {
+  const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength)
+  if (!ID_BEFORE.equals(bytes.subarray(0, ID_BEFORE.length))) return bytes
+  const rest = bytes.subarray(bytes.indexOf(QUOTE, ID_BEFORE.length))
+  return suppressed === null
+    ? Buffer.concat([ID_BEFORE, Buffer.from(id), rest])
+    : Buffer.concat([
+        ID_BEFORE,
+        Buffer.from(id),
+        rest.subarray(0, -1),
+        Buffer.from(`,"suppressed":${suppressed}}`),
+      ])
+}
+
+/** A stored body without its erased items, as one that is still to be sent goes out. */
+export function withoutErasedItems(stored: Uint8Array): Uint8Array {
+  const body: { items?: Readonly<Record<string, unknown>>[] } = JSON.parse(
+    new TextDecoder().decode(stored),
+  )
+  const items = (body.items ?? []).filter((it) => !isErasedRow(it))
+  return new TextEncoder().encode(JSON.stringify({ ...body, count: items.length, items }))
 }
 
 export type AlarmContent = {

@@ -1,9 +1,14 @@
-import { hash } from 'node:crypto'
-
 import { insertRows } from '../db/bulk.ts'
 import { type Db, foreignChanges } from '../db/connection.ts'
-import { noteCopies } from '../erasure/kept-items.ts'
-import { unpackBody } from './bodies.ts'
+import {
+  BODY_COLUMNS,
+  deliveryRow,
+  insertMessages,
+  messageOf,
+  renderBody,
+  reserveMessages,
+  type StoredBody,
+} from './messages.ts'
 import { pendingDeliveries } from './pending.ts'
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed', 'dead', 'suppressed'] as const
@@ -20,18 +25,22 @@ type OneDelivery = {
   id: string
   customer_id: string
   monitor_id: string
-  body: Uint8Array
-  /** Event of an alarm or of an item; absent: matches. */
-  event?: AlarmEvent | ItemEvent
-  item_ids?: readonly string[]
 } & (
   | { status: 'pending'; webhook_id: string }
-  | { status: 'suppressed'; webhook_id: string | null; reason: string }
+  | { status: 'suppressed'; webhook_id: string | null; reason: string; suppressed?: string }
   | { status: 'failed'; webhook_id: string; last_error: 'webhook_paused' | 'webhook_deleted' }
 )
 
-/** `created_at`: true time, of {@link createDeliveryTimes}. `due_at`: by the local clock. */
-export type NewDelivery = OneDelivery & { created_at: number; due_at: number }
+/**
+ * `row`: of its message and target. `created_at`: true time, of {@link createDeliveryTimes}. `due_at`: by the local clock.
+ * `in_order`: its target has ordered deliveries.
+ */
+export type NewDelivery = OneDelivery & {
+  row: number
+  created_at: number
+  due_at: number
+  in_order: boolean
+}
 
 /**
  * A row dated further ahead than this was written by a wrong clock and does not move later rows: their deliveries
@@ -70,58 +79,66 @@ const newestDelivery = (db: Db, customer_id: string, now: number): number =>
     .get({ customer_id, now })?.at ?? 0
 
 /**
- * Inserts deliveries within a transaction. Returns the ids of those that did not exist, so that a repeated check changes
- * nothing.
+ * Inserts deliveries of messages within a transaction. Returns the ids of those that did not exist, so that a repeated check
+ * changes nothing.
  */
 export function insertDeliveries(db: Db, rows: readonly NewDelivery[]): Set<string> {
-  if (rows.length === 0) return new Set()
-  const inserted = insertRows<NewDelivery, { id: string; row: number }>(db, rows, {
-    into: `INSERT OR IGNORE INTO deliveries (id, customer_id, monitor_id, webhook_id, status, reason, last_error,
-                                             next_attempt_at, event, in_order, created_at)`,
-    values:
-      '(?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce((SELECT ordered FROM webhooks WHERE id = ?), 0), ?)',
-    after: 'RETURNING id, row',
+  const inserted = insertRows<NewDelivery, { id: string }>(db, rows, {
+    into: `INSERT OR IGNORE INTO deliveries (row, id, customer_id, monitor_id, webhook_id, status, reason, suppressed,
+                                             last_error, next_attempt_at, in_order, created_at)`,
+    values: '(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    after: 'RETURNING id',
     bind: (it) => [
+      it.row,
       it.id,
       it.customer_id,
       it.monitor_id,
       it.webhook_id,
       it.status,
       it.status === 'suppressed' ? it.reason : null,
+      it.status === 'suppressed' ? (it.suppressed ?? null) : null,
       it.status === 'failed' ? it.last_error : null,
       it.status === 'pending' ? it.due_at : null,
-      it.event ?? null,
-      it.webhook_id,
+      it.in_order ? 1 : 0,
       it.created_at,
     ],
   })
-  const row_of = new Map(inserted.map(({ id, row }) => [id, row]))
-  const bodies = rows.flatMap((it) => {
-    const row = row_of.get(it.id)
-    return row === undefined ? [] : [{ ...it, row }]
-  })
-  insertRows(db, bodies, {
-    into: 'INSERT OR IGNORE INTO delivery_bodies (delivery_row, body, body_sha256)',
-    values: '(?, ?, ?)',
-    bind: ({ row, body }) => [row, body, hash('sha256', body, 'buffer')],
-  })
-  noteCopies(
-    db,
-    bodies.flatMap(({ row, item_ids = [] }) =>
-      item_ids.map((item_id) => ({ item_id, kind: 'delivery', row })),
-    ),
-  )
-  return new Set(row_of.keys())
+  return new Set(inserted.map(({ id }) => id))
 }
 
-/** Inserts one delivery at `now`, true time; `due_at`: by the local clock. False when its id exists. */
-export const insertDelivery = (
+/**
+ * Inserts one delivery with a message of its own at `now`, true time; `due_at`: by the local clock. `event`: of an alarm or of
+ * an item; absent: matches. False when its id exists.
+ */
+export function insertDelivery(
   db: Db,
-  { now, due_at = now, ...row }: OneDelivery & { now: number; due_at?: number },
-): boolean =>
-  insertDeliveries(db, [
-    { ...row, due_at, created_at: createDeliveryTimes(db, now)(row.customer_id) },
-  ]).has(row.id)
+  {
+    now,
+    due_at = now,
+    body,
+    event,
+    item_ids,
+    ...row
+  }: OneDelivery & {
+    now: number
+    due_at?: number
+    body: Uint8Array
+    event?: AlarmEvent | ItemEvent
+    item_ids?: readonly string[]
+  },
+): boolean {
+  const { id, customer_id, monitor_id, webhook_id } = row
+  if (db.query('SELECT 1 FROM deliveries WHERE id = $id').get({ id }) !== null) return false
+  const message = reserveMessages(db, 1)
+  insertMessages(db, [{ row: message, monitor_id, event, body, matched_at: due_at, item_ids }])
+  const in_order =
+    db
+      .query('SELECT 1 FROM webhooks WHERE id = $webhook_id AND ordered = 1')
+      .get({ webhook_id }) !== null
+  const created_at = createDeliveryTimes(db, now)(customer_id)
+  insertDeliveries(db, [{ ...row, row: deliveryRow(message), due_at, created_at, in_order }])
+  return true
+}
 
 /** A delivery in a list. Epoch milliseconds. */
 export type DeliveryRow = {
@@ -163,7 +180,7 @@ export const REDELIVER_REFUSAL = `CASE
   WHEN w.awaits_confirmation = 1 THEN 'unconfirmed'
   WHEN EXISTS (SELECT 1 FROM json_each(w.unsubscribed) WHERE value = d.monitor_id) THEN 'unsubscribed'
   WHEN d.reason = 'item_deleted' THEN 'content_erased'
-  WHEN d.row <= (SELECT blanked_to FROM instance) THEN 'content_erased' END`
+  WHEN (SELECT body IS NULL FROM messages WHERE row = ${messageOf('d.row')}) THEN 'content_erased' END`
 
 export type ListedDelivery = DeliveryRow & {
   /** Null unless it waits. */
@@ -212,13 +229,15 @@ export function listDeliveries(db: Db, query: DeliveryQuery): ListedDelivery[] {
     query.before != null && 'd.created_at < $before',
   ].filter((it) => it !== false)
   // The rows of the page first: waiting ones are sorted, which is not to include bodies.
-  const rows = db.query<ListedDelivery, [Record<string, string | number | null>]>(
-    `SELECT d.id, d.monitor_id, d.webhook_id, d.status, d.attempts, d.last_error, d.created_at, d.delivered_at,
-            d.next_attempt_at, d.held_until, d.status = 'pending' AND d.retry_index > 0 AS retrying,
-            ${REDELIVER_REFUSAL} AS refusal, b.body
+  const rows = db.query<
+    Omit<ListedDelivery, 'body'> & StoredBody,
+    [Record<string, string | number | null>]
+  >(
+    `SELECT d.webhook_id, d.attempts, d.last_error, d.created_at, d.delivered_at, d.next_attempt_at, d.held_until,
+            d.status = 'pending' AND d.retry_index > 0 AS retrying, ${REDELIVER_REFUSAL} AS refusal, ${BODY_COLUMNS}
        FROM (SELECT d.* FROM ${sourceOf(query)} WHERE ${conditions.join(' AND ')}
               ORDER BY d.created_at DESC, d.id DESC LIMIT $limit) d
-       JOIN delivery_bodies b ON b.delivery_row = d.row LEFT JOIN webhooks w ON w.id = d.webhook_id
+       JOIN messages g ON g.row = ${messageOf('d.row')} LEFT JOIN webhooks w ON w.id = d.webhook_id
       ORDER BY d.created_at DESC, d.id DESC`,
   )
   const { customer_id, monitor_id = null, webhook_id = null, since = null, before = null } = query
@@ -233,7 +252,7 @@ export function listDeliveries(db: Db, query: DeliveryQuery): ListedDelivery[] {
       ...(before !== null && { before }),
       limit: query.limit,
     })
-    .map((row) => ({ ...row, body: unpackBody(row.body) }))
+    .map((row) => ({ ...row, body: renderBody(row) }))
 }
 
 /** The index for a query, by name: without statistics SQLite takes that of the customer for most. */

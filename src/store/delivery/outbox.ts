@@ -1,8 +1,17 @@
+import { hash } from 'node:crypto'
+
 import { heldUntil, readAttention } from '../../core/delivery/attention.ts'
 import type { DeliveryError, DeliveryVerdict } from '../../core/delivery/retry.ts'
 import { type Db, transact } from '../db/connection.ts'
-import { unpackBody } from './bodies.ts'
 import { tallyAttempts } from './health.ts'
+import {
+  BODY_COLUMNS,
+  ITEM_DELETED,
+  messageOf,
+  renderBody,
+  type StoredBody,
+  unpackBody,
+} from './messages.ts'
 import { IN_FLIGHT, notifyEnded, notifyEndedTo, pendingDeliveries } from './pending.ts'
 import type { Addressee } from './targets.ts'
 import { IS_SHUT, recordFailure, retireWebhook } from './webhooks.ts'
@@ -182,7 +191,10 @@ export type ClaimedDelivery = Addressee & {
   retry_index: number
   round: number
   body: Uint8Array
-  body_sha256: Uint8Array
+  /** False: what is stored is not what was written. */
+  is_whole: boolean
+  /** Time of the last erasure of content in it; null: none. */
+  erased_at: number | null
   max_per_second: number | null
   /** Creation time, true time. */
   created_at: number
@@ -220,34 +232,34 @@ export function claimDue(
 
 /** Reads deliveries to send, without those that are held back. */
 function readDue(db: Db, rows: readonly number[], now: number): ClaimedDelivery[] {
-  type Found = ClaimedDelivery & {
-    monitor_id: string
-    attention: string | null
-    reason: string | null
-  }
+  type Found = Omit<ClaimedDelivery, 'body' | 'is_whole'> &
+    StoredBody & { attention: string | null; digest: Uint8Array | null }
   const hold = createHold(db, now)
   return db
     .query<Found, [{ rows: string }]>(
-      `SELECT d.id, d.row, d.webhook_id, d.monitor_id, d.attempts, d.interrupted, d.retry_index, d.round, d.reason,
-              d.created_at, m.attention, b.body, b.body_sha256, w.kind, w.url, w.secret, w.credentials, w.old_secret,
-              w.old_secret_until, w.max_per_second
+      `SELECT d.row, d.webhook_id, d.attempts, d.interrupted, d.retry_index, d.round, d.created_at, m.attention,
+              w.kind, w.url, w.secret, w.credentials, w.old_secret, w.old_secret_until, w.max_per_second, g.digest,
+              ${BODY_COLUMNS}
          FROM json_each($rows) c CROSS JOIN deliveries d ON d.row = c.value
-         JOIN delivery_bodies b ON b.delivery_row = d.row JOIN webhooks w ON w.id = d.webhook_id
+         JOIN messages g ON g.row = ${messageOf('d.row')} JOIN webhooks w ON w.id = d.webhook_id
          JOIN monitors m ON m.id = d.monitor_id
         WHERE d.status = 'pending' ORDER BY c.key`,
     )
     .all({ rows: JSON.stringify(rows) })
     .flatMap((found) => {
       if (hold(found)) return []
-      const { reason, attention: _attention, monitor_id: _monitor, ...claimed } = found
-      if (reason === 'item_deleted') {
+      const { row, reason, content, digest } = found
+      if (reason === 'item_deleted' || content === null) {
         // Its items were erased while an attempt was in flight, which brought no answer.
         db.query(
-          `UPDATE deliveries SET status = 'suppressed', next_attempt_at = NULL WHERE row = $row`,
-        ).run({ row: claimed.row })
+          `UPDATE deliveries SET status = 'suppressed', reason = 'item_deleted', next_attempt_at = NULL,
+                  suppressed = '${ITEM_DELETED}' WHERE row = $row`,
+        ).run({ row })
         return []
       }
-      return [{ ...claimed, body: unpackBody(claimed.body) }]
+      const is_whole =
+        digest !== null && hash('sha256', unpackBody(content), 'buffer').equals(digest)
+      return [{ ...found, body: renderBody(found), is_whole }]
     })
 }
 
@@ -302,7 +314,7 @@ export function releaseHeld(db: Db, monitor_id: string, now: number): void {
 export type EndedAttempt = {
   delivery: Pick<
     ClaimedDelivery,
-    'row' | 'kind' | 'webhook_id' | 'attempts' | 'round' | 'body_sha256'
+    'row' | 'kind' | 'webhook_id' | 'attempts' | 'round' | 'erased_at'
   >
   verdict: DeliveryVerdict
   started_at: number
@@ -396,7 +408,7 @@ function insertAttempts(db: Db, ended: readonly EndedAttempt[]): void {
     error: verdict.status === 'delivered' ? null : verdict.error,
     headers: excerpt && JSON.stringify(excerpt.headers),
     body_start: excerpt?.body_start ?? null,
-    digest: Buffer.from(delivery.body_sha256).toString('hex'),
+    erased_at: delivery.erased_at,
   }))
   // A response may echo the request, whose content was erased during the attempt.
   db.query(
@@ -407,8 +419,8 @@ function insertAttempts(db: Db, ended: readonly EndedAttempt[]): void {
                     value ->> 'started_at' AS started_at, value ->> 'ended_at' AS ended_at,
                     value ->> 'http_status' AS http_status, value ->> 'error' AS error,
                     value ->> 'headers' AS headers, value ->> 'body_start' AS body_start,
-                    lower(hex(b.body_sha256)) = value ->> 'digest' AS is_kept
-               FROM json_each($rows) JOIN delivery_bodies b ON b.delivery_row = value ->> 'row')`,
+                    g.erased_at IS value ->> 'erased_at' AND g.body IS NOT NULL AS is_kept
+               FROM json_each($rows) JOIN messages g ON g.row = ${messageOf("(value ->> 'row')")})`,
   ).run({ rows: JSON.stringify(rows) })
 }
 

@@ -1,5 +1,6 @@
 import type { WebhookKind } from '../../core/delivery/target.ts'
 import { type Db, transact } from '../db/connection.ts'
+import { messageOf } from './messages.ts'
 import { notifyEndedTo, pendingDeliveries } from './pending.ts'
 
 /** True while a target of kind email is unconfirmed by its reader. */
@@ -164,9 +165,8 @@ export type RequestBasis = {
 export function findRequestBasis(db: Db, delivery_id: string): RequestBasis | null {
   const row = db
     .query<Omit<RequestBasis, 'erased'> & { erased: number }, [{ delivery_id: string }]>(
-      `SELECT d.reason IS 'item_deleted' OR d.row <= (SELECT blanked_to FROM instance) AS erased,
-              w.secret_since
-         FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id
+      `SELECT d.reason IS 'item_deleted' OR g.body IS NULL AS erased, w.secret_since
+         FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id JOIN messages g ON g.row = ${messageOf('d.row')}
         WHERE d.id = $delivery_id AND w.deleted_at IS NULL`,
     )
     .get({ delivery_id })
@@ -174,7 +174,7 @@ export function findRequestBasis(db: Db, delivery_id: string): RequestBasis | nu
 }
 
 /** A target of a monitor. A paused target accepts nothing: its row is written as failed, webhook_paused. */
-export type DeliveryTarget = { id: string; kind: WebhookKind; paused: boolean }
+export type DeliveryTarget = { id: string; kind: WebhookKind; paused: boolean; ordered: boolean }
 
 /**
  * The targets of a monitor. With null: every active one that is not paused. With a list: those of it that still exist,
@@ -188,14 +188,19 @@ type TargetList = (
 
 /** Lists targets of many monitors; those of a customer are read once. */
 export function createTargetLists(db: Db): TargetList {
-  type Row = Pick<DeliveryTarget, 'id' | 'kind'> & { paused: 0 | 1; unsubscribed: string }
+  type Row = Pick<DeliveryTarget, 'id' | 'kind'> & {
+    paused: 0 | 1
+    ordered: 0 | 1
+    unsubscribed: string
+  }
   const by_customer = new Map<string, Row[]>()
   const rowsOf = (customer_id: string): Row[] => {
     const known = by_customer.get(customer_id)
     if (known !== undefined) return known
     const rows = db
       .query<Row, [{ customer_id: string }]>(
-        `SELECT id, kind, paused_at IS NOT NULL OR NOT active OR awaits_confirmation AS paused, unsubscribed
+        `SELECT id, kind, paused_at IS NOT NULL OR NOT active OR awaits_confirmation AS paused, ordered,
+                unsubscribed
            FROM webhooks WHERE customer_id = $customer_id AND deleted_at IS NULL ORDER BY created_at, id`,
       )
       .all({ customer_id })
@@ -203,12 +208,12 @@ export function createTargetLists(db: Db): TargetList {
     return rows
   }
   return (customer_id, webhook_ids, monitor_id) => {
-    const all = rowsOf(customer_id).map(({ id, kind, paused, unsubscribed }) => {
+    const all = rowsOf(customer_id).map(({ id, kind, paused, ordered, unsubscribed }) => {
       const has_left =
         monitor_id !== undefined &&
         unsubscribed !== '[]' &&
         (JSON.parse(unsubscribed) as string[]).includes(monitor_id)
-      return { id, kind, paused: paused === 1 || has_left }
+      return { id, kind, paused: paused === 1 || has_left, ordered: ordered === 1 }
     })
     if (webhook_ids === null) return all.filter(({ paused }) => !paused)
     const by_id = new Map(all.map((target) => [target.id, target]))
@@ -224,5 +229,5 @@ export function deletedTarget(db: Db, id: string): DeliveryTarget {
   const row = db
     .query<{ kind: WebhookKind }, [{ id: string }]>('SELECT kind FROM webhooks WHERE id = $id')
     .get({ id })
-  return { id, kind: row?.kind ?? 'webhook', paused: true }
+  return { id, kind: row?.kind ?? 'webhook', paused: true, ordered: false }
 }

@@ -1,17 +1,16 @@
-import { hash } from 'node:crypto'
-
-import {
-  deletedBody,
-  deliveryId,
-  envelope,
-  type ErasureReason,
-} from '../../core/delivery/envelope.ts'
+import { deletedBody, deliveryId, type ErasureReason } from '../../core/delivery/envelope.ts'
 import { type Item, itemKey, ofItemKey } from '../../core/forum/items.ts'
 import { eraseRow, type Erasure, isErasedRow, untitledComment } from '../../core/forum/purge.ts'
 import { eraseQueued } from '../archive/queue.ts'
 import { type Db, transact } from '../db/connection.ts'
-import { unpackBody } from '../delivery/bodies.ts'
 import { insertDelivery } from '../delivery/deliveries.ts'
+import {
+  createRewrite,
+  ITEM_DELETED,
+  messagesOf,
+  ofMessage,
+  unpackBody,
+} from '../delivery/messages.ts'
 import { IN_FLIGHT } from '../delivery/pending.ts'
 import { eraseInbox } from '../inbox/items.ts'
 import { changeWaiting, forgetReasons } from '../relevance/judgements.ts'
@@ -51,6 +50,7 @@ type Job = {
   gone: string
   /** JSON of all keys with an affected copy: also those of which only the author or the thread is erased. */
   touched: string
+  at: number
 }
 
 /**
@@ -58,8 +58,7 @@ type Job = {
  * `test/unit/store/erasure/places.test.ts` fails without it. A store outside of this database follows `item_tombstones`.
  */
 export const ERASED_PLACES: Readonly<Record<string, (job: Job) => number>> = {
-  delivery_bodies: eraseDeliveries,
-  match_bodies: eraseMatches,
+  messages: eraseMessages,
   inbox_items: eraseInboxRows,
   bundle_items: eraseBundled,
   candidates: eraseCandidates,
@@ -93,6 +92,7 @@ export function eraseItems(deps: EraseDeps, items: readonly ErasedItem[], now: n
       erasure,
       gone: JSON.stringify([...erasure.items]),
       touched: JSON.stringify([...erasure.items, ...erasure.authors, ...under]),
+      at: now,
     }
     const places = Object.fromEntries(
       Object.entries(ERASED_PLACES).map(([table, erase]) => [table, erase(job)]),
@@ -164,82 +164,35 @@ export const pruneTombstones = (db: Db, now: number): void =>
     )
     .run({ before_at: now - TOMBSTONE_MS })
 
-type DeliveryCopy = {
-  row: number
-  id: string
-  monitor_id: string
-  status: string
-  event: string | null
-  in_flight: 0 | 1
-  body: Uint8Array
-}
+type Body = { items?: Record<string, unknown>[] }
 
-type Body = { items?: Record<string, unknown>[]; count?: number }
-
-/** Sent ones keep their ids. Waiting ones lose the item, and are suppressed as item_deleted if none is left. */
-function eraseDeliveries({ db, community, erasure, touched }: Job): number {
-  const rows = db
-    .query<DeliveryCopy, [{ ids: string }]>(
-      `SELECT DISTINCT d.row, d.id, d.monitor_id, d.status, d.event, d.row IN ${IN_FLIGHT} AS in_flight, b.body
-         FROM json_each($ids) k CROSS JOIN item_copies c ON c.item_id = k.value AND c.kind = 'delivery'
-         JOIN deliveries d ON d.row = c.row JOIN delivery_bodies b ON b.delivery_row = d.row`,
-    )
-    .all({ ids: touched })
-  const write = db.query(
-    'UPDATE delivery_bodies SET body = $body, body_sha256 = $digest WHERE delivery_row = $row',
-  )
-  // A receiver's response may echo the request.
-  const forget = db.query(
-    'UPDATE attempts SET headers = NULL, body_start = NULL WHERE delivery_row = $row',
-  )
-  const settle = db.query(
-    `UPDATE deliveries SET reason = 'item_deleted',
-            status = iif(status = 'pending' AND $in_flight = 0, 'suppressed', status),
-            next_attempt_at = iif($in_flight = 0, NULL, next_attempt_at)
-      WHERE row = $row`,
-  )
-  let changed = 0
-  for (const { row, id, monitor_id, status, event, in_flight, body } of rows) {
-    const stored: Body = JSON.parse(new TextDecoder().decode(unpackBody(body)))
-    const before = stored.items ?? []
-    const items = before.map((it) => eraseRow(it, erasure, community))
-    if (items.every((it, at) => it === before[at])) continue
-    const is_waiting = status === 'pending'
-    const left = is_waiting ? items.filter((it) => !isErasedRow(it)) : items
-    const is_empty = items.every((it) => isErasedRow(it))
-    const bytes =
-      is_waiting && is_empty && event === null
-        ? envelope({
-            delivery_id: id,
-            monitor_id,
-            items: [],
-            grouped: false,
-            suppressed: { reason: 'item_deleted' },
-          })
-        : new TextEncoder().encode(JSON.stringify({ ...stored, count: left.length, items: left }))
-    write.run({ row, body: bytes, digest: hash('sha256', bytes, 'buffer') })
-    forget.run({ row })
-    if (is_empty) settle.run({ row, in_flight })
-    changed += 1
-  }
-  return changed
-}
-
-function eraseMatches({ db, community, erasure, touched }: Job): number {
+/**
+ * Erases items in messages, and their deliveries with them: sent ones keep their ids, and waiting ones lose the item, or are
+ * suppressed as item_deleted if none is left.
+ */
+function eraseMessages({ db, community, erasure, touched, at }: Job): number {
   const rows = db
     .query<{ row: number; body: Uint8Array }, [{ ids: string }]>(
-      `SELECT DISTINCT m.row, m.body FROM json_each($ids) k
-         CROSS JOIN item_copies c ON c.item_id = k.value AND c.kind = 'match' JOIN match_bodies m ON m.row = c.row`,
+      `SELECT DISTINCT g.row, g.body FROM ${messagesOf('$ids')} c CROSS JOIN messages g ON g.row = c.message
+        WHERE g.body IS NOT NULL`,
     )
     .all({ ids: touched })
-  const write = db.query('UPDATE match_bodies SET body = $body WHERE row = $row')
+  const rewrite = createRewrite(db, at)
+  const settle = db.query(
+    `UPDATE deliveries SET reason = 'item_deleted',
+            suppressed = iif(status = 'pending' AND row NOT IN ${IN_FLIGHT}, '${ITEM_DELETED}', suppressed),
+            next_attempt_at = iif(row NOT IN ${IN_FLIGHT}, NULL, next_attempt_at),
+            status = iif(status = 'pending' AND row NOT IN ${IN_FLIGHT}, 'suppressed', status)
+      WHERE ${ofMessage('$message')}`,
+  )
   let changed = 0
   for (const { row, body } of rows) {
     const stored: Body = JSON.parse(new TextDecoder().decode(unpackBody(body)))
     const before = stored.items ?? []
     const items = before.map((it) => eraseRow(it, erasure, community))
-    if (items.every((it, at) => it === before[at])) continue
-    write.run({ row, body: new TextEncoder().encode(JSON.stringify({ ...stored, items })) })
+    if (items.every((it, n) => it === before[n])) continue
+    rewrite(row, new TextEncoder().encode(JSON.stringify({ ...stored, items })))
+    if (items.every((it) => isErasedRow(it))) settle.run({ message: row })
     changed += 1
   }
   return changed
@@ -340,8 +293,9 @@ const listReceivers = (db: Db, item_id: string, event: string): Receiver[] =>
     .query<Receiver, [{ item_id: string; event: string }]>(
       `SELECT d.webhook_id, d.customer_id, json_group_array(DISTINCT d.monitor_id) AS monitor_ids,
               w.active = 0 OR w.paused_at IS NOT NULL AS is_shut
-         FROM item_copies c JOIN deliveries d ON d.row = c.row JOIN webhooks w ON w.id = d.webhook_id
-        WHERE c.item_id = $item_id AND c.kind = 'delivery' AND w.deleted_at IS NULL
+         FROM ${messagesOf('json_array($item_id)')} c
+         CROSS JOIN deliveries d ON d.${ofMessage('c.message')} JOIN webhooks w ON w.id = d.webhook_id
+        WHERE w.deleted_at IS NULL
           AND EXISTS (SELECT 1 FROM json_each(w.events) WHERE value = $event)
           AND d.status <> 'suppressed'
           AND (d.status = 'delivered' OR d.attempts > 0 OR d.interrupted > 0 OR d.row IN ${IN_FLIGHT})

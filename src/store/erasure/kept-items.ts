@@ -5,8 +5,7 @@ import { insertRows } from '../db/bulk.ts'
 import type { Db } from '../db/connection.ts'
 
 // Every item of which content is stored has a row here, written in the transaction that stores it. A loop reads the items
-// again by their ids, and erases what is deleted. The rows also name the bodies that contain an item, so that an erasure
-// does not search all of them.
+// again by their ids, and erases what is deleted.
 
 /** Digest of an item of which nothing but its title is stored, in a comment under it. */
 const UNREAD = ''
@@ -89,16 +88,6 @@ export const keepLonger = (db: Db, item_id: string, now: number): void =>
         WHERE item_id IN ($item_id, (SELECT thread FROM kept_items WHERE item_id = $item_id))`,
     )
     .run({ item_id, now })
-
-export type Copy = { item_id: string; kind: 'delivery' | 'match'; row: number }
-
-/** Notes which items stored bodies contain. `row`: of the delivery or of the match. */
-export const noteCopies = (db: Db, copies: readonly Copy[]): void =>
-  void insertRows(db, copies, {
-    into: 'INSERT OR IGNORE INTO item_copies (item_id, kind, row)',
-    values: '(?, ?, ?)',
-    bind: ({ item_id, kind, row }) => [item_id, kind, row],
-  })
 
 export type KeptItem = {
   item_id: string
@@ -199,7 +188,7 @@ export function pruneKept(db: Db, { before_at, limit }: { before_at: number; lim
 export function forgetKept(db: Db, item_ids: readonly string[]): void {
   if (item_ids.length === 0) return
   const ids = JSON.stringify(item_ids)
-  for (const table of ['item_copies', 'kept_items'])
+  for (const table of ['message_items', 'kept_items'])
     db.query(`DELETE FROM ${table} WHERE item_id IN (SELECT value FROM json_each($ids))`).run({
       ids,
     })

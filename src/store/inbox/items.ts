@@ -2,11 +2,11 @@ import type { InboxArrival } from '../../core/inbox/arrival.ts'
 import { insertRows } from '../db/bulk.ts'
 import type { Db } from '../db/connection.ts'
 
-/** A match of a customer's monitor. `match_row`: of match_bodies. `found_at`: true time, epoch ms. */
+/** A match of a customer's monitor. `message`: its row. `found_at`: true time, epoch ms. */
 export type InboxMatchRow = {
   customer_id: string
   monitor_id: string
-  match_row: number
+  message: number
   found_at: number
   items: readonly InboxArrival[]
 }
@@ -24,19 +24,19 @@ export function insertInbox(db: Db, matches: readonly InboxMatchRow[]): void {
     bind: (it) => [it.customer_id, it.item_id, it.found_at, it.source, it.place, it.author],
   })
   db.query(
-    `INSERT OR IGNORE INTO inbox_matches (item, monitor_id, matched_at, found_at, match_row)
-     SELECT i.row, value ->> 'monitor_id', i.matched_at, value ->> 'found_at', value ->> 'match_row'
+    `INSERT OR IGNORE INTO inbox_matches (item, monitor_id, matched_at, found_at, message)
+     SELECT i.row, value ->> 'monitor_id', i.matched_at, value ->> 'found_at', value ->> 'message'
        FROM json_each($rows) CROSS JOIN inbox_items i
          ON i.item_id = value ->> 'item_id' AND i.customer_id = value ->> 'customer_id'
       ORDER BY key`,
   ).run({
     rows: JSON.stringify(
-      rows.map(({ customer_id, item_id, monitor_id, found_at, match_row }) => ({
+      rows.map(({ customer_id, item_id, monitor_id, found_at, message }) => ({
         customer_id,
         item_id,
         monitor_id,
         found_at,
-        match_row,
+        message,
       })),
     ),
   })

@@ -78,14 +78,14 @@ export const listInboxIds = (
 ): InboxPage<Pick<InboxEntry, 'item_id' | 'matched_at' | 'row'>> =>
   selectRows(db, 'i.item_id, i.matched_at, i.row', query)
 
-export type MonitorMatch = InboxPosition & { item_id: string; match_row: number }
+export type MonitorMatch = InboxPosition & { item_id: string; message: number }
 
 /** Matches of a monitor, which the filter names, newest first. */
 export const listMonitorMatches = (
   db: Db,
   query: InboxQuery & { filter: { monitor: string } },
 ): InboxPage<MonitorMatch> =>
-  selectRows(db, 'i.item_id, m.matched_at, m.item AS row, m.match_row', query)
+  selectRows(db, 'i.item_id, m.matched_at, m.item AS row, m.message', query)
 
 export type InboxStateRow = Pick<InboxEntry, 'row' | 'item_id' | 'state' | 'starred' | 'label'> &
   Pick<InboxPosition, 'matched_at'>
@@ -147,7 +147,7 @@ export type InboxMatch = {
   name: string | null
   removed: 0 | 1
   found_at: number
-  match_row: number
+  message: number
 }
 
 const MONITORS_MAX = 20
@@ -156,17 +156,9 @@ const MONITORS_MAX = 20
 export const listInboxMatches = (db: Db, items: readonly number[]): InboxMatch[] =>
   db
     .query<InboxMatch, [{ items: string }]>(
-      `SELECT m.item, m.monitor_id, o.name, o.removed_at IS NOT NULL AS removed, m.found_at, m.match_row
+      `SELECT m.item, m.monitor_id, o.name, o.removed_at IS NOT NULL AS removed, m.found_at, m.message
          FROM json_each($items) k CROSS JOIN inbox_matches m ON m.item = k.value
            AND m.row IN (SELECT row FROM inbox_matches WHERE item = k.value ORDER BY row LIMIT ${MONITORS_MAX})
          JOIN monitors o ON o.id = m.monitor_id ORDER BY m.row`,
     )
     .all({ items: JSON.stringify(items) })
-
-/** The stored body of a match; null once it is deleted. */
-export const readMatchBody = (db: Db, row: number): Uint8Array | null =>
-  db
-    .query<{ body: Uint8Array }, [{ row: number }]>(
-      'SELECT body FROM match_bodies WHERE row = $row',
-    )
-    .get({ row })?.body ?? null

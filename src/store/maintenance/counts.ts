@@ -1,5 +1,11 @@
 import { type Db, schemaVersion } from '../db/connection.ts'
-import { unpackBody } from '../delivery/bodies.ts'
+import {
+  BODY_COLUMNS,
+  messageOf,
+  renderBody,
+  type StoredBody,
+  unpackBody,
+} from '../delivery/messages.ts'
 import { pendingDeliveries, RETRYING } from '../delivery/pending.ts'
 
 /** Longest backlog that is counted exactly. */
@@ -56,8 +62,8 @@ export function countMatches(db: Db, customer_id: CustomerScope, since: number):
   const row = db
     .query<{ n: number }, [{ since: number; whose: CustomerScope }]>(
       `SELECT count(*) AS n FROM (
-         SELECT 1 FROM match_bodies b JOIN monitors m ON m.id = b.monitor_id
-          WHERE b.matched_at > $since AND ($whose IS NULL OR m.customer_id = $whose) LIMIT ${MATCHES_COUNT_MAX})`,
+         SELECT 1 FROM messages b JOIN monitors m ON m.id = b.monitor_id
+          WHERE b.seq IS NOT NULL AND b.matched_at > $since AND ($whose IS NULL OR m.customer_id = $whose) LIMIT ${MATCHES_COUNT_MAX})`,
     )
     .get({ since, whose: customer_id })
   return row?.n ?? 0
@@ -142,12 +148,12 @@ function endedDeliveries(db: Db, customer_id: CustomerScope): ActivityEvent[] {
 function recentMatches(db: Db, customer_id: CustomerScope): ActivityEvent[] {
   const rows =
     customer_id === null
-      ? `(SELECT monitor_id, seq, matched_at FROM match_bodies ORDER BY matched_at DESC LIMIT ${RECENT_MAX}) b
+      ? `(SELECT monitor_id, seq, matched_at FROM messages WHERE seq IS NOT NULL ORDER BY matched_at DESC LIMIT ${RECENT_MAX}) b
          JOIN monitors m ON m.id = b.monitor_id`
       : `(SELECT id, name FROM monitors WHERE customer_id = $whose AND last_match_at IS NOT NULL
            ORDER BY last_match_at DESC LIMIT ${RECENT_MAX}) m
-         JOIN match_bodies b ON b.monitor_id = m.id
-          AND b.seq > (SELECT max(seq) FROM match_bodies WHERE monitor_id = m.id) - ${RECENT_MAX}`
+         JOIN messages b ON b.monitor_id = m.id
+          AND b.seq > (SELECT max(seq) FROM messages WHERE monitor_id = m.id) - ${RECENT_MAX}`
   return queryActivity(
     db,
     customer_id,
@@ -176,19 +182,19 @@ export function bodyOf(
 ): Uint8Array | null {
   if (delivery_id !== null) {
     const row = db
-      .query<{ body: Uint8Array }, [{ id: string }]>(
-        'SELECT body FROM delivery_bodies WHERE delivery_row = (SELECT row FROM deliveries WHERE id = $id)',
+      .query<StoredBody, [{ id: string }]>(
+        `SELECT ${BODY_COLUMNS} FROM deliveries d JOIN messages g ON g.row = ${messageOf('d.row')} WHERE d.id = $id`,
       )
       .get({ id: delivery_id })
-    return row && unpackBody(row.body)
+    return row && renderBody(row)
   }
   if (what !== 'match' || monitor_id === null) return null
   const row = db
-    .query<{ body: Uint8Array }, [{ monitor_id: string; seq: number }]>(
-      'SELECT body FROM match_bodies WHERE monitor_id = $monitor_id AND seq = $seq',
+    .query<{ body: Uint8Array | null }, [{ monitor_id: string; seq: number }]>(
+      'SELECT body FROM messages WHERE monitor_id = $monitor_id AND seq = $seq',
     )
     .get({ monitor_id, seq: Number(key.split(' ').at(-1)) })
-  return row?.body ?? null
+  return row?.body == null ? null : unpackBody(row.body)
 }
 
 const HOUR_MS = 3_600_000
@@ -239,20 +245,21 @@ export function listRecentMatches(
 ): RecentMatch[] {
   const rows =
     customer_id === null
-      ? '(SELECT rowid AS row, monitor_id, matched_at FROM match_bodies)'
-      : `(SELECT b.rowid AS row, b.monitor_id, b.matched_at
+      ? '(SELECT row, monitor_id, matched_at FROM messages WHERE seq IS NOT NULL)'
+      : `(SELECT b.row, b.monitor_id, b.matched_at
             FROM (SELECT id FROM monitors WHERE customer_id = $whose AND last_match_at IS NOT NULL
                    ORDER BY last_match_at DESC LIMIT $limit) m
-            JOIN match_bodies b ON b.monitor_id = m.id
-             AND b.seq > (SELECT max(seq) FROM match_bodies WHERE monitor_id = m.id) - $limit)`
+            JOIN messages b ON b.monitor_id = m.id
+             AND b.seq > (SELECT max(seq) FROM messages WHERE monitor_id = m.id) - $limit)`
   return db
     .query<RecentMatch, [{ limit: number; whose?: string }]>(
       `SELECT r.monitor_id, m.name AS monitor_name, r.matched_at, b.body
          FROM (SELECT * FROM ${rows} ORDER BY matched_at DESC, row DESC LIMIT $limit) r
-         JOIN match_bodies b ON b.rowid = r.row JOIN monitors m ON m.id = r.monitor_id
+         JOIN messages b ON b.row = r.row AND b.body IS NOT NULL JOIN monitors m ON m.id = r.monitor_id
         ORDER BY r.matched_at DESC, r.row DESC`,
     )
     .all(customer_id === null ? { limit } : { limit, whose: customer_id })
+    .map((it) => ({ ...it, body: unpackBody(it.body) }))
 }
 
 /** The customer of a delivery; null when there is none of this id. */

@@ -1,5 +1,3 @@
-import { hash } from 'node:crypto'
-
 import type { Ring } from '../../core/base/secrets.ts'
 import { itemKey, MAIN } from '../../core/forum/items.ts'
 import {
@@ -12,13 +10,13 @@ import {
 } from '../../core/forum/purge.ts'
 import type { Chunks } from '../db/chunked.ts'
 import { type Db, transact } from '../db/connection.ts'
-import { unpackBody } from '../delivery/bodies.ts'
+import { createRewrite, unpackBody } from '../delivery/messages.ts'
 import { ERASED_AT_ONCE, eraseItems } from '../erasure/erase.ts'
 import { listByAuthor, listKeptSources } from '../erasure/kept-items.ts'
 import { requestScrub } from '../erasure/scrub.ts'
 import { eraseInboxAuthor, listInboxCustomers, pruneInbox } from '../inbox/items.ts'
 import { pruneChecks } from '../monitoring/checks.ts'
-import { type FetchPosition, pruneMatchBodies, pruneSeen } from '../monitoring/matches.ts'
+import { pruneSeen } from '../monitoring/matches.ts'
 import { changeWaiting } from '../relevance/judgements.ts'
 
 /** Days for which checks, gaps, events and seen items are stored; health reads back one. */
@@ -27,7 +25,7 @@ export const RETENTION_DAYS = 14
 const AT_ONCE = 500
 
 /**
- * Deletes checks, gaps and seen items from before `before_at`, and matches with their state in the inbox from before
+ * Deletes checks, gaps and seen items from before `before_at`, and items of the inbox with their states from before
  * `matches_before_at`, in steps: on a busy daemon every hour deletes as many rows as it adds. Every feed keeps its newest
  * `keep` seen items.
  */
@@ -47,12 +45,6 @@ export function* pruneOld(
   const matches = { before_at: matches_before_at, limit: AT_ONCE }
   for (const customer_id of listInboxCustomers(db))
     yield* untilNone(() => transact(db, () => pruneInbox(db, { ...matches, customer_id })))
-  // By position, because the rows that stay would be read in every step.
-  let after: FetchPosition | null = { matched_at: -1, row: 0 }
-  while (after !== null) {
-    after = pruneMatchBodies(db, { ...matches, after })
-    yield
-  }
 }
 
 function* untilNone(prune: () => number): Chunks<void> {
@@ -61,8 +53,7 @@ function* untilNone(prune: () => number): Chunks<void> {
 }
 
 export type PurgeCounts = {
-  deliveries: number
-  matches: number
+  messages: number
   waiting: number
   candidates: number
 }
@@ -93,38 +84,15 @@ export function purge(
 ): PurgeCounts {
   const blank = (body: Uint8Array) => blankBody(body, purged, community)
   const counts = eraseKnown(db, { purged, community, now })
-  const of_deliveries = rowsOf(db, 'delivery_bodies')
-  const all = of_deliveries + rowsOf(db, 'match_bodies') || 1
-
-  const set = db.query(
-    'UPDATE delivery_bodies SET body = $body, body_sha256 = $digest WHERE delivery_row = $row',
-  )
-  // A receiver's response may echo the request.
-  const forget = db.query(
-    'UPDATE attempts SET headers = NULL, body_start = NULL WHERE delivery_row = $row',
-  )
-  counts.deliveries += walk(
+  const rewrite = createRewrite(db, now)
+  counts.messages += walk(
     db,
-    'delivery_bodies',
     (row, body) => {
       const left = blank(body)
-      if (left === null) return false
-      set.run({ row, body: left, digest: hash('sha256', left, 'buffer') })
-      forget.run({ row })
-      return true
-    },
-    (done) => on_progress(done / all),
-  )
-  const keep = db.query('UPDATE match_bodies SET body = $body WHERE rowid = $row')
-  counts.matches += walk(
-    db,
-    'match_bodies',
-    (row, body) => {
-      const left = blank(body)
-      if (left !== null) keep.run({ row, body: left })
+      if (left !== null) rewrite(row, left)
       return left !== null
     },
-    (done) => on_progress((of_deliveries + done) / all),
+    on_progress,
   )
   transact(db, () => {
     counts.waiting += purgeUnjudged(db, purged, community) + purgeQueued(db, purged)
@@ -146,7 +114,7 @@ function eraseKnown(
   const keys = keptOf(db, purged)
   const instance_id = db.query<{ id: string }, []>('SELECT id FROM instance').get()?.id ?? ''
   const deps = { db, instance_id, community, clock_offset_ms: () => 0 }
-  const counts: PurgeCounts = { deliveries: 0, matches: 0, waiting: 0, candidates: 0 }
+  const counts: PurgeCounts = { messages: 0, waiting: 0, candidates: 0 }
   for (let at = 0; at < keys.length; at += ERASED_AT_ONCE) {
     const part = keys.slice(at, at + ERASED_AT_ONCE)
     const { places } = eraseItems(
@@ -154,8 +122,7 @@ function eraseKnown(
       part.map((item_id) => ({ item_id, reason: 'request' as const })),
       now,
     )
-    counts.deliveries += places['delivery_bodies'] ?? 0
-    counts.matches += places['match_bodies'] ?? 0
+    counts.messages += places['messages'] ?? 0
     for (const table of ['bundle_items', 'judgements', 'archive_queue'])
       counts.waiting += places[table] ?? 0
     counts.candidates += places['candidates'] ?? 0
@@ -188,20 +155,15 @@ export function keptOf(db: Db, purged: Purged): string[] {
 const purgeDigest = (ring: Ring, purged: Purged): string =>
   (ring.proofs(`purge ${purged.by} ${nameOf(purged)}`)[0] ?? '').slice(0, 22)
 
-type Table = 'delivery_bodies' | 'match_bodies'
-
-const rowsOf = (db: Db, table: Table): number =>
-  db.query<{ n: number | null }, []>(`SELECT max(rowid) AS n FROM ${table}`).get()?.n ?? 0
-
-/** Visits every row of a table in its current state. Returns the number of rows that `work` changed. */
+/** Visits every stored body. Returns the number of those that `work` changed. */
 function walk(
   db: Db,
-  table: Table,
   work: (row: number, body: Uint8Array) => boolean,
-  on_progress: (done: number) => void,
+  on_progress: (share: number) => void,
 ): number {
+  const all = db.query<{ n: number | null }, []>('SELECT max(row) AS n FROM messages').get()?.n ?? 0
   const next = db.query<{ row: number; body: Uint8Array }, [{ from: number }]>(
-    `SELECT rowid AS row, body FROM ${table} WHERE rowid > $from ORDER BY rowid LIMIT ${BATCH}`,
+    `SELECT row, body FROM messages WHERE row > $from AND body IS NOT NULL ORDER BY row LIMIT ${BATCH}`,
   )
   let changed = 0
   for (let from = 0; ;) {
@@ -212,7 +174,7 @@ function walk(
     })
     if (last === null) return changed
     from = last
-    on_progress(from)
+    on_progress(from / all)
   }
 }
 
@@ -237,8 +199,7 @@ export function findPostsBy(
     note(body.items ?? [])
     return false
   }
-  walk(db, 'delivery_bodies', collect, () => {})
-  walk(db, 'match_bodies', collect, () => {})
+  walk(db, collect, () => {})
   const waiting = db.query<{ body: string }, []>(
     'SELECT body FROM bundle_items UNION ALL SELECT body FROM judgements WHERE outcome IS NULL',
   )

@@ -2,29 +2,64 @@ import { CEILING_ROWS_A_DAY, utcDay } from '../../core/limits/plan.ts'
 import type { DeliveryCounts } from '../../core/polling/health.ts'
 import { insertRows } from '../db/bulk.ts'
 import { type Db, foreignChanges } from '../db/connection.ts'
+import { messageOf, unpackBody } from '../delivery/messages.ts'
 import { forgetItem } from '../erasure/kept-items.ts'
 
 /** `edition`: creation, epoch s, of an item under an id that another one had; absent: of the first. */
 export type NewMatch = {
   monitor_id: string
+  /** Row of the message with this item alone. */
+  message: number | null
   item_id: string
   feed_id: number
   matched_at: number
   edition?: number | undefined
 }
 
-/** Inserts matches into the ledger. Returns those of items that their monitor has not matched before. */
-export const insertMatches = (
+/**
+ * Inserts matches into the ledger. Returns those of items that their monitor has not matched before. Messages of former items
+ * under the same ids stay known by these.
+ */
+export function insertMatches(
   db: Db,
   matches: readonly NewMatch[],
-): Pick<NewMatch, 'monitor_id' | 'item_id'>[] =>
-  insertRows(db, matches, {
-    into: 'INSERT INTO matches (monitor_id, item_id, feed_id, matched_at, edition)',
-    values: '(?, ?, ?, ?, ?)',
-    after: `ON CONFLICT DO UPDATE SET feed_id = excluded.feed_id, matched_at = excluded.matched_at, edition = excluded.edition
+): Pick<NewMatch, 'monitor_id' | 'item_id'>[] {
+  const again = matches.filter(({ edition = 0 }) => edition > 0)
+  if (again.length > 0)
+    db.query(
+      `INSERT OR IGNORE INTO message_items (item_id, message)
+       SELECT m.item_id, m.message FROM json_each($again) w
+         JOIN matches m ON m.monitor_id = w.value ->> 'monitor_id' AND m.item_id = w.value ->> 'item_id'
+        WHERE m.message IS NOT NULL`,
+    ).run({ again: JSON.stringify(again) })
+  return insertRows(db, matches, {
+    into: 'INSERT INTO matches (monitor_id, item_id, message, feed_id, matched_at, edition)',
+    values: '(?, ?, ?, ?, ?, ?)',
+    after: `ON CONFLICT DO UPDATE SET message = excluded.message, feed_id = excluded.feed_id,
+                matched_at = excluded.matched_at, edition = excluded.edition
              WHERE excluded.edition > edition RETURNING monitor_id, item_id`,
-    bind: (it) => [it.monitor_id, it.item_id, it.feed_id, it.matched_at, it.edition ?? 0],
+    bind: (it) => [
+      it.monitor_id,
+      it.item_id,
+      it.message,
+      it.feed_id,
+      it.matched_at,
+      it.edition ?? 0,
+    ],
   })
+}
+
+/** Notes that these matches have no message of their own. */
+export function forgetMessages(
+  db: Db,
+  matches: readonly Pick<NewMatch, 'monitor_id' | 'item_id'>[],
+): void {
+  if (matches.length === 0) return
+  db.query(
+    `UPDATE matches SET message = NULL
+      WHERE (item_id, monitor_id) IN (SELECT value ->> 'item_id', value ->> 'monitor_id' FROM json_each($matches))`,
+  ).run({ matches: JSON.stringify(matches) })
+}
 
 /** Names a match within a transaction. */
 export const matchKey = (monitor_id: string, item_id: string): string => `${monitor_id} ${item_id}`
@@ -171,7 +206,8 @@ export function lastDeliveryAt(db: Db, monitor_id: string): number | null {
   return (
     db
       .query<{ created_at: number }, [{ monitor_id: string }]>(
-        'SELECT created_at FROM deliveries WHERE monitor_id = $monitor_id AND event IS NULL ORDER BY created_at DESC LIMIT 1',
+        `SELECT d.created_at FROM deliveries d JOIN messages g ON g.row = ${messageOf('d.row')}
+          WHERE d.monitor_id = $monitor_id AND g.event IS NULL ORDER BY d.created_at DESC LIMIT 1`,
       )
       .get({ monitor_id })?.created_at ?? null
   )
@@ -181,37 +217,13 @@ export function lastDeliveryAt(db: Db, monitor_id: string): number | null {
 export type MatchBody = { seq: number; body: Uint8Array; matched_at: number }
 
 /**
- * Stores matches for the pull API, in the transaction that finds them. A monitor without earlier matches counts from the
- * last restore, see {@link skipAhead}. Returns their rows, in their order.
- */
-export const insertMatchBodies = (
-  db: Db,
-  matches: readonly { monitor_id: string; body: Uint8Array; matched_at: number }[],
-): number[] =>
-  insertRows<(typeof matches)[number], { row: number }>(db, matches, {
-    into: 'INSERT INTO match_bodies (monitor_id, seq, body, matched_at)',
-    values: `(?, coalesce((SELECT max(seq) FROM match_bodies WHERE monitor_id = ?),
-                          (SELECT max(at) FROM observation_events WHERE kind = 'restore_detected'), 0) + 1 + ?, ?, ?)`,
-    after: 'RETURNING row',
-    bind: ({ monitor_id, body, matched_at }, nth) => [
-      monitor_id,
-      monitor_id,
-      nth(monitor_id),
-      body,
-      matched_at,
-    ],
-  })
-    .map(({ row }) => row)
-    .toSorted((a, b) => a - b)
-
-/**
  * Continues every monitor's sequence from the instant of a restore. Its previous position is unknown, and a client
  * that had read further would miss the next matches. Each monitor's newest match is stored once more.
  */
 export function skipAhead(db: Db, now: number): void {
   db.query(
-    `UPDATE match_bodies AS it SET seq = $now
-      WHERE seq < $now AND seq = (SELECT max(seq) FROM match_bodies WHERE monitor_id = it.monitor_id)`,
+    `UPDATE messages AS it SET seq = $now
+      WHERE seq < $now AND seq = (SELECT max(seq) FROM messages WHERE monitor_id = it.monitor_id)`,
   ).run({ now })
 }
 
@@ -222,10 +234,11 @@ export function listMatchesAfter(
 ): MatchBody[] {
   return db
     .query<MatchBody, [typeof query]>(
-      `SELECT seq, body, matched_at FROM match_bodies
-        WHERE monitor_id = $monitor_id AND seq > $seq ORDER BY seq LIMIT $limit`,
+      `SELECT seq, body, matched_at FROM messages
+        WHERE monitor_id = $monitor_id AND seq > $seq AND body IS NOT NULL ORDER BY seq LIMIT $limit`,
     )
     .all(query)
+    .map(unpack)
 }
 
 /** A monitor's newest matches, newest first. */
@@ -235,11 +248,14 @@ export function listNewestMatches(
 ): MatchBody[] {
   return db
     .query<MatchBody, [typeof query]>(
-      `SELECT seq, body, matched_at FROM match_bodies
-        WHERE monitor_id = $monitor_id ORDER BY seq DESC LIMIT $limit`,
+      `SELECT seq, body, matched_at FROM messages
+        WHERE monitor_id = $monitor_id AND seq IS NOT NULL AND body IS NOT NULL ORDER BY seq DESC LIMIT $limit`,
     )
     .all(query)
+    .map(unpack)
 }
+
+const unpack = (it: MatchBody): MatchBody => ({ ...it, body: unpackBody(it.body) })
 
 /**
  * Identifies the state of a monitor's `limit` newest matches without reading their bodies. It changes when one was
@@ -249,8 +265,8 @@ export function matchesVersion(db: Db, query: { monitor_id: string; limit: numbe
   const found = db
     .query<Record<'newest' | 'oldest' | 'rows' | 'bytes', number | null>, [typeof query]>(
       `SELECT max(seq) AS newest, min(seq) AS oldest, count(*) AS rows, sum(bytes) AS bytes FROM (
-         SELECT seq, length(body) AS bytes FROM match_bodies
-          WHERE monitor_id = $monitor_id ORDER BY seq DESC LIMIT $limit)`,
+         SELECT seq, length(body) AS bytes FROM messages
+          WHERE monitor_id = $monitor_id AND seq IS NOT NULL AND body IS NOT NULL ORDER BY seq DESC LIMIT $limit)`,
     )
     .get(query)
   return JSON.stringify([found, foreignChanges(db)])
@@ -261,39 +277,10 @@ export function newestSeq(db: Db, monitor_id: string): number {
   return (
     db
       .query<{ seq: number | null }, [{ monitor_id: string }]>(
-        'SELECT max(seq) AS seq FROM match_bodies WHERE monitor_id = $monitor_id',
+        'SELECT max(seq) AS seq FROM messages WHERE monitor_id = $monitor_id',
       )
       .get({ monitor_id })?.seq ?? 0
   )
-}
-
-/** A position in all pull-API matches, oldest first. */
-export type FetchPosition = { matched_at: number; row: number }
-
-/**
- * Deletes expired matches among the next `limit` after a position, those from before `before_at`. The newest of each
- * monitor stays, because it holds the sequence. Returns the new position; null at the end.
- */
-export function pruneMatchBodies(
-  db: Db,
-  { after, before_at, limit }: { after: FetchPosition; before_at: number; limit: number },
-): FetchPosition | null {
-  const last = db
-    .query<FetchPosition, [{ at: number; row: number; before_at: number; limit: number }]>(
-      `SELECT matched_at, row FROM (
-         SELECT matched_at, rowid AS row FROM match_bodies
-          WHERE matched_at < $before_at AND (matched_at, rowid) > ($at, $row)
-          ORDER BY matched_at, rowid LIMIT $limit + 0)
-        ORDER BY matched_at DESC, row DESC LIMIT 1`,
-    )
-    .get({ at: after.matched_at, row: after.row, before_at, limit })
-  if (last === null) return null
-  db.query(
-    `DELETE FROM match_bodies AS old
-      WHERE (matched_at, rowid) > ($from_at, $from_row) AND (matched_at, rowid) <= ($at, $row)
-        AND seq < (SELECT max(seq) FROM match_bodies WHERE monitor_id = old.monitor_id)`,
-  ).run({ from_at: after.matched_at, from_row: after.row, at: last.matched_at, row: last.row })
-  return last
 }
 
 /** An item that a feed has shown: its position in the feed's order, and when it was first seen (epoch ms). */

@@ -1,6 +1,6 @@
 import type { Db } from '../db/connection.ts'
-import { unpackBody } from '../delivery/bodies.ts'
 import { type DeliveryRow } from '../delivery/deliveries.ts'
+import { BODY_COLUMNS, messageOf, renderBody, type StoredBody } from '../delivery/messages.ts'
 
 // Stored traces of one item in one monitor: where it was seen, whether it matched, and its deliveries.
 
@@ -66,22 +66,21 @@ export function bundleClosesAt(
 
 export type DeliveryWithReason = DeliveryRow & { reason: string | null }
 
-const COLUMNS =
-  'id, monitor_id, webhook_id, status, reason, attempts, last_error, created_at, delivered_at, held_until, body'
-const DELIVERIES_WITH_BODIES = 'deliveries JOIN delivery_bodies ON delivery_row = row'
-const unpackRow = (row: DeliveryWithReason): DeliveryWithReason => ({
+const DELIVERIES = `SELECT d.webhook_id, d.attempts, d.last_error, d.created_at, d.delivered_at, d.held_until, ${BODY_COLUMNS}
+  FROM deliveries d JOIN messages g ON g.row = ${messageOf('d.row')}`
+const render = (row: Omit<DeliveryWithReason, 'body'> & StoredBody): DeliveryWithReason => ({
   ...row,
-  body: unpackBody(row.body),
+  body: renderBody(row),
 })
 
 /** A customer's delivery; null when absent or owned by another customer. */
 export function findDelivery(db: Db, customer_id: string, id: string): DeliveryWithReason | null {
   const row = db
-    .query<DeliveryWithReason, [{ id: string; customer_id: string }]>(
-      `SELECT ${COLUMNS} FROM ${DELIVERIES_WITH_BODIES} WHERE id = $id AND customer_id = $customer_id`,
+    .query<Omit<DeliveryWithReason, 'body'> & StoredBody, [{ id: string; customer_id: string }]>(
+      `${DELIVERIES} WHERE d.id = $id AND d.customer_id = $customer_id`,
     )
     .get({ id, customer_id })
-  return row && unpackRow(row)
+  return row && render(row)
 }
 
 /** The deliveries that a monitor created in a span of time, oldest first. */
@@ -90,13 +89,12 @@ export function listDeliveriesBetween(
   query: { monitor_id: string; from_at: number; until_at: number; limit: number },
 ): DeliveryWithReason[] {
   return db
-    .query<DeliveryWithReason, [typeof query]>(
-      `SELECT ${COLUMNS} FROM ${DELIVERIES_WITH_BODIES}
-        WHERE monitor_id = $monitor_id AND created_at BETWEEN $from_at AND $until_at
-        ORDER BY created_at, id LIMIT $limit`,
+    .query<Omit<DeliveryWithReason, 'body'> & StoredBody, [typeof query]>(
+      `${DELIVERIES} WHERE d.monitor_id = $monitor_id AND d.created_at BETWEEN $from_at AND $until_at
+        ORDER BY d.created_at, d.id LIMIT $limit`,
     )
     .all(query)
-    .map(unpackRow)
+    .map(render)
 }
 
 /** A monitor, removed or not; null when the customer has no such monitor. */

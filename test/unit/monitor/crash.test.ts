@@ -26,10 +26,10 @@ const sent = (fixture: MonitorFixture) =>
 /** Stored matches that are missing in the inbox, and rows of the inbox without a match. */
 const strayed = (fixture: MonitorFixture) =>
   fixture.one<{ missing: number; left: number }>(
-    `SELECT (SELECT count(*) FROM match_bodies b
-              WHERE NOT EXISTS (SELECT 1 FROM inbox_matches WHERE match_row = b.row)) AS missing,
+    `SELECT (SELECT count(*) FROM messages b
+              WHERE b.seq IS NOT NULL AND NOT EXISTS (SELECT 1 FROM inbox_matches WHERE message = b.row)) AS missing,
             (SELECT count(*) FROM inbox_items i WHERE NOT EXISTS (SELECT 1 FROM inbox_matches m
-               JOIN match_bodies b ON b.row = m.match_row WHERE m.item = i.row)) AS left`,
+               JOIN messages b ON b.row = m.message WHERE m.item = i.row)) AS left`,
   )
 
 const failureOf = (turn: Promise<unknown>) => turn.then(() => 'none', String)

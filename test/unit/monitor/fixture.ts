@@ -13,6 +13,12 @@ import { createFilters } from '../../../src/monitor/match.ts'
 import { createMonitoring, createSchedule } from '../../../src/monitor/scheduler.ts'
 import { insertCustomer } from '../../../src/store/customers/customers.ts'
 import { type Db, openDb, transact } from '../../../src/store/db/connection.ts'
+import {
+  BODY_COLUMNS,
+  messageOf,
+  renderBody,
+  type StoredBody,
+} from '../../../src/store/delivery/messages.ts'
 import { insertWebhook } from '../../../src/store/delivery/webhooks.ts'
 import { changeMonitor, findMonitor, startMonitor } from '../../../src/store/monitoring/monitors.ts'
 import { tempFolder } from '../../support/folder.ts'
@@ -367,10 +373,12 @@ export function startMonitorFixture({
     },
     deliveries: (monitor_id?: string): Row[] =>
       run.db
-        .query<Row, []>(
-          'SELECT * FROM deliveries JOIN delivery_bodies ON delivery_row = row ORDER BY created_at',
+        .query<Row & StoredBody, []>(
+          `SELECT d.*, g.event, ${BODY_COLUMNS} FROM deliveries d JOIN messages g ON g.row = ${messageOf('d.row')}
+            ORDER BY d.created_at`,
         )
         .all()
+        .map((it) => ({ ...it, body: renderBody(it) }))
         .filter((it) => monitor_id === undefined || it.monitor_id === monitor_id),
     /** Titles of the delivered items, in order. */
     titles(monitor_id?: string): string[] {

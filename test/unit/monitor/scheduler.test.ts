@@ -2,8 +2,9 @@ import { expect, test } from 'bun:test'
 
 import { createUpkeep } from '../../../src/monitor/maintenance.ts'
 import { transact } from '../../../src/store/db/connection.ts'
-import { insertMatchBodies, listMatchesAfter } from '../../../src/store/monitoring/matches.ts'
+import { listMatchesAfter } from '../../../src/store/monitoring/matches.ts'
 import { removeMonitorOf } from '../../../src/store/monitoring/monitors.ts'
+import { insertPulled } from '../../support/pulled.ts'
 import { CUSTOMER, post, START, startMonitorFixture } from './fixture.ts'
 
 const S = 1000
@@ -297,15 +298,9 @@ test('upkeep processes more bodies than a minute adds, and yields between steps'
   fixture.webhook('wh_1')
   fixture.monitor('mon_1', { subforum: ['cats'] })
   fixture.db.run(`WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 1300)
-    INSERT INTO deliveries (id, customer_id, monitor_id, webhook_id, status, created_at, delivered_at)
-    SELECT 'dlv_' || n, customer_id, id, 'wh_1', 'delivered', ${START}, ${START} FROM n, monitors`)
-  fixture.db.run(
-    "INSERT INTO delivery_bodies SELECT row, CAST('{}' AS BLOB), x'00' FROM deliveries",
-  )
+    INSERT INTO messages (monitor_id, body, matched_at) SELECT id, CAST('{}' AS BLOB), ${START} FROM n, monitors`)
   const blanked = () =>
-    fixture.one<{ n: number }>(
-      "SELECT count(*) AS n FROM delivery_bodies WHERE body_sha256 <> x'00'",
-    )?.n
+    fixture.one<{ n: number }>('SELECT count(*) AS n FROM messages WHERE body IS NULL')?.n
   const { signal } = new AbortController()
 
   fixture.pass(3 * DAY)
@@ -335,7 +330,7 @@ test.each([
   })
   const match = { monitor_id: 'mon_1', body: new Uint8Array(1), matched_at: START }
   fixture.monitor('mon_1', { subforum: ['cats'] })
-  insertMatchBodies(fixture.db, [match, match])
+  insertPulled(fixture.db, [match, match])
   const found: boolean[] = []
   for (const ms of steps) {
     if (steps.length > 1) fixture.jump(ms)

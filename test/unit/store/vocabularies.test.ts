@@ -30,13 +30,13 @@ const VOCABULARIES: Record<string, readonly string[]> = {
   'accounts.kind': Object.keys(ACCOUNT_KINDS),
   "accounts.status ->> '$.state'": ACCOUNT_STATES,
   'alarms.kind': ALARM_KINDS,
-  'deliveries.event': [...ALARM_EVENTS, ...ITEM_EVENTS],
   'deliveries.status': DELIVERY_STATUSES,
   'drafts.state': DRAFT_STATES,
   'feedback.status': FEEDBACK_STATUSES,
   'feedback.type': FEEDBACK_TYPES,
   // Internal states of operator events, not part of the API.
   'operator_events.status': ['pending', 'delivered', 'dead'],
+  'messages.event': [...ALARM_EVENTS, ...ITEM_EVENTS],
   'judgements.outcome': JUDGEMENT_OUTCOMES,
   'monitors.pause_reason': MONITOR_PAUSE_REASONS,
   'payments.kind': PAYMENT_KINDS,
@@ -44,7 +44,6 @@ const VOCABULARIES: Record<string, readonly string[]> = {
   'feed_items.found_by': FOUND_BY,
   'inbox_actions.kind': INBOX_ACTIONS,
   'inbox_items.state': INBOX_STATES,
-  'item_copies.kind': ['delivery', 'match'],
   'item_tombstones.reason': ERASURE_REASONS,
   'webhooks.kind': WEBHOOK_KINDS,
 }

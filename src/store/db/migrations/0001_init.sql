@@ -1,7 +1,7 @@
 -- Instants `_at` are integer milliseconds since the epoch, UTC. Money is integer micro-dollars.
 
 -- key_fingerprint: identifies the first key that sealed secrets, so that a backup can be matched to its key file.
--- packed_to, blanked_to: progress of the work on old bodies, as rowids of deliveries, which are never removed.
+-- packed_to, blanked_to: progress of the work on old bodies, as rows of messages, which are never removed.
 -- poll_epoch: logical clock that orders the starts of individual polls and the ends of batch polls.
 CREATE TABLE instance (
   one             INTEGER PRIMARY KEY CHECK (one = 1),
@@ -303,18 +303,43 @@ CREATE TABLE observation_events (
 ) STRICT;
 CREATE INDEX observation_events_at ON observation_events (at);
 
--- The match ledger: an item is matched once per monitor, through any feed. edition: creation, epoch s, of another item that was
--- given the id of a matched one, as after a restore of the source; 0: none was.
+-- The match ledger: an item is matched once per monitor, through any feed. message: the one with this item alone; null: there is
+-- none, or see message_items. edition: creation, epoch s, of another item that was given the id of a matched one, as after a
+-- restore of the source; 0: none was.
 CREATE TABLE matches (
-  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
   item_id         TEXT    NOT NULL,
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  message         INTEGER,
   feed_id         INTEGER NOT NULL,
   matched_at      INTEGER NOT NULL,
   edition         INTEGER NOT NULL DEFAULT 0,
-  PRIMARY KEY (monitor_id, item_id)
+  PRIMARY KEY (item_id, monitor_id)
 ) STRICT, WITHOUT ROWID;
 -- For counts of recent matches, without reading all.
 CREATE INDEX matches_at ON matches (matched_at);
+
+-- Content of deliveries and of the pull API, once for all targets. seq: position in the pull API, which counts from 1 within a
+-- monitor and is never reused; null: not there. event: null for matches. body: as the pull API has it; null: past its retention.
+-- digest: SHA-256 of the body. erased_at: when content was last erased in it.
+CREATE TABLE messages (
+  row             INTEGER PRIMARY KEY,
+  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
+  seq             INTEGER,
+  event           TEXT    CHECK (event IN ('monitor.alarm', 'monitor.alarm_ended', 'item.deleted', 'item.edited')),
+  body            BLOB,
+  digest          BLOB,
+  matched_at      INTEGER NOT NULL,
+  erased_at       INTEGER,
+  UNIQUE (monitor_id, seq)
+) STRICT;
+CREATE INDEX messages_matched ON messages (matched_at) WHERE seq IS NOT NULL;
+
+-- Messages that contain an item beside those that matches names: bundles, digests and events.
+CREATE TABLE message_items (
+  item_id         TEXT    NOT NULL,
+  message         INTEGER NOT NULL,
+  PRIMARY KEY (item_id, message)
+) STRICT, WITHOUT ROWID;
 
 -- Items that wait to be copied into the archive, a file of its own; a copy that was made is deleted here. item: JSON. scopes: JSON
 -- list of the monitors that matched it (m:ID) and of the feeds that showed it (f:DIGEST).
@@ -436,14 +461,6 @@ CREATE INDEX kept_items_thread ON kept_items (thread) WHERE thread IS NOT NULL;
 CREATE INDEX kept_items_author ON kept_items (source, author) WHERE author IS NOT NULL;
 CREATE INDEX kept_items_old ON kept_items (last_kept_at);
 
--- The stored bodies that contain an item: row of deliveries, or of match_bodies.
-CREATE TABLE item_copies (
-  item_id         TEXT    NOT NULL,
-  kind            TEXT    NOT NULL CHECK (kind IN ('delivery', 'match')),
-  row             INTEGER NOT NULL,
-  PRIMARY KEY (item_id, kind, row)
-) STRICT, WITHOUT ROWID;
-
 -- Erased items, without their text. seq grows with each erasure: a store of its own follows it. reason author_gone: its
 -- text stays, and its author is erased.
 CREATE TABLE item_tombstones (
@@ -454,8 +471,9 @@ CREATE TABLE item_tombstones (
   at              INTEGER NOT NULL
 ) STRICT;
 
--- row: the key used by other tables, because ids are hashes. in_order 1: waits for a target with ordered deliveries.
--- held_until: end of the quiet hours for which it waits. event: null for matches.
+-- row: 1000 times that of its message, and its number among the targets of it. suppressed: JSON of the reason and its figures,
+-- which the body has beside the message. in_order 1: waits for a target with ordered deliveries. held_until: end of the quiet
+-- hours for which it waits.
 CREATE TABLE deliveries (
   row             INTEGER PRIMARY KEY,
   id              TEXT    NOT NULL UNIQUE,
@@ -474,7 +492,7 @@ CREATE TABLE deliveries (
   created_at      INTEGER NOT NULL,
   delivered_at    INTEGER,
   held_until      INTEGER,
-  event           TEXT    CHECK (event IN ('monitor.alarm', 'monitor.alarm_ended', 'item.deleted', 'item.edited')),
+  suppressed      TEXT,
   CHECK ((status = 'delivered') = (delivered_at IS NOT NULL)),
   CHECK ((status = 'pending') = (next_attempt_at IS NOT NULL))
 ) STRICT;
@@ -491,13 +509,6 @@ CREATE INDEX deliveries_in_order ON deliveries (webhook_id, monitor_id, created_
 -- Health counts deliveries by the day on which they ended, not on which they were created.
 CREATE INDEX deliveries_delivered ON deliveries (monitor_id, delivered_at) WHERE delivered_at IS NOT NULL;
 CREATE INDEX deliveries_undelivered ON deliveries (monitor_id, created_at) WHERE status IN ('dead', 'failed');
-
--- The bytes as sent, built once. In a table of their own, because every update rewrites the whole row.
-CREATE TABLE delivery_bodies (
-  delivery_row    INTEGER PRIMARY KEY REFERENCES deliveries (row),
-  body            BLOB    NOT NULL,
-  body_sha256     BLOB    NOT NULL
-) STRICT;
 
 -- Deliveries in flight. rows: JSON list of [row, attempts before this one]. A delivery with more attempts than that has an
 -- outcome, and is in flight no more: rows are written with a claim, not with each outcome.
@@ -616,19 +627,6 @@ CREATE TABLE idempotent_writes (
 ) STRICT;
 CREATE INDEX named_writes_age ON idempotent_writes (created_at);
 
--- Matches for the pull API, in the form that a webhook gets. seq counts from 1 within a monitor and is never reused:
--- the newest row of each monitor stays.
-CREATE TABLE match_bodies (
-  monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
-  seq             INTEGER NOT NULL,
-  body            BLOB    NOT NULL,
-  matched_at      INTEGER NOT NULL,
-  -- The key in item_copies: seq may change, and an implicit rowid changes in a copy of the database.
-  row             INTEGER PRIMARY KEY,
-  UNIQUE (monitor_id, seq)
-) STRICT;
-CREATE INDEX match_bodies_matched ON match_bodies (matched_at);
-
 -- The inbox: one row for each item that was delivered to a customer, however many monitors matched it. matched_at: of the first
 -- match, which is the order of the list. place, author: in lower case. author: null if erased or unknown.
 -- changed_by: key of the last change; action: seq of that change in inbox_actions.
@@ -657,14 +655,14 @@ CREATE INDEX inbox_items_starred ON inbox_items (customer_id, matched_at) WHERE 
 CREATE INDEX inbox_items_label ON inbox_items (customer_id, label, matched_at) WHERE label IS NOT NULL;
 
 -- Monitors that matched an item of the inbox. item: row of inbox_items, and matched_at the same as there. found_at: of this
--- monitor. match_row: the body in match_bodies.
+-- monitor.
 CREATE TABLE inbox_matches (
   row             INTEGER PRIMARY KEY,
   item            INTEGER NOT NULL REFERENCES inbox_items (row),
   monitor_id      TEXT    NOT NULL REFERENCES monitors (id),
   matched_at      INTEGER NOT NULL,
   found_at        INTEGER NOT NULL,
-  match_row       INTEGER NOT NULL,
+  message         INTEGER NOT NULL,
   UNIQUE (monitor_id, matched_at, item)
 ) STRICT;
 CREATE INDEX inbox_matches_item ON inbox_matches (item);

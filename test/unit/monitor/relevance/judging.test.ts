@@ -54,7 +54,7 @@ test('a match below the minimum is suppressed as irrelevant, with its verdict', 
     },
   ])
   expect(it.results).toEqual(['irrelevant'])
-  expect(it.fixture.one('SELECT body FROM match_bodies')).toBeNull()
+  expect(it.fixture.one('SELECT body FROM messages WHERE seq IS NOT NULL')).toBeNull()
 })
 
 test('the pull API has the verdict', async () => {
@@ -62,7 +62,9 @@ test('the pull API has the verdict', async () => {
   await it.find('a cat')
   await it.run()
 
-  const row = it.fixture.one<{ body: Uint8Array }>('SELECT body FROM match_bodies')
+  const row = it.fixture.one<{ body: Uint8Array }>(
+    'SELECT body FROM messages WHERE seq IS NOT NULL',
+  )
   const { items } = JSON.parse(new TextDecoder().decode(row?.body))
   expect(items[0].judgement).toMatchObject({ status: 'judged', score: 0.9 })
 })

@@ -237,7 +237,10 @@ test('an hour counts its matches, what arrived in it, and what failed of it', ()
     ['t3_c', at - 1],
     ['t3_d', NOW],
   ] as const)
-    db.run("INSERT INTO matches VALUES ('mon_1', ?, 1, ?, 0)", [item, matched_at])
+    db.run(
+      "INSERT INTO matches (monitor_id, item_id, feed_id, matched_at) VALUES ('mon_1', ?, 1, ?)",
+      [item, matched_at],
+    )
   putDelivery(db, { id: 'd1', status: 'delivered', created_at: at - 9, delivered_at: at })
   putDelivery(db, { id: 'd2', status: 'delivered', created_at: at, delivered_at: NOW })
   putDelivery(db, { id: 'd3', status: 'dead', created_at: NOW - 1 })

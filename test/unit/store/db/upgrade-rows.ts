@@ -34,16 +34,18 @@ const ROWS: Readonly<Record<number, string>> = {
     INSERT INTO gaps (id, feed_id, reason, from_at, until_at, missed_estimate, anchor_ids, recorded_at, closed_at)
       VALUES (1, 1, 'poll_overflow', 2000, NULL, 5, '["t3_b"]', 3000, NULL), (2, 1, 'error', 1, 2, NULL, '[]', 3000, 3500);
     INSERT INTO observation_events VALUES (1, 'clock_jump', NULL, 1, 2), (2, 'process_down', 1, 3, NULL);
-    INSERT INTO matches VALUES ('mon_1', 't3_a', 1, 1200, 0), ('mon_1', 't3_b', 1, 1300, 5);
-    INSERT INTO deliveries (id, customer_id, monitor_id, webhook_id, status, reason, attempts, retry_index, round, interrupted, next_attempt_at, last_error, created_at, delivered_at)
-      VALUES ('dlv_1', 'cus_1', 'mon_1', 'wh_1', 'delivered', NULL, 1, 0, 1, 0, NULL, NULL, 1200, 1250),
-             ('dlv_2', 'cus_1', 'mon_1', 'wh_1', 'pending', NULL, 2, 2, 1, 1, 9000, 'http_503', 1300, NULL),
-             ('dlv_3', 'cus_1', 'mon_2', 'wh_2', 'dead', NULL, 6, 6, 2, 0, NULL, 'timeout', 1300, NULL),
-             ('dlv_4', 'cus_1', 'mon_1', NULL, 'suppressed', 'stale_item', 0, 0, 1, 0, NULL, NULL, 1300, NULL);
-    INSERT INTO claims VALUES ('boot-1', '[[2,2]]');
-    INSERT INTO delivery_bodies VALUES (1, CAST('{"items":[]}' AS BLOB), ${HASH}), (2, x'7b7d', ${HASH}), (3, x'7b7d', ${HASH}), (4, x'7b7d', ${HASH});
+    INSERT INTO messages VALUES (1, 'mon_1', 1, NULL, CAST('{"items":[]}' AS BLOB), ${HASH}, 1200, NULL), (2, 'mon_1', 2, NULL, x'7b7d', ${HASH}, 1300, 1400),
+      (3, 'mon_2', NULL, 'monitor.alarm', NULL, NULL, 1300, NULL);
+    INSERT INTO message_items VALUES ('t3_b', 3);
+    INSERT INTO matches VALUES ('t3_a', 'mon_1', 1, 1, 1200, 0), ('t3_b', 'mon_1', NULL, 1, 1300, 5);
+    INSERT INTO deliveries (row, id, customer_id, monitor_id, webhook_id, status, reason, attempts, retry_index, round, interrupted, next_attempt_at, last_error, created_at, delivered_at)
+      VALUES (1000, 'dlv_1', 'cus_1', 'mon_1', 'wh_1', 'delivered', NULL, 1, 0, 1, 0, NULL, NULL, 1200, 1250),
+             (1001, 'dlv_2', 'cus_1', 'mon_1', 'wh_1', 'pending', NULL, 2, 2, 1, 1, 9000, 'http_503', 1300, NULL),
+             (3000, 'dlv_3', 'cus_1', 'mon_2', 'wh_2', 'dead', NULL, 6, 6, 2, 0, NULL, 'timeout', 1300, NULL),
+             (2000, 'dlv_4', 'cus_1', 'mon_1', NULL, 'suppressed', 'stale_item', 0, 0, 1, 0, NULL, NULL, 1300, NULL);
+    INSERT INTO claims VALUES ('boot-1', '[[1001,2]]');
     INSERT INTO attempts (delivery_row, n, started_at, ended_at, http_status, error)
-      VALUES (1, 1, 1240, 1250, 204, NULL), (2, 1, 1310, 1320, 503, 'http_503');
+      VALUES (1000, 1, 1240, 1250, 204, NULL), (1001, 1, 1310, 1320, 503, 'http_503');
     INSERT INTO monitor_days VALUES ('mon_1', 20000, 3, 1, NULL, NULL), ('mon_1', 19990, 0, 0, 1727222400000, '[]');
     INSERT INTO sources VALUES ('cats', 'discourse', 'https://cats.example', 1000);
     INSERT INTO source_accounts VALUES ('meta', x'ab', 1000);
@@ -54,18 +56,17 @@ const ROWS: Readonly<Record<number, string>> = {
              ('acc_2', 'app', 'oauth', NULL, x'dd', NULL, NULL, NULL, 1, '{"state":"needs_login","state_reason":"token_refused","state_since":1000,"cooling_until":null,"strikes":0,"probes":0,"probe_at":null}', 3, 9000, 1000, NULL, NULL);
     INSERT INTO operator_events VALUES ('evt_1', 'account.needs_login', 'acc_2', x'7b7d', 1000, 'pending', 1, 5000);
     INSERT INTO idempotent_writes VALUES ('key_1', 'POST /x', 'once', x'ee', x'7b7d', 1000), ('key_1', 'POST /x', 'running', x'ee', NULL, 1000);
-    INSERT INTO match_bodies (monitor_id, seq, body, matched_at) VALUES ('mon_1', 1, x'7b7d', 1200), ('mon_1', 2, x'7b7d', 1300);
+    UPDATE deliveries SET suppressed = '{"reason":"stale_item"}' WHERE id = 'dlv_4';
     INSERT INTO inbox_items VALUES (1, 'cus_1', 't3_a', 1200, 'main', 'cats', 'ann', 'read', 1, 'bob', 1300, 'key_1', 1);
     INSERT INTO inbox_matches VALUES (1, 1, 'mon_1', 1200, 1200, 1);
     INSERT INTO inbox_actions VALUES (1, 'act_1', 'cus_1', 'key_1', 1300, 'update', '{"state":"read"}', 1, '["t3_a"]', '[["unread",0,null,["t3_a"]]]', NULL, NULL);
     INSERT INTO kept_items (item_id, source, thread, author, author_id, digest, first_kept_at, last_kept_at, next_check_at)
       VALUES ('t3_a', 'main', NULL, 'ann', 't2_1', 'd', 1200, 1200, 4800), ('meta/t1_b', 'meta', 'meta/t3_1', NULL, NULL, 'd', 1, 2, 3);
-    INSERT INTO item_copies VALUES ('t3_a', 'delivery', 1), ('t3_a', 'match', 1);
     INSERT INTO item_tombstones VALUES (1, 't3_gone', 'main', 'author', 2000);
     INSERT INTO confirmation_mails VALUES (1, 'cus_1', 'reader@example.com', 1000);
     UPDATE webhooks SET awaits_confirmation = 1, unsubscribed = '["mon_1"]' WHERE id = 'wh_2';
     UPDATE webhooks SET name = 'ops', max_per_second = 0.5, ordered = 1, old_secret = x'09', old_secret_until = 8000, credentials = x'0a' WHERE id = 'wh_1';
-    UPDATE attempts SET round = 2, headers = '{}', body_start = 'no' WHERE delivery_row = 2;
+    UPDATE attempts SET round = 2, headers = '{}', body_start = 'no' WHERE delivery_row = 1001;
     UPDATE instance SET key_fingerprint = 'abc';
     INSERT INTO poll_batches (id, kind, anchor_ids, checkpoint_at, epoch) VALUES (1, 'posts', '["t3_a"]', 900, 2);
     UPDATE feeds SET poll_batch_id = 1, synced_epoch = 2 WHERE id = 1;

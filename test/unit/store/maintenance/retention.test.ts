@@ -21,22 +21,19 @@ function createDb(count: number): Db {
   db.run(`INSERT INTO gaps (feed_id, reason, recorded_at, missed_estimate)
           SELECT feed_id, 'x', ended_at, 1 FROM checks`)
   db.run(`${rows} INSERT INTO feed_items SELECT s, 't3_' || n, n, at, 0, 'poll', NULL FROM at`)
-  db.run(
-    `${rows} INSERT INTO match_bodies (monitor_id, seq, body, matched_at) SELECT 'mon_1', n + 1, x'00', at FROM at WHERE s = 1`,
-  )
   return db
 }
 
-const TABLES = ['gaps', 'checks', 'feed_items', 'match_bodies']
+const TABLES = ['gaps', 'checks', 'feed_items']
 const counts = (db: Db) =>
   TABLES.map((it) => db.query<{ n: number }, []>(`SELECT count(*) AS n FROM ${it}`).get()?.n)
 
 test('old rows of every kind are deleted, all others stay', () => {
   using db = createDb(1200)
-  expect(counts(db)).toEqual([2402, 2402, 2402, 1201])
+  expect(counts(db)).toEqual([2402, 2402, 2402])
 
   runNow(pruneOld(db, { before_at: OLD, keep: 1 }))
-  expect(counts(db)).toEqual([2, 2, 2, 1])
+  expect(counts(db)).toEqual([2, 2, 2])
 })
 
 test('no step deletes more than five hundred rows of a kind', () => {
@@ -74,31 +71,4 @@ test('an item seen by two feeds stays in the one where it is among the newest', 
     )
     .all()
   expect(left.map(({ items }) => items)).toEqual(['t3_8 t3_9 t3_10', 't3_2 t3_1 t3_0'])
-})
-
-test('recent pull-API matches all stay', () => {
-  using db = createDb(3)
-  db.run(
-    `INSERT INTO match_bodies (monitor_id, seq, body, matched_at) VALUES ('mon_1', 50, x'00', ${OLD}), ('mon_1', 51, x'00', ${OLD})`,
-  )
-
-  runNow(pruneOld(db, { before_at: OLD, keep: 1 }))
-  const left = db.query<{ seq: number }, []>('SELECT seq FROM match_bodies ORDER BY seq').all()
-  expect(left.map(({ seq }) => seq)).toEqual([4, 50, 51])
-})
-
-test('matches that stay are read in steps too: they may be the only ones of many monitors', () => {
-  using db = createDb(1)
-  const parts = () => [...pruneOld(db, { before_at: OLD, keep: 1 })].length
-  parts()
-  const few = parts()
-  const many = 'WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 1200)'
-  db.run(`${many} INSERT INTO monitors (id, customer_id, filter_spec, cadence_s, active_since, created_at, updated_at)
-          SELECT 'mon_of_' || n, 'cus_1', '{}', 60, 0, 0, 0 FROM n`)
-  db.run(
-    `${many} INSERT INTO match_bodies (monitor_id, seq, body, matched_at) SELECT 'mon_of_' || n, 1, x'00', 1 FROM n`,
-  )
-
-  expect(parts()).toBe(few + 3)
-  expect(counts(db)[3]).toBe(1201)
 })
