@@ -1,784 +1,403 @@
 import { expect, test } from 'bun:test'
 
-import { insertDelivery } from '../../src/store/delivery/deliveries.ts'
-import {
-  insertCheck,
-  insertEvent,
-  insertGap,
-  type NewGap,
-} from '../../src/store/monitoring/checks.ts'
 import { startMonitors } from '../support/monitors-fixture.ts'
-import { CUSTOMER, post, START } from '../unit/monitor/fixture.ts'
+import { startTestDaemon } from '../support/test-daemon.ts'
+import { PLAN, post, START } from '../unit/monitor/fixture.ts'
 
-// The truth table of a monitor's health: stored state and public answer. Each row begins with a
-// monitor of cats that was created ten hours ago and polled half a minute ago.
+// Which facts make which health is a pure decision: unit/core/polling/health.test.ts. These tests are about the facts that
+// polls, edits, pauses and deliveries leave behind.
 
 const S = 1000
 const MIN = 60 * S
 const H = 60 * MIN
-const NOW = START + 10 * H
 
-type TestDaemon = ReturnType<typeof startMonitors>
-type Row = [title: string, arrange: (daemon: TestDaemon, id: string) => unknown, expected: object]
+type Daemon = ReturnType<typeof startMonitors>
 
-async function startRow(): Promise<{ daemon: TestDaemon; id: string }> {
-  const daemon = startMonitors()
+const iso = (at: number): string => new Date(at).toISOString()
+
+/** A monitor whose places have been polled once. */
+async function watch(daemon: Daemon, subforum: string | string[] = 'cats', customer?: string) {
+  for (const [n, place] of [subforum].flat().entries())
+    if (daemon.fixture.feed.rows(place).length === 0)
+      daemon.fixture.feed.put(place, post(n + 1, 'the first', START - S, { subforum: place }))
+  const { body } = await daemon.add({ filter_spec: { subforum }, cadence_s: 60 }, customer)
+  await daemon.fixture.pollDue()
+  return String(body.id)
+}
+
+/** More new posts than a poll reads. */
+async function overflow({ fixture }: Daemon, place = 'cats') {
+  const until = fixture.clock.now() + 59 * S
+  const burst = Array.from({ length: 1500 }, (_, n) =>
+    post(1000 + n, 'a cat', until - (1499 - n) * 30, { subforum: place }),
+  )
+  fixture.feed.put(place, ...burst)
+  await fixture.check()
+}
+
+async function failedCheck({ fixture }: Daemon) {
+  fixture.feed.faults({ kind: 'timeout' }, 1)
+  await fixture.check()
+}
+
+const coverageOf = async (daemon: Daemon, id: string) => (await daemon.health(id)).coverage_24h
+
+test('a monitor that is polled and never truncated is complete and live', async () => {
+  await using daemon = startMonitors()
+  const id = await watch(daemon)
+  daemon.fixture.feed.put('cats', post(2, 'one', START + S), post(3, 'two', START + 2 * S))
+  await daemon.fixture.check()
+  daemon.fixture.pass(30 * S)
+
+  expect(await daemon.health(id)).toMatchObject({
+    active: true,
+    daily_delivery_ceiling: 10_000,
+    coverage_24h: {
+      status: 'complete',
+      reason: null,
+      posts_in_window_at_least: 2,
+      posts_missed_estimate: 0,
+      gap_events_24h: 0,
+      observed_events: [],
+      unobserved_events: [],
+      since: iso(START),
+    },
+    stream_liveness: { status: 'live', reason: null, streams: [] },
+    cadence: {
+      promised_cadence_s: 60,
+      requested_cadence_s: 60,
+      meets_entitlement: true,
+      last_checked_s_ago: 30,
+      freshness_ratio: 0.5,
+      within_margin: true,
+      slowest_stream: 'posts:cats',
+      unknown_reason: null,
+    },
+  })
+})
+
+test('a paused monitor is unknown and lists none of its gaps', async () => {
+  await using daemon = startMonitors()
+  const id = await watch(daemon)
+  await failedCheck(daemon)
+  await daemon.update({ id, active: false })
+
+  expect(await daemon.health(id)).toMatchObject({
+    active: false,
+    coverage_24h: {
+      status: 'unknown',
+      reason: 'monitor_paused',
+      posts_in_window_at_least: null,
+      posts_missed_estimate: null,
+      gap_events_24h: null,
+      gaps: [],
+    },
+    stream_liveness: { status: 'unknown', reason: 'monitor_paused' },
+    cadence: { unknown_reason: 'monitor_paused', meets_entitlement: null, within_margin: null },
+  })
+})
+
+test.each([
+  ['gaps', 'live', null],
+  ['observation_events', 'live', null],
+  ['monitor_feeds', 'unknown', 'poll_log_unreadable'],
+])('a damaged file without %s leaves the coverage unknown', async (table, status, reason) => {
+  await using daemon = startMonitors()
+  const id = await watch(daemon)
+  daemon.fixture.db.run(`ALTER TABLE ${table} RENAME TO gone`)
+
+  expect(await daemon.health(id)).toMatchObject({
+    coverage_24h: { status: 'unknown', reason: 'poll_log_unreadable', gap_events_24h: null },
+    stream_liveness: { status, reason },
+    cadence: { unknown_reason: reason },
+  })
+})
+
+test('a burst beyond one poll is a gap with an estimate, until polls stop', async () => {
+  await using daemon = startMonitors()
+  const id = await watch(daemon)
+  await overflow(daemon)
+
+  const { posts_missed_estimate, ...coverage } = await coverageOf(daemon, id)
+  expect(coverage).toMatchObject({
+    status: 'degraded',
+    reason: null,
+    posts_in_window_at_least: 1167,
+    gap_events_24h: 1,
+    gaps_open: 1,
+    gaps: [{ stream: 'posts:cats', reason: 'poll_overflow', healed_at: null }],
+    observed_events: [{ kind: 'poll_overflow' }],
+  })
+  expect(posts_missed_estimate).toBeGreaterThanOrEqual(333)
+  daemon.fixture.pass(181 * S)
+  expect(await daemon.health(id)).toMatchObject({
+    coverage_24h: { status: 'degraded', posts_missed_estimate: null },
+    stream_liveness: { status: 'degraded', streams: [{ id: 'posts:cats', reason: 'stalled' }] },
+  })
+})
+
+test('a gap that the next poll closes was one all the same, and leaves the window after a day', async () => {
+  await using daemon = startMonitors()
+  const id = await watch(daemon)
+  await failedCheck(daemon)
+  await daemon.fixture.check()
+  const healed_at = iso(daemon.fixture.clock.now())
+
+  expect(await coverageOf(daemon, id)).toMatchObject({
+    status: 'degraded',
+    posts_missed_estimate: 0,
+    gap_events_24h: 1,
+    gaps_open: 0,
+    gaps: [{ reason: 'error', healed_at }],
+  })
+  daemon.fixture.pass(24 * H - 3 * MIN)
+  await daemon.fixture.check()
+  expect(await coverageOf(daemon, id)).toMatchObject({ gap_events_24h: 1 })
+  await daemon.fixture.check()
+  await daemon.fixture.check()
+  expect(await coverageOf(daemon, id)).toMatchObject({ gap_events_24h: 0, gaps: [] })
+})
+
+test('more gaps than are shown are counted', async () => {
+  await using daemon = startMonitors()
+  const id = await watch(daemon)
+  for (let n = 0; n < 53; n++) {
+    await failedCheck(daemon)
+    await daemon.fixture.check()
+  }
+
+  expect(await coverageOf(daemon, id)).toMatchObject({
+    gaps_returned: 50,
+    gaps_truncated: true,
+    gap_events_24h: 53,
+  })
+})
+
+test('a gap counts for the monitors of its place that were active', async () => {
+  await using daemon = startMonitors()
+  const cats = await watch(daemon)
+  const both = await watch(daemon, ['cats', 'dogs'])
+  const others = await watch(daemon, 'dogs', 'cus_2')
+  await overflow(daemon, 'dogs')
+  const later = await watch(daemon, 'dogs')
+  await daemon.fixture.check()
+
+  const of = (id: string) => coverageOf(daemon, id)
+  expect(await of(cats)).toMatchObject({ status: 'complete', gaps: [] })
+  expect(await of(both)).toMatchObject({ status: 'degraded', gaps: [{ stream: 'posts:dogs' }] })
+  const { body } = await daemon.call(`/forum/monitor/health?id=${others}`, undefined, 'cus_2')
+  expect(body.coverage_24h).toMatchObject({ status: 'degraded' })
+  expect(await of(later)).toMatchObject({ status: 'complete', gaps: [] })
+})
+
+test('a poll is late after one and a half intervals, and missing after three', async () => {
+  await using daemon = startMonitors()
+  const id = await watch(daemon)
+  const found = []
+  for (const age_s of [90, 91, 180, 181]) {
+    daemon.fixture.pass(START + age_s * S - daemon.fixture.clock.now())
+    const { coverage_24h, cadence } = await daemon.health(id)
+    found.push([coverage_24h.reason, cadence.within_margin, cadence.freshness_ratio])
+  }
+
+  expect(found).toEqual([
+    [null, true, 1.5],
+    [null, false, 1.52],
+    [null, false, 3],
+    ['streams_not_polling', false, 3.02],
+  ])
+})
+
+test('a place that is never polled is awaited, and then missing', async () => {
+  await using daemon = startMonitors()
+  const { id } = (await daemon.add({ filter_spec: { subforum: 'cats' }, cadence_s: 60 })).body
+
+  expect(await daemon.health(id)).toMatchObject({
+    coverage_24h: { status: 'partial', reason: 'stream_liveness_unknown' },
+    stream_liveness: { status: 'unknown', reason: 'streams_awaiting_first_poll' },
+    cadence: { unknown_reason: 'streams_awaiting_first_poll' },
+  })
+  daemon.fixture.pass(10 * H)
+  expect(await daemon.health(id)).toMatchObject({
+    coverage_24h: { status: 'partial', reason: 'streams_not_polling' },
+    stream_liveness: { status: 'degraded', streams: [{ reason: 'never_polled' }] },
+  })
+})
+
+test.each([
+  [120, 'partial', [{ kind: 'clock_jump' }]],
+  [-120, 'partial', [{ kind: 'clock_jump' }]],
+  [60, 'complete', []],
+])('a clock that is set by %i s leaves the coverage %s', async (jump_s, status, events) => {
+  await using daemon = startMonitors()
+  const id = await watch(daemon)
+  await daemon.fixture.check()
+  daemon.fixture.jump(jump_s * S)
+  daemon.fixture.feed.ahead(-jump_s * S)
+  await daemon.fixture.check()
+
+  expect(await coverageOf(daemon, id)).toMatchObject({ status, unobserved_events: events })
+})
+
+test('the window of a resumed monitor begins when it was resumed', async () => {
+  await using daemon = startMonitors()
+  const { fixture } = daemon
+  const id = await watch(daemon)
+  await failedCheck(daemon)
+  await fixture.check()
+  await daemon.update({ id, active: false })
+  fixture.feed.put('cats', post(2, 'meanwhile', fixture.clock.now()))
+  fixture.pass(H)
+  await daemon.update({ id, active: true })
+  const resumed_at = fixture.clock.now()
+  fixture.pass(MIN)
+  fixture.feed.put('cats', post(3, 'after', fixture.clock.now()))
+  await fixture.check()
+
+  expect(await coverageOf(daemon, id)).toMatchObject({
+    status: 'complete',
+    since: iso(resumed_at),
+    posts_in_window_at_least: 1,
+    gaps: [],
+  })
+})
+
+test('the first gap of a monitor is its own on a platform whose clock is ahead', async () => {
+  await using daemon = startMonitors()
+  const { fixture } = daemon
+  const id = await watch(daemon)
+  fixture.feed.ahead(30 * S)
+  fixture.feed.put('cats', post(2, 'before', fixture.clock.now() + 30 * S))
+  await fixture.check()
+  await daemon.update({ id, active: false })
+  await daemon.update({ id, active: true })
+  const since = iso(fixture.clock.now())
+  await failedCheck(daemon)
+
+  expect(await coverageOf(daemon, id)).toMatchObject({ status: 'degraded', since })
+})
+
+test('matches that are withheld are counted by their reason, for a day', async () => {
+  await using daemon = startMonitors({ plan: { ...PLAN, daily_deliveries: 1 } })
   const { fixture } = daemon
   fixture.webhook('wh_1')
-  const { id } = (await daemon.add({ filter_spec: { subforum: 'cats' }, cadence_s: 60 })).body
-  await fixture.pollDue()
-  fixture.pass(NOW - START)
-  checked(daemon, 30)
-  return { daemon, id }
-}
-
-/** The feed was polled this long ago; null: never. */
-const checked = ({ fixture }: TestDaemon, ago_s: number | null, key = 'posts:cats'): void =>
-  void fixture.db.run('UPDATE feeds SET last_check_at = ? WHERE key = ?', [
-    ago_s === null ? null : NOW - ago_s * S,
-    key,
-  ])
-
-const streamId = ({ fixture }: TestDaemon, key: string): number => {
-  const row = fixture.db
-    .query<{ id: number }, [string]>('SELECT id FROM feeds WHERE key = ?')
-    .get(key)
-  if (row === null) throw new Error(`no stream ${key}`)
-  return row.id
-}
-
-function cut(
-  daemon: TestDaemon,
-  fields: Partial<NewGap> & { healed_at?: number; stream?: string } = {},
-) {
-  const { healed_at, stream = 'posts:cats', ...gap } = fields
-  const { db } = daemon.fixture
-  const recorded_at = fields.recorded_at ?? NOW - H
-  const reason = fields.reason ?? 'poll_overflow'
-  const feed_id = streamId(daemon, stream)
-  insertCheck(db, {
-    feed_id,
-    started_at: recorded_at - S,
-    ended_at: recorded_at,
-    cut_reason: reason === 'ids_went_back' ? null : reason,
-    new_items: 0,
-    pages: 12,
+  const id = await watch(daemon)
+  fixture.feed.put('cats', post(20, 'found late', START + S))
+  fixture.pass(20 * MIN)
+  fixture.feed.put('cats', post(21, 'a cat', fixture.clock.now() + S))
+  await fixture.check()
+  const matched_at = fixture.clock.now()
+  expect(await daemon.health(id)).toMatchObject({
+    suppressed_24h: 1,
+    ceiling_reached: false,
+    suppressed_breakdown: { stale: 1, ceiling: 0, sampled: 1, resolved: true },
   })
-  insertGap(db, {
-    feed_id,
-    reason,
-    from_at: recorded_at - H,
-    until_at: recorded_at,
-    missed_estimate: 40,
-    anchor_ids: [],
-    recorded_at,
-    ...gap,
+  fixture.feed.put('cats', post(22, 'another cat', matched_at + S))
+  await fixture.check()
+  expect(await daemon.health(id)).toMatchObject({
+    suppressed_24h: 2,
+    ceiling_reached: true,
+    suppressed_breakdown: { stale: 1, ceiling: 1, sample_truncated: false, resolved: true },
   })
-  if (healed_at !== undefined)
-    db.run('UPDATE gaps SET closed_at = ? WHERE id = (SELECT max(id) FROM gaps)', [healed_at])
-}
-
-type Kind = Parameters<typeof insertEvent>[1]['kind']
-const happened = (
-  daemon: TestDaemon,
-  kind: Kind,
-  lasted_s = 0,
-  at = NOW - H,
-  stream?: string,
-): void =>
-  insertEvent(daemon.fixture.db, {
-    kind,
-    feed_id: stream === undefined ? null : streamId(daemon, stream),
-    at,
-    until_at: at + lasted_s * S,
+  fixture.pass(25 * H)
+  expect(await daemon.health(id)).toMatchObject({
+    suppressed_24h: 0,
+    ceiling_reached: false,
+    suppressed_breakdown: { sampled: 0, resolved: true },
+    last_match_at: iso(matched_at + MIN),
   })
+})
 
-let deliveries = 0
-type Ended = { ended_ago_h: number; last_error?: string }
+test('matches of low relevance are counted apart', async () => {
+  await using daemon = startMonitors()
+  const { fixture } = daemon
+  fixture.webhook('wh_1')
+  await watch(daemon)
+  const filter_spec = { subforum: 'cats', q: 'cat OR dog', min_relevance: 60 }
+  const { id } = (await daemon.add({ filter_spec })).body
+  fixture.feed.put('cats', post(20, 'a cat', START + S))
+  await fixture.check()
 
-/** A delivery written this many hours ago, and its outcome. */
-function delivered(
-  { fixture }: TestDaemon,
-  monitor_id: string,
-  ago_h: number,
-  row:
-    | { status: 'delivered' | 'dead' | 'failed'; how: Ended }
-    | { status: 'suppressed'; reason: string }
-    | { status: 'pending' }
-    | { status: 'failed'; last_error: 'webhook_paused' | 'webhook_deleted' },
-): void {
-  const { db } = fixture
-  const id = `dlv_${++deliveries}`
-  const base = {
-    id,
-    customer_id: CUSTOMER,
-    monitor_id,
-    webhook_id: 'wh_1',
-    body: new Uint8Array(1),
+  expect(await daemon.health(id)).toMatchObject({
+    suppressed_24h: 0,
+    ceiling_reached: false,
+    suppressed_breakdown: { low_relevance: 1, sampled: 1, resolved: true },
+  })
+})
+
+test('more matches beyond the ceiling than are stored are counted as a floor, for their day', async () => {
+  await using daemon = startMonitors({ plan: { ...PLAN, daily_deliveries: 1 } })
+  daemon.fixture.webhook('wh_1')
+  const id = await watch(daemon)
+  await overflow(daemon)
+
+  expect(await daemon.health(id)).toMatchObject({
+    suppressed_24h: 500,
+    ceiling_reached: true,
+    suppressed_breakdown: {
+      ceiling: 500,
+      sample_truncated: true,
+      resolved: false,
+      unresolved_reason: 'ceiling_records_capped',
+    },
+  })
+  daemon.fixture.pass(48 * H)
+  expect(await daemon.health(id)).toMatchObject({
+    ceiling_reached: false,
+    suppressed_breakdown: { resolved: true },
+  })
+})
+
+test('deliveries are counted by how and when they ended', async () => {
+  await using daemon = await startTestDaemon({
+    change: (config) => void (config.delivery.retry_delays_s = [0, 1]),
+  })
+  const { send, call, receiver, clock, sandbox } = daemon
+  sandbox.subforum({ name: 'bread' })
+  const { body: target } = await send('/forum/monitor/webhook/create', { url: receiver.url })
+  const { id } = (await send('/forum/monitor/add', { filter_spec: { subforum: 'bread' } })).body
+  await clock.advance(MIN)
+  const counts = async () => {
+    const { body } = await call(`/forum/monitor/health?id=${id}`)
+    return [body.delivered_24h, body.failed_24h, body.rejected_24h]
   }
-  const begun = 'how' in row ? { status: 'pending' as const } : row
-  insertDelivery(db, { ...base, ...begun, now: NOW - ago_h * H })
-  if (!('how' in row)) return
-  const ended_at = NOW - row.how.ended_ago_h * H
-  db.run(
-    'UPDATE deliveries SET status = ?, attempts = 1, next_attempt_at = NULL, delivered_at = ?, last_error = ? WHERE id = ?',
-    [row.status, row.status === 'delivered' ? ended_at : null, row.how.last_error ?? null, id],
-  )
-  db.run(
-    'INSERT INTO attempts (delivery_row, n, started_at, ended_at) SELECT row, 1, ?, ? FROM deliveries WHERE id = ?',
-    [ended_at, ended_at, id],
-  )
-}
-
-const saw = ({ fixture }: TestDaemon, count: number, created_at: number): void => {
-  const insert = fixture.db.query(
-    'INSERT INTO feed_items (feed_id, item_id, seq, created_at, first_seen_at) VALUES (1, ?, ?, ?, ?)',
-  )
-  for (let i = 0; i < count; i++) insert.run(`t3_${created_at}${i}`, i, created_at, created_at)
-}
-
-/** The monitor watches dogs too, which were polled this long ago. */
-async function withDogs(daemon: TestDaemon, id: string, ago_s: number | null): Promise<void> {
-  await daemon.update({ id, filter_spec: { subforum: ['cats', 'dogs'] } })
-  daemon.fixture.db.run('UPDATE feeds SET created_at = ?1, last_check_at = ?1', [NOW - 9 * H])
-  daemon.fixture.db.run('UPDATE monitor_feeds SET active_since = ?', [NOW - 9 * H])
-  checked(daemon, 30)
-  checked(daemon, ago_s, 'posts:dogs')
-}
-
-const coverage = (status: string, reason: string | null, rest: object = {}) => ({
-  coverage_24h: { status, reason, ...rest },
+  const matched = async (...answers: number[]) => {
+    receiver.answers.push(...answers)
+    sandbox.post({ subforum: 'bread', title: 'A loaf' })
+    await clock.advance(2 * MIN)
+  }
+  await matched(500, 500)
+  expect(await counts()).toEqual([0, 1, 0])
+  await matched(404)
+  expect(await counts()).toEqual([0, 1, 1])
+  await matched(200)
+  expect(await counts()).toEqual([1, 1, 1])
+  await daemon.restart(240 * H)
+  expect(await counts()).toEqual([0, 0, 0])
+  // What was written long ago counts when it ends.
+  const span = { since: iso(clock.now() - 250 * H), until: iso(clock.now()) }
+  await send('/forum/monitor/deliveries/redeliver', span)
+  await clock.advance(MIN)
+  expect(await counts()).toEqual([2, 0, 0])
+  // One that was never sent has not failed.
+  receiver.answers.push({ status: 503, headers: { 'retry-after': '600' } })
+  sandbox.post({ subforum: 'bread', title: 'A last loaf' })
+  await clock.advance(MIN)
+  await send('/forum/monitor/webhook/update', { id: target.id, active: false })
+  await clock.advance(MIN)
+  const { deliveries } = (await call('/forum/monitor/deliveries?status=failed')).body
+  expect(deliveries).toMatchObject([{ last_error: 'webhook_paused' }])
+  expect(await counts()).toEqual([2, 0, 0])
 })
-const complete = coverage('complete', null)
-const degraded = (rest: object = {}) => coverage('degraded', null, rest)
-const partial = (reason: string, rest: object = {}) => coverage('partial', reason, rest)
-const liveness = (status: string, reason: string | null, streams: object[] = []) => ({
-  stream_liveness: { status, reason, streams },
-})
-const EMPTY_HEALTH = {
-  posts_in_window_at_least: null,
-  posts_missed_estimate: null,
-  gap_events_24h: null,
-}
-const stalled = [{ id: 'posts:cats', reason: 'stalled' }]
-
-const ROWS: Row[] = [
-  [
-    'polled and never truncated',
-    () => {},
-    {
-      ...coverage('complete', null, {
-        posts_in_window_at_least: 0,
-        posts_missed_estimate: 0,
-        gap_events_24h: 0,
-        observed_events: [],
-        unobserved_events: [],
-        since: new Date(START).toISOString(),
-      }),
-      ...liveness('live', null),
-      active: true,
-      daily_delivery_ceiling: 10_000,
-      last_match_at: null,
-    },
-  ],
-  // Paused or unreadable.
-  [
-    'paused',
-    (daemon, id) => daemon.update({ id, active: false }),
-    {
-      active: false,
-      ...coverage('unknown', 'monitor_paused', EMPTY_HEALTH),
-      ...liveness('unknown', 'monitor_paused'),
-      cadence: { unknown_reason: 'monitor_paused', meets_entitlement: null, within_margin: null },
-    },
-  ],
-  [
-    'paused after a cut check',
-    async (daemon, id) => {
-      cut(daemon)
-      await daemon.update({ id, active: false })
-    },
-    coverage('unknown', 'monitor_paused', { ...EMPTY_HEALTH, gaps: [] }),
-  ],
-  [
-    'gaps that cannot be read',
-    ({ fixture }) => fixture.db.run('ALTER TABLE gaps RENAME TO gone'),
-    { ...coverage('unknown', 'poll_log_unreadable', EMPTY_HEALTH), ...liveness('live', null) },
-  ],
-  [
-    'events that cannot be read',
-    ({ fixture }) => fixture.db.run('ALTER TABLE observation_events RENAME TO gone'),
-    coverage('unknown', 'poll_log_unreadable', EMPTY_HEALTH),
-  ],
-  [
-    'streams that cannot be read',
-    ({ fixture }) => fixture.db.run('ALTER TABLE monitor_feeds RENAME TO gone'),
-    {
-      ...coverage('unknown', 'poll_log_unreadable', EMPTY_HEALTH),
-      ...liveness('unknown', 'poll_log_unreadable'),
-      cadence: { unknown_reason: 'poll_log_unreadable', last_checked_s_ago: null },
-    },
-  ],
-  // Truncated checks.
-  ...(
-    [
-      'poll_overflow',
-      'listing_exhausted',
-      'page_restart',
-      'empty_listing',
-      'login_wall',
-      'placeholder',
-      'profile_hidden',
-      'emptied',
-      'error',
-      'storage_full',
-    ] as const
-  ).map((reason): Row => [
-    `a check cut by ${reason}`,
-    (daemon) => cut(daemon, { reason }),
-    degraded({
-      gap_events_24h: 1,
-      gaps_returned: 1,
-      gaps_truncated: false,
-      posts_missed_estimate: 40,
-      gaps: [{ stream: 'posts:cats', reason, healed_at: null, missed_estimate: 40 }],
-      observed_events: [{ kind: reason }],
-    }),
-  ]),
-  [
-    'two gaps add up, and the floor stays beside them',
-    (daemon) => {
-      saw(daemon, 7, NOW - H)
-      cut(daemon)
-      cut(daemon, { missed_estimate: 2 })
-    },
-    degraded({ posts_missed_estimate: 42, posts_in_window_at_least: 7 }),
-  ],
-  [
-    'a gap that was closed later hides nothing, and was one all the same',
-    (daemon) => cut(daemon, { healed_at: NOW - MIN }),
-    degraded({ posts_missed_estimate: 0, gap_events_24h: 1 }),
-  ],
-  [
-    'a gap of unknown size',
-    (daemon) => {
-      cut(daemon)
-      cut(daemon, { missed_estimate: null })
-    },
-    degraded({ posts_missed_estimate: null }),
-  ],
-  [
-    'one of unknown size that was closed',
-    (daemon) => cut(daemon, { missed_estimate: null, healed_at: NOW }),
-    degraded({ posts_missed_estimate: 0 }),
-  ],
-  [
-    'a gap of a day ago and a second',
-    ({ fixture, ...daemon }) => {
-      fixture.db.run(
-        'UPDATE monitors SET created_at = created_at - ?1, active_since = active_since - ?1',
-        [48 * H],
-      )
-      fixture.db.run('UPDATE monitor_feeds SET active_since = active_since - ?', [48 * H])
-      cut({ fixture, ...daemon }, { recorded_at: NOW - 24 * H - S })
-    },
-    complete,
-  ],
-  [
-    'a gap of just under a day ago',
-    ({ fixture, ...daemon }) => {
-      fixture.db.run(
-        'UPDATE monitors SET created_at = created_at - ?1, active_since = active_since - ?1',
-        [48 * H],
-      )
-      fixture.db.run('UPDATE monitor_feeds SET active_since = active_since - ?', [48 * H])
-      cut({ fixture, ...daemon }, { recorded_at: NOW - 24 * H + S })
-    },
-    degraded({ since: new Date(NOW - 24 * H).toISOString() }),
-  ],
-  [
-    'a gap from before the monitor',
-    (daemon) => cut(daemon, { recorded_at: START - MIN }),
-    complete,
-  ],
-  [
-    "a gap of another's place",
-    async (daemon) => {
-      await daemon.add({ filter_spec: { subforum: 'dogs' } }, 'cus_2')
-      cut(daemon, { stream: 'posts:dogs' })
-    },
-    complete,
-  ],
-  [
-    'a gap of one of two places',
-    async (daemon, id) => {
-      await withDogs(daemon, id, 30)
-      cut(daemon, { stream: 'posts:dogs' })
-    },
-    degraded({ gaps: [{ stream: 'posts:dogs' }] }),
-  ],
-  [
-    'more gaps than are shown',
-    (daemon) => {
-      for (let i = 0; i < 53; i++) cut(daemon, { missed_estimate: 1, recorded_at: NOW - i * MIN })
-    },
-    degraded({
-      gaps_returned: 50,
-      gaps_truncated: true,
-      gap_events_24h: 53,
-      gaps_open: 53,
-      posts_missed_estimate: 53,
-    }),
-  ],
-  [
-    'a gap, and no poll since',
-    (daemon) => {
-      cut(daemon)
-      checked(daemon, 181)
-    },
-    { ...degraded({ posts_missed_estimate: null }), ...liveness('degraded', null, stalled) },
-  ],
-  // Missing polls.
-  [
-    'polled exactly three intervals ago',
-    (daemon) => checked(daemon, 180),
-    { ...complete, ...liveness('live', null) },
-  ],
-  [
-    'polled longer ago than that',
-    (daemon) => checked(daemon, 181),
-    {
-      ...partial('streams_not_polling', { posts_missed_estimate: null }),
-      ...liveness('degraded', null, stalled),
-    },
-  ],
-  [
-    'an hourly feed that was polled two hours ago',
-    (daemon) => {
-      daemon.fixture.db.run('UPDATE feeds SET interval_s = 3600')
-      checked(daemon, 7200)
-    },
-    { ...complete, ...liveness('live', null) },
-  ],
-  [
-    'never polled in ten hours',
-    (daemon) => checked(daemon, null),
-    {
-      ...partial('streams_not_polling'),
-      ...liveness('degraded', null, [{ id: 'posts:cats', reason: 'never_polled' }]),
-    },
-  ],
-  [
-    'created three minutes ago and not polled',
-    (daemon) => {
-      checked(daemon, null)
-      daemon.fixture.db.run('UPDATE monitor_feeds SET active_since = ?', [NOW - 180 * S])
-    },
-    {
-      ...partial('stream_liveness_unknown'),
-      ...liveness('unknown', 'streams_awaiting_first_poll'),
-      cadence: { unknown_reason: 'streams_awaiting_first_poll' },
-    },
-  ],
-  [
-    'asleep although it is watched',
-    ({ fixture }) => fixture.db.run('UPDATE feeds SET next_check_at = NULL'),
-    {
-      ...partial('streams_not_polling'),
-      ...liveness('degraded', null, [{ id: 'posts:cats', reason: 'unregistered' }]),
-    },
-  ],
-  [
-    'one of two places stalled',
-    (daemon, id) => withDogs(daemon, id, 600),
-    {
-      ...partial('streams_not_polling'),
-      ...liveness('degraded', null, [{ id: 'posts:dogs', reason: 'stalled' }]),
-    },
-  ],
-  [
-    'one of two places awaits its first look',
-    async (daemon, id) => {
-      await withDogs(daemon, id, null)
-      daemon.fixture.db.run('UPDATE monitor_feeds SET active_since = ? WHERE feed_id = 2', [NOW])
-    },
-    {
-      ...partial('stream_liveness_unknown'),
-      ...liveness('unknown', 'streams_awaiting_first_poll'),
-    },
-  ],
-  [
-    'one stalled, one awaiting: the worse is reported',
-    async (daemon, id) => {
-      await withDogs(daemon, id, null)
-      daemon.fixture.db.run('UPDATE monitor_feeds SET active_since = ? WHERE feed_id = 2', [NOW])
-      checked(daemon, 600)
-    },
-    { ...partial('streams_not_polling'), ...liveness('degraded', null, stalled) },
-  ],
-  [
-    'a monitor that watches nothing',
-    ({ fixture }) => fixture.db.run('DELETE FROM monitor_feeds'),
-    { ...partial('streams_not_polling'), ...liveness('degraded', null) },
-  ],
-  [
-    'a clock that was put back',
-    (daemon) => checked(daemon, -3600),
-    { ...complete, ...liveness('live', null), cadence: { last_checked_s_ago: 0 } },
-  ],
-  // Unobservable periods.
-  ...(['poll_log_failed', 'feed_replaced', 'log_pruned', 'restore_detected'] as const).map(
-    (kind): Row => [
-      `an unobserved event: ${kind}`,
-      (daemon) => happened(daemon, kind),
-      partial('loss_events_not_observed', {
-        posts_missed_estimate: null,
-        unobserved_events: [{ kind, at: new Date(NOW - H).toISOString(), stream: null }],
-      }),
-    ],
-  ),
-  [
-    'a clock that jumped on by two minutes',
-    (daemon) => happened(daemon, 'clock_jump', 120),
-    partial('loss_events_not_observed', { unobserved_events: [{ kind: 'clock_jump' }] }),
-  ],
-  [
-    'a clock that jumped back by two minutes',
-    (daemon) => happened(daemon, 'clock_jump', -120),
-    partial('loss_events_not_observed'),
-  ],
-  [
-    'a clock that was set right by a minute',
-    (daemon) => happened(daemon, 'clock_jump', 60),
-    coverage('complete', null, { unobserved_events: [] }),
-  ],
-  [
-    'the process was down, and the next check met the head',
-    (daemon) => happened(daemon, 'process_down', 600),
-    coverage('complete', null, {
-      observed_events: [{ kind: 'process_down' }],
-      unobserved_events: [],
-      posts_missed_estimate: 0,
-    }),
-  ],
-  [
-    'an event of before the window',
-    (daemon) => happened(daemon, 'poll_log_failed', 0, START - H),
-    complete,
-  ],
-  [
-    'an event that began before the window and reaches into it',
-    (daemon) => happened(daemon, 'log_pruned', 2 * 3600, START - H),
-    partial('loss_events_not_observed'),
-  ],
-  [
-    "an event of another's place",
-    async (daemon) => {
-      await daemon.add({ filter_spec: { subforum: 'dogs' } }, 'cus_2')
-      happened(daemon, 'feed_replaced', 0, NOW - H, 'posts:dogs')
-    },
-    complete,
-  ],
-  [
-    'a gap beside an event: cut outweighs unobserved, and the sum is unknown',
-    (daemon) => {
-      cut(daemon)
-      happened(daemon, 'poll_log_failed')
-    },
-    degraded({ posts_missed_estimate: null, unobserved_events: [{ kind: 'poll_log_failed' }] }),
-  ],
-  [
-    'stalled beside an event: not polled outweighs unobserved',
-    (daemon) => {
-      checked(daemon, 600)
-      happened(daemon, 'poll_log_failed')
-    },
-    partial('streams_not_polling'),
-  ],
-  // The lower bound.
-  [
-    'posts of the window, and not those of before the monitor',
-    (daemon) => {
-      saw(daemon, 5, NOW - 2 * H)
-      saw(daemon, 3, START - 1)
-    },
-    coverage('complete', null, { posts_in_window_at_least: 5 }),
-  ],
-  // Suppressed deliveries.
-  [
-    'one withheld as stale',
-    (daemon, id) => delivered(daemon, id, 1, { status: 'suppressed', reason: 'stale_item' }),
-    {
-      suppressed_24h: 1,
-      ceiling_reached: false,
-      suppressed_breakdown: {
-        ceiling: 0,
-        stale: 1,
-        low_relevance: 0,
-        irrelevant: 0,
-        unknown: 0,
-        sampled: 1,
-        sample_truncated: false,
-        resolved: true,
-        unresolved_reason: null,
-      },
-    },
-  ],
-  [
-    'one withheld by the ceiling',
-    (daemon, id) => delivered(daemon, id, 1, { status: 'suppressed', reason: 'delivery_ceiling' }),
-    {
-      suppressed_24h: 1,
-      ceiling_reached: true,
-      suppressed_breakdown: { ceiling: 1, resolved: true },
-    },
-  ],
-  [
-    'one of low relevance is counted apart',
-    (daemon, id) => delivered(daemon, id, 1, { status: 'suppressed', reason: 'low_relevance' }),
-    {
-      suppressed_24h: 0,
-      ceiling_reached: false,
-      suppressed_breakdown: { low_relevance: 1, sampled: 1, resolved: true },
-    },
-  ],
-  [
-    'one irrelevant to the model is counted apart',
-    (daemon, id) => delivered(daemon, id, 1, { status: 'suppressed', reason: 'irrelevant' }),
-    {
-      suppressed_24h: 0,
-      ceiling_reached: false,
-      suppressed_breakdown: { irrelevant: 1, sampled: 1, resolved: true },
-    },
-  ],
-  [
-    'one for a reason of a later version',
-    (daemon, id) => delivered(daemon, id, 1, { status: 'suppressed', reason: 'full_moon' }),
-    {
-      suppressed_24h: 1,
-      ceiling_reached: true,
-      suppressed_breakdown: {
-        unknown: 1,
-        resolved: false,
-        unresolved_reason: 'reason_unknown',
-        sample_truncated: false,
-      },
-    },
-  ],
-  [
-    'more at the ceiling than are stored',
-    (daemon, id) => {
-      delivered(daemon, id, 1, { status: 'suppressed', reason: 'delivery_ceiling' })
-      const day = Math.floor(NOW / (24 * H))
-      daemon.fixture.db.run(
-        'INSERT OR REPLACE INTO monitor_days (monitor_id, day, ceiling_suppressed) VALUES (?, ?, 501)',
-        [id, day],
-      )
-    },
-    {
-      suppressed_24h: 1,
-      ceiling_reached: true,
-      suppressed_breakdown: {
-        sampled: 1,
-        sample_truncated: true,
-        resolved: false,
-        unresolved_reason: 'ceiling_records_capped',
-      },
-    },
-  ],
-  [
-    'a day that was capped before the window',
-    (daemon, id) => {
-      const day = Math.floor(NOW / (24 * H)) - 2
-      daemon.fixture.db.run(
-        'INSERT OR REPLACE INTO monitor_days (monitor_id, day, ceiling_suppressed) VALUES (?, ?, 501)',
-        [id, day],
-      )
-    },
-    { ceiling_reached: false, suppressed_breakdown: { resolved: true } },
-  ],
-  [
-    'withheld more than a day ago',
-    (daemon, id) => delivered(daemon, id, 25, { status: 'suppressed', reason: 'stale_item' }),
-    {
-      suppressed_24h: 0,
-      suppressed_breakdown: { sampled: 0 },
-      last_match_at: new Date(NOW - 25 * H).toISOString(),
-    },
-  ],
-  // Outcomes of deliveries.
-  [
-    'delivered an hour ago',
-    (daemon, id) => delivered(daemon, id, 1, { status: 'delivered', how: { ended_ago_h: 1 } }),
-    {
-      delivered_24h: 1,
-      failed_24h: 0,
-      rejected_24h: 0,
-      last_match_at: new Date(NOW - H).toISOString(),
-    },
-  ],
-  [
-    'delivered a day and an hour ago',
-    (daemon, id) => delivered(daemon, id, 25, { status: 'delivered', how: { ended_ago_h: 25 } }),
-    { delivered_24h: 0 },
-  ],
-  [
-    'written ten days ago and sent again now',
-    (daemon, id) => delivered(daemon, id, 240, { status: 'delivered', how: { ended_ago_h: 0 } }),
-    { delivered_24h: 1 },
-  ],
-  [
-    'dead after the whole ladder',
-    (daemon, id) =>
-      delivered(daemon, id, 1, { status: 'dead', how: { ended_ago_h: 1, last_error: 'http_503' } }),
-    { delivered_24h: 0, failed_24h: 1, rejected_24h: 0 },
-  ],
-  [
-    'written ten days ago, sent again and dead now',
-    (daemon, id) =>
-      delivered(daemon, id, 240, {
-        status: 'dead',
-        how: { ended_ago_h: 0, last_error: 'timeout' },
-      }),
-    { failed_24h: 1 },
-  ],
-  [
-    'dead two days ago',
-    (daemon, id) =>
-      delivered(daemon, id, 48, {
-        status: 'dead',
-        how: { ended_ago_h: 47, last_error: 'timeout' },
-      }),
-    { failed_24h: 0 },
-  ],
-  [
-    'refused by its receiver',
-    (daemon, id) =>
-      delivered(daemon, id, 1, {
-        status: 'failed',
-        how: { ended_ago_h: 1, last_error: 'http_404' },
-      }),
-    { failed_24h: 0, rejected_24h: 1 },
-  ],
-  [
-    'never sent, because its webhook was paused',
-    (daemon, id) => delivered(daemon, id, 1, { status: 'failed', last_error: 'webhook_paused' }),
-    { failed_24h: 0, rejected_24h: 0, last_match_at: new Date(NOW - H).toISOString() },
-  ],
-  [
-    'never sent, because its webhook was deleted',
-    (daemon, id) => delivered(daemon, id, 1, { status: 'failed', last_error: 'webhook_deleted' }),
-    { failed_24h: 0, rejected_24h: 0 },
-  ],
-  [
-    'waiting to be sent',
-    (daemon, id) => delivered(daemon, id, 1, { status: 'pending' }),
-    {
-      delivered_24h: 0,
-      failed_24h: 0,
-      rejected_24h: 0,
-      suppressed_24h: 0,
-      last_match_at: new Date(NOW - H).toISOString(),
-    },
-  ],
-  // Poll intervals.
-  [
-    'as often as promised',
-    () => {},
-    {
-      cadence: {
-        promised_cadence_s: 60,
-        requested_cadence_s: 60,
-        meets_entitlement: true,
-        last_checked_s_ago: 30,
-        freshness_ratio: 0.5,
-        within_margin: true,
-        slowest_stream: 'posts:cats',
-        unknown_reason: null,
-      },
-    },
-  ],
-  [
-    'half as late again as promised',
-    (daemon) => checked(daemon, 90),
-    { cadence: { freshness_ratio: 1.5, within_margin: true, meets_entitlement: true } },
-  ],
-  [
-    'later than that',
-    (daemon) => checked(daemon, 91),
-    { cadence: { freshness_ratio: 1.52, within_margin: false, meets_entitlement: false } },
-  ],
-  [
-    'backoff_factor by the platform: judged by its own interval, measured by the promise',
-    (daemon) => {
-      daemon.fixture.db.run('UPDATE feeds SET interval_s = 120, backoff_factor = 2')
-      checked(daemon, 300)
-    },
-    {
-      ...complete,
-      ...liveness('live', null),
-      cadence: { promised_cadence_s: 60, meets_entitlement: false, freshness_ratio: 5 },
-    },
-  ],
-  [
-    'faster than promised',
-    ({ fixture }) => fixture.db.run('UPDATE feeds SET interval_s = 20'),
-    { cadence: { meets_entitlement: true } },
-  ],
-  [
-    'the least recently polled place counts',
-    (daemon, id) => withDogs(daemon, id, 120),
-    { cadence: { slowest_stream: 'posts:dogs', last_checked_s_ago: 120, freshness_ratio: 2 } },
-  ],
-  // Clocks.
-  [
-    "a platform whose clock is half a minute ahead: a new monitor's first cut is its own",
-    async ({ fixture, ...daemon }, id) => {
-      fixture.feed.ahead(30 * S)
-      fixture.feed.put('cats', post(1, 'before', fixture.clock.now() + 30 * S))
-      await fixture.pollDue()
-      await daemon.update({ id, active: false })
-      await daemon.update({ id, active: true })
-      fixture.pass(10 * S)
-      cut({ fixture, ...daemon }, { recorded_at: fixture.clock.now() - S })
-      checked({ fixture, ...daemon }, 0)
-    },
-    degraded({ since: new Date(NOW).toISOString() }),
-  ],
-  [
-    'paused and resumed: the window begins when it was resumed, and what was before is no part of it',
-    async (daemon, id) => {
-      cut(daemon, { recorded_at: NOW - 2 * H })
-      await daemon.update({ id, active: false })
-      daemon.fixture.feed.put('cats', post(1, 'meanwhile', NOW))
-      daemon.fixture.pass(H)
-      await daemon.update({ id, active: true })
-      daemon.fixture.pass(MIN)
-      daemon.fixture.feed.put('cats', post(2, 'after', daemon.fixture.clock.now()))
-      await daemon.fixture.check()
-      daemon.fixture.pass(30 * S)
-    },
-    {
-      coverage_24h: {
-        status: 'complete',
-        since: new Date(NOW + H).toISOString(),
-        posts_in_window_at_least: 1,
-        gaps: [],
-      },
-    },
-  ],
-]
 
 test('a gap of a monitor begins no earlier than the monitor', async () => {
   await using daemon = startMonitors()
+  await watch(daemon, 'cats', 'cus_2')
+  daemon.fixture.pass(30 * S)
   const { id } = (await daemon.add({ filter_spec: { subforum: 'cats' }, cadence_s: 60 })).body
-  await daemon.fixture.pollDue()
-  daemon.fixture.pass(10 * S)
-  const recorded_at = START + 10 * S
-  cut(daemon, { recorded_at, from_at: START - MIN, until_at: recorded_at })
+  await failedCheck(daemon)
 
-  const { coverage_24h } = await daemon.health(id)
-  expect(coverage_24h.gaps).toMatchObject([{ from: new Date(START).toISOString() }])
+  expect((await coverageOf(daemon, id)).gaps).toMatchObject([{ from: iso(START + 30 * S) }])
 })
 
 test.each([
@@ -813,27 +432,17 @@ test.each([
   },
 )
 
-test.each(ROWS)('health: %s', async (_, arrange, expected) => {
-  const { daemon, id } = await startRow()
-  await using __ = daemon
-  await arrange(daemon, id)
-
-  expect(await daemon.health(id)).toMatchObject(expected)
-})
-
-test('the table has a row for every cell', () => {
-  expect(ROWS.length).toBeGreaterThanOrEqual(40)
-  expect(new Set(ROWS.map(([title]) => title)).size).toBe(ROWS.length)
-})
-
 test('a post of the second in which a monitor was created is counted as observed', async () => {
-  const daemon = startMonitors()
-  await using _ = daemon
+  await using daemon = startMonitors()
   const { fixture } = daemon
   fixture.pass(700)
-  const { id } = (await daemon.add({ filter_spec: { subforum: 'cats' }, cadence_s: 60 })).body
-  saw(daemon, 2, START)
-  saw(daemon, 1, START - S)
+  fixture.feed.put(
+    'cats',
+    post(1, 'before', START - S),
+    post(2, 'one', START),
+    post(3, 'two', START),
+  )
+  const id = await watch(daemon)
 
-  expect(await daemon.health(id)).toMatchObject({ coverage_24h: { posts_in_window_at_least: 2 } })
+  expect(await coverageOf(daemon, id)).toMatchObject({ posts_in_window_at_least: 2 })
 })
