@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache'
 
 import { once } from '../core/base/lazy.ts'
 import { createTurns } from '../core/base/turns.ts'
+import { peerUrl } from '../core/base/url.ts'
 
 // Texts of a forum are written by anybody, and all customers share the thread that reads them. A tokenizer reads each character
 // once; what is built from its tokens has a bounded depth, and each token adds a bounded number of steps. A converter that
@@ -389,7 +390,7 @@ const lineStart = (mark: string): string => (/^\d/.test(mark) ? mark : `\\${mark
 /** Address of a link or a picture; null for one that leads to no page and no mailbox. */
 function linkOf(text: string | undefined, base_url: string): string | null {
   if (text === undefined || text.length > ADDRESS_MAX) return null
-  const url = URL.parse(text, base_url)
+  const url = peerUrl(text, base_url)
   if (url === null || !/^(?:https?|mailto):$/.test(url.protocol)) return null
   return url.href.replaceAll('(', '%28').replaceAll(')', '%29')
 }

@@ -1,3 +1,4 @@
+import { peerUrl } from '../core/base/url.ts'
 import type { Comment, Node, Post } from '../core/forum/items.ts'
 import { isoOf } from './values.ts'
 
@@ -16,7 +17,7 @@ const timesOf = (created_ms: number) => ({
 })
 
 const pathOf = (address: string): string => {
-  const url = URL.parse(address)
+  const url = peerUrl(address)
   return url === null ? '' : `${url.pathname}${url.search}${url.hash}`
 }
 
@@ -43,7 +44,7 @@ export function makePost({ created_ms, ...fields }: PostFields): Post {
     is_crosspost: false,
     crosspost_origin: null,
     flair: null,
-    domain: link_url === null ? null : (URL.parse(link_url)?.hostname ?? null),
+    domain: link_url === null ? null : (peerUrl(link_url)?.hostname ?? null),
     media_kind: null,
     thumbnail_url: null,
     edited: false,

@@ -1,4 +1,5 @@
 import { fail, ok, type Outcome } from '../core/base/result.ts'
+import { peerUrl } from '../core/base/url.ts'
 import type { Clock } from '../runtime/runtime.ts'
 import type { Host, RobotsRules } from './hosts.ts'
 
@@ -62,7 +63,7 @@ async function read(
     const { status, location, text, retry_after_s } = fetched.value
     if (status >= 500 || status === 429) return fail({ kind: 'unavailable', status, retry_after_s })
     if (status >= 200 && status < 300) return ok(await parse(origin, text.slice(0, CHARACTERS_MAX)))
-    const next = status < 400 && location !== null ? URL.parse(location, url.href) : null
+    const next = status < 400 && location !== null ? peerUrl(location, url.href) : null
     // A file of another host says nothing about this one, and might lead into the operator's network.
     if (next === null || next.hostname !== url.hostname || redirects === REDIRECTS_MAX)
       return ok(ALL)

@@ -1,4 +1,5 @@
 import { fail, type Outcome } from '../core/base/result.ts'
+import { peerUrl } from '../core/base/url.ts'
 import type { Item } from '../core/forum/items.ts'
 import type { Acted } from '../core/forum/native-refusals.ts'
 import type { PermalinkTarget } from '../core/forum/permalink.ts'
@@ -288,7 +289,7 @@ export function itemAt(
   { url, targetOf }: Pick<Source, 'url' | 'targetOf'>,
 ): PermalinkTarget | null {
   const link = text.trim()
-  const address = URL.parse(link, /^\/(?!\/)/.test(link) ? url : undefined)
+  const address = peerUrl(link, /^\/(?!\/)/.test(link) ? url : undefined)
   return address === null ? null : targetOf(address)
 }
 

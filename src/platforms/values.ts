@@ -1,4 +1,6 @@
+import { inForm } from '../core/base/form.ts'
 import { isObject } from '../core/base/object.ts'
+import { peerUrl } from '../core/base/url.ts'
 import { MORE_PLACES } from '../core/forum/items.ts'
 
 // The one gate for values of a peer: what an adapter takes out of an answer, and every row that it gives, passes here.
@@ -146,7 +148,7 @@ export const isoOf = (ms: number): string =>
 
 /** A whole address with http or https; null for any other text. */
 function addressOf(text: string | null): string | null {
-  const url = text === null || text.length > ADDRESS_MAX ? null : URL.parse(text)
+  const url = text === null || text.length > ADDRESS_MAX ? null : peerUrl(text)
   if (text === null || url === null || !/^https?:$/.test(url.protocol)) return null
   const address = asSpelt(text, url)
   return address.length <= ADDRESS_MAX ? address : null
@@ -204,7 +206,7 @@ const fits = (text: string, bytes_max: number): boolean =>
   text.length <= bytes_max &&
   Buffer.byteLength(text) <= bytes_max &&
   (Buffer.byteLength(text) * EXPANSION_MAX <= bytes_max ||
-    Buffer.byteLength(text.normalize('NFKC')) <= bytes_max)
+    Buffer.byteLength(inForm(text, 'NFKC')) <= bytes_max)
 
 /** True for a text that can be the id of an item. A number has to be exact. */
 const isItemId = (id: unknown): boolean =>
@@ -249,6 +251,6 @@ const isWithin = (ms: number, latest: number): boolean => ms >= 0 && ms <= lates
 
 /** The path of an item on its site. */
 const pathOf = (path: string): string | null => {
-  const url = path.length > ADDRESS_MAX ? null : URL.parse(path, 'http://localhost')
+  const url = path.length > ADDRESS_MAX ? null : peerUrl(path, 'http://localhost')
   return url === null ? null : pathAsSpelt(path, `${url.pathname}${url.search}${url.hash}`)
 }

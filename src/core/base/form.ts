@@ -14,6 +14,21 @@ const STROKES = new Map(
 )
 const STROKED = new RegExp(`[${[...STROKES.keys()].join('')}]`, 'g')
 
+/** Marks of one letter that are compared: the bound of Unicode's Stream-Safe Text Format (UAX #15). */
+const MARKS_MAX = 30
+/** U+FF9E and U+FF9F become marks. */
+const LONG_RUN = new RegExp(`([\\p{M}\uff9e\uff9f]{${MARKS_MAX}})[\\p{M}\uff9e\uff9f]+`, 'gu')
+
+const shortRuns = (text: string): string =>
+  text.length > MARKS_MAX ? text.replace(LONG_RUN, '$1') : text
+
+/**
+ * A normalization form of a text, without the marks of a letter beyond {@link MARKS_MAX}: sorting a run of marks takes the square
+ * of its length, so that 40 KB of them would take seconds.
+ */
+export const inForm = (text: string, form: 'NFC' | 'NFD' | 'NFKC'): string =>
+  shortRuns(shortRuns(text).normalize(form))
+
 /** Views in which texts are compared, as bits: 1 without accents, 2 case-sensitive; 0 neither. */
 export type View = 0 | 1 | 2 | 3
 
@@ -46,24 +61,22 @@ export function normalise(text: string, view: View = 0): string {
 /** Like {@link normalise}, but line breaks and quotes stay as written, because patterns may contain them. */
 export function composed(text: string, view: View): string {
   if (ASCII.test(text)) return text
-  const whole = text.normalize('NFKC').replace(INVISIBLE, '').normalize('NFKC')
+  const whole = inForm(inForm(text, 'NFKC').replace(INVISIBLE, ''), 'NFKC')
   return foldsAccents(view) ? withoutAccents(whole) : whole
 }
 
 // Case folding can add accents: the dotted capital İ becomes an i and a dot.
 function folded(text: string): string {
   // Down, up and down again is Unicode's case folding: it equates ß, ẞ and SS, and the three sigmas. The dotless ı is itself.
-  return text
-    .toLowerCase()
-    .replaceAll(/[^ı]+/gu, (run) => run.toUpperCase().toLowerCase())
-    .normalize('NFKC')
-    .replaceAll('ς', 'σ')
+  const once = text.toLowerCase().replaceAll(/[^ı]+/gu, (run) => run.toUpperCase().toLowerCase())
+  return inForm(once, 'NFKC').replaceAll('ς', 'σ')
 }
 
 // Marks of scripts whose vowels are marks stay: without them it is another word.
 const withoutAccents = (text: string): string =>
-  text
-    .normalize('NFD')
-    .replace(MARKS, '')
-    .replace(STROKED, (letter) => STROKES.get(letter) ?? letter)
-    .normalize('NFC')
+  inForm(
+    inForm(text, 'NFD')
+      .replace(MARKS, '')
+      .replace(STROKED, (letter) => STROKES.get(letter) ?? letter),
+    'NFC',
+  )

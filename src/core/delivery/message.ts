@@ -1,6 +1,7 @@
 import * as z from 'zod'
 
 import { once } from '../base/lazy.ts'
+import { peerUrl } from '../base/url.ts'
 import { visibleText } from '../enrichment/markdown.ts'
 
 export type DisplayItem = {
@@ -157,6 +158,6 @@ function directImage(
 }
 
 function webAddress(address: string): string | null {
-  const url = URL.parse(address)
+  const url = peerUrl(address)
   return url?.protocol === 'https:' || url?.protocol === 'http:' ? url.href : null
 }

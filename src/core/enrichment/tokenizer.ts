@@ -1,3 +1,5 @@
+import { inForm } from '../base/form.ts'
+
 /** Words and marks of a text. `words` are lower case; `from` holds their offsets in `text`. */
 export type TokenisedText = { text: string; words: string[]; from: number[] }
 
@@ -63,8 +65,7 @@ export function written({ text, words, from }: TokenisedText, first: number, las
 }
 
 const unadorned = (text: string): string =>
-  text
-    .normalize('NFKC')
+  inForm(text, 'NFKC')
     .replace(/[‘’‛ʼ]/g, "'")
     .replace(/[‐‑]/g, '-')
     .replace(/\p{Default_Ignorable_Code_Point}+/gu, '')

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 
 import { normalise, type View } from '../base/form.ts'
+import { peerUrl } from '../base/url.ts'
 import { soundOf } from '../enrichment/intent.ts'
 import { LANGUAGE_CODES, languageOf } from '../enrichment/language.ts'
 import { INTENTS } from '../enrichment/lexicon/cues.ts'
@@ -744,7 +745,7 @@ function hostsOf(item: Item): readonly string[] {
   if (hosts === undefined) {
     // A crosspost's own link leads to the original post; the host that the original linked is its domain.
     const own = item.kind === 'post' && item.domain !== null ? [item.domain.toLowerCase()] : []
-    const linked = linksOf(item).map((it) => URL.parse(it)?.hostname ?? '')
+    const linked = linksOf(item).map((it) => peerUrl(it)?.hostname ?? '')
     hosts_by_item.set(item, (hosts = [...new Set([...own, ...linked])].filter((it) => it !== '')))
   }
   return hosts

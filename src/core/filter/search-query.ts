@@ -1,4 +1,4 @@
-import { normalise } from '../base/form.ts'
+import { inForm, normalise } from '../base/form.ts'
 import { visibleText } from '../enrichment/markdown.ts'
 import type { Post } from '../forum/items.ts'
 import { isViewerName } from '../forum/permalink.ts'
@@ -95,7 +95,7 @@ const NAMED = /(?<![\p{L}\p{N}])(?:author|user(?:name)?|sub[a-z]*|site|self)\s*:
  * friends)`; null when there is none. A quoted phrase without a field is plain text.
  */
 export function viewerTermIn(q: string): string | null {
-  const text = q.normalize('NFKC').replace(/[“”„‟]/g, '"')
+  const text = inForm(q, 'NFKC').replace(/[“”„‟]/g, '"')
   // Parsers disagree on escaped and unclosed quotes: such text is read as if it had no phrases.
   const phrases = !text.includes('\\') && text.split('"').length % 2 === 1
   for (let at = 0; at < text.length;) {

@@ -1,3 +1,6 @@
+import { inForm } from '../base/form.ts'
+import { peerUrl } from '../base/url.ts'
+
 /** Form of an id, without its prefix. */
 const ID = /^[a-z0-9]{1,13}$/
 const USER_NAME = /^[A-Za-z0-9_-]{1,21}$/
@@ -46,8 +49,7 @@ const VIEWER_NAMES: ReadonlySet<string> = new Set([
  */
 export const isViewerName = (name: string): boolean =>
   VIEWER_NAMES.has(
-    name
-      .normalize('NFKC')
+    inForm(name, 'NFKC')
       .trim()
       .toLowerCase()
       .replace(/^[/@]*(?:(?:r|u|user)\/)?(?:u_)?/, '')
@@ -132,7 +134,7 @@ export function parsePermalink(text: string, hosts: LinkHosts): PermalinkTarget 
 }
 
 function parseUrl(text: string): URL | null {
-  const url = ODD.test(text) ? null : URL.parse(text)
+  const url = ODD.test(text) ? null : peerUrl(text)
   return url === null || url.username !== '' || url.password !== '' ? null : url
 }
 
@@ -176,7 +178,7 @@ export function parsePostUrl(text: string, hosts: LinkHosts): PostLink | null {
 /** Path of an address on one of the platform's own hosts; null for other hosts. */
 function pathOf(text: string, hosts: LinkHosts): string | null {
   if (text.startsWith('/')) return text.startsWith('//') ? null : (text.split(/[?#]/, 1)[0] ?? '')
-  const url = URL.parse(text)
+  const url = peerUrl(text)
   if (url === null || url.username !== '' || url.password !== '') return null
   return hosts.link.includes(url.host) ? url.pathname : null
 }

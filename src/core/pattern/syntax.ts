@@ -1,4 +1,4 @@
-import { composed } from '../base/form.ts'
+import { composed, inForm } from '../base/form.ts'
 import { once } from '../base/lazy.ts'
 import { type FieldInput, wrong } from '../filter/readers.ts'
 
@@ -21,7 +21,7 @@ const PIECE = /\\[^]|\[\^?\]?|\]|[^]/gu
 /** Pieces of a pattern, each with its form in compared texts. Classes hold single characters. */
 function* piecesOf(pattern: string): Generator<{ form: string; piece: string; within: boolean }> {
   let within = false
-  for (const [piece] of pattern.normalize('NFC').matchAll(PIECE)) {
+  for (const [piece] of inForm(pattern, 'NFC').matchAll(PIECE)) {
     if (piece.startsWith('\\')) {
       yield { form: piece, piece, within }
       continue

@@ -1,3 +1,4 @@
+import { peerUrl } from '../../core/base/url.ts'
 import { outsideCode } from '../../core/enrichment/markdown.ts'
 import {
   type Comment,
@@ -351,7 +352,7 @@ const AVATAR_PX = '240'
 
 function absolute(path: string | null, base_url: string): string | null {
   if (!path) return null
-  return URL.parse(path.replace('{size}', AVATAR_PX), `${base_url}/`)?.href ?? null
+  return peerUrl(path.replace('{size}', AVATAR_PX), `${base_url}/`)?.href ?? null
 }
 
 /** A user, of a profile or a row of the directory; null without a name. */

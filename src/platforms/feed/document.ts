@@ -1,4 +1,5 @@
 import { fail, ok, type Outcome } from '../../core/base/result.ts'
+import { peerUrl } from '../../core/base/url.ts'
 import { fieldsOf, parseJson, type Row, ROWS_MAX, rowsOf, textAt } from '../values.ts'
 import { feedDate } from './dates.ts'
 import { decoded, decodeDocument, withoutControls } from './decode.ts'
@@ -89,7 +90,7 @@ export function absolute(text: string, base: string): string {
   // What a program prints for a value that it has not.
   if (given === '' || given.length > LINK_MAX || /^(?:undefined|null|none|nan)$/i.test(given))
     return ''
-  const url = URL.parse(given, base === '' ? undefined : base)
+  const url = peerUrl(given, base === '' ? undefined : base)
   if (url === null || !/^https?:$/.test(url.protocol)) return ''
   return /^https?:\/\//i.test(given) && !/\s/.test(given) ? given : url.href
 }
@@ -145,7 +146,7 @@ const dateOf = (raw: RawEntry, fields: readonly string[], now: number): number |
 }
 
 const isElsewhere = (link: string, site: string): boolean =>
-  URL.parse(link)?.hostname !== URL.parse(site)?.hostname
+  peerUrl(link)?.hostname !== peerUrl(site)?.hostname
 
 /** Links of an entry: the one that is its page, and that of its discussion. */
 function linksOf(raw: RawEntry, base: string, site: string): { link: string; discussion: string } {

@@ -1,6 +1,7 @@
 import { once } from '../../core/base/lazy.ts'
 import { fail, ok, type Outcome } from '../../core/base/result.ts'
 import { createTurns } from '../../core/base/turns.ts'
+import { peerUrl } from '../../core/base/url.ts'
 import { ROWS_MAX } from '../values.ts'
 import { decoded } from './decode.ts'
 
@@ -142,7 +143,7 @@ const moduleOf = (address: string): string | undefined =>
 /** Address of an `xml:base` within another; either may be relative. */
 function joined(base: string, within: string): string {
   if (base === '' || within === '') return base || within
-  return URL.parse(base, within)?.href ?? base
+  return peerUrl(base, within)?.href ?? base
 }
 
 /** Name of a field by the module of its prefix: a prefix that is not declared counts as its usual module. */

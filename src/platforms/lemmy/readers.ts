@@ -1,4 +1,5 @@
 import { isObject } from '../../core/base/object.ts'
+import { peerUrl } from '../../core/base/url.ts'
 import type {
   Comment,
   Community,
@@ -114,7 +115,7 @@ const editedOf = (row: Row): string | null => firstText(row, 'updated_at', 'upda
 /** Name on this server: with `@` and the host where it is of another one. */
 function localName(row: Row, name: string): string {
   if (row['local'] !== false) return name
-  const host = URL.parse(firstText(row, 'ap_id', 'actor_id') ?? '')?.host
+  const host = peerUrl(firstText(row, 'ap_id', 'actor_id') ?? '')?.host
   return host === undefined ? name : `${name}@${host}`
 }
 

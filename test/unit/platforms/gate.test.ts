@@ -16,9 +16,9 @@ const BAD_TIMES: Readonly<Record<'text' | 'seconds', unknown[]>> = {
   seconds: [-1, 1e12, 1795874400000000, 8.64e15, 1e300, Infinity, 'soon', {}],
 }
 const LONG = 'x'.repeat(150_000)
-/** One letter that NFKC makes 18 of. */
 /** As long as the answer for one item may be. */
 const FILLER = 'x'.repeat(900 * 1024)
+/** One letter that NFKC makes 18 of. */
 const EXPANDING = '\ufdfa'
 
 const timesOf = (kind: SiteKind) =>
@@ -87,6 +87,20 @@ describe.each(KINDS)('%s', (kind) => {
       expect(found.ids).not.toContain(found.hostile)
       expect(found.requests).toBeLessThan(60)
       expect(found.events).toEqual([])
+    },
+  )
+
+  test.each([
+    ['title', '\u0316\u0301'.repeat(900)],
+    ['text', '\u0316\u0301'.repeat(50_000)],
+    ['text', '\u0316\u200d\u0301\u0640'.repeat(25_000)],
+    ['text', `http://${'\u0316\u0301'.repeat(50_000)}`],
+    ['text', `<a href="http://${'\u0316\u0301'.repeat(1900)}">x</a>`.repeat(20)],
+  ] as const)(
+    'a row whose %s has only marks costs no more than other texts (%#), and is given',
+    async (field, value) => {
+      const found = await amidst(kind, field, value)
+      expect(found.ids).toEqual(expect.arrayContaining([...found.honest, found.hostile]))
     },
   )
 

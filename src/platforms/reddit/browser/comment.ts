@@ -1,6 +1,7 @@
 import type { Page } from 'puppeteer-core'
 
 import { isObject } from '../../../core/base/object.ts'
+import { peerUrl } from '../../../core/base/url.ts'
 import type { Acted, WriteFault } from '../../../core/forum/native-refusals.ts'
 import type { PermalinkTarget } from '../../../core/forum/permalink.ts'
 import type { Posted } from '../../../core/forum/writes.ts'
@@ -99,7 +100,7 @@ export function readCreated(answer: NativeResponse, { base, post_id, now }: Wher
   if (element && name) {
     const path = PERMALINK.exec(element)?.[1]
     const permalink =
-      path === undefined ? null : (URL.parse(plainText(path), `${base}/`)?.href ?? null)
+      path === undefined ? null : (peerUrl(plainText(path), `${base}/`)?.href ?? null)
     const own = permalink?.startsWith(`${base}/`) ? permalink : null
     return {
       ok: true,

@@ -1,5 +1,6 @@
 import { isObject } from '../../../core/base/object.ts'
 import { fail, ok, type Outcome } from '../../../core/base/result.ts'
+import { peerUrl } from '../../../core/base/url.ts'
 import type { Acted } from '../../../core/forum/native-refusals.ts'
 import { IMAGE_TYPES, type ImageKind } from '../../../core/forum/writes.ts'
 import type { Transport } from '../../../net/transport.ts'
@@ -174,7 +175,7 @@ type Lease = { action: string; key: string; fields: [string, string][] }
  */
 function readLease(value: unknown, base: string): Lease | null {
   const lease = isObject(value) ? rowAt(value, 's3UploadLease') : null
-  const action = lease && URL.parse(textAt(lease, 'action') ?? '', base)
+  const action = lease && peerUrl(textAt(lease, 'action') ?? '', base)
   if (!lease || !action || !/^https?:$/.test(action.protocol)) return null
   const fields = listAt(lease, 'fields').filter(isObject).flatMap(toField)
   const key = fields.find(([name]) => name === 'key')?.[1]

@@ -1,4 +1,5 @@
 import { ok, type Outcome } from '../../../core/base/result.ts'
+import { peerUrl } from '../../../core/base/url.ts'
 import { type Acted, final } from '../../../core/forum/native-refusals.ts'
 import { parsePermalink, type PermalinkTarget } from '../../../core/forum/permalink.ts'
 import type { Direction } from '../../../core/forum/writes.ts'
@@ -38,7 +39,7 @@ export const createShares =
     const headers = { accept: 'text/html' }
     const done = await client.once({ path_kind: 'share', method: 'GET', path, headers }, call)
     if (!done.ok) return done
-    const location = URL.parse(done.value.headers.get('location') ?? '', `${client.base}/`)
+    const location = peerUrl(done.value.headers.get('location') ?? '', `${client.base}/`)
     if (done.value.status < 300 || done.value.status >= 400 || location === null) {
       const read = classify(done.value, { now: clock.now() })
       return read.ok ? ok(null) : read

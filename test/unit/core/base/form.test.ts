@@ -1,6 +1,9 @@
 import { expect, test } from 'bun:test'
 
-import { normalise } from '../../../../src/core/base/form.ts'
+import * as fc from 'fast-check'
+
+import { inForm, normalise, type View } from '../../../../src/core/base/form.ts'
+import { cases } from '../../../support/long-form.ts'
 
 test.each([
   ['Weiß', 'WEISS'],
@@ -29,4 +32,36 @@ test.each([
 
 test('vowel signs of Indic scripts stay', () => {
   expect(normalise('की', 1)).not.toBe(normalise('क', 1))
+})
+
+const VIEWS: readonly View[] = [0, 1, 2, 3]
+/** Marks of several classes, what becomes marks, and what disappears between marks. */
+const MARKED = [
+  ...'\u0316\u0301\u0345\u0344\u0f71\u0f74\u05b0\u064b\uff9e\uff9f\u200d\u00ad\u034f\u0640aéİŉ가ﷺ',
+]
+
+test('marks beyond thirty of one letter are left out of the compared form, in any order and with anything between them', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.constantFrom(...MARKED), { minLength: 1, maxLength: 6 }),
+      fc.constantFrom(1, 40, 20_000),
+      fc.array(fc.constantFrom(...MARKED), { maxLength: 4 }),
+      (unit, times, rest) => {
+        const text = unit.join('').repeat(times) + rest.join('').repeat(times)
+        for (const view of VIEWS) {
+          const form = normalise(text, view)
+          expect(/\p{M}{31}/u.test(form)).toBe(false)
+          expect(normalise(form, view)).toBe(form)
+        }
+      },
+    ),
+    { numRuns: cases({ short: 30, long: 1000 }) },
+  )
+})
+
+test('up to thirty marks of a letter stay', () => {
+  for (const form of ['NFC', 'NFD', 'NFKC'] as const) {
+    const text = `x${'\u0316\u0301'.repeat(15)} क्षि กำ`
+    expect(inForm(text, form)).toBe(text.normalize(form))
+  }
 })
