@@ -1316,7 +1316,7 @@ export interface paths {
     put?: never
     /**
      * Register a target; its secret is shown only once
-     * @description Adds a receiver of matches. Use it before a monitor names it, then send a test. Only this answer has the secret: show it to the person. Kind email takes mailto: and one address. It is active once its recipient has agreed on the page linked in the confirmation mail. The answer has confirmation: sent, or an error code; a test sends the mail again. An address gets at most three such mails a day. Kinds ntfy, telegram, gotify, matrix and mqtt take token, and mqtt username too; credentials within url are removed from it and stored encrypted. Takes a key with the scope `webhook`. Counts towards the rate limit of `management`.
+     * @description Adds a receiver of matches. Use it before a monitor names it, then send a test. Only this answer has the secret: show it to the person. Kind email takes mailto: and one address. It is active once its recipient has agreed on the page linked in the confirmation mail. The answer has confirmation: sent, or an error code; a test sends the mail again. An address gets at most three such mails a day. Some kinds take token, and mqtt username too; credentials within url are removed from it and stored encrypted. Kinds slack, discord and mattermost take services at other hosts that use their format. Takes a key with the scope `webhook`. Counts towards the rate limit of `management`.
      */
     post: operations['postForumMonitorWebhookCreate']
     delete?: never
@@ -22789,6 +22789,7 @@ export interface operations {
               | 'gotify'
               | 'matrix'
               | 'mqtt'
+              | 'mattermost'
             /** @description Address. */
             url: string
             created_at: string
@@ -23180,6 +23181,7 @@ export interface operations {
             | 'gotify'
             | 'matrix'
             | 'mqtt'
+            | 'mattermost'
           /** @description Address. */
           url: string
           /** @description Label for lists and messages; null: none. */
@@ -23240,6 +23242,7 @@ export interface operations {
               | 'gotify'
               | 'matrix'
               | 'mqtt'
+              | 'mattermost'
             /** @description Address. */
             url: string
             created_at: string
@@ -23540,6 +23543,7 @@ export interface operations {
                 | 'gotify'
                 | 'matrix'
                 | 'mqtt'
+                | 'mattermost'
               /** @description Address. */
               url: string
               created_at: string

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 
 import { filterTable } from '../../src/core/filter/fields.ts'
 import { createNaming } from '../../src/core/forum/naming.ts'
+import { kindForms } from '../../src/delivery/kinds.ts'
 import { drawn, withCapabilities } from './capabilities.ts'
 import { configPage } from './config-page.ts'
 import { withSamples } from './samples.ts'
@@ -15,17 +16,32 @@ const root = join(import.meta.dir, '../..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 
 writeFileSync(join(root, 'docs/config.md'), configPage(read('config.example.toml')))
-writeFileSync(join(root, 'docs/webhooks.md'), withSamples(read('docs/webhooks.md'), read))
+/** A page with the table below `marker`, which names it. */
+const withTable = (page: string, marker: string, rows: string[][]): string =>
+  page.replace(
+    new RegExp(`(<!-- ${marker}: written by scripts/docs\\.ts -->\\n\\n)(?:\\|.*\\n)+`),
+    (_, head: string) => head + drawn(rows),
+  )
+
+writeFileSync(
+  join(root, 'docs/webhooks.md'),
+  withTable(withSamples(read('docs/webhooks.md'), read), 'kinds', [
+    ['Target', '`kind`', 'URL of the webhook', '`token`'],
+    ...kindForms().map(({ label, name, address, credential }) => [
+      label,
+      `\`${name}\``,
+      address,
+      credential === null
+        ? ''
+        : `${credential.label}${credential.with_username ? ', with `username`' : ''}`,
+    ]),
+  ]),
+)
 writeFileSync(join(root, 'docs/sources.md'), withCapabilities(read('docs/sources.md')))
 writeFileSync(
   join(root, 'docs/filters.md'),
-  read('docs/filters.md').replace(
-    /(<!-- fields: written by scripts\/docs\.ts -->\n\n)(?:\|.*\n)+/,
-    (_, head: string) =>
-      head +
-      drawn([
-        ['Field', 'Value', 'Meaning'],
-        ...filterTable(createNaming({ platform: 'forum', community: 'subforum' })),
-      ]),
-  ),
+  withTable(read('docs/filters.md'), 'fields', [
+    ['Field', 'Value', 'Meaning'],
+    ...filterTable(createNaming({ platform: 'forum', community: 'subforum' })),
+  ]),
 )

@@ -223,7 +223,7 @@ export const schema = table({
   }),
   guard: table({ allow_targets: targets(), allow_http: bool(false) }),
   delivery,
-  smtp: table({ url: mailAddress(), from: sender() }),
+  smtp: table({ url: mailAddress(), from: sender(), tls: choice(['auto', 'off'], 'auto') }),
   relevance,
   browser: table({
     executable: file('', { what: 'the path of Chromium or Chrome' }),

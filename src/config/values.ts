@@ -167,7 +167,8 @@ export const mailAddress = () =>
     'smtp://user:password@host:587 or smtps://host:465, or "" for none',
     (value) => {
       const url = value === '' ? null : URL.parse(value)
-      return value === '' || (url !== null && /^smtps?:$/.test(url.protocol) && url.hostname !== '')
+      const plain = url !== null && url.search + url.hash === '' && /^\/?$/.test(url.pathname)
+      return value === '' || (plain && /^smtps?:$/.test(url.protocol) && url.hostname !== '')
     },
     '',
   )

@@ -37,7 +37,7 @@ function deliveryMail(
     id: delivery_id,
     subject: truncate(`${test ? 'Test delivery: ' : ''}${subject}`, SUBJECT_MAX),
     text: [...aboveText(above), ...parts.map(asText), ...footText(unsubscribe_url)].join(
-      '\n\n-- \n\n',
+      '\n\n* * *\n\n',
     ),
     html: page(
       [...aboveHtml(above), ...parts.map(asHtml), ...footHtml(unsubscribe_url)].join('\n<hr>\n'),

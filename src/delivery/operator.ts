@@ -15,6 +15,7 @@ import {
   QUIET_MS,
   recordEventAttempt,
 } from '../store/delivery/operator-events.ts'
+import { webhook as webhookKind } from './kinds/webhook.ts'
 import { noticeFor, runbookUrl } from './operator-notices.ts'
 import { toAttempt } from './send.ts'
 
@@ -151,7 +152,7 @@ export function createOperatorNotifier(deps: OperatorNotifierDeps): OperatorNoti
     const { url, headers } = withoutCredentials(webhook)
     const all = { ...headersOf(id, body), ...headers }
     const answer = await transport({ url, headers: all, body, tried: attempts })
-    const attempt = toAttempt('webhook', answer, clock.now())
+    const attempt = toAttempt(webhookKind, answer, clock.now())
     const verdict = judgeAttempt(attempt, attempts, RETRY_SCHEDULE, random.fraction())
     recordEventAttempt(db, { id, ...rowOf(verdict, clock.now()) })
     const lost = verdict.status !== 'delivered' && verdict.status !== 'pending'

@@ -27,21 +27,30 @@ const STEPS = 3
 type MailServer = {
   url: string
   from: string
+  tls: 'auto' | 'off'
   timeout_ms: number
   /** Trusted in addition to the public authorities. */
   ca?: string | undefined
   clock: Clock
 }
 
-function optionsOf({ url, timeout_ms, ca }: MailServer) {
-  const { hostname, username } = new URL(url)
+function optionsOf({ url, from, tls: upgrade, timeout_ms, ca }: MailServer) {
+  const { protocol, hostname, port, username, password } = new URL(url)
   return {
-    url,
+    host: hostname.replace(/^\[|\]$/g, ''),
+    ...(port !== '' && { port: Number(port) }),
+    secure: protocol === 'smtps:',
+    ...(username !== '' && {
+      auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) },
+    }),
+    // The name with which the conversation begins; without it, an address of this machine is sent.
+    name: domainOf(from) ?? hostname,
+    ignoreTLS: upgrade === 'off',
     connectionTimeout: timeout_ms,
     greetingTimeout: timeout_ms,
     socketTimeout: timeout_ms,
     dnsTimeout: timeout_ms,
-    requireTLS: username !== '' && !LOCAL.test(hostname),
+    requireTLS: upgrade === 'auto' && username !== '' && !LOCAL.test(hostname),
     // Mails contain untrusted text, which must not make nodemailer fetch a file or URL.
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -49,13 +58,15 @@ function optionsOf({ url, timeout_ms, ca }: MailServer) {
   }
 }
 
+const domainOf = (from: string): string | undefined => /@([^\s<>@]+)>?\s*$/.exec(from)?.[1]
+
 /**
  * Speaks SMTP to the server of `[smtp]`, with STARTTLS where it is offered, and always before a password.
  * @see https://www.rfc-editor.org/rfc/rfc5321
  */
 export function createMailer(server: MailServer): Mailer {
   const { url, from, timeout_ms, clock } = server
-  const domain = /@([^\s<>@]+)>?\s*$/.exec(from)?.[1] ?? new URL(url).hostname
+  const domain = domainOf(from) ?? new URL(url).hostname
   const options = optionsOf(server)
 
   async function sendMail({ id, ...mail }: Mail): Promise<Attempt> {
@@ -114,6 +125,18 @@ const ERRORS: Record<string, AttemptError> = {
   EREQUIRETLS: 'tls_failed',
 }
 const OUT_OF_FILES = /\bE[MN]FILE\b/
+
+/**
+ * True if the mailbox takes no mail, by the enhanced code where there is one. A server that rejects this client, its sender or
+ * the text is for the operator to repair, and the reader must not lose the alert.
+ * @see https://www.rfc-editor.org/rfc/rfc3463
+ */
+function isMailboxRefusal(status: number, error: unknown): boolean {
+  const response = error instanceof Error && 'response' in error ? String(error.response) : ''
+  const [, enhanced] = /^\d{3}[ -](5\.\d{1,3}\.\d{1,3})\b/.exec(response) ?? []
+  if (enhanced !== undefined) return /^5\.(?:1\.[1236]|1\.10|2\.1)$/.test(enhanced)
+  return status === 550 || status === 551 || status === 553
+}
 const UNTRUSTED = /certificate|altnames|\b(TLS|SSL)\b/i
 
 // The server's own text is not read: it may repeat what was sent to it.
@@ -121,9 +144,8 @@ function toAttempt(error: unknown): Attempt {
   const code = errorCode(error)
   const status = error instanceof Error && 'responseCode' in error ? Number(error.responseCode) : 0
   if (status >= 400 && status < 600) {
-    // A server that rejects us is for the operator to fix; the reader must not lose the alert.
-    const about_mail = code === 'EENVELOPE' || code === 'EMESSAGE'
-    return { kind: 'mailed', code: status, accepted: false, refused: about_mail && status >= 500 }
+    const refused = code === 'EENVELOPE' && isMailboxRefusal(status, error)
+    return { kind: 'mailed', code: status, accepted: false, refused }
   }
   if (error instanceof Error && OUT_OF_FILES.test(error.message))
     return { kind: 'failed', error: 'out_of_files' }

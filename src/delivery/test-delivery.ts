@@ -6,6 +6,7 @@ import type { Db } from '../store/db/connection.ts'
 import { awaitsConfirmation, findAddressee } from '../store/delivery/targets.ts'
 import { resumeWebhook } from '../store/delivery/webhooks.ts'
 import type { EmailSender } from './email.ts'
+import { kindOf } from './kinds.ts'
 import type { Send } from './send.ts'
 
 /** The monitor that test deliveries name. */
@@ -99,15 +100,16 @@ export function createTester({
   return async (customer_id, webhook_id) => {
     const to = findAddressee(db, customer_id, webhook_id)
     if (!to) return null
+    const hints = kindOf(to.kind).verdict?.hints
     const id = `dlv_${Buffer.from(random.bytes(ID_BYTES)).toString('base64url')}`
     if (email !== undefined && awaitsConfirmation(db, webhook_id)) {
       const began = clock.mono()
       const attempt = await email.confirm(to)
-      return toReport(attempt, id, Math.round(clock.mono() - began))
+      return toReport(attempt, id, Math.round(clock.mono() - began), null, hints)
     }
     const body = sampleBody(id, words, clock.now())
     const { attempt, duration_ms, excerpt } = await send(to, { id, body })
-    const report = toReport(attempt, id, duration_ms, excerpt?.body_start ?? null)
+    const report = toReport(attempt, id, duration_ms, excerpt?.body_start ?? null, hints)
     if (report.ok) resumeWebhook(db, webhook_id)
     return report
   }

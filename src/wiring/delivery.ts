@@ -1,6 +1,6 @@
 import type { Config } from '../config/schema.ts'
 import type { Ring } from '../core/base/secrets.ts'
-import { type Credentials, openCredentials, sealCredentials } from '../core/delivery/services.ts'
+import { type Credentials, openCredentials, sealCredentials } from '../core/delivery/credentials.ts'
 import type { Links } from '../core/forum/links.ts'
 import type { Naming } from '../core/forum/naming.ts'
 import { createEmailSender } from '../delivery/email.ts'

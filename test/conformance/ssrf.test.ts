@@ -7,7 +7,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 
 import { createAllowed } from '../../src/core/base/address.ts'
 import { judgeAttempt } from '../../src/core/delivery/retry.ts'
-import { kindOfUrl } from '../../src/core/delivery/target.ts'
+import { fits, kindOf } from '../../src/delivery/kinds.ts'
 import { toAttempt } from '../../src/delivery/send.ts'
 import { createCheck, createGuard } from '../../src/net/guard.ts'
 import { createTransport } from '../../src/net/transport.ts'
@@ -145,7 +145,12 @@ describe.skipIf(folder === undefined)('webhook sequences', () => {
           if (tries === 300 || it.steps[0]?.repeat || it.dns[0]?.[0] === 'TIMEOUT')
             await clock.advance(TIMEOUT_MS)
         }
-        const verdict = judgeAttempt(toAttempt('webhook', await posted, 0), n, RETRY_SCHEDULE, 0.5)
+        const verdict = judgeAttempt(
+          toAttempt(kindOf('webhook'), await posted, 0),
+          n,
+          RETRY_SCHEDULE,
+          0.5,
+        )
         verdicts.push('error' in verdict ? verdict.error : verdict.status)
       }
     } finally {
@@ -171,6 +176,6 @@ describe.skipIf(folder === undefined)('webhook sequences', () => {
   })
 
   test.each(misfits)('$id $name: $outcome', ({ url = '', kind }) => {
-    expect(kindOfUrl(new URL(url))).not.toBe(kind ?? 'webhook')
+    expect(fits(kindOf(kind ?? 'webhook'), url)).toBe(false)
   })
 })

@@ -18,7 +18,7 @@ import { join } from 'node:path'
 
 import BetterSqlite from 'better-sqlite3'
 
-import { sealCredentials } from '../../src/core/delivery/services.ts'
+import { sealCredentials } from '../../src/core/delivery/credentials.ts'
 import { createLinks } from '../../src/core/forum/links.ts'
 import { createNaming } from '../../src/core/forum/naming.ts'
 import { openAccount } from '../../src/store/accounts/accounts.ts'

@@ -8,8 +8,8 @@ import { sse } from '../../src/api/matches/sse.ts'
 import { confirmPage, unsubscribePage } from '../../src/api/webhooks/mail-consent.ts'
 import { webhooks } from '../../src/api/webhooks/routes.ts'
 import { createRing } from '../../src/core/base/secrets.ts'
+import { openCredentials, sealCredentials } from '../../src/core/delivery/credentials.ts'
 import { deliveryId, envelope } from '../../src/core/delivery/envelope.ts'
-import { openCredentials, sealCredentials } from '../../src/core/delivery/services.ts'
 import { createLinks } from '../../src/core/forum/links.ts'
 import { createNaming } from '../../src/core/forum/naming.ts'
 import { createEmailSender } from '../../src/delivery/email.ts'
@@ -99,6 +99,7 @@ export async function startReaders({ url, ca }: { url?: string; ca?: string } = 
   const showing = { community: 'subforum', media_hosts: ['media.example'] }
   const email = createEmailSender({
     mailer: createMailer({
+      tls: 'auto',
       url: url ?? mail_server.url,
       from: 'forumd <alerts@forum.example>',
       timeout_ms: 5000,

@@ -410,8 +410,8 @@ test.each<[string, string, string]>([
   ['an address without TLS', hook('ftp://a.example.com/'), 'it must begin with https://'],
   [
     'an address of another kind',
-    hook('https://a.example.com/', 'kind = "slack"\n'),
-    'customers[0].webhooks[0].kind: found "slack"; it takes https://hooks.slack.com/services/',
+    hook(SLACK, 'kind = "discord"\n'),
+    'customers[0].webhooks[0].kind: found "discord"; it takes https://discord.com/api/webhooks/',
   ],
   [
     'a mail where there is no mail server',
@@ -677,7 +677,7 @@ test.each([
   [
     'a token for a webhook',
     'url = "https://a.example.com/"\ntoken = "x"',
-    '.token: found it beside kind webhook; it is for ntfy',
+    '.token: found this token; it is for kinds ntfy',
   ],
   [
     'no token',
@@ -687,7 +687,7 @@ test.each([
   [
     'another form',
     'kind = "ntfy"\nurl = "https://ntfy.sh/"',
-    '.url: found this url; it must be https://ntfy.sh/ and a topic',
+    '.url: found this url; it must be https://ntfy.sh/your-topic, with a topic',
   ],
   [
     'a private broker',

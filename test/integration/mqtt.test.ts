@@ -5,7 +5,7 @@ import { createServer, type Socket } from 'node:net'
 
 import { generate, parser } from 'mqtt-packet'
 
-import type { Credentials } from '../../src/core/delivery/services.ts'
+import type { Credentials } from '../../src/core/delivery/credentials.ts'
 import type { Db } from '../../src/store/db/connection.ts'
 import { findDelivery } from '../../src/store/monitoring/why.ts'
 import { startDelivering } from '../support/delivery-fixture.ts'

@@ -50,7 +50,7 @@ test('mail is sent through the configured server, and its links lead to the daem
   await using server = await startMailServer()
   await using daemon = await startTestDaemon({
     change(config) {
-      config.smtp = { url: server.url, from: 'forumd <alerts@forum.example>' }
+      config.smtp = { url: server.url, from: 'forumd <alerts@forum.example>', tls: 'auto' }
       config.delivery.ca_file = join(config.storage.dir, 'ca.pem')
       writeFileSync(config.delivery.ca_file, server.ca)
     },

@@ -321,7 +321,9 @@ test("a monitor's feed is readable by its address, until that is rotated", async
   expect(text.match(/<entry>/g)).toHaveLength(2)
   expect(text.indexOf('number 1')).toBeGreaterThan(text.indexOf('😀'))
   expect(text).toContain('<title>&lt;b&gt;&amp;&quot;\ufffd ]]&gt; 😀</title>')
-  expect(text).toContain('<content type="text">It pours &amp; &lt;sings&gt;</content>')
+  expect(text).toContain(
+    '<content type="html">&lt;p&gt;It pours &amp;amp; &amp;lt;sings&amp;gt;&lt;/p&gt;</content>',
+  )
   expect(text).toContain('<author><name>a&amp;b</name></author>')
   expect(text).toContain('<published>2026-01-01T00:00:00.000Z</published>')
 

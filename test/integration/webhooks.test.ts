@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createHmac } from 'node:crypto'
 
-import { EVENTS_FORM } from '../../src/core/delivery/target.ts'
+import { EVENTS_FORM } from '../../src/delivery/kinds.ts'
 import { insertDelivery } from '../../src/store/delivery/deliveries.ts'
 import { pauseFailing, recordFailure } from '../../src/store/delivery/webhooks.ts'
 import { startTargets } from '../support/webhooks-fixture.ts'
@@ -66,8 +66,18 @@ test.each([
   expect(await it.create({ url })).toMatchObject({ kind, kind_inferred_from })
 })
 
+test.each(['slack', 'discord', 'mattermost'])(
+  'kind %s takes a service at another host that has its format',
+  async (kind) => {
+    await using it = await startTargets({})
+    const created = await it.create({ kind, url: 'https://receiver.test/hooks/x' })
+
+    expect(created).toMatchObject({ kind, url: 'https://receiver.test/hooks/x' })
+  },
+)
+
 test.each([
-  ['slack', 'https://receiver.test/services/x'],
+  ['mattermost', 'https://hooks.slack.com/services/T/B/X'],
   ['discord', 'https://discord.com/api/v10/users/@me'],
   ['webhook', 'https://hooks.slack.com/services/T/B/X'],
 ])('kind %s does not fit %s', async (kind, url) => {
@@ -131,7 +141,7 @@ test.each([
     CREATE,
     { url: 'https://x.example.com', kind: 'fax' },
     'kind',
-    'kind must be one of webhook, slack, discord, email, ntfy, telegram, gotify, matrix, mqtt',
+    'kind must be one of webhook, slack, discord, email, ntfy, telegram, gotify, matrix, mqtt, mattermost',
   ],
   [
     CREATE,

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-import { WEBHOOK_KINDS } from '../../src/core/delivery/target.ts'
+import { WEBHOOK_KINDS } from '../../src/delivery/kinds.ts'
 
 /** Where the shared cases of the address guard lie; undefined: nowhere, and what needs them is skipped. */
 export const folder = process.env['FORUMD_SSRF']

@@ -11,12 +11,12 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   monitor: ['core', 'store', 'gateway', 'patterns', 'runtime'],
   delivery: ['core', 'store', 'net', 'runtime'],
   standby: ['core', 'runtime'],
-  api: ['core', 'store', 'gateway', 'patterns', 'archive', 'runtime'],
+  api: ['core', 'store', 'gateway', 'patterns', 'archive', 'delivery', 'runtime'],
   mcp: ['core', 'runtime'],
   page: [],
   sandbox: [],
   config: ['core'],
-  cli: ['core', 'store', 'runtime', 'config'],
+  cli: ['core', 'store', 'delivery', 'runtime', 'config'],
   runtime: [],
 }
 

@@ -212,7 +212,7 @@ function targetProblem(target: TargetFacts, audience: Audience): Problem | null 
       kind: 'webhook_failing',
       severity: 'error',
       at: target.failing_since,
-      message: `${webhook} is failing: deliveries were given up after their last attempt${error}`,
+      message: `${webhook} is failing: deliveries have failed${error}`,
       fix: `${repair}, then send the failed deliveries again`,
     })
   return of({

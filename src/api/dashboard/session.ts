@@ -5,6 +5,7 @@ import { version } from '../../../package.json'
 import { ApiError, invalid } from '../../core/base/errors.ts'
 import { filterForm } from '../../core/filter/fields.ts'
 import type { Naming } from '../../core/forum/naming.ts'
+import { kindForms } from '../../delivery/kinds.ts'
 import type { Clock, Log, Random } from '../../runtime/runtime.ts'
 import type { KeyHolder } from '../../store/customers/keys.ts'
 import {
@@ -171,6 +172,7 @@ export function webSession(deps: WebSessionDeps, signed_in: DashboardSession) {
     base_path: words.api,
     monitor_path: words.monitor,
     filter_form: filterForm(words),
+    webhook_kinds: kindForms(),
   })
 
   return new Elysia({ name: 'web session', prefix: '/dashboard', detail: { hide: true } })

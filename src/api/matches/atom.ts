@@ -7,6 +7,7 @@ import { iso } from '../../core/base/time.ts'
 import { readMessage } from '../../core/delivery/message.ts'
 import type { Links } from '../../core/forum/links.ts'
 import type { ByteBudget, HeldBytes } from '../../core/limits/byte-budget.ts'
+import { manyLines, oneLine } from '../../delivery/text.ts'
 import type { Db } from '../../store/db/connection.ts'
 import {
   type AtomFeedMonitor,
@@ -50,12 +51,19 @@ function atomOf({
     `<title>${xml(monitor.name ?? 'Matches')}</title>`,
     `<updated>${iso(updated_at)}</updated>`,
     `<link rel="self" type="application/atom+xml" href="${xml(self)}"/>`,
+    `<link rel="alternate" type="text/html" href="${xml(new URL(`/dashboard/monitors/${monitor.id}`, self).href)}"/>`,
     '<generator>forumd</generator>',
     ...rows.flatMap((row) => entriesOf(row, community)),
     '</feed>',
     '',
   ].join('\n')
 }
+
+const shown = (rows: readonly MatchBody[]): MatchBody[] =>
+  rows.filter(
+    ({ matched_at }, at) =>
+      at < ENTRIES.least || matched_at > (rows[0]?.matched_at ?? 0) - ENTRIES.hour_ms,
+  )
 
 /** Entries of a body: one for each item of a bundle. */
 function entriesOf({ body, matched_at }: MatchBody, community: string): string[] {
@@ -65,17 +73,25 @@ function entriesOf({ body, matched_at }: MatchBody, community: string): string[]
     return [
       '<entry>',
       `<id>urn:forumd:${xml(items.length === 1 ? delivery_id : `${delivery_id}:${at + 1}`)}</id>`,
-      `<title>${xml(title.trim() || 'untitled')}</title>`,
+      `<title>${xml(oneLine(title) || 'untitled')}</title>`,
       `<updated>${iso(matched_at)}</updated>`,
       ...(Number.isNaN(created_at) ? [] : [`<published>${iso(created_at)}</published>`]),
-      `<author><name>${xml(author || 'unknown')}</name></author>`,
+      `<author><name>${xml(oneLine(author) || 'unknown')}</name></author>`,
       ...(url === null ? [] : [`<link rel="alternate" href="${xml(url)}"/>`]),
       ...(subforum === '' ? [] : [`<category term="${xml(subforum)}"/>`]),
-      `<content type="text">${xml(text)}</content>`,
+      `<content type="html">${xml(paragraphs(text))}</content>`,
       '</entry>',
     ].join('\n')
   })
 }
+
+/** Readers show content as HTML, whatever its type says. */
+const paragraphs = (text: string): string =>
+  manyLines(text)
+    .split('\n\n')
+    .filter(Boolean)
+    .map((it) => `<p>${Bun.escapeHTML(it).replaceAll('\n', '<br>')}</p>`)
+    .join('')
 
 /** Characters that XML documents may not contain, not even escaped. */
 // oxlint-disable-next-line no-control-regex -- XML 1.0 does not allow them
@@ -83,7 +99,8 @@ const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g
 
 const xml = (text: string): string => Bun.escapeHTML(text.toWellFormed().replace(FORBIDDEN, ''))
 
-const ENTRIES = 50
+/** Entries of a feed; as many as the hour before the newest one had, if those are more. */
+const ENTRIES = { least: 50, most: 200, hour_ms: 3_600_000 }
 const FRESH_S = 60
 
 export type AtomFeedDeps = { db: Db; links: Links }
@@ -165,11 +182,11 @@ function answer(
   const monitor = named && findAtomFeedMonitor(db, named.monitor_id)
   if (!monitor || named.revision !== monitor.feed_revision)
     throw new ApiError('NOT_FOUND', { message: 'there is no feed at this address' })
-  const query = { monitor_id: monitor.id, limit: ENTRIES }
+  const query = { monitor_id: monitor.id, limit: ENTRIES.most }
   const self = links.feed(monitor.id, monitor.feed_revision)
   const version = JSON.stringify([monitor.name, self, matchesVersion(db, query)])
   const { etag, bytes } = cache.get(monitor.id, version, () =>
-    atomOf({ monitor, rows: listNewestMatches(db, query), community, self }),
+    atomOf({ monitor, rows: shown(listNewestMatches(db, query)), community, self }),
   )
   const headers = { etag, 'cache-control': `private, max-age=${FRESH_S}` }
   if (if_none_match?.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag))

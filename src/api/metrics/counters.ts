@@ -1,6 +1,6 @@
 import type { AttemptEvent } from '../../core/delivery/retry.ts'
-import { WEBHOOK_KINDS } from '../../core/delivery/target.ts'
 import { HELD_FOR } from '../../core/limits/byte-budget.ts'
+import { WEBHOOK_KINDS } from '../../delivery/kinds.ts'
 import type { Clock, Lateness, Log } from '../../runtime/runtime.ts'
 import { type Db, onCommit } from '../../store/db/connection.ts'
 import { onEnded } from '../../store/delivery/pending.ts'

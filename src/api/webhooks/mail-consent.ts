@@ -1,8 +1,9 @@
 import { Elysia } from 'elysia'
 
 import { ApiError } from '../../core/base/errors.ts'
-import { KIND_FORMS, MAILTO_FORM, parseMailto } from '../../core/delivery/target.ts'
+import { MAILTO_FORM, parseMailto } from '../../core/delivery/target.ts'
 import type { Links } from '../../core/forum/links.ts'
+import { email } from '../../delivery/kinds/email.ts'
 import type { Db } from '../../store/db/connection.ts'
 import {
   claimConfirmationMail,
@@ -71,7 +72,7 @@ export function normaliseMailto(url: string): string {
   if (!/^mailto:/i.test(url))
     throw new ApiError('webhook_kind_mismatch', {
       field: 'kind',
-      message: `kind email takes ${KIND_FORMS.email}`,
+      message: `kind email takes ${email.example_url}`,
     })
   const address = parseMailto(url)
   if (address === null)

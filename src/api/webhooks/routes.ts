@@ -4,25 +4,20 @@ import * as z from 'zod'
 import { type AddressRefusal, guardLines, REFUSALS } from '../../core/base/address.ts'
 import { ApiError, invalid } from '../../core/base/errors.ts'
 import { iso } from '../../core/base/time.ts'
+import type { Credentials } from '../../core/delivery/credentials.ts'
 import type { TestReport } from '../../core/delivery/retry.ts'
-import {
-  checkCredentials,
-  type Credentials,
-  dialable,
-  isService,
-  readService,
-  SERVICE_KINDS,
-  type ServiceKind,
-  type ServiceTarget,
-} from '../../core/delivery/services.ts'
 import { newTargetSecret, toPublicKey, withSigningKey } from '../../core/delivery/signature.ts'
+import { dialable } from '../../core/delivery/target.ts'
 import {
-  isChat,
-  KIND_FORMS,
+  addressForm,
+  checkCredentials,
+  fits,
+  kindOf,
   kindOfUrl,
+  type ReadTarget,
+  readTarget,
   WEBHOOK_KINDS,
-  type WebhookKind,
-} from '../../core/delivery/target.ts'
+} from '../../delivery/kinds.ts'
 import type { Db } from '../../store/db/connection.ts'
 import { webhookHealth } from '../../store/delivery/health.ts'
 import { awaitsConfirmation } from '../../store/delivery/targets.ts'
@@ -174,7 +169,7 @@ const edits = (context: RouteContext, deps: WebhookDeps) => {
  * would be sent to a host that they were not given for.
  */
 async function newAddress(
-  given: SchemaOutput<typeof createBody> & { kind: WebhookKind },
+  given: SchemaOutput<typeof createBody> & { kind: string },
   deps: WebhookDeps,
 ): Promise<Pick<Resolved, 'url'> & { credentials: Credentials | null }> {
   if (given.kind === 'email')
@@ -182,7 +177,7 @@ async function newAddress(
       'url',
       'url of kind email cannot change, because the owner of the address has agreed; create another webhook',
     )
-  const { url, credentials = null } = await resolveKind(given, deps)
+  const { url, credentials } = await resolveKind(given, deps)
   return { url, credentials }
 }
 
@@ -226,7 +221,7 @@ export const webhooks = (context: RouteContext, deps: WebhookDeps) =>
         summary: 'Register a target; its secret is shown only once',
         tags: ['Monitoring'],
         description:
-          'Kind email takes mailto: and one address. It is active once its recipient has agreed on the page linked in the confirmation mail. The answer has confirmation: sent, or an error code; a test sends the mail again. An address gets at most three such mails a day. Kinds ntfy, telegram, gotify, matrix and mqtt take token, and mqtt username too; credentials within url are removed from it and stored encrypted.',
+          'Kind email takes mailto: and one address. It is active once its recipient has agreed on the page linked in the confirmation mail. The answer has confirmation: sent, or an error code; a test sends the mail again. An address gets at most three such mails a day. Some kinds take token, and mqtt username too; credentials within url are removed from it and stored encrypted. Kinds slack, discord and mattermost take services at other hosts that use their format.',
         ...refuses('webhook_url_rejected', 'webhook_kind_mismatch', 'email_not_configured'),
         ...answers(() => shapes().created),
       },
@@ -299,8 +294,8 @@ async function create(
 ) {
   const { db, sealSecret } = deps
   // Before the address is resolved: a wrong field needs no network.
-  const events = body.events && eventsOf(body.kind ?? kindIn(body.url), body.events)
-  const { kind, url, inferred_from, credentials = null } = await resolveKind(body, deps)
+  const events = body.events && eventsOf(body.kind ?? kindOfUrl(body.url).name, body.events)
+  const { kind, url, inferred_from, credentials } = await resolveKind(body, deps)
   if (listWebhooks(db, customer_id).length >= WEBHOOKS_MAX)
     throw invalid(
       'url',
@@ -339,58 +334,43 @@ async function create(
 }
 
 type Resolved = {
-  kind: WebhookKind
+  kind: string
   url: string
   inferred_from: string | null
-  credentials?: Credentials | null
-}
-
-function kindIn(url: string): WebhookKind {
-  const parsed = URL.parse(url)
-  return (parsed && kindOfUrl(parsed)) ?? 'webhook'
+  credentials: Credentials | null
 }
 
 async function resolveKind(
-  body: SchemaOutput<typeof createBody>,
-  deps: WebhookDeps,
-): Promise<Resolved> {
-  const { kind, url } = body
-  const of_url = kindIn(url)
-  const named = kind ?? of_url
-  if (isService(named)) return resolveService(named, body, deps)
-  refuseCredentials(named, body)
-  if (named === 'email') {
-    if (deps.mails === true)
-      return { kind: 'email', url: normaliseMailto(url), inferred_from: null }
-    throw new ApiError('email_not_configured', {
-      field: kind === undefined ? 'url' : 'kind',
-      message:
-        'kind email needs [smtp], which this server does not have; use webhook, slack or discord',
-    })
-  }
-
-  await checkAddress(url, deps)
-  if (kind !== undefined && kind !== of_url)
-    throw new ApiError('webhook_kind_mismatch', {
-      field: 'kind',
-      message: `kind ${kind} takes ${KIND_FORMS[kind]}`,
-    })
-  const is_inferred = kind === undefined && isChat(of_url)
-  return { kind: of_url, url, inferred_from: is_inferred ? new URL(url).hostname : null }
-}
-
-async function resolveService(
-  kind: ServiceKind,
   { kind: given, url: text, token, username }: SchemaOutput<typeof createBody>,
   deps: WebhookDeps,
 ): Promise<Resolved> {
-  const { url, credentials } = accepted(readService(kind, text, { token, username }))
-  await checkAddress(dialable(url), deps, kind === 'mqtt' ? 'mqtts://' : 'https://')
-  const inferred_from = given === undefined ? new URL(url).hostname : null
-  return { kind, url, credentials, inferred_from }
+  const kind = given === undefined ? kindOfUrl(text) : kindOf(given)
+  const { name, schemes } = kind
+  const is_mail = name === 'email'
+  if (is_mail && deps.mails !== true)
+    throw new ApiError('email_not_configured', {
+      field: given === undefined ? 'url' : 'kind',
+      message: `kind email needs [smtp], which this server does not have; other kinds are ${WEBHOOK_KINDS.filter((it) => it !== 'email').join(', ')}`,
+    })
+  const { url, credentials } = accepted(
+    readTarget(kind, is_mail ? normaliseMailto(text) : text, { token, username }),
+  )
+  if (!is_mail)
+    await checkAddress(
+      dialable(url),
+      deps,
+      schemes === undefined ? 'https://' : `${schemes.at(-1)}//`,
+    )
+  if (!fits(kind, text))
+    throw new ApiError('webhook_kind_mismatch', {
+      field: 'kind',
+      message: `kind ${name} takes ${addressForm(kind)}`,
+    })
+  const is_inferred = given === undefined && kind.infers !== undefined && !is_mail
+  return { kind: name, url, credentials, inferred_from: is_inferred ? new URL(url).hostname : null }
 }
 
-function accepted(read: ServiceTarget): Extract<ServiceTarget, { ok: true }> {
+function accepted(read: ReadTarget): Extract<ReadTarget, { ok: true }> {
   if (read.ok) return read
   if (read.field !== 'url') throw invalid(read.field, read.message)
   throw new ApiError('webhook_url_rejected', {
@@ -401,24 +381,13 @@ function accepted(read: ServiceTarget): Extract<ServiceTarget, { ok: true }> {
 }
 
 /** The credentials that an edit sets; undefined: none. */
-function newCredentials(
-  { kind, url }: { kind: WebhookKind; url: string },
+const newCredentials = (
+  { kind, url }: { kind: string; url: string },
   given: { token?: string | null | undefined; username?: string | null | undefined },
-): Credentials | null | undefined {
-  if (!isService(kind)) refuseCredentials(kind, given)
-  else if (given.token !== undefined || given.username !== undefined)
-    return accepted(checkCredentials(kind, url, given)).credentials
-  return undefined
-}
-
-function refuseCredentials(
-  kind: WebhookKind,
-  { token, username }: { token?: string | null | undefined; username?: string | null | undefined },
-): void {
-  for (const [field, value] of Object.entries({ token, username }))
-    if (value != null)
-      throw invalid(field, `${field} is for kinds ${SERVICE_KINDS.join(', ')}, and this is ${kind}`)
-}
+): Credentials | null | undefined =>
+  given.token === undefined && given.username === undefined
+    ? undefined
+    : accepted(checkCredentials(kindOf(kind), url, given)).credentials
 
 async function checkAddress(
   address: string,

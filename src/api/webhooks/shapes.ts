@@ -3,16 +3,9 @@ import * as z from 'zod'
 import { ApiError, invalid } from '../../core/base/errors.ts'
 import { once } from '../../core/base/lazy.ts'
 import { iso } from '../../core/base/time.ts'
-import { isService, SERVICE_KINDS } from '../../core/delivery/services.ts'
 import { type Signature, SIGNATURES, toPublicKey } from '../../core/delivery/signature.ts'
-import {
-  EVENTS_FORM,
-  settleEvents,
-  WEBHOOK_EVENTS,
-  WEBHOOK_KINDS,
-  type WebhookEvent,
-  type WebhookKind,
-} from '../../core/delivery/target.ts'
+import { settleEvents, WEBHOOK_EVENTS, type WebhookEvent } from '../../core/delivery/target.ts'
+import { CREDENTIAL_KINDS, EVENTS_FORM, kindOf, WEBHOOK_KINDS } from '../../delivery/kinds.ts'
 import {
   HEALTH_HOURS,
   HEALTH_STATES,
@@ -44,7 +37,7 @@ const credentialField = (name: 'token' | 'username') => {
 }
 export const credentialFields = () => ({
   token: credentialField('token').describe(
-    `Access token of kinds ${SERVICE_KINDS.join(', ')}; password of kind mqtt. Never shown again.`,
+    `Access token of kinds ${CREDENTIAL_KINDS}; password of kind mqtt. Never shown again.`,
   ),
   username: credentialField('username').describe('User of kind mqtt.'),
 })
@@ -61,7 +54,7 @@ export const signaturesField = () => {
 }
 
 /** @throws {ApiError} INVALID_REQUEST if not */
-export function checkSigned(kind: WebhookKind, signatures: readonly Signature[] | undefined): void {
+export function checkSigned(kind: string, signatures: readonly Signature[] | undefined): void {
   if (signatures !== undefined && kind !== 'webhook')
     throw invalid('signatures', `signatures is for kind webhook, and this is ${kind}`)
 }
@@ -82,8 +75,8 @@ export const eventsField = () =>
  * Events that a target of this kind can take.
  * @throws {ApiError} naming what is allowed
  */
-export function eventsOf(kind: WebhookKind, events: readonly WebhookEvent[]): WebhookEvent[] {
-  const settled = settleEvents(kind, events)
+export function eventsOf(kind: string, events: readonly WebhookEvent[]): WebhookEvent[] {
+  const settled = settleEvents(kindOf(kind).takes_events ?? false, events)
   if (settled === null) throw invalid('events', EVENTS_FORM)
   return settled
 }
@@ -108,7 +101,7 @@ export const toWebhook = ({
   paused_at: iso(paused_at),
   pause_reason,
   ...settings,
-  ...(isService(kind) && { has_credentials }),
+  ...(kindOf(kind).credential && { has_credentials }),
   // Only signed deliveries have signatures, and only asymmetric ones a public key.
   ...(public_key && { signatures: [...SIGNATURES], public_key: toPublicKey(public_key) }),
 })
@@ -196,7 +189,7 @@ export const shapes = once(() => {
     has_credentials: z
       .boolean()
       .optional()
-      .describe(`Kinds ${SERVICE_KINDS.join(', ')} only: true if a token or password is stored.`),
+      .describe(`Kinds ${CREDENTIAL_KINDS} only: true if a token or password is stored.`),
   })
   const keyed = {
     signatures: z.array(z.enum(SIGNATURES)).optional().describe('Absent: v1 alone.'),

@@ -1,5 +1,5 @@
 import { hasMain } from '../../config/schema.ts'
-import { sealCredentials } from '../../core/delivery/services.ts'
+import { sealCredentials } from '../../core/delivery/credentials.ts'
 import { newTargetSecret, withSigningKey } from '../../core/delivery/signature.ts'
 import { placesOf } from '../../core/filter/feeds.ts'
 import { beginningAt, effectiveCadence } from '../../core/limits/plan.ts'

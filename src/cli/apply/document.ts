@@ -4,13 +4,13 @@ import { ConfigError, parseToml, refusalsOf, toProblem } from '../../config/load
 import { type ConfigPath, findPositions } from '../../config/positions.ts'
 import type { RefusedValue } from '../../config/references.ts'
 import { type Attention, attentionSchema } from '../../core/delivery/attention.ts'
-import { isSecretAddress } from '../../core/delivery/services.ts'
 import { SIGNATURES } from '../../core/delivery/signature.ts'
-import { EVENTS_FORM, WEBHOOK_EVENTS, WEBHOOK_KINDS } from '../../core/delivery/target.ts'
+import { WEBHOOK_EVENTS } from '../../core/delivery/target.ts'
 import { decodeFilterSpec, renderFilterSpec } from '../../core/filter/parse.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import type { Plan } from '../../core/limits/plan.ts'
 import { readRelevance, relevanceSchema } from '../../core/relevance/rules.ts'
+import { EVENTS_FORM, isSecretAddress, kindOf, WEBHOOK_KINDS } from '../../delivery/kinds.ts'
 import { type Customer, findCustomerByName } from '../../store/customers/customers.ts'
 import type { Db } from '../../store/db/connection.ts'
 import { listSetWebhooks, type SetWebhook } from '../../store/delivery/webhooks.ts'
@@ -197,7 +197,10 @@ export function toDocument(all: readonly CurrentState[], words: Naming) {
  */
 function references({ id: webhook_id, kind }: SetWebhook) {
   const end = webhook_id.slice(-12).toUpperCase()
-  return { ...(kind === 'mqtt' && { username: `env:USER_${end}` }), token: `env:TOKEN_${end}` }
+  return {
+    ...(kindOf(kind).credential?.with_username && { username: `env:USER_${end}` }),
+    token: `env:TOKEN_${end}`,
+  }
 }
 
 /** Declared attention rules with the ids of their webhooks, in the same order. */

@@ -3,14 +3,15 @@ import { readFileSync } from 'node:fs'
 import { type RefusedValue, resolveReferences } from '../../config/references.ts'
 import { ApiError } from '../../core/base/errors.ts'
 import { encodeAttention } from '../../core/delivery/attention.ts'
-import type { Credentials } from '../../core/delivery/services.ts'
+import type { Credentials } from '../../core/delivery/credentials.ts'
 import type { Signature } from '../../core/delivery/signature.ts'
-import { EVENTS_FORM, settleEvents, type WebhookKind } from '../../core/delivery/target.ts'
+import { settleEvents } from '../../core/delivery/target.ts'
 import { checkSources, placesOf, type WatchableSource } from '../../core/filter/feeds.ts'
 import type { FilterSpec } from '../../core/filter/fields.ts'
 import { decodeFilterSpec, encodeFilterSpec, parseFilterSpec } from '../../core/filter/parse.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import { encodeRelevance } from '../../core/relevance/rules.ts'
+import { EVENTS_FORM, kindOf } from '../../delivery/kinds.ts'
 import type { WebhookChange } from '../../store/delivery/webhooks.ts'
 import type { Monitor } from '../../store/monitoring/monitors.ts'
 import type { CommandContext } from '../command.ts'
@@ -62,7 +63,7 @@ export type WebhookStep = { what: 'webhook' } & (
   | Untouched
   | (About & {
       action: 'create'
-      kind: WebhookKind
+      kind: string
       edit: WebhookEdit
       changes: FieldChange[]
     } & WebhookAddress)
@@ -359,7 +360,7 @@ export function planWebhooks(
       )
       continue
     }
-    const events = settleEvents(url.kind, it.events ?? ['match'])
+    const events = settleEvents(kindOf(url.kind).takes_events ?? false, it.events ?? ['match'])
     if (events === null) {
       problems.add([...at, 'events'], JSON.stringify(it.events), EVENTS_FORM)
       continue

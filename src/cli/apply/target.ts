@@ -6,22 +6,17 @@ import {
   parseTarget,
   REFUSALS,
 } from '../../core/base/address.ts'
+import type { Credentials } from '../../core/delivery/credentials.ts'
+import { dialable, MAILTO_FORM } from '../../core/delivery/target.ts'
 import {
-  type Credentials,
-  dialable,
+  addressForm,
+  fits,
   type GivenCredentials,
-  isService,
-  readAddress,
-  readService,
-  SERVICE_KINDS,
-} from '../../core/delivery/services.ts'
-import {
-  KIND_FORMS,
+  kindOf,
   kindOfUrl,
-  MAILTO_FORM,
-  parseMailto,
-  type WebhookKind,
-} from '../../core/delivery/target.ts'
+  readAddress,
+  readTarget,
+} from '../../delivery/kinds.ts'
 import type { SetWebhook } from '../../store/delivery/webhooks.ts'
 import type { DeclaredWebhook } from './document.ts'
 
@@ -35,7 +30,7 @@ export type AddressRules = {
 
 type Refuse = (field: 'url' | 'kind' | 'token' | 'username', why: string, allowed: string) => void
 
-type Settled = { url: string; kind: WebhookKind; credentials: Credentials | null }
+type Settled = { url: string; kind: string; credentials: Credentials | null }
 
 /**
  * The address, kind and credentials of a declared webhook; null when one of them is invalid. An existing webhook keeps
@@ -116,44 +111,34 @@ function readCredentials(
 const ANOTHER =
   'allowed: its current value; to change it, declare a new webhook without this id and with another name'
 
-const canonical = (url: string, kind: WebhookKind): string => {
-  if (isService(kind)) return readAddress(kind, url)?.url ?? url
-  const address = parseMailto(url)
-  return address === null ? url : `mailto:${address}`
-}
+const canonical = (url: string, kind: string): string => readAddress(kindOf(kind), url)?.url ?? url
 
 function settleNew(
   text: string,
-  kind: WebhookKind | undefined,
+  given_kind: string | undefined,
   given: GivenCredentials,
   { allowed, mails }: Pick<AddressRules, 'allowed' | 'mails'>,
   refuse: Refuse,
 ): Settled | null {
-  const named = URL.parse(text)
-  const wanted = kind ?? (named === null ? 'webhook' : kindOfUrl(named))
-  const read = isService(wanted) ? readService(wanted, text, given) : null
-  if (read?.ok === false) {
+  const kind = given_kind === undefined ? kindOfUrl(text) : kindOf(given_kind)
+  if (!fits(kind, text)) {
+    refuse('kind', `found "${kind.name}"`, `it takes ${addressForm(kind)}`)
+    return null
+  }
+  const read = readTarget(kind, text, given)
+  if (!read.ok) {
     const is_given = read.field === 'url' || given[read.field] !== undefined
-    refuse(
-      read.field,
-      is_given ? `found this ${read.field}` : 'missing',
-      `it ${read.message.replace(/^\w+ /, '')}`,
-    )
+    const message =
+      kind.name === 'email' && read.field === 'url'
+        ? MAILTO_FORM
+        : read.message.replace(/^\w+ /, '')
+    refuse(read.field, is_given ? `found this ${read.field}` : 'missing', `it ${message}`)
     return null
   }
-  const [unused] = read === null ? Object.keys(given) : []
-  if (unused === 'token' || unused === 'username') {
-    refuse(unused, `found it beside kind ${wanted}`, `it is for ${SERVICE_KINDS.join(', ')}`)
-    return null
-  }
-  const url = read?.url ?? text
-  const credentials = read?.credentials ?? null
-  if (/^mailto:/i.test(url)) {
-    if (kind !== undefined && kind !== 'email')
-      refuse('kind', `found "${kind}"`, `it takes ${KIND_FORMS[kind]}`)
-    else if (parseMailto(url) === null) refuse('url', 'found this address', `it ${MAILTO_FORM}`)
-    else if (!mails) refuse('url', 'found a mail address', 'needed: [smtp] in the configuration')
-    else return { url: canonical(url, 'email'), kind: 'email', credentials }
+  const { url, credentials } = read
+  if (kind.name === 'email') {
+    if (mails) return { url, kind: 'email', credentials }
+    refuse('url', 'found a mail address', 'needed: [smtp] in the configuration')
     return null
   }
   const parsed = parseTarget(dialable(url), allowed)
@@ -168,11 +153,7 @@ function settleNew(
     refuse('url', 'found this address', refusalOf(dialable(url), refusal))
     return null
   }
-  if (isService(wanted)) return { url, kind: wanted, credentials }
-  const of_url = kindOfUrl(parsed.target.url)
-  if (kind === undefined || kind === of_url) return { url, kind: of_url, credentials }
-  refuse('kind', `found "${kind}"`, `it takes ${KIND_FORMS[kind]}`)
-  return null
+  return { url, kind: kind.name, credentials }
 }
 
 /** The reason of a refusal, and the lines of the configuration that would allow the address. */

@@ -51,7 +51,7 @@ export function networkChecks(config: Config, runtime: Runtime, tools: PlatformT
       : [
           {
             title: 'signing in at the mail server',
-            run: async () => [mailOf(await tools.tryMail())],
+            run: async () => [mailOf(await tools.tryMail(), new URL(config.smtp.url).username)],
           },
         ]),
   ]
@@ -187,15 +187,21 @@ function clockOf(ahead_ms: number | null, behind_ms: number, remote: string): Ch
 
 const MAIL: Record<string, string> = {
   dns_failed: 'its host name has no address',
-  tls_failed: 'its certificate is not trusted, or it does not support TLS',
+  tls_failed:
+    'its certificate is not trusted (add its authority to [delivery].ca_file), or it does not support TLS',
   timeout: 'it does not answer in time',
   connect_failed: 'it cannot be reached',
   smtp_535: 'it does not accept the user and the password',
 }
 
-const mailOf = (error: string | null): CheckResult =>
+const mailOf = (error: string | null, user: string): CheckResult =>
   error === null
-    ? fine('smtp', 'the mail server accepts the sign-in')
+    ? fine(
+        'smtp',
+        user === ''
+          ? 'the mail server answers; [smtp].url has no user, so no sign-in was tried'
+          : 'the mail server accepts the sign-in',
+      )
     : bad(
         'smtp',
         MAIL[error] ?? `it answers ${error}`,

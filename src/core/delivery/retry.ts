@@ -154,16 +154,13 @@ const HINTS: Record<string, string> = {
     'check that the certificate is valid, names the host of the url and is sent with its intermediate certificates',
   target_not_public: 'the name must resolve to public addresses only, at every attempt',
   bad_answer: 'the response is not that of this kind of target; check that the url is correct',
-  http_401: 'the receiver requires credentials; have it verify the signature headers instead',
-  http_403:
-    'the receiver, or a firewall before it, refuses the request; check its rules and its signature check',
+  http_401: 'the receiver does not accept the credentials of the request',
+  http_403: 'the receiver, or a firewall before it, refuses the request; check its rules',
   http_404: 'nothing exists at this path; check the url, or whether the target was removed',
   http_405: 'the receiver must accept POST at this path',
   http_410:
     'the receiver reports that it is gone permanently; in a real delivery this pauses the webhook',
-  http_413: 'configure the receiver to accept bodies of up to 256 KiB',
-  mqtt_134: 'the broker does not accept the user and the password',
-  mqtt_135: 'the broker does not let this user connect, or publish to this topic',
+  http_413: 'the message is larger than the receiver accepts',
   http_429: 'the receiver limits its request rate; a real delivery would be retried later',
 }
 
@@ -182,6 +179,7 @@ export function toReport(
   delivery_id: string,
   duration_ms: number,
   body_start: string | null = null,
+  hints: Readonly<Record<string, string>> = {},
 ): TestReport {
   const verdict = judgeAttempt(attempt, 0, { retry_delays_s: [0], jitter: 0 }, 0)
   const status_code = codeOf(attempt)
@@ -192,7 +190,8 @@ export function toReport(
     delivery_id,
     duration_ms,
     reason,
-    hint: reason === null ? null : (HINTS[reason] ?? hintFor(attempt, status_code)),
+    hint:
+      reason === null ? null : (hints[reason] ?? HINTS[reason] ?? hintFor(attempt, status_code)),
     detail:
       status_code === null
         ? (DETAILS[reason ?? ''] ?? 'the response is not valid HTTP')
@@ -217,10 +216,12 @@ function hintFor(attempt: Attempt, status: number | null): string {
   if (attempt.kind === 'mailed')
     return attempt.refused
       ? 'check that the address exists and accepts mail'
-      : 'the mail server temporarily rejects the mail; a real delivery would be retried later'
+      : attempt.code >= 500
+        ? 'the mail server refuses this service, its sender or the text, not the reader; the operator of this service checks [smtp]'
+        : 'the mail server temporarily rejects the mail; a real delivery would be retried later'
   if (attempt.kind === 'published')
     return attempt.refused
-      ? 'check user, password and the right to publish to this topic'
+      ? 'the broker refuses this message for good; its reason is in the answer'
       : 'the broker temporarily rejects the message; a real delivery would be retried later'
   if (status !== null && isRedirect(status))
     return 'redirects are not followed; register the address that this one redirects to'

@@ -1,78 +1,28 @@
-export const WEBHOOK_KINDS = [
-  'webhook',
-  'slack',
-  'discord',
-  'email',
-  'ntfy',
-  'telegram',
-  'gotify',
-  'matrix',
-  'mqtt',
-] as const
-/**
- * Format of a target: our own signed body, the body of a chat or push service, a mail, or our own
- * body published at a broker.
- */
-export type WebhookKind = (typeof WEBHOOK_KINDS)[number]
+/** Name of a kind of target: our own signed body, the body of a chat or push service, a mail, or a publication at a broker. */
+export type WebhookKind = string
 
 /** Events that a target may receive: matches always, the others about items that it had received. */
 export const WEBHOOK_EVENTS = ['match', 'item.deleted', 'item.edited'] as const
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
-/** Kinds that take events about items: their receivers are programs. */
-const EVENT_KINDS: readonly WebhookKind[] = ['webhook', 'mqtt']
-
-export const EVENTS_FORM = `events must be a list of ${WEBHOOK_EVENTS.join(', ')}, with match; kinds other than ${EVENT_KINDS.join(' and ')} take match alone`
 
 /** The events of a target in their order, each once; null if it cannot take them. */
 export function settleEvents(
-  kind: WebhookKind,
+  takes_events: boolean,
   events: readonly WebhookEvent[],
 ): WebhookEvent[] | null {
   const chosen = WEBHOOK_EVENTS.filter((it) => events.includes(it))
-  const is_allowed = chosen.length === 1 || EVENT_KINDS.includes(kind)
-  return chosen.includes('match') && is_allowed ? chosen : null
+  return chosen.includes('match') && (chosen.length === 1 || takes_events) ? chosen : null
 }
 
 /**
- * Chat services, recognised by host and path. Such an address is a secret: it is enough to post
- * there.
+ * Address that the guard checks and the connection goes to: that of a broker with its port and as http or https, any
+ * other unchanged.
  */
-const CHATS = {
-  slack: { hosts: ['hooks.slack.com'], path: '/services/' },
-  discord: {
-    hosts: ['discord.com', 'discordapp.com', 'ptb.discord.com', 'canary.discord.com'],
-    path: '/api/webhooks/',
-  },
-} as const satisfies Partial<Record<WebhookKind, { hosts: readonly string[]; path: string }>>
-type ChatKind = keyof typeof CHATS
-
-export const isChat = (kind: WebhookKind): kind is ChatKind => kind in CHATS
-
-export function kindOfUrl(url: URL): WebhookKind {
-  if (url.protocol === 'mailto:') return 'email'
-  if (url.protocol === 'mqtts:' || url.protocol === 'mqtt:') return 'mqtt'
-  if (url.hostname === 'api.telegram.org' && url.pathname.startsWith('/bot')) return 'telegram'
-  const isAt = ({ hosts, path }: { hosts: readonly string[]; path: string }) =>
-    hosts.includes(url.hostname) && url.pathname.startsWith(path)
-  return WEBHOOK_KINDS.find((kind) => isChat(kind) && isAt(CHATS[kind])) ?? 'webhook'
-}
-
-export const KIND_FORMS: Record<WebhookKind, string> = {
-  webhook:
-    'an https:// address of your own, not the incoming-webhook address of a chat service (omit kind for those)',
-  slack: formOf(CHATS.slack),
-  discord: formOf(CHATS.discord),
-  email: 'mailto:ann@example.com',
-  ntfy: 'https://ntfy.sh/ and a topic of 1 to 64 letters, digits, _ or -',
-  telegram:
-    'https://api.telegram.org/bot<token>/sendMessage?chat_id=<chat>, optionally with message_thread_id',
-  gotify: 'https://gotify.example.com/message',
-  matrix: 'https://matrix.example.com/!room:example.com, by the id of the room and not its alias',
-  mqtt: 'mqtts://broker.example.com:8883/topic, without wildcards',
-}
-
-function formOf({ hosts: [host], path }: (typeof CHATS)[ChatKind]): string {
-  return `https://${host}${path}…`
+export function dialable(url: string): string {
+  const [, tls, authority, rest] = /^mqtt(s?):\/\/([^/?#]*)(.*)$/i.exec(url) ?? []
+  if (authority === undefined) return url
+  const port = /:\d+$/.test(authority) ? '' : tls === '' ? ':1883' : ':8883'
+  return `http${tls?.toLowerCase()}://${authority}${port}${rest}`
 }
 
 /** Instants are of the monotonic clock, in ms; `per_second` null: no limit is set. */

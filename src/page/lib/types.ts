@@ -114,6 +114,19 @@ export type UserSession = {
   base_path: string
   monitor_path: string
   filter_form: FormPart[]
+  webhook_kinds: KindForm[]
+}
+
+/** A kind of target, as the daemon publishes it. */
+export type KindForm = {
+  name: string
+  label: string
+  /** Form of its address, with an example. */
+  address: string
+  /** Expression for addresses of this kind alone; null: there are none. */
+  infers: string | null
+  takes_events: boolean
+  credential: { label: string; hint: string; with_username: boolean } | null
 }
 
 /** A field of the form of a filter, as the daemon publishes it. */

@@ -4,8 +4,8 @@ import * as fc from 'fast-check'
 
 import { alarmBody, envelope } from '../../../src/core/delivery/envelope.ts'
 import { readMessage } from '../../../src/core/delivery/message.ts'
-import { discordBody } from '../../../src/delivery/discord.ts'
-import { slackBody } from '../../../src/delivery/slack.ts'
+import { discordBody } from '../../../src/delivery/kinds/discord.ts'
+import { slackBody } from '../../../src/delivery/kinds/slack.ts'
 import { excerpt, truncate } from '../../../src/delivery/text.ts'
 
 const SHOWING = { community: 'subforum', media_hosts: ['media.example'] }

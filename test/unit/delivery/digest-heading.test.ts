@@ -7,11 +7,11 @@ import { envelope } from '../../../src/core/delivery/envelope.ts'
 import { readMessage } from '../../../src/core/delivery/message.ts'
 import { createLinks } from '../../../src/core/forum/links.ts'
 import { createNaming } from '../../../src/core/forum/naming.ts'
-import { discordBody } from '../../../src/delivery/discord.ts'
 import { createEmailSender } from '../../../src/delivery/email.ts'
-import { type PushKind, pushRequest } from '../../../src/delivery/services.ts'
-import { slackBody } from '../../../src/delivery/slack.ts'
+import { discordBody } from '../../../src/delivery/kinds/discord.ts'
+import { slackBody } from '../../../src/delivery/kinds/slack.ts'
 import type { Mail } from '../../../src/delivery/smtp.ts'
+import { kindRequest } from '../../support/kind-request.ts'
 
 const display = { community: 'subforum', media_hosts: [] }
 const PERIOD = 'Sat 28 Mar, 08:00 to Sun 29 Mar, 08:00 (Europe/Berlin)'
@@ -47,9 +47,9 @@ test('Discord shows both above the embeds', () => {
   expect(discordBody(read(body)).content).toBe(`Digest of kettles \\<&\\> co: 2 matches\n${PERIOD}`)
 })
 
-test.each<[PushKind, string, string]>([
-  ['ntfy', 'https://n.example/t', `Digest of kettles <&> co: 2 matches\n\n${PERIOD}\n\none\n`],
-  ['gotify', 'https://g.example', `Digest of kettles <&> co: 2 matches\n\n${PERIOD}\n\none\n`],
+test.each<[string, string, string]>([
+  ['ntfy', 'https://n.example/t', `${PERIOD}\n\none\n`],
+  ['gotify', 'https://g.example', `${PERIOD}\n\none\n`],
   [
     'telegram',
     'https://api.telegram.org/bot***/sendMessage?chat_id=1',
@@ -60,9 +60,8 @@ test.each<[PushKind, string, string]>([
     'https://m.example/send/m.room.message',
     `<i>Digest of kettles &lt;&amp;&gt; co: 2 matches</i><br><br><i>${PERIOD}</i><br><br><b>`,
   ],
-])('%s begins with both', (kind, url, start) => {
-  const push = { message: read(body), url, credentials: null, delivery_id: 'dlv_1' }
-  const sent = Object(pushRequest(kind, push).body)
+])('%s begins with both, the heading in a title where it has one', async (kind, url, start) => {
+  const { body: sent } = await kindRequest(kind, read(body), url)
 
   expect(sent.formatted_body ?? sent.message ?? sent.text).toStartWith(start)
   if ('title' in sent) expect(sent.title).toBe('Digest of kettles <&> co: 2 matches')
@@ -87,7 +86,7 @@ test('a mail has the heading as its subject, and both above the matches', async 
 
   const [mail] = mails
   expect(mail?.subject).toBe('Digest of kettles <&> co: 2 matches')
-  expect(mail?.text).toStartWith(`Digest of kettles <&> co: 2 matches\n${PERIOD}\n\n-- \n\none\n`)
+  expect(mail?.text).toStartWith(`Digest of kettles <&> co: 2 matches\n${PERIOD}\n\n* * *\n\none\n`)
   expect(mail?.html).toContain(
     `<h1>Digest of kettles &lt;&amp;&gt; co: 2 matches</h1>\n<p>${PERIOD}</p>\n<hr>\n<h2>`,
   )

@@ -3,14 +3,18 @@ import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 
 import type { DeliveryMessage, DisplayItem } from '../../../src/core/delivery/message.ts'
-import { type PushKind, pushRequest, toPushAttempt } from '../../../src/delivery/services.ts'
+import { kindOf } from '../../../src/delivery/kinds.ts'
+import { toAttempt } from '../../../src/delivery/send.ts'
+import { kindRequest } from '../../support/kind-request.ts'
 
-const URLS: Record<PushKind, string> = {
+const URLS = {
   ntfy: 'https://ntfy.example/base/topic',
   telegram: 'https://api.telegram.org/bot***/sendMessage?chat_id=-1001&message_thread_id=9',
   gotify: 'https://gotify.example/message',
   matrix: 'https://m.example/_matrix/client/v3/rooms/!abc%3Aexample.com/send/m.room.message',
+  mattermost: 'https://chat.example/hooks/abc',
 }
+type PushKind = keyof typeof URLS
 const KINDS = Object.keys(URLS) as PushKind[]
 
 const item = (more: Partial<DisplayItem> = {}): DisplayItem => ({
@@ -38,23 +42,21 @@ function requestOf(kind: PushKind, items: DisplayItem[], test_delivery = false) 
     test: test_delivery,
   }
   const credentials = { username: null, token: '12:tok' }
-  const request = pushRequest(kind, { message, url: URLS[kind], credentials, delivery_id: 'dlv_1' })
-  return { ...request, body: request.body as Record<string, any> }
+  return kindRequest(kind, message, URLS[kind], credentials)
 }
 
-test('each service gets its own request', () => {
-  const [ntfy, telegram, gotify, matrix] = KINDS.map((kind) => requestOf(kind, [item()]))
+test('each service gets its own request', async () => {
+  const [ntfy, telegram, gotify, matrix, mattermost] = await Promise.all(
+    KINDS.map((kind) => requestOf(kind, [item()])),
+  )
   expect(ntfy).toEqual({
     url: 'https://ntfy.example/base/',
-    method: 'POST',
     headers: { authorization: 'Bearer 12:tok' },
     body: {
       topic: 'topic',
       title: 'A quiet grinder',
-      message: `A quiet grinder
-https://forum.example/c/1
+      message: `It wakes the house. What else is there?
 in coffee by ann
-It wakes the house. What else is there?
 matched grinder · neutral · question`,
       sequence_id: 'dlv_1',
       click: 'https://forum.example/c/1',
@@ -62,8 +64,6 @@ matched grinder · neutral · question`,
   })
   expect(telegram).toEqual({
     url: 'https://api.telegram.org/bot12:tok/sendMessage',
-    method: 'POST',
-    headers: {},
     body: {
       chat_id: '-1001',
       message_thread_id: 9,
@@ -78,8 +78,16 @@ It wakes the house. What else is there?
   expect(gotify?.headers).toEqual({ 'x-gotify-key': '12:tok' })
   expect(gotify?.body).toMatchObject({
     title: 'A quiet grinder',
-    message: expect.stringContaining('https://forum.example/c/1\nin coffee by ann'),
+    message: expect.stringMatching(
+      /^It wakes the house\. What else is there\?\nin coffee by ann\n/,
+    ),
     extras: { 'client::notification': { click: { url: 'https://forum.example/c/1' } } },
+  })
+  expect(mattermost?.body).toEqual({
+    text: `**[A quiet grinder](https://forum.example/c/1)**
+in coffee by ann
+It wakes the house. What else is there?
+_matched grinder · neutral · question_`,
   })
   expect(matrix).toMatchObject({
     url: `${URLS.matrix}/dlv_1`,
@@ -94,10 +102,10 @@ It wakes the house. What else is there?
   })
 })
 
-test.each(KINDS)('%s marks a test, and counts the items of a bundle', (kind) => {
-  const of_test = JSON.stringify(requestOf(kind, [item()], true).body)
+test.each(KINDS)('%s marks a test, and counts the items of a bundle', async (kind) => {
+  const of_test = JSON.stringify((await requestOf(kind, [item()], true)).body)
   expect(of_test).toContain('Test delivery')
-  const bundle = requestOf(
+  const bundle = await requestOf(
     kind,
     Array.from({ length: 25 }, (_, n) => item({ title: `number ${n}.` })),
   )
@@ -151,10 +159,13 @@ const items = fc.array(
 
 const TAGS = /<\/?(?:b|i|a|br)(?: href="[^"<>]*")?>/g
 
-test('no text of a post exceeds a limit or opens markup', () => {
-  fc.assert(
-    fc.property(items, (crowd) => {
-      const [ntfy, telegram, gotify, matrix] = KINDS.map((kind) => requestOf(kind, crowd).body)
+test('no text of a post exceeds a limit or opens markup', async () => {
+  await fc.assert(
+    fc.asyncProperty(items, async (crowd) => {
+      const made = await Promise.all(KINDS.map((kind) => requestOf(kind, crowd)))
+      const [ntfy, telegram, gotify, matrix, mattermost] = made.map(({ body }) => body)
+      expect(mattermost?.['text'].length).toBeLessThanOrEqual(4500)
+      expect(mattermost?.['text']).not.toMatch(/@\w|<[^\u200b]/)
       expect(Buffer.byteLength(ntfy?.['message'])).toBeLessThanOrEqual(4096)
       expect(JSON.stringify(ntfy).length).toBeLessThanOrEqual(8192)
       expect(telegram?.['text'].length).toBeLessThanOrEqual(4096)
@@ -175,6 +186,7 @@ test('no text of a post exceeds a limit or opens markup', () => {
         [telegram, 'text'],
         [gotify, 'message'],
         [matrix, 'body'],
+        [mattermost, 'text'],
       ] as const)
         expect(body?.[field].trim()).not.toBe('')
     }),
@@ -194,11 +206,12 @@ test.each<[PushKind, object]>([
   ['telegram', { ok: true, result: { message_id: 1 } }],
   ['gotify', { id: 25, appid: 5 }],
   ['matrix', { event_id: '$a:b' }],
+  ['mattermost', { success: true }],
 ])('%s confirms with its own body', (kind, body) => {
-  expect(toPushAttempt(kind, answered(200, body), 0)).toMatchObject({ accepted: true })
+  expect(toAttempt(kindOf(kind), answered(200, body), 0)).toMatchObject({ accepted: true })
   for (const other of ['<html>sign in</html>', '{}', '[]', 'null', ''])
-    expect(toPushAttempt(kind, answered(200, other), 0)).toMatchObject({ accepted: false })
-  expect(toPushAttempt(kind, answered(500, body), 0)).toMatchObject({ accepted: false })
+    expect(toAttempt(kindOf(kind), answered(200, other), 0)).toMatchObject({ accepted: false })
+  expect(toAttempt(kindOf(kind), answered(500, body), 0)).toMatchObject({ accepted: false })
 })
 
 test.each<[string, PushKind, object, object, number | null]>([
@@ -208,12 +221,12 @@ test.each<[string, PushKind, object, object, number | null]>([
   ['nothing', 'gotify', { error: 'x' }, {}, null],
   ['nonsense', 'telegram', { parameters: { retry_after: 'soon' } }, { 'retry-after': '8' }, 8],
 ])('%s names the delay of a 429', (_what, kind, body, headers, retry_after_s) =>
-  expect(toPushAttempt(kind, answered(429, body, headers), 0)).toMatchObject({ retry_after_s }),
+  expect(toAttempt(kindOf(kind), answered(429, body, headers), 0)).toMatchObject({ retry_after_s }),
 )
 
-test('a word with an @ is no mention in a message to Telegram', () => {
+test('a word with an @ is no mention in a message to Telegram', async () => {
   const mentioning = item({ title: '@everyone look', author: '@alice', text: 'ask @bob' })
-  const { text } = requestOf('telegram', [mentioning]).body
+  const { text } = (await requestOf('telegram', [mentioning])).body
   expect(text).not.toMatch(/@\w/)
   expect(text).toContain('@\u200beveryone')
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 
 import { toReport } from '../../../src/core/delivery/retry.ts'
-import { kindOfUrl } from '../../../src/core/delivery/target.ts'
+import { kindOf, kindOfUrl } from '../../../src/delivery/kinds.ts'
 import { toAttempt } from '../../../src/delivery/send.ts'
 import type { TransportResponse } from '../../../src/net/transport.ts'
 
@@ -17,25 +17,29 @@ const answer = (
 })
 
 test('Slack confirms with ok, and no other body is a confirmation', () => {
-  expect(toAttempt('slack', answer(200, 'ok'), 0)).toMatchObject({ accepted: true })
-  expect(toAttempt('slack', answer(200, '<html>'), 0)).toMatchObject({ accepted: false })
-  expect(toAttempt('slack', answer(404, 'no_service'), 0)).toMatchObject({ accepted: false })
+  expect(toAttempt(kindOf('slack'), answer(200, 'ok'), 0)).toMatchObject({ accepted: true })
+  expect(toAttempt(kindOf('slack'), answer(200, '<html>'), 0)).toMatchObject({ accepted: false })
+  expect(toAttempt(kindOf('slack'), answer(404, 'no_service'), 0)).toMatchObject({
+    accepted: false,
+  })
 })
 
 test('Discord confirms with any 2xx, and gives its retry delay in JSON', () => {
-  expect(toAttempt('discord', answer(204), 0)).toMatchObject({ accepted: true })
+  expect(toAttempt(kindOf('discord'), answer(204), 0)).toMatchObject({ accepted: true })
   const limited = answer(429, '{"message":"limited","retry_after":64.57,"global":false}', {
     'retry-after': '65',
   })
-  expect(toAttempt('discord', limited, 0)).toMatchObject({ status: 429, retry_after_s: 65 })
-  expect(toAttempt('discord', answer(429, '<html>', { 'retry-after': '7' }), 0)).toMatchObject({
+  expect(toAttempt(kindOf('discord'), limited, 0)).toMatchObject({ status: 429, retry_after_s: 65 })
+  expect(
+    toAttempt(kindOf('discord'), answer(429, '<html>', { 'retry-after': '7' }), 0),
+  ).toMatchObject({
     retry_after_s: 7,
   })
 })
 
 test('a webhook confirms with any 2xx and any body', () => {
-  expect(toAttempt('webhook', answer(202, 'no'), 0)).toMatchObject({ accepted: true })
-  expect(toAttempt('webhook', answer(503, '', { 'retry-after': '9' }), 0)).toMatchObject({
+  expect(toAttempt(kindOf('webhook'), answer(202, 'no'), 0)).toMatchObject({ accepted: true })
+  expect(toAttempt(kindOf('webhook'), answer(503, '', { 'retry-after': '9' }), 0)).toMatchObject({
     accepted: false,
     retry_after_s: 9,
   })
@@ -53,11 +57,11 @@ test.each([
   ['https://example.com/services/', 'webhook'],
   ['mailto:a@b.example', 'email'],
 ] as const)('%s accepts the body of a %s', (url, kind) => {
-  expect(kindOfUrl(new URL(url))).toBe(kind)
+  expect(kindOfUrl(url).name).toBe(kind)
 })
 
 test('a successful test has no advice', () => {
-  const attempt = toAttempt('webhook', answer(204), 0)
+  const attempt = toAttempt(kindOf('webhook'), answer(204), 0)
   expect(toReport(attempt, 'dlv_t', 12, 'oven is cold')).toEqual({
     body_start: 'oven is cold',
     ok: true,
@@ -73,7 +77,7 @@ test('a successful test has no advice', () => {
 test.each([301, 400, 404, 410, 429, 500])(
   'a test answered %i reports the status with advice',
   (status) => {
-    const report = toReport(toAttempt('webhook', answer(status), 0), 'dlv_t', 12)
+    const report = toReport(toAttempt(kindOf('webhook'), answer(status), 0), 'dlv_t', 12)
     expect(report).toMatchObject({ ok: false, status_code: status, reason: `http_${status}` })
     expect(report.hint?.length).toBeGreaterThan(10)
   },

@@ -6,8 +6,8 @@ import * as fc from 'fast-check'
 
 import { envelope } from '../../../src/core/delivery/envelope.ts'
 import { type DeliveryMessage, readMessage } from '../../../src/core/delivery/message.ts'
-import { discordBody } from '../../../src/delivery/discord.ts'
-import { slackBody } from '../../../src/delivery/slack.ts'
+import { discordBody } from '../../../src/delivery/kinds/discord.ts'
+import { slackBody } from '../../../src/delivery/kinds/slack.ts'
 
 /** Hostile texts. */
 const HOSTILE = [

@@ -2,7 +2,6 @@ import { expect, test } from 'bun:test'
 
 import { ACCOUNT_STATES } from '../../../src/core/accounts/status.ts'
 import { ERASURE_REASONS } from '../../../src/core/delivery/envelope.ts'
-import { WEBHOOK_KINDS } from '../../../src/core/delivery/target.ts'
 import { DRAFT_STATES } from '../../../src/core/forum/draft.ts'
 import { INBOX_STATES } from '../../../src/core/inbox/filter.ts'
 import { FEED_KINDS } from '../../../src/core/polling/feed.ts'
@@ -45,7 +44,6 @@ const VOCABULARIES: Record<string, readonly string[]> = {
   'inbox_actions.kind': INBOX_ACTIONS,
   'inbox_items.state': INBOX_STATES,
   'item_tombstones.reason': ERASURE_REASONS,
-  'webhooks.kind': WEBHOOK_KINDS,
 }
 
 /** Each closed list of words in the schema, by its column. */

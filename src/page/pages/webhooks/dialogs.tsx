@@ -10,20 +10,18 @@ import { useCurrentUser } from '../../hooks/contexts.ts'
 import { useAction } from '../../hooks/use-action.ts'
 import { postJson } from '../../lib/api.ts'
 import type { SecretRotated, Webhook, WebhookCreated } from '../../lib/types.ts'
-import { guessKind, KIND_NAMES, ServiceFields, typedCredentials, urlHint } from './services.tsx'
-
-const KINDS = [['', 'detect from the URL'] as const, ...Object.entries(KIND_NAMES)]
+import { guessKind, ServiceFields, typedCredentials } from './services.tsx'
 
 export function WebhookNewDialog({ close, again }: { close: () => void; again: () => void }) {
-  const { monitor_path } = useCurrentUser()
+  const { monitor_path, webhook_kinds } = useCurrentUser()
   const [url, setUrl] = useState('')
   const [kind, setKind] = useState<string>('')
   const [name, setName] = useState('')
   const [typed, setTyped] = useState({ token: '', username: '' })
   const [webhook, setWebhook] = useState<WebhookCreated | null>(null)
   const action = useAction()
-  const guessed = guessKind(url)
-  const effective = kind === '' ? (guessed ?? '') : kind
+  const guessed = guessKind(url, webhook_kinds)
+  const effective = kind === '' ? guessed : webhook_kinds.find(({ name: it }) => it === kind)
 
   async function create() {
     const answer = await action.run(() =>
@@ -60,8 +58,9 @@ export function WebhookNewDialog({ close, again }: { close: () => void; again: (
       <TextField
         label="URL"
         hint={
-          urlHint(effective) ??
-          'An https:// URL of your own, a Slack or Discord webhook URL, or mailto:you@example.com'
+          effective === undefined
+            ? 'An https:// URL of your own, a Slack or Discord webhook URL, or mailto:you@example.com'
+            : `${effective.address}.`
         }
         error={errorOf('url')}
         inputMode="url"
@@ -72,10 +71,13 @@ export function WebhookNewDialog({ close, again }: { close: () => void; again: (
       />
       <ChoiceField<string>
         label="Kind"
-        hint={guessed && kind === '' ? `Detected: ${KIND_NAMES[guessed]}.` : undefined}
+        hint={guessed && kind === '' ? `Detected: ${guessed.label}.` : undefined}
         error={errorOf('kind')}
         value={kind}
-        options={KINDS}
+        options={[
+          ['', 'detect from the URL'],
+          ...webhook_kinds.map((it) => [it.name, it.label] as const),
+        ]}
         change={setKind}
       />
       <NameField value={name} error={errorOf('name')} change={setName} />
@@ -126,7 +128,8 @@ function WebhookCreatedDialog({ webhook, close }: { webhook: WebhookCreated; clo
 type WebhookEditDialogProps = { webhook: Webhook; close: () => void; again: () => void }
 
 export function WebhookEditDialog({ webhook, close, again }: WebhookEditDialogProps) {
-  const { monitor_path } = useCurrentUser()
+  const { monitor_path, webhook_kinds } = useCurrentUser()
+  const kind = webhook_kinds.find((it) => it.name === webhook.kind)
   const [url, setUrl] = useState(webhook.url)
   const [name, setName] = useState(webhook.name ?? '')
   const [active, setActive] = useState(webhook.active)
@@ -155,7 +158,7 @@ export function WebhookEditDialog({ webhook, close, again }: WebhookEditDialogPr
           signatures: asymmetric ? ['v1', 'v1a'] : ['v1'],
         }),
         ...(events !== webhook.events && { events }),
-        ...typedCredentials(webhook.kind, typed),
+        ...typedCredentials(kind, typed),
       }),
     )
     if (!answer.ok) return
@@ -183,7 +186,7 @@ export function WebhookEditDialog({ webhook, close, again }: WebhookEditDialogPr
       {webhook.kind !== 'email' && (
         <TextField
           label="URL"
-          hint={`An address of the same kind, ${KIND_NAMES[webhook.kind]}.${webhook.has_credentials ? ' A new URL needs the token or password again.' : ' The signing secret stays.'}`}
+          hint={`An address of the same kind, ${kind?.label ?? webhook.kind}.${webhook.has_credentials ? ' A new URL needs the token or password again.' : ' The signing secret stays.'}`}
           error={errorOf('url')}
           inputMode="url"
           value={url}
@@ -201,7 +204,7 @@ export function WebhookEditDialog({ webhook, close, again }: WebhookEditDialogPr
         value={pace}
         change={setPace}
       />
-      <ServiceFields kind={webhook.kind} typed={typed} change={setTyped} errorOf={errorOf} stored />
+      <ServiceFields kind={kind} typed={typed} change={setTyped} errorOf={errorOf} stored />
       <Checkbox label="Active" checked={active} change={setActive} />
       <Checkbox
         label="Ordered: one delivery at a time, in the order of each monitor"
@@ -220,7 +223,7 @@ export function WebhookEditDialog({ webhook, close, again }: WebhookEditDialogPr
           )}
         </>
       )}
-      {(webhook.kind === 'webhook' || webhook.kind === 'mqtt') &&
+      {kind?.takes_events &&
         ITEM_EVENTS.map(([event, label]) => (
           <Checkbox
             key={event}

@@ -85,7 +85,7 @@ CREATE TABLE usage_hours (
 CREATE TABLE webhooks (
   id              TEXT    PRIMARY KEY,
   customer_id     TEXT    NOT NULL REFERENCES customers (id),
-  kind            TEXT    NOT NULL CHECK (kind IN ('webhook', 'slack', 'discord', 'email', 'ntfy', 'telegram', 'gotify', 'matrix', 'mqtt')),
+  kind            TEXT    NOT NULL,
   url             TEXT    NOT NULL,
   secret          BLOB    NOT NULL,
   created_at      INTEGER NOT NULL,

@@ -1,21 +1,19 @@
 import { expect, test } from 'bun:test'
 
+import { dialable } from '../../../src/core/delivery/target.ts'
 import {
   checkCredentials,
-  dialable,
   isSecretAddress,
-  isService,
-  readService,
-  SERVICE_KINDS,
-  type ServiceKind,
-} from '../../../../src/core/delivery/services.ts'
-import { kindOfUrl, WEBHOOK_KINDS } from '../../../../src/core/delivery/target.ts'
+  kindOf,
+  kindOfUrl,
+  readTarget,
+} from '../../../src/delivery/kinds.ts'
 
 const BOT = '123456789:AAF-abcdefghijklmnopqrstuvwxyz_0123'
 const ROOM = '/_matrix/client/v3/rooms/!abc%3Aexample.com/send/m.room.message'
 const token = (text: string) => ({ username: null, token: text })
 
-test.each<[ServiceKind, string, { token?: string; username?: string }, string, object | null]>([
+test.each<[string, string, { token?: string; username?: string }, string, object | null]>([
   ['ntfy', 'https://ntfy.sh/mytopic', {}, 'https://ntfy.sh/mytopic', null],
   [
     'ntfy',
@@ -83,14 +81,15 @@ test.each<[ServiceKind, string, { token?: string; username?: string }, string, o
     { username: 'ann', token: 'pass' },
   ],
 ])('%s reads %s', (kind, text, given, url, credentials) => {
-  const read = readService(kind, text, given)
+  const read = readTarget(kindOf(kind), text, given)
   expect(read).toEqual({ ok: true, url, credentials } as never)
   // The stored form is one that is read again.
-  const again = readService(kind, url, { ...(credentials as object) })
+  const again = readTarget(kindOf(kind), url, { ...(credentials as object) })
   expect(again).toMatchObject({ ok: true, url })
 })
 
-test.each<[ServiceKind, string, { token?: string; username?: string }, string, string]>([
+test.each<[string, string, { token?: string; username?: string }, string, string]>([
+  ['slack', 'https://hooks.slack.com/services/a', { token: 'x' }, 'token', 'this is slack'],
   ['ntfy', 'https://ntfy.sh/', {}, 'url', 'a topic of 1 to 64'],
   ['ntfy', `https://ntfy.sh/${'a'.repeat(65)}`, {}, 'url', 'a topic of 1 to 64'],
   ['ntfy', 'https://ntfy.sh/topic?auth=QmFzaWM', {}, 'url', 'a topic of 1 to 64'],
@@ -145,7 +144,7 @@ test.each<[ServiceKind, string, { token?: string; username?: string }, string, s
   ['mqtt', 'mqtts://b.example/a', { token: 'x' }, 'username', 'required beside token'],
   ['mqtt', 'mqtts://b.example/a', { username: 'x' }, 'token', 'required beside username'],
 ])('%s refuses %s', (kind, text, given, field, sentence) => {
-  const read = readService(kind, text, given)
+  const read = readTarget(kindOf(kind), text, given)
   if (read.ok) throw new Error('it was accepted')
   expect(read.field).toBe(field as never)
   expect(read.message).toStartWith(`${field} `)
@@ -157,14 +156,10 @@ test.each<[ServiceKind, string, { token?: string; username?: string }, string, s
 })
 
 test('credentials of a stored target are replaced or removed', () => {
-  expect(checkCredentials('ntfy', 'https://n/t', { token: null })).toMatchObject({
+  expect(checkCredentials(kindOf('ntfy'), 'https://n/t', { token: null })).toMatchObject({
     credentials: null,
   })
-  expect(checkCredentials('matrix', 'https://m', { token: null }).ok).toBe(false)
-})
-
-test('every kind that is a service says so', () => {
-  expect(WEBHOOK_KINDS.filter(isService)).toEqual([...SERVICE_KINDS])
+  expect(checkCredentials(kindOf('matrix'), 'https://m', { token: null }).ok).toBe(false)
 })
 
 test.each([
@@ -180,7 +175,7 @@ test.each([
   [`https://api.telegram.org/bot${BOT}/sendMessage?chat_id=1`, 'telegram'],
   ['mqtts://b.example/a', 'mqtt'],
   ['https://ntfy.sh/topic', 'webhook'],
-])('%s is of kind %s', (url, kind) => expect<string>(kindOfUrl(new URL(url))).toBe(kind))
+])('%s is of kind %s', (url, kind) => expect(kindOfUrl(url).name).toBe(kind))
 
 test.each([
   ['ntfy', 'https://ntfy.sh/topic', false, true],

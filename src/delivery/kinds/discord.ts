@@ -1,5 +1,9 @@
-import type { DeliveryMessage, DisplayItem } from '../core/delivery/message.ts'
-import { excerpt, oneLine, remarks, truncate } from './text.ts'
+import * as z from 'zod'
+
+import { once } from '../../core/base/lazy.ts'
+import type { DeliveryMessage, DisplayItem } from '../../core/delivery/message.ts'
+import { excerpt, oneLine, remarks, truncate } from '../text.ts'
+import type { Kind } from './kind.ts'
 
 // Discord's limits: 10 embeds; 256 characters for a title or author, 4,096 for a description, 2,048 for a footer or
 // URL, 6,000 over all embeds, 2,000 for the message itself.
@@ -92,4 +96,25 @@ function rest(items: readonly DisplayItem[], budget: number): string[] {
 const escape = (character: string): string => {
   if (character === '@') return '@\u200b'
   return /[\\*_~`|<>[\]()#]/.test(character) ? `\\${character}` : character
+}
+
+const limit = once(() => z.object({ retry_after: z.number().nonnegative() }))
+
+/** At another host it is a service that takes Discord's format. */
+export const discord: Kind = {
+  name: 'discord',
+  label: 'Discord',
+  example_url: 'https://discord.com/api/webhooks/…',
+  note: 'or the address of a service that takes the same format',
+  infers: /^https:\/\/(?:(?:ptb\.|canary\.)?discord|discordapp)\.com\/api\/webhooks\//,
+  official: /discord(?:app)?\.com/,
+  isSecret: () => true,
+  send: ({ to, message }, { post }) => post({ url: to.url, body: discordBody(message()) }),
+  verdict: {
+    waitS: (body) => limit().safeParse(body).data?.retry_after,
+    hints: {
+      http_401: 'the token within the url is not accepted; copy the address of the webhook again',
+      http_404: "the webhook was removed; create another one in the channel's settings",
+    },
+  },
 }

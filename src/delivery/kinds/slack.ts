@@ -1,5 +1,6 @@
-import type { DeliveryMessage, DisplayItem } from '../core/delivery/message.ts'
-import { excerpt, oneLine, remarks, truncate } from './text.ts'
+import type { DeliveryMessage, DisplayItem } from '../../core/delivery/message.ts'
+import { excerpt, oneLine, remarks, truncate } from '../text.ts'
+import { jsonOf, type Kind } from './kind.ts'
 
 // Slack's documented limits: 50 blocks; 3,000 characters for a section, 150 for a header, 2,000 for the URL and the
 // description of an image. The limit of some 13,000 characters over all blocks is not documented; Slack reports it
@@ -108,3 +109,24 @@ function fallback({ items, heading, period, test }: Counted): string {
 // Without this, a title could notify the whole channel: <!channel>.
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
 const escape = (character: string): string => ESCAPES[character] ?? character
+
+const HOST = 'https://hooks.slack.com/'
+
+/** At another host it is a service that takes Slack's format; each confirms in its own words. */
+export const slack: Kind = {
+  name: 'slack',
+  label: 'Slack',
+  example_url: `${HOST}services/…`,
+  note: 'or the address of a service that takes the same format',
+  infers: /^https:\/\/hooks\.slack\.com\/services\//,
+  official: /slack\.com/,
+  isSecret: () => true,
+  send: ({ to, message }, { post }) => post({ url: to.url, body: slackBody(message()) }),
+  verdict: {
+    accepts: (body) => body.trim() === 'ok' || jsonOf(body) !== null,
+    hints: {
+      http_403: 'the workspace or its app no longer lets this webhook post',
+      http_404: 'the incoming webhook was removed; create another one in Slack',
+    },
+  },
+}
