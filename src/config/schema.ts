@@ -178,10 +178,16 @@ const limits = table({
   health_cache_s: decimal(10, 0, 3600, 'seconds'),
 })
 
-/** Requests a minute to a source whose table sets 0. */
-export const SOURCE_REQUESTS_PER_MINUTE = 60
-
 export const SOURCE_KINDS = ['discourse', 'hackernews', 'lemmy', 'piefed', 'reddit'] as const
+
+/** Requests a minute to a source: those of its table, or where it sets 0, those of its kind. */
+export const paceOf = ({
+  kind,
+  requests_per_minute,
+}: {
+  kind: (typeof SOURCE_KINDS)[number]
+  requests_per_minute: number
+}): number => requests_per_minute || (kind === 'lemmy' ? 90 : 60)
 
 const source = table({
   name: sourceName(),

@@ -5,7 +5,7 @@ import { markdownOf, textOf } from '../core/filter/text.ts'
 import { type Item, itemKey, shownDigest } from '../core/forum/items.ts'
 import { createIntake } from '../core/limits/intake.ts'
 import { joinVerified } from '../core/polling/audit.ts'
-import { type Ids, isStepComplete } from '../core/polling/coverage.ts'
+import { type Ids, isStepProof } from '../core/polling/coverage.ts'
 import { smooth } from '../core/polling/cursor.ts'
 import { type NearPass, nextNear, nextPass } from '../core/polling/reread.ts'
 import type { StreamSource, StreamSources } from '../gateway/streams.ts'
@@ -341,7 +341,7 @@ function recordStep(
       verified_before !== null &&
       !is_lowered &&
       step.went_back !== true &&
-      isStepComplete(step, feed.interval_s, ended_at)
+      isStepProof(step, feed.interval_s, ended_at)
         ? joinVerified(current, { from: verified_before, until: verified_until })
         : { ...current, hole: null }
     const audited_until =

@@ -1,7 +1,7 @@
 import type { OperatedSource, SourceDesk } from '../api/operator/sources.ts'
 import type { SourceInfo } from '../api/reads/sources.ts'
 import { checkSource, withSources } from '../config/added-sources.ts'
-import { type Config, SOURCE_REQUESTS_PER_MINUTE } from '../config/schema.ts'
+import { type Config, paceOf } from '../config/schema.ts'
 import { guardLines, REFUSALS } from '../core/base/address.ts'
 import { type Fault, ok, type Outcome } from '../core/base/result.ts'
 import { reportedOffset } from '../core/base/time.ts'
@@ -88,7 +88,7 @@ export const createSource = (
     left_out: left_out.add,
     base_url,
     user_agent: user_agent || platform.user_agent,
-    requests_per_minute: requests_per_minute || SOURCE_REQUESTS_PER_MINUTE,
+    requests_per_minute: paceOf({ kind, requests_per_minute }),
     is_pace_set: requests_per_minute > 0,
     timeout_ms: platform.timeout_s * 1000,
     credential: api_key === '' ? null : api_key,
@@ -116,7 +116,7 @@ export function connectSources(config: Config, deps: Deps): Map<string, ReadySou
       name: it.name,
       source,
       platform: toPlatform(source),
-      requests_per_minute: it.requests_per_minute || SOURCE_REQUESTS_PER_MINUTE,
+      requests_per_minute: paceOf(it),
       clock: deps.clock,
     })
     const reads = readsOf(source, config, { ...deps, note })
@@ -401,8 +401,7 @@ export const operatedSources = (
       of_file: ready === undefined || !ready.config.is_added,
       account_by:
         authorization != null ? 'permission' : acts?.login === undefined ? null : 'password',
-      requests_per_minute:
-        ready === undefined ? null : ready.config.requests_per_minute || SOURCE_REQUESTS_PER_MINUTE,
+      requests_per_minute: ready === undefined ? null : paceOf(ready.config),
       read_fault: ready?.readFault() ?? null,
     }
   })

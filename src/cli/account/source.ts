@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync } from 'node:fs'
 
 import { parseConfig } from '../../config/load.ts'
-import { SOURCE_REQUESTS_PER_MINUTE } from '../../config/schema.ts'
+import { paceOf } from '../../config/schema.ts'
 import type { Fault } from '../../core/base/result.ts'
 import { daysUntil, endWarning } from '../../core/limits/ends-at.ts'
 import { command, CommandRefusal, EXIT, JSON_OPTION, UsageError } from '../command.ts'
@@ -30,7 +30,7 @@ export const sourceList = command({
         from: is_added ? 'dashboard' : 'file',
         kind,
         address: base_url || null,
-        requests_per_minute: requests_per_minute || SOURCE_REQUESTS_PER_MINUTE,
+        requests_per_minute: paceOf({ kind, requests_per_minute }),
         api_key: api_key !== '',
         ends_at: ends_at || null,
       }),

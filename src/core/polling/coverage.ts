@@ -356,15 +356,13 @@ const areChangesLate = (
     (changes.oldest_at !== null &&
       now - changes.oldest_at > Math.max(CHANGE_MIN_MS, CHANGE_INTERVALS * interval_s * 1000)))
 
-/** True when a step has left nothing open that `judgeStreams` would report for its stream. */
-export const isStepComplete = (
-  step: Pick<StreamFacts, 'behind' | 'partial'> & { changes?: ChangesWaiting | null | undefined },
+/** True when the time that a step has verified counts. What waits to be read holds that time back by itself. */
+export const isStepProof = (
+  step: Pick<StreamFacts, 'partial'> & { changes?: ChangesWaiting | null | undefined },
   interval_s: number,
   now: number,
 ): boolean =>
-  step.behind === null &&
-  step.partial === null &&
-  !areChangesLate({ changes: step.changes ?? null, interval_s }, now)
+  step.partial === null && !areChangesLate({ changes: step.changes ?? null, interval_s }, now)
 
 /** The worst of a monitor's streams, at `now` by our clock; null: all are complete up to where they were verified. */
 export function judgeStreams(

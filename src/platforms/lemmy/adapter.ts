@@ -50,6 +50,12 @@ export function createLemmy(
   const { host } = new URL(base_url)
   const api = createApi(options, software)
 
+  const beside = { requests: 0 }
+  const byIdBeside: typeof api.byId = (...read) => {
+    beside.requests += 1
+    return api.byId(...read)
+  }
+
   /** The name that this server uses: without its own host. */
   const localName = (place: string): string => {
     const [name = '', at] = place.replace(/^!/, '').split('@')
@@ -406,12 +412,12 @@ export function createLemmy(
       ...actCapabilities(acts),
       ...('vote' in acts ? (['downvote'] as const) : []),
     ]),
-    states: lemmyStates(api, base_url),
+    states: lemmyStates({ ...api, byId: byIdBeside }, base_url),
     acts,
     authorization: null,
     reads: withUnsupported(reads),
     commentOf: fromNode,
-    stream: createStream({ clock, api, site_url: base_url, localName }),
+    stream: createStream({ clock, api, site_url: base_url, localName, beside }),
     place_examples: ['coffee', 'coffee@other.example'],
     isPlace: (place) => PLACE.test(place),
     spell: (place) => api.named(localName(place)),

@@ -51,7 +51,7 @@ export type State = {
   post: Series
   comment: Series
   /** Newest entries of the moderation log, by the prefix of their target. */
-  modlog: { t3: number; t1: number; t2: number; at: number; until: number }
+  modlog: { t3: number; t1: number; t2: number; at: number; until: number; is_read: boolean }
   /** Requests that monitors may send, at an instant (epoch ms); negative after a step that had to send more. */
   budget: { tokens: number; at: number }
   /** Items of a server that publishes in steps. */
@@ -67,14 +67,11 @@ export const COMMENT_BASE = 1_000_000_000_000
 const TOKENS_FIRST = 3
 const ROWS_MAX = 150
 const AHEAD_MAX = 300
-/** Of each sort. */
+/** Holes of each sort: with an item, not proven void yet, and believed void. */
 const HOLES_MAX = 500
+const VOIDS_MAX = 300
 /** Weight of the answers so far, at each new one. */
 const MEMORY = 0.99
-/** So many answers say something of the next ones. */
-const LEARNED_MIN = 40
-/** A smaller share of ids with an item is not worth delaying the proof. */
-const HARDLY = 0.01
 const SELDOM_MIN = 10
 const SELDOM = 0.25
 /** More unread ids than this are left behind, and reported. */
@@ -110,7 +107,7 @@ export function newState(now: number): State {
   return {
     post: series(),
     comment: series(),
-    modlog: { t3: 0, t1: 0, t2: 0, at: 0, until: 0 },
+    modlog: { t3: 0, t1: 0, t2: 0, at: 0, until: 0, is_read: false },
     budget: { tokens: TOKENS_FIRST, at: now },
     held: [],
     is_settled: true,
@@ -205,9 +202,7 @@ function toRanges(ranges: [number, number][]): [number, number][] {
 }
 
 /** Ages in seconds at which an item that is removed or deleted is requested again: its return is found soon. */
-const HIDDEN_AGES_S = [
-  0, 10, 20, 35, 60, 100, 170, 290, 480, 600, 1200, 2400, 4800, 9600, 19_200, 43_200, 86_400,
-]
+const HIDDEN_AGES_S = [0, 15, 35, 75, 150, 300, 600, 1200, 2400, 4800, 9600, 19_200, 43_200, 86_400]
 /**
  * An id without an item is believed void by an answer of this age, or of that of the oldest copy: it was made after the rows
  * around the id. Most of them never get one: an insert that fails has taken its id.
@@ -216,32 +211,37 @@ const VOID_S = 60
 const BEFORE_VOID_S = [0, 20]
 const AFTER_VOID_S = [200, 600, 1800, 7200]
 const PROOF_TRY = BEFORE_VOID_S.length
-/** So much later a request for such an id was not affordable, where they hardly ever have an item. */
-const UNASKED_S = 20
+/** So much later than planned, an id that was not asked for is a backlog. */
+const BEHIND_S = 60
 /** Ages of hidden items up to here have requests of their own; later ones take what is left. */
 const PROMPT_S = 600
 /** So much later than planned, an id that has a hidden item holds back the time up to which all was read. */
 const OVERDUE_S = 30
 
-/** The hole of an id without a visible item. `was_read`: it had one, so that its return brings nothing new. */
+/**
+ * The hole of an id without a visible item. `is_patient`: it was read before, so that its return brings nothing new, or the
+ * moderation log names its return.
+ */
 export function holeOf(
   { read_until }: Series,
   id: number,
   now: number,
   {
     is_hidden,
-    was_read = false,
+    is_patient = false,
     until = 0,
-  }: { is_hidden: boolean; was_read?: boolean; until?: number },
+  }: { is_hidden: boolean; is_patient?: boolean; until?: number },
 ): Hole {
   // It is public from its schedule on, and proves nothing of the time before.
   if (until > now) return [id, seconds(until), 0, -1]
   const lag_s = Math.max(0, seconds(now) - seconds(read_until))
-  const tries = was_read ? HIDDEN_AGES_S.indexOf(PROMPT_S) : 1
+  const tries = is_patient ? HIDDEN_AGES_S.indexOf(PROMPT_S) : 1
   return [id, seconds(now), tries, is_hidden ? -1 - lag_s : lag_s]
 }
 
 const isHidden = ([, , , lag_s]: Hole): boolean => lag_s < 0
+/** True for an id that was requested at the age that proves it void. */
+const isAsked = ([, , tries]: Hole): boolean => tries > PROOF_TRY
 const voidAge = (copy_s: number): number => Math.max(VOID_S, copy_s)
 function agesOf(hole: Hole, copy_s: number): readonly number[] {
   const void_s = voidAge(copy_s)
@@ -249,7 +249,9 @@ function agesOf(hole: Hole, copy_s: number): readonly number[] {
   return [...BEFORE_VOID_S, void_s, ...AFTER_VOID_S.filter((it) => it > void_s)]
 }
 const ageAt = (hole: Hole, copy_s: number): number => agesOf(hole, copy_s)[hole[2]] ?? Infinity
-const dueAt = (hole: Hole, copy_s: number): number => hole[1] + ageAt(hole, copy_s)
+/** Epoch s at which a hole is to be requested again. */
+export const dueAt = (hole: Hole, { copy_s }: Pick<Series, 'copy_s'>): number =>
+  hole[1] + ageAt(hole, copy_s)
 
 /**
  * Urgency of a hole. `hidden`: it has an item; `absent`: it may be late; `proof`: it is old enough for the proof that it is
@@ -259,20 +261,14 @@ export type Urgency = 'hidden' | 'absent' | 'proof' | 'late'
 
 const urgencyOf = (hole: Hole, series: Series, now: number): Urgency => {
   if (isHidden(hole)) return ageAt(hole, series.copy_s) > PROMPT_S ? 'late' : 'hidden'
-  const void_s = voidAge(series.copy_s)
-  const age_s = seconds(now) - hole[1]
-  if (hole[2] > PROOF_TRY || (isHardly(series) && age_s >= void_s + UNASKED_S)) return 'late'
-  return age_s >= void_s ? 'proof' : 'absent'
+  if (isAsked(hole)) return 'late'
+  return seconds(now) - hole[1] >= voidAge(series.copy_s) ? 'proof' : 'absent'
 }
 
 export const dueHoles = (series: Series, now: number, urgency: Urgency): Hole[] =>
   series.holes.filter(
-    (it) => dueAt(it, series.copy_s) <= seconds(now) && urgencyOf(it, series, now) === urgency,
+    (it) => dueAt(it, series) <= seconds(now) && urgencyOf(it, series, now) === urgency,
   )
-
-/** Order of requests for holes: those of the fewest requests first, or the oldest where they hold the proof. */
-export const orderOf = (urgency: Urgency) => (a: Hole, b: Hole) =>
-  urgency === 'proof' ? a[1] - b[1] : a[2] - b[2] || b[1] - a[1]
 
 /** A hole after another request that found no visible item; null: it is given up. */
 export function olderHole(
@@ -291,25 +287,39 @@ export function olderHole(
 
 /** Epoch ms before which everything was read, for all that holes may hide. */
 export function heldAt(series: Series, now: number): number {
-  const { holes, copy_s } = series
-  const holds = (it: Hole): boolean => {
-    const urgency = urgencyOf(it, series, now)
-    if (!isHidden(it)) return urgency !== 'late'
-    return urgency === 'hidden' && seconds(now) - dueAt(it, copy_s) > OVERDUE_S
+  // One that was read may have gone: a request that is late for it hides nothing.
+  const read = new Set(series.rows.filter((row) => row[1] !== '').map(([id]) => id))
+  const heldBy = (hole: Hole): number => {
+    const [id, since_s, , lag_s] = hole
+    const urgency = urgencyOf(hole, series, now)
+    if (urgency === 'late' || (isHidden(hole) && read.has(id))) return Infinity
+    if (!isHidden(hole)) return since_s - lag_s
+    // It may be public since then; before, its requests were in time.
+    const due = dueAt(hole, series)
+    return seconds(now) - due > OVERDUE_S ? due : Infinity
   }
-  const held = holes.filter(holds)
-  return Math.min(
-    Infinity,
-    ...held.map(([, since_s, , lag_s]) => (since_s - (lag_s < 0 ? -1 - lag_s : lag_s)) * 1000),
-  )
+  return Math.min(Infinity, ...series.holes.map((it) => heldBy(it) * 1000))
 }
 
-/** Keeps the youngest holes: most of them are voids, which must not push out those that have an item. */
+/** Range of the ids that no list had and whose request is late, because others were before them; null: none. */
+export function overdueOf(series: Series, kind: SeriesName, now: number): IdRange | null {
+  const { holes, copy_s } = series
+  const due_s = seconds(now) - voidAge(copy_s) - BEHIND_S
+  const late = holes.filter((it) => !isHidden(it) && !isAsked(it) && it[1] < due_s)
+  if (late.length === 0) return null
+  const ids = late.map(([id]) => baseOf(kind) + id)
+  return { from_id: Math.min(...ids), to_id: Math.max(...ids) }
+}
+
+/** Keeps the youngest holes of each sort: most of them are void, and must not push out those that have an item. */
 export function boundHoles(series: Series): void {
   const holes = series.holes.toSorted((a, b) => b[1] - a[1])
-  series.holes = [true, false].flatMap((hidden) =>
-    holes.filter((it) => isHidden(it) === hidden).slice(0, HOLES_MAX),
-  )
+  const sorts = [
+    holes.filter(isHidden).slice(0, HOLES_MAX),
+    holes.filter((it) => !isHidden(it) && !isAsked(it)),
+    holes.filter((it) => !isHidden(it) && isAsked(it)).slice(0, VOIDS_MAX),
+  ]
+  series.holes = sorts.flat()
 }
 
 /** Learns the share of the ids between listed rows that have an item. */
@@ -318,11 +328,7 @@ export function learn(series: Series, is_live: boolean): void {
   series.found = [asked * MEMORY + 1, live * MEMORY + (is_live ? 1 : 0)]
 }
 
-/** True where ids between listed rows hardly ever have an item. */
-export const isHardly = ({ found: [asked, live] }: Series): boolean =>
-  asked >= LEARNED_MIN && live / asked <= HARDLY
-
-/** True where most of them have none. */
+/** True where most ids between listed rows have no item. */
 export const isSeldom = ({ found: [asked, live] }: Series): boolean =>
   asked >= SELDOM_MIN && live / asked <= SELDOM
 
@@ -330,10 +336,13 @@ export const isSeldom = ({ found: [asked, live] }: Series): boolean =>
 export const isShort = (series: Series): boolean =>
   isSeldom(series) && series.holes.some((it) => !isHidden(it) && it[2] === PROOF_TRY)
 
+/** Ids that may become holes: the others wait. */
+export const roomOf = ({ holes }: Series): number =>
+  Math.max(0, HOLES_MAX - holes.filter((it) => !isHidden(it) && !isAsked(it)).length)
+
 /** Makes holes of the ids that no list has: one request for each, at the age at which it proves the void. */
 export function deferVoids(series: Series, now: number): void {
-  const waiting = series.holes.filter((it) => !isHidden(it)).length
-  const ids = missingIds(series, Math.max(0, HOLES_MAX - waiting))
+  const ids = missingIds(series, roomOf(series))
   for (const id of ids) {
     const [, since_s, , lag_s] = holeOf(series, id, now, { is_hidden: false })
     series.holes.push([id, since_s, PROOF_TRY, lag_s])

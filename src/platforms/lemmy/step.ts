@@ -47,6 +47,8 @@ export function createStep(
   const published = new Set<string>()
   /** Epoch ms before which a hidden one is not shown. */
   const until = new Map<string, number>()
+  /** Removed themselves, not with their thread or place. */
+  const removed = new Set<string>()
   let sent = 0
   let fault: Fault | null = null
   /** Requests that had been sent when an absence was stated that an outage may state too; null: none was, since a witness. */
@@ -105,6 +107,7 @@ export function createStep(
       held?.delete(name)
       if (state === 'removed' || state === 'deleted') gone.add(name)
       until.set(name, hiddenUntil(view) ?? 0)
+      if (object['removed'] === true) removed.add(name)
       return false
     }
     const item = toItem(view, site_url)
@@ -140,6 +143,7 @@ export function createStep(
     publishedIs: (kind: SeriesName, id: number) => void published.add(nameOf(kind, id)),
     answered: () => [...answered],
     hiddenUntil: (kind: SeriesName, id: number): number => until.get(nameOf(kind, id)) ?? 0,
+    isRemoved: (kind: SeriesName, id: number): boolean => removed.has(nameOf(kind, id)),
     isHeld: (kind: SeriesName, id: number): boolean => held?.has(nameOf(kind, id)) === true,
     release: (kind: SeriesName, id: number) => void held?.delete(nameOf(kind, id)),
     goneIs: (kind: SeriesName, id: number) => void gone.add(nameOf(kind, id)),

@@ -19,11 +19,11 @@ import {
   climbed,
   COMMENT_BASE,
   deferVoids,
+  dueAt,
   dueHoles,
   type Held,
   heldAt,
   holeOf,
-  isHardly,
   isReadAhead,
   isSeldom,
   isShort,
@@ -35,7 +35,8 @@ import {
   newState,
   noteListed,
   olderHole,
-  orderOf,
+  overdueOf,
+  roomOf,
   seconds,
   type Series,
   type SeriesName,
@@ -60,16 +61,18 @@ const VANISHED_MAX = 5
 const AT_ONCE = 4
 /** Steps that follow each other so soon read an item again in time. */
 const SOON_S = 12
-/** Share of the requests a minute that monitors use; reads have the rest. */
-const SHARE = 0.75
+/** Share of the requests a minute that monitors use, with rereads and checks of kept items; reads have the rest. */
+const SHARE = 0.85
 /** Requests by id that follow a step, even if its lists have used up the budget. */
 const SETTLE_MIN = 2
+/** Fewer are not sent once more: each such round may take one to prove that the server works. */
+const AGAIN_MIN = 4
 /** Requests by id whose items are recorded together. */
-const SETTLE_MAX = 8
+const SETTLE_MAX = 12
 /** Requests that holes leave for the ids that the next lists will lack. */
 const RESERVE = 3
-/** One in so many requests by id is for hidden items. */
-const HIDDEN_SHARE = 4
+/** One in so many requests by id is for hidden items, however many others are due. */
+const HIDDEN_EACH = 4
 /** The time up to which everything was read may be so old before steps are delayed for its proof. */
 const PROOF_MS = 60_000
 /** A step waits for its budget if that takes longer. */
@@ -86,16 +89,22 @@ export function createStream({
   api,
   site_url,
   localName,
+  beside,
 }: {
   clock: Pick<Clock, 'now' | 'sleep'>
   api: Api
   site_url: string
   localName(place: string): string
+  /** Requests that monitors have sent beside steps, and that these have not paid for yet. */
+  beside: { requests: number }
 }): ItemStream {
-  /** Adds the requests that monitors may send since the last time. */
+  /** Adds the requests that steps may send since the last time. They pay for those of rereads and checks, and run into no debt. */
   function refill({ budget }: State, now: number, requests: number): void {
     const gained = (Math.max(0, now - budget.at) / 60_000) * SHARE * api.perMinute()
-    budget.tokens = Math.min(requests, budget.tokens + gained)
+    const tokens = Math.min(requests, budget.tokens + gained)
+    const paid = Math.min(beside.requests, Math.max(0, Math.floor(tokens)))
+    beside.requests -= paid
+    budget.tokens = tokens - paid
     budget.at = now
   }
 
@@ -161,7 +170,8 @@ export function createStream({
       series.floor = series.bound
       // A list of comments without pages and ids is all that a partial API has.
       const can_ask = canAsk(kind, dialect)
-      await readPages(series, kind, { head, ...as_of, can_ask }, params, step)
+      const { is_read: is_logged } = state.modlog
+      await readPages(series, kind, { head, ...as_of, can_ask, is_logged }, params, step)
       if (kind === 'post') series.vanished = vanishedOf(series, step)
       const unread = leftBehind(series, kind, began, can_ask)
       skipped.push(...unread.skipped)
@@ -169,8 +179,8 @@ export function createStream({
       // Ids that this step has found are requested next.
       if (is_late || !can_ask) behind ??= unread.behind
       if (began - series.skipped_at < SKIP_MS) partial ??= can_ask ? 'not_affordable' : 'no_paging'
-      else if (is_late && unread.behind !== null) partial ??= 'order_is_not_arrival'
     }
+    for (const kind of KINDS) behind ??= overdueOf(state[kind], kind, began)
     if (text === null) await readModlog(state, step, began, true)
     const names = (bounds.places ?? []).map(localName)
     const local = names.filter((it) => !['all', 'local'].includes(it) && !it.includes('@'))
@@ -198,7 +208,8 @@ export function createStream({
     }
     const began = clock.now()
     refill(state, began, bounds.requests)
-    const affordable = Math.floor(state.budget.tokens)
+    const tokens = Math.floor(state.budget.tokens)
+    const affordable = state.is_settled && tokens < AGAIN_MIN ? 0 : tokens
     const most = Math.max(state.is_settled ? 0 : SETTLE_MIN, affordable)
     state.is_settled = true
     const requests = Math.min(SETTLE_MAX, most) + (reads_again ? KINDS.length : 0)
@@ -211,21 +222,22 @@ export function createStream({
     const kinds = KINDS.filter((kind) => state[kind].first !== 0 && canAsk(kind, dialect))
     // Voids are many: what the log names, and hidden items, have requests of their own.
     await readModlog(state, step, began, false)
-    const own = step.requests() + Math.max(1, Math.floor(step.left() / HIDDEN_SHARE))
-    await retryHoles(state, kinds, step, began, 'hidden', own)
+    const due = kinds.flatMap((kind) => dueHoles(state[kind], began, 'hidden')).length
+    const own = Math.min(due, Math.ceil(step.left() / HIDDEN_EACH))
     const retries = Math.max(SETTLE_MIN, affordable - RESERVE)
     // Where each of them has one request, none is kept for the next ones.
     const proofs = kinds.some((kind) => isShort(state[kind])) ? affordable : retries
-    await retryHoles(state, kinds, step, began, 'proof', proofs)
-    await walk(state, kinds, step, began, { spare: retries, affordable })
+    await retryHoles(state, kinds, step, began, 'proof', proofs - own)
+    // The item of a hidden one shows that the server works, for which absent ones would need another request.
+    await retryHoles(state, kinds, step, began, 'hidden', step.requests() + own)
+    await walk(state, kinds, step, began, affordable)
     for (const urgency of ['hidden', 'absent'] as const)
       await retryHoles(state, kinds, step, began, urgency, retries)
     for (const kind of kinds)
       if (canSpare() || began - state[kind].read_until > PROOF_MS)
-        await readNext(state[kind], kind, step, began, 'due')
+        await readNext(state, kind, step, began, 'due')
     if (canSpare()) await readVanished(state.post, step, began)
-    for (const kind of kinds)
-      if (canSpare()) await readNext(state[kind], kind, step, began, 'spare')
+    for (const kind of kinds) if (canSpare()) await readNext(state, kind, step, began, 'spare')
     await retryHoles(state, kinds, step, began, 'late', affordable)
     const fault = step.fault()
     if (fault !== null && step.answered().length === 0) return { ok: false, fault }
@@ -237,7 +249,7 @@ export function createStream({
     let partial: PartialReason | null = (await api.isAccepted(call)) ? null : 'seen_as_anonymous'
     for (const kind of KINDS) {
       const can_ask = canAsk(kind, dialect)
-      if (can_ask) behind ??= unreadOf(state[kind], kind)
+      if (can_ask) behind ??= unreadOf(state[kind], kind) ?? overdueOf(state[kind], kind, began)
       if (began - state[kind].skipped_at < SKIP_MS)
         partial ??= can_ask ? 'not_affordable' : 'no_paging'
     }
@@ -265,6 +277,7 @@ export function createStream({
         step.doubts(kind)
         unanswered.push(base + last + 1)
       }
+      beside.requests += step.requests()
       const fault = step.fault()
       if (fault !== null && last < range.from_id - base) return { ok: false, fault }
       const doubt = await step.doubt()
@@ -316,7 +329,7 @@ async function askHeld(
     if (!is_missed || now - read_at < HELD_MIN_MS || !step.isHeld(kind, id)) continue
     const answer = await step.ask(kind, id)
     if (answer === null) return
-    note(state[kind], id, answer, now, step.hiddenUntil(kind, id))
+    note(state, kind, { id, answer, now }, step)
     if (answer === 'absent') step.release(kind, id)
   }
 }
@@ -325,13 +338,21 @@ async function askHeld(
 const canAsk = (kind: SeriesName, { is_wrapper }: Dialect): boolean =>
   kind === 'post' || !is_wrapper
 
-type ListBounds = { head: ApiPage; at: number; now: number; can_ask: boolean; redates: boolean }
+/** `is_logged`: the moderation log can be read. */
+type ListBounds = {
+  head: ApiPage
+  at: number
+  now: number
+  can_ask: boolean
+  redates: boolean
+  is_logged: boolean
+}
 
 /** Takes the rows of the newest pages: new ones, edited ones, those that were hidden or restored. */
 async function readPages(
   series: Series,
   kind: SeriesName,
-  { head, at, now, can_ask, redates }: ListBounds,
+  { head, at, now, can_ask, redates, is_logged }: ListBounds,
   params: Record<string, string>,
   step: StepReads,
 ): Promise<void> {
@@ -362,7 +383,8 @@ async function readPages(
       if (is_hidden && (known.has(id) || !can_ask)) continue
       series.holes = series.holes.filter(([hole]) => hole !== id)
       const until = hiddenUntil(view) ?? 0
-      if (is_hidden) series.holes.push(holeOf(series, id, now, { is_hidden, until }))
+      const is_patient = is_logged && step.isRemoved(kind, id)
+      if (is_hidden) series.holes.push(holeOf(series, id, now, { is_hidden, until, is_patient }))
     }
     const has_next = can_ask && page.after !== null && count < PAGES_MAX && step.left() > 1
     if (news === 0 || !has_next || isWhole(series, kind, step)) break
@@ -377,50 +399,49 @@ const isWhole = (series: Series, kind: SeriesName, step: StepReads): boolean =>
   missingIds(series, step.seen[kind].size + 1).every((id) => step.seen[kind].has(id))
 
 /**
- * Requests the ids that no list had, of both series in turn. `spare`: requests of the step that ids may have which hardly ever
- * have an item; the others of them wait. So do those that are beyond `affordable`, where most ids have none.
+ * Requests the ids that no list had, of both series in turn. Where most of them have no item, those beyond `affordable` wait for
+ * the one request that proves the void.
  */
 async function walk(
   state: State,
   kinds: readonly SeriesName[],
   step: StepReads,
   now: number,
-  { spare, affordable }: { spare: number; affordable: number },
+  affordable: number,
 ): Promise<void> {
   const waiting = (kind: SeriesName, count: number): number[] => {
     const series = state[kind]
     if (isShort(series)) return []
-    const left = isHardly(series) ? Math.min(step.left(), spare - step.requests()) : step.left()
-    return missingIds(series, Math.min(count, left))
+    return missingIds(series, Math.min(count, step.left(), roomOf(series)))
   }
   for (;;) {
     const some = kinds.filter((kind) => waiting(kind, 1).length > 0)
     if (some.length === 0) break
     const each = Math.max(1, Math.floor(step.atOnce(AT_ONCE) / some.length))
-    for (const kind of some) await walkSome(state[kind], kind, waiting(kind, each), step, now)
+    for (const kind of some) await walkSome(state, kind, waiting(kind, each), step, now)
     if (step.fault() !== null) break
   }
   const is_spent = step.fault() === null && step.requests() >= affordable
   for (const kind of kinds) {
     const series = state[kind]
-    if (isHardly(series) || isShort(series) || (is_spent && isSeldom(series)))
-      deferVoids(series, now)
+    if (isShort(series) || (is_spent && isSeldom(series))) deferVoids(series, now)
   }
 }
 
 async function walkSome(
-  series: Series,
+  state: State,
   kind: SeriesName,
   ids: readonly number[],
   step: StepReads,
   now: number,
 ): Promise<void> {
+  const series = state[kind]
   const answers = await Promise.all(ids.map((id) => step.ask(kind, id)))
   for (const [index, answer] of answers.entries()) {
     const id = ids[index] ?? 0
     if (answer !== null) learn(series, answer === 'live')
     // A hidden item may be restored; one that no reader can see may be late.
-    if (answer !== null) note(series, id, answer, now, step.hiddenUntil(kind, id))
+    if (answer !== null) note(state, kind, { id, answer, now }, step)
   }
   markRead(
     series,
@@ -428,20 +449,29 @@ async function walkSome(
   )
 }
 
-function note(series: Series, id: number, answer: Asked, now: number, until: number): void {
+function note(
+  state: State,
+  kind: SeriesName,
+  { id, answer, now }: { id: number; answer: Asked; now: number },
+  step: StepReads,
+): void {
+  const series = state[kind]
   series.holes = series.holes.filter(([hole]) => hole !== id)
-  if (answer !== 'live')
-    series.holes.push(holeOf(series, id, now, { is_hidden: answer === 'hidden', until }))
+  if (answer === 'live') return
+  const is_patient = state.modlog.is_read && step.isRemoved(kind, id)
+  const until = step.hiddenUntil(kind, id)
+  series.holes.push(holeOf(series, id, now, { is_hidden: answer === 'hidden', until, is_patient }))
 }
 
 /** Requests the id after the newest: a post of another server may be too old for the pages. */
 async function readNext(
-  series: Series,
+  state: State,
   kind: SeriesName,
   step: StepReads,
   now: number,
   which: Series['next'],
 ): Promise<void> {
+  const series = state[kind]
   while (series.next === which && series.last === series.bound && step.left() > 0) {
     const answer = await step.ask(kind, series.bound + 1)
     if (answer === null) return
@@ -450,12 +480,12 @@ async function readNext(
       series.read_until = Math.max(series.read_until, series.listed_at)
       return
     }
-    note(series, series.bound + 1, answer, now, step.hiddenUntil(kind, series.bound + 1))
+    note(state, kind, { id: series.bound + 1, answer, now }, step)
     markRead(series, [series.bound + 1])
   }
 }
 
-/** Requests holes again that are due, until the step has sent `requests_max`. */
+/** Requests holes again that are due, the longest overdue first, until the step has sent `requests_max`. */
 async function retryHoles(
   state: State,
   kinds: readonly SeriesName[],
@@ -465,10 +495,16 @@ async function retryHoles(
   requests_max: number,
 ): Promise<void> {
   const due = kinds.flatMap((kind) =>
-    dueHoles(state[kind], now, urgency).map((hole) => ({ kind, hole })),
+    dueHoles(state[kind], now, urgency).map((hole) => ({
+      kind,
+      hole,
+      at: dueAt(hole, state[kind]),
+    })),
   )
-  const order = orderOf(urgency)
-  for (const { kind, hole } of due.toSorted((a, b) => order(a.hole, b.hole))) {
+  const count = Math.max(0, Math.min(step.left(), requests_max - step.requests()))
+  const oldest = due.toSorted((a, b) => a.at - b.at).slice(0, count)
+  // The answer for a post shows that the server works, for which absent comments would need another request.
+  for (const { kind, hole } of oldest.toSorted((a, b) => rankOf(a.kind) - rankOf(b.kind))) {
     const series = state[kind]
     if (step.left() === 0 || step.requests() >= requests_max) return
     const [id] = hole
@@ -478,15 +514,21 @@ async function retryHoles(
     if (answer === 'live') step.publishedIs(kind, id)
     if (urgency === 'proof') learn(series, answer === 'live')
     if (answer === 'absent' && urgency !== 'absent') step.doubts(kind)
-    const older = answer === 'live' ? null : olderHole(hole, answer, now, series.copy_s)
-    if (older !== null) series.holes.push(older)
+    if (answer === 'live') continue
     const row = series.rows.find((it) => it[0] === id)
-    if (answer === 'live' || row === undefined || row[1] === '') continue
+    const was_read = row !== undefined && row[1] !== ''
+    const older = was_read
+      ? holeOf(series, id, now, { is_hidden: true, is_patient: true })
+      : olderHole(hole, answer, now, series.copy_s)
+    if (older !== null) series.holes.push(older)
+    if (!was_read) continue
     // Its author was banned with all that they wrote, which the log does not name.
     step.goneIs(kind, id)
     row[1] = ''
   }
 }
+
+const rankOf = (kind: SeriesName): number => (kind === 'comment' ? 0 : 1)
 
 /** Posts that left the list since the step before, as they do when they are removed. */
 function vanishedOf(series: Series, step: StepReads): number[] {
@@ -514,7 +556,7 @@ async function readVanished(series: Series, step: StepReads, now: number): Promi
     const row = series.rows.find((it) => it[0] === id)
     if (row !== undefined) row[1] = ''
     series.holes = series.holes.filter(([hole]) => hole !== id)
-    series.holes.push(holeOf(series, id, now, { is_hidden: true, was_read: true }))
+    series.holes.push(holeOf(series, id, now, { is_hidden: true, is_patient: true }))
   }
 }
 
@@ -529,6 +571,7 @@ async function readModlog(
   if (now - modlog.at < MODLOG_EVERY_MS || step.left() === 0) return
   const actions = await step.modlog()
   if (step.fault() === null) modlog.at = now
+  modlog.is_read = actions !== null
   const before = { ...modlog }
   // Oldest first: of the entries of one item the last one holds.
   for (const { id, at, fullname, is_restored } of (actions ?? []).toReversed()) {

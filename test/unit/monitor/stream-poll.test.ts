@@ -32,7 +32,7 @@ function createSource(name: string) {
     behind_ms: 0,
     arrived: [] as string[],
     again: [] as number[],
-    partial: null as 'order_is_not_arrival' | null,
+    partial: null as 'no_paging' | null,
     verified_until: null as number | null,
     hold: null as Promise<void> | null,
   }
@@ -484,7 +484,7 @@ test('the coverage of a day has a gap for steps that proved nothing, also after 
     }
   }
   await stepFor(5)
-  script.partial = 'order_is_not_arrival'
+  script.partial = 'no_paging'
   await stepFor(3)
   script.partial = null
   await stepFor(5)

@@ -609,12 +609,7 @@ describe('streams', () => {
       'changes_behind',
     ],
     ['with ids to read', [facts({ behind: { from_id: 91, to_id: 99 } })], 'partial', 'catching_up'],
-    [
-      'that lists in another order',
-      [facts({ partial: 'order_is_not_arrival' })],
-      'partial',
-      'order_is_not_arrival',
-    ],
+    ['that lists in another order', [facts({ partial: 'no_paging' })], 'partial', 'no_paging'],
     ['out of reach', [facts({ fault: 'timeout' })], 'degraded', 'source_unreachable'],
     [
       'before its first step',

@@ -13,6 +13,8 @@ type Entry = {
   updated?: number
   text: string
   is_removed?: boolean
+  /** By its author. */
+  is_deleted?: boolean
   is_local?: boolean
   /** Answers 404, as for a row that was not committed yet. */
   is_absent?: boolean
@@ -128,7 +130,7 @@ export function createServer(
         path,
         [generation === 'piefed' ? 'body' : 'content']: it.is_removed ? '' : it.text,
         removed: it.is_removed === true,
-        deleted: false,
+        deleted: it.is_deleted === true,
         local: it.is_local !== false,
         ...(v4 && { federation_pending: it.is_pending === true }),
         ...times(it),

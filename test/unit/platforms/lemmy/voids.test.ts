@@ -75,6 +75,90 @@ test('the proof is younger than 90 s where one in ten of such ids has an item', 
   expect(found).toBeGreaterThan(written - 40)
 })
 
+/**
+ * Steps each 10 s at 24 requests a minute, beside `voids` ids without an item in each of them: more than the requests suffice for.
+ * The times by our clock at which names were read, and what each step reported.
+ */
+async function runShort(
+  voids: number,
+  steps: number,
+  each: (fixture: ReturnType<typeof createServer>, step: number) => void,
+) {
+  await using fixture = createServer('v3', { requests_per_minute: 24 })
+  const { world, put, source, clock } = fixture
+  put('post', 1000)
+  put('comment', 5000)
+  let { state } = await fixture.step(null)
+  let top = 1000
+  const began = clock.now()
+  const read = new Map<string, number>()
+  const reports: { now: number; until: number; is_behind: boolean }[] = []
+  for (let n = 0; n < steps; n++) {
+    world.now += Math.max(0, began + n * 10 * S - clock.now())
+    each(fixture, n)
+    top += voids + 1
+    put('post', top, { published: clock.now() })
+    const bounds = { requests: 10, ...fixture.call(), interval_s: 10 }
+    const listed = await source.stream?.advance(state, bounds)
+    if (!listed?.ok) continue
+    let report = listed.value
+    for (let rounds = 0; ; rounds++) {
+      for (const { name } of report.items) if (!read.has(name)) read.set(name, clock.now())
+      const { verified_until: until, behind } = report
+      reports.push({ now: clock.now(), until, is_behind: behind !== null })
+      state = report.state
+      const more = rounds < 20 ? await source.stream?.settle?.(state, bounds) : undefined
+      if (!more?.ok || more.value.requests === 0) break
+      report = more.value
+    }
+  }
+  return { read, reports }
+}
+
+test('an id that the requests do not suffice for is not passed: the proof waits for it, and it is a backlog', async () => {
+  let written = 0
+  const { read, reports } = await runShort(4, 60, ({ put, clock }, step) => {
+    // In no list, among ids of which no other one has an item.
+    if (step !== 30) return
+    written = clock.now()
+    put('post', 1152, { is_unlisted: true, published: written })
+  })
+  const read_at = read.get('t3_1152') ?? Infinity
+  const early = reports.filter((it) => it.until > written && it.now < read_at)
+  expect(early).toEqual([])
+  expect(reports.at(-1)).toMatchObject({ is_behind: true })
+})
+
+test('one request in four is for hidden items, the longest overdue first', async () => {
+  await using fixture = createServer('v3')
+  const { world, put, step, source } = fixture
+  put('post', 100)
+  put('comment', 500)
+  let { state } = await fixture.step(null)
+  const began = world.now
+  const at = async (age_s: number) => {
+    world.now = began + age_s * S
+    state = (await step(state)).state
+  }
+  put('comment', 501, { is_deleted: true })
+  for (const age_s of [0, 15, 35, 75]) await at(age_s)
+  // None of these has an item, and each holds the proof from its 60th second on.
+  put('post', 120)
+  await at(80)
+  put('comment', 502, { is_deleted: true })
+  await at(137)
+  world.now = began + 155 * S
+  const listed = await step(state, 100, { settles: false })
+  world.requests.length = 0
+  await source.stream?.settle?.(listed.state, { requests: 6, ...fixture.call() })
+  const asked = world.requests.filter((it) => /\/(?:post|comment)\?id=/.test(it))
+  expect(asked).toHaveLength(6)
+  expect(asked.filter((it) => it.includes('comment')).map((it) => it.slice(-3))).toEqual([
+    '501',
+    '502',
+  ])
+})
+
 const KEPT = { 'cache-control': 'public, max-age=60' }
 
 test('the proof is younger than 90 s where a cache may keep each answer for a minute', async () => {
