@@ -73,6 +73,8 @@ export type AppDeps = {
    * platform.
    */
   platform_s?: number
+  /** True if a source is read through accounts of the operator. */
+  has_accounts?: boolean
   /** Additional host names of the dashboard, without ports. */
   hosts?: readonly string[]
   /** Files of the dashboard, created at first use; absent: no dashboard. */
@@ -261,7 +263,19 @@ export function createApp(deps: AppDeps) {
       }),
     )
   if (deps.page) {
-    const session_deps = { db, clock, random, log, words, site, peerOf, failed_auth, authenticate }
+    const session_deps = {
+      db,
+      clock,
+      random,
+      log,
+      words,
+      site,
+      peerOf,
+      failed_auth,
+      authenticate,
+      is_billing: billing.enabled,
+      has_accounts: deps.has_accounts ?? false,
+    }
     const signed_in = createDashboardSession(session_deps)
     app
       .use(webSession(session_deps, signed_in))

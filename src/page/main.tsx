@@ -127,12 +127,16 @@ function Dashboard({ role, leave }: { role: UserSession['role']; leave: () => vo
   useEffect(() => {
     if (live.broken) void callApi(role === 'operator' ? '/operator/overview' : '/account/me')
   }, [live.broken, role])
+  // The inbox is the home page of an owner.
+  useEffect(() => {
+    if (role === 'owner' && first === undefined) go(dashboardPath('inbox'), { replace: true })
+  }, [role, first])
   return (
     <LiveNow value={live}>
       <Frame leave={leave}>
         {first === 'account' ? (
           <AccountPage />
-        ) : role === 'operator' ? (
+        ) : role === 'operator' || (role === 'owner' && FOR_OPERATORS.has(first ?? '')) ? (
           <OperatorPages />
         ) : (
           <CustomerPages />
@@ -141,6 +145,15 @@ function Dashboard({ role, leave }: { role: UserSession['role']; leave: () => vo
     </LiveNow>
   )
 }
+
+/** Pages that an owner has from the operator. */
+const FOR_OPERATORS: ReadonlySet<string> = new Set([
+  'sources',
+  'pool',
+  'customers',
+  'system',
+  'audit',
+])
 
 function CustomerPages() {
   const { parts } = useRoute()

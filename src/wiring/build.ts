@@ -358,6 +358,7 @@ export function assemble({
     sources: [...sources.keys()],
     platform_s: longestAtPlatform(config.platform),
     hosts: config.server.hosts,
+    has_accounts: config.platform.base_url !== '',
     page: async () => (await import('../page/assets.ts')).pageFiles(),
     live: { tally, accounts: () => accountCounts(pool), ended: readers.signal },
     public_url,

@@ -4,7 +4,7 @@ import { type Browser, launch } from 'puppeteer-core'
 
 import { apiKey } from '../../src/core/base/ids.ts'
 import { findChromium } from '../../src/platforms/reddit/browser/launch.ts'
-import { DEFAULT_SCOPES, insertKey } from '../../src/store/customers/keys.ts'
+import { DEFAULT_SCOPES, insertKey, type Scope } from '../../src/store/customers/keys.ts'
 import { openInstance } from '../../src/store/maintenance/instance.ts'
 import { addAccounts } from '../support/accounts.ts'
 import { startDenseSite } from '../support/dense-site.ts'
@@ -16,8 +16,11 @@ import { createClients } from './dashboard-client.ts'
 export const OTHER_HOST = '203.0.113.7'
 export const MINUTE = 60_000
 const DAY = 86_400_000
-/** A test daemon on a fake clock with accounts, and a browser for its dashboard. */
-export async function startDashboard() {
+/**
+ * A test daemon on a fake clock with accounts, and a browser for its dashboard. `alone`: nothing costs credits, as after
+ * `forumd init`.
+ */
+export async function startDashboard({ alone = false } = {}) {
   await using stack = new AsyncDisposableStack()
   const time = { now: Date.now }
   const site = stack.use(startDenseSite(() => time.now()))
@@ -25,6 +28,7 @@ export async function startDashboard() {
     await startTestDaemon({
       start_at: Date.now(),
       change: (config) => {
+        config.billing.enabled = !alone
         config.limits.management_per_minute = 0
         config.limits.account_per_minute = 0
         config.limits.open_per_minute = 0
@@ -94,6 +98,7 @@ export async function mintSecondKey(
   { daemon: { call, config, clock } }: Dashboard,
   key: string,
   name: string,
+  scopes: readonly Scope[] = DEFAULT_SCOPES,
 ): Promise<string> {
   const { id } = (await call('/account/me', {}, key)).body
   const random = {
@@ -107,7 +112,7 @@ export async function mintSecondKey(
     customer_id: id,
     token,
     name,
-    scopes: DEFAULT_SCOPES,
+    scopes,
     created_at: clock.now(),
     expires_at: null,
   })

@@ -51,9 +51,9 @@ describe('an API call', () => {
     expect(answer).not.toHaveProperty('error')
   })
 
-  test('occurs in four pages', () => {
+  test('occurs in five pages', () => {
     expect(new Set(calls.map(({ page }) => page))).toEqual(
-      new Set(['docs/archive.md', 'docs/inbox.md', 'docs/monitors.md', 'docs/webhooks.md']),
+      new Set(['api', 'archive', 'inbox', 'monitors', 'webhooks'].map((name) => `docs/${name}.md`)),
     )
   })
 })

@@ -29,6 +29,9 @@ test('a sign-in with a key returns its customer, and a cookie keeps the session'
   const signed_in = await signIn(daemon.token)
   const who = {
     role: 'customer',
+    is_billing: true,
+    is_alone: false,
+    has_accounts: false,
     customer: { id: 'cus_1', name: 'acme' },
     key: {
       id: expect.stringMatching(/^key_/),

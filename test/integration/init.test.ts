@@ -103,12 +103,19 @@ test('on a terminal it asks, repeats a question after a wrong answer, and the re
   const first = await signIn({ link: token })
   expect([first.status, await first.json()]).toMatchObject([
     200,
-    { role: 'customer', customer: { name: 'me' } },
+    { role: 'owner', is_alone: true, customer: { name: 'me' } },
   ])
   expect((await signIn({ link: token })).status).toBe(403)
-  const [customer_key = '', operator_key = ''] = out.match(/f[ko]_\w{43}/g) ?? []
-  expect(await (await signIn({ key: customer_key })).json()).toMatchObject({ role: 'customer' })
-  expect(await (await signIn({ key: operator_key })).json()).toMatchObject({ role: 'operator' })
+  const keys = out.match(/f[ko]_\w{43}/g) ?? []
+  expect(keys).toHaveLength(1)
+  expect(await (await signIn({ key: keys[0] })).json()).toMatchObject({ role: 'owner' })
+  // One key for the calls of a customer and for those of the operator.
+  for (const path of ['/account/me', '/operator/overview']) {
+    const answer = await fetch(`${daemon.url}${path}`, {
+      headers: { authorization: `Bearer ${keys[0]}` },
+    })
+    expect([path, answer.status]).toEqual([path, 200])
+  }
 
   const operator = await run(folder, ['key', 'sign-in-link', '--operator'])
   expect(operator.out).toMatch(new RegExp(`^${daemon.url}/dashboard/sign-in#[\\w-]{22}\n$`))
@@ -137,8 +144,7 @@ test('with options it asks nothing and answers in JSON', async () => {
   expect(JSON.parse(out)).toMatchObject({
     file: folder.file('forumd.toml'),
     customer: 'ann',
-    customer_key: expect.stringMatching(/^fk_/),
-    operator_key: expect.stringMatching(/^fo_/),
+    key: expect.stringMatching(/^fk_/),
     link: expect.stringMatching(/^https:\/\/watch\.forum\.example\/dashboard\/sign-in#/),
     sources: null,
     unit: null,

@@ -127,7 +127,7 @@ test("a customer's key is refused by an operator route, by header and by cookie"
     {
       error: 'PERMISSION_DENIED',
       code: 'PERMISSION_DENIED',
-      message: "this call needs an operator's key: fo_ and 43 characters",
+      message: "this call needs an operator's key (fo_ and 43 characters), or the scope operator",
       reason: 'operator_only',
     },
   ])

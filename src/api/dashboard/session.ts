@@ -7,6 +7,7 @@ import { filterForm } from '../../core/filter/fields.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import { kindForms } from '../../delivery/kinds.ts'
 import type { Clock, Log, Random } from '../../runtime/runtime.ts'
+import { listCustomers } from '../../store/customers/customers.ts'
 import type { KeyHolder } from '../../store/customers/keys.ts'
 import {
   findWebSession,
@@ -38,6 +39,10 @@ export type WebSessionDeps = {
   peerOf: PeerOf
   failed_auth: Pick<FailedAuth, 'attempt'>
   authenticate: Authenticate
+  /** True if calls cost credits. */
+  is_billing: boolean
+  /** True if a source is read through accounts of the operator. */
+  has_accounts: boolean
 }
 
 /** Dashboard sessions by the cookie of a request. */
@@ -132,6 +137,7 @@ const signInBody = bodySchema(() => ({
  */
 export function webSession(deps: WebSessionDeps, signed_in: DashboardSession) {
   const { db, clock, random, log, words, site, peerOf, failed_auth, authenticate } = deps
+  const { is_billing, has_accounts } = deps
 
   /** The holder of the key or of the link in a body, which names one of them. */
   function holderOf(
@@ -159,7 +165,10 @@ export function webSession(deps: WebSessionDeps, signed_in: DashboardSession) {
   }
 
   const who = ({ key, customer }: KeyHolder, secure: boolean) => ({
-    role: customer === null ? ('operator' as const) : ('customer' as const),
+    role: roleOf({ key, customer }),
+    is_billing,
+    is_alone: !is_billing && listCustomers(db).length < 2,
+    has_accounts,
     customer: customer && { id: customer.id, name: customer.name },
     key: { id: key.id, name: key.name, prefix: key.prefix, scopes: key.scopes },
     insecure: !secure,
@@ -211,6 +220,11 @@ export function webSession(deps: WebSessionDeps, signed_in: DashboardSession) {
       set.headers['set-cookie'] = cookie('', 0, secure)
       set.status = 204
     })
+}
+
+function roleOf({ key, customer }: KeyHolder): 'customer' | 'operator' | 'owner' {
+  if (customer === null) return 'operator'
+  return key.scopes.includes('operator') ? 'owner' : 'customer'
 }
 
 /** Names in a User-Agent, the specific before those that other browsers send too. */

@@ -7,7 +7,14 @@ import {
   findCustomerByName,
   listCustomers,
 } from '../../store/customers/customers.ts'
-import { DEFAULT_SCOPES, insertKey, listKeys, revokeKey } from '../../store/customers/keys.ts'
+import {
+  DEFAULT_SCOPES,
+  insertKey,
+  listKeys,
+  OWNER_SCOPES,
+  revokeKey,
+  type Scope,
+} from '../../store/customers/keys.ts'
 import { transact } from '../../store/db/connection.ts'
 import {
   command,
@@ -65,17 +72,19 @@ type ListedKey = {
 /** Most columns of the parts that people choose; with the others they fit a terminal of 80. */
 const CUSTOMER_WIDTH = 14
 const NAME_WIDTH = 14
-const SCOPES_WIDTH = 26
+const SCOPES_WIDTH = 19
+
+const SHORT: { [scopes: string]: string } = {
+  [DEFAULT_SCOPES.join()]: 'default',
+  [OWNER_SCOPES.join()]: 'owner',
+}
 
 /** Two lines for each key, since an id takes half of a terminal. */
 function keysAsText(keys: readonly ListedKey[]): string {
   const rows = keys.map(({ prefix, customer, name, scopes, expires_at, revoked_at }) => ({
     begins: prefix,
     customer: cut(customer ?? '(operator)', CUSTOMER_WIDTH),
-    scopes: cut(
-      scopes.join() === DEFAULT_SCOPES.join() ? 'default' : scopes.join(','),
-      SCOPES_WIDTH,
-    ),
+    scopes: cut(SHORT[scopes.join()] ?? scopes.join(','), SCOPES_WIDTH),
     state:
       revoked_at !== null
         ? `revoked ${dayOf(revoked_at)}`
@@ -139,7 +148,7 @@ const OPTIONS = {
   scopes: {
     type: 'string',
     value: 'LIST',
-    help: 'comma-separated, of read,write,monitor,webhook,approve (default: all but approve)',
+    help: 'comma-separated, of read,write,monitor,webhook,approve,operator (default: the first four)',
   },
   expires: { type: 'string', value: 'ISO', help: 'time at which the key expires' },
   name: { type: 'string', value: 'TEXT', help: 'purpose, shown by key list' },
@@ -220,14 +229,17 @@ function holderOf(opened: OpenInstance, { operator, customer, plan, credits }: I
   })
 }
 
-/** Creates a key with the default scopes, for a customer or (null) the operator. */
+/** Creates a key for a customer or (null) the operator. */
 export function newKey(
   { db, now, random }: Pick<OpenInstance, 'db' | 'now' | 'random'>,
-  { customer_id, name }: { customer_id: string | null; name: string },
+  {
+    customer_id,
+    name,
+    scopes = DEFAULT_SCOPES,
+  }: { customer_id: string | null; name: string; scopes?: readonly Scope[] },
 ): { id: string; token: string } {
   const id = `key_${random.uuid()}`
   const token = apiKey(customer_id === null ? 'operator' : 'customer', random.bytes(32))
-  const scopes = [...DEFAULT_SCOPES]
   insertKey(db, { id, customer_id, token, name, scopes, created_at: now, expires_at: null })
   return { id, token }
 }

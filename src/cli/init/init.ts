@@ -6,6 +6,7 @@ import { dirname, join, resolve } from 'node:path'
 import { ConfigError, parseConfig } from '../../config/load.ts'
 import { errorCode } from '../../core/base/errors.ts'
 import { findCustomerByName } from '../../store/customers/customers.ts'
+import { OWNER_SCOPES } from '../../store/customers/keys.ts'
 import { transact } from '../../store/db/connection.ts'
 import { faultSentence } from '../account/source.ts'
 import { createCustomer } from '../admin/customer.ts'
@@ -70,7 +71,7 @@ type Call = Invocation<typeof OPTIONS>
 
 export const init = command({
   name: 'init',
-  summary: 'writes a configuration, keys and a sign-in link',
+  summary: 'writes a configuration, a key and a sign-in link',
   options: OPTIONS,
   examples: [
     'forumd init',
@@ -78,7 +79,7 @@ export const init = command({
     'forumd init --yes --sources hn --contact ops@example.org --port 8443',
   ],
   notes:
-    'On a terminal it asks what is not given as an option: sources, contact, data folder, port or public address, systemd unit. It never overwrites a configuration. The file is ./forumd.toml or that of --config, checked by the loader of the daemon and readable by you alone. Each source is requested once, unless --offline is given; exit code 1 if one does not answer, with everything written. The keys are printed once.',
+    'On a terminal it asks what is not given as an option: sources, contact, data folder, port or public address, systemd unit. It never overwrites a configuration. The file is ./forumd.toml or that of --config, checked by the loader of the daemon and readable by you alone. Each source is requested once, unless --offline is given; exit code 1 if one does not answer, with everything written. The key is printed once: it is that of a customer and of the operator.',
   async run(call) {
     const file = resolve(call.configuration.named ?? FILE)
     refuseExisting(file)
@@ -244,20 +245,19 @@ function create(file: string, text: string): void {
   }
 }
 
-type Made = { customer_key: string; operator_key: string; link: string; sentence: string }
+type Made = { key: string; link: string; sentence: string }
 
 function makeKeys(context: CommandContext, name: string): Promise<Made> {
   return withInstance(context, (opened) =>
     transact(opened.db, () => {
       const { id: customer_id } =
         findCustomerByName(opened.db, name) ?? createCustomer(opened, { name, plan: undefined })
-      const customer_key = newKey(opened, { customer_id, name: 'init' }).token
-      const operator_key = newKey(opened, { customer_id: null, name: 'init' }).token
+      const key = newKey(opened, { customer_id, name: 'init', scopes: OWNER_SCOPES }).token
       const link = createSignInLink(opened, {
         as: { customer: name },
         url: dashboardUrl(opened.config),
       })
-      return { customer_key, operator_key, link: link.url, sentence: linkSentence(link) }
+      return { key, link: link.url, sentence: linkSentence(link) }
     }),
   )
 }
@@ -307,12 +307,8 @@ type Result = Made & {
   customer: string
 }
 
-function asText({ file, unit, sources, customer, ...made }: Result): string {
+function asText({ file, unit, sources, ...made }: Result): string {
   const option = file === resolve(FILE) ? '' : ` --config ${file}`
-  const keys = [
-    { key: made.customer_key, of: customer },
-    { key: made.operator_key, of: '(operator)' },
-  ]
   return [
     '',
     `${file} is written and valid.`,
@@ -324,8 +320,8 @@ function asText({ file, unit, sources, customer, ...made }: Result): string {
           `  forumd doctor${option}`,
         ]),
     '',
-    'Keys, printed once. Store them:',
-    ...keys.map(({ key, of }) => `  ${key}  ${of}`),
+    'Your key for the API and the dashboard, printed once. Store it:',
+    `  ${made.key}`,
     '',
     'Start the daemon:',
     `  forumd serve${option}`,

@@ -87,7 +87,7 @@ function BacktestView({ result }: { result: Preview }) {
             ? 'The number of deliveries is not known yet.'
             : `About ${count(per_day)} ${per_day === 1 ? 'delivery' : 'deliveries'} a day to ${many(targets, 'webhook')}.`}
         {days_over_ceiling > 0 &&
-          ` On ${many(days_over_ceiling, 'day')} more than the ${count(daily_ceiling)} that the plan allows.`}
+          ` On ${many(days_over_ceiling, 'day')} more than the ${count(daily_ceiling)} that are sent a day.`}
       </p>
       {compare && (
         <p>

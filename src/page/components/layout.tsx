@@ -5,9 +5,11 @@ import { useCurrentUser, useLive } from '../hooks/contexts.ts'
 import { isExposed } from '../lib/format.ts'
 import { dashboardPath, go, Link, useRoute } from '../lib/route.tsx'
 import { now, recall, remember } from '../lib/runtime.ts'
+import type { UserSession } from '../lib/types.ts'
 import { Logo } from '../pages/sign-in.tsx'
 import { Icon, type IconName } from './base/icon.tsx'
 import { Toast } from './base/toast.tsx'
+import { StateLine } from './problems.tsx'
 
 const THEMES = [
   ['auto', 'System'],
@@ -48,7 +50,9 @@ function ThemeSwitch() {
   )
 }
 
-type Entry = { at: string; label: string; icon: IconName }
+/** A page, or several below one entry. */
+type Entry = { at: string; label: string; icon: IconName; tabs?: readonly Tab[] }
+type Tab = readonly [at: string, label: string]
 
 const OF_CUSTOMER: readonly Entry[] = [
   { at: '', label: 'Overview', icon: 'overview' },
@@ -71,6 +75,42 @@ const OF_OPERATOR: readonly Entry[] = [
   { at: 'audit', label: 'Audit', icon: 'audit' },
 ]
 
+function entriesOf({ role, is_alone, is_billing, has_accounts }: UserSession): readonly Entry[] {
+  if (role === 'operator') return OF_OPERATOR
+  if (role === 'customer') return OF_CUSTOMER.filter(({ at }) => at !== 'usage' || is_billing)
+  return [
+    { at: 'inbox', label: 'Inbox', icon: 'inbox' },
+    { at: 'monitors', label: 'Monitors', icon: 'monitors' },
+    { at: 'sources', label: 'Sources', icon: 'sources' },
+    {
+      at: 'webhooks',
+      label: 'Alerts',
+      icon: 'webhooks',
+      tabs: [
+        ['webhooks', 'Webhooks'],
+        ['deliveries', 'Deliveries'],
+      ],
+    },
+    ...(has_accounts ? [{ at: 'pool', label: 'Accounts', icon: 'pool' } as const] : []),
+    ...(is_alone ? [] : [{ at: 'customers', label: 'Customers', icon: 'customers' } as const]),
+    ...(is_billing ? [{ at: 'usage', label: 'Usage', icon: 'usage' } as const] : []),
+    {
+      at: 'account',
+      label: 'Settings',
+      icon: 'settings',
+      tabs: [
+        ['account', 'Key and sessions'],
+        ['drafts', 'Drafts'],
+        ['system', 'System'],
+        ['audit', 'Audit'],
+      ],
+    },
+  ]
+}
+
+const holds = (entry: Entry, at: string): boolean =>
+  entry.at === at || entry.tabs?.some(([it]) => it === at) === true
+
 /** The frame of every page: navigation, signed-in user and notifications. */
 export function Frame({ leave, children }: { leave: () => void; children: ComponentChildren }) {
   const user = useCurrentUser()
@@ -88,8 +128,10 @@ export function Frame({ leave, children }: { leave: () => void; children: Compon
     return () => removeEventListener('keydown', escape)
   }, [open])
   useSearchKey()
-  useGoKeys(user.role === 'customer')
-  const entries = user.role === 'operator' ? OF_OPERATOR : OF_CUSTOMER
+  const is_owner = user.role === 'owner'
+  useGoKeys(user.role !== 'operator')
+  const entries = entriesOf(user)
+  const tabs = entries.find((it) => holds(it, at))?.tabs ?? []
   return (
     <div class="frame">
       <a class="skip" href="#main">
@@ -114,7 +156,7 @@ export function Frame({ leave, children }: { leave: () => void; children: Compon
               <li key={it.at}>
                 <Link
                   to={it.at === '' ? dashboardPath() : dashboardPath(it.at)}
-                  current={it.at === at}
+                  current={holds(it, at)}
                 >
                   <Icon name={it.icon} /> {it.label}
                   {it.at === 'inbox' && unread > 0 && (
@@ -133,11 +175,13 @@ export function Frame({ leave, children }: { leave: () => void; children: Compon
               key {user.key.prefix}… · {user.version}
             </p>
             <ThemeSwitch />
-            <p>
-              <Link to={dashboardPath('account')} current={at === 'account'}>
-                Account and sessions
-              </Link>
-            </p>
+            {!is_owner && (
+              <p>
+                <Link to={dashboardPath('account')} current={at === 'account'}>
+                  Account and sessions
+                </Link>
+              </p>
+            )}
             <p>
               <a href="/docs">API reference</a>
             </p>
@@ -153,6 +197,16 @@ export function Frame({ leave, children }: { leave: () => void; children: Compon
           <div class="notice warn" role="status">
             Connection to the daemon lost. The page may be out of date; reconnecting automatically.
           </div>
+        )}
+        {is_owner && <StateLine />}
+        {tabs.length > 0 && (
+          <nav class="tabs" aria-label="Pages of this section">
+            {tabs.map(([it, label]) => (
+              <Link key={it} to={dashboardPath(it)} current={it === at}>
+                {label}
+              </Link>
+            ))}
+          </nav>
         )}
         {children}
       </main>

@@ -23,7 +23,8 @@ export const Tiles = ({ tiles, busy = false }: { tiles: readonly Tile[]; busy?: 
 const deliveries = (status: string) => `${dashboardPath('deliveries')}?status=${status}`
 
 export function LiveTiles({ snapshot, more = [] }: { snapshot: Snapshot | null; more?: Tile[] }) {
-  const of_customer = useCurrentUser().role === 'customer'
+  const { role, is_billing } = useCurrentUser()
+  const of_customer = role !== 'operator'
   const minute = snapshot?.last_minute
   const polls = dashboardPath(of_customer ? 'monitors' : 'sources')
   const usage = dashboardPath(of_customer ? 'usage' : 'customers')
@@ -58,8 +59,8 @@ export function LiveTiles({ snapshot, more = [] }: { snapshot: Snapshot | null; 
           to: deliveries('retrying'),
           tone: retrying > 0 ? 'warn' : null,
         },
-        { title: 'Reads', figure: count(minute?.reads), to: usage },
-        { title: 'Spent', figure: usd(minute?.spent_usd), to: usage },
+        { title: 'Reads', figure: count(minute?.reads), ...(is_billing && { to: usage }) },
+        ...(is_billing ? [{ title: 'Spent', figure: usd(minute?.spent_usd), to: usage }] : []),
         ...more,
       ]}
     />
@@ -68,7 +69,7 @@ export function LiveTiles({ snapshot, more = [] }: { snapshot: Snapshot | null; 
 
 export function Events({ recent }: { recent: readonly Recent[] }) {
   // The linked pages belong to the customer, so operators get no links.
-  const linked = useCurrentUser().role === 'customer'
+  const linked = useCurrentUser().role !== 'operator'
   if (recent.length === 0)
     return (
       <EmptyState title="No events yet">

@@ -1,3 +1,4 @@
+import { useCurrentUser } from '../hooks/contexts.ts'
 import { useQuery } from '../hooks/use-query.ts'
 import { many } from '../lib/format.ts'
 import type { Tone } from '../lib/monitor-status.ts'
@@ -49,6 +50,16 @@ const OF_OPERATOR: { [kind: string]: string } = {
   drafts_waiting: 'drafts',
 }
 
+/** Pages of an owner for problems of the daemon. */
+const OF_OWNER: { [kind: string]: string } = {
+  source_unreachable: dashboardPath('sources'),
+  feed_behind: dashboardPath('sources'),
+  access_ends: dashboardPath('sources'),
+  reads_degraded: dashboardPath('sources'),
+  proxy_failing: dashboardPath('pool'),
+  account_unusable: dashboardPath('pool'),
+}
+
 const customerPath = ({ kind, subject }: Problem): string =>
   OF_CUSTOMER[kind]?.(subject?.id ?? '') ?? dashboardPath()
 
@@ -74,29 +85,53 @@ export function ProblemBanner({ path, operator = false }: { path: string; operat
   return <ProblemList report={value} pathOf={operator ? operatorPath : customerPath} />
 }
 
+/** The state of the daemon for its owner: one line that opens, or nothing while all is well. */
+export function StateLine() {
+  const { customer } = useCurrentUser()
+  const { value } = useQuery<ProblemReport>('/operator/problems', { every_ms: REFRESH_MS })
+  if (value === undefined || value.status === 'ok') return null
+  const own = (problem: Problem) =>
+    problem.customer === null || problem.customer?.id === customer?.id
+      ? (OF_OWNER[problem.kind] ?? customerPath(problem))
+      : operatorPath(problem)
+  const [tone] = TONES[value.status] ?? ['good']
+  return (
+    <details class={`notice status-banner ${tone}`}>
+      <summary>{summaryOf(value)}</summary>
+      <Problems report={value} pathOf={own} />
+    </details>
+  )
+}
+
 type ProblemListProps = { report: ProblemReport; pathOf: (problem: Problem) => string }
 
 export function ProblemList({ report, pathOf }: ProblemListProps) {
-  const { status, problems, truncated } = report
+  const { status } = report
   const [tone] = TONES[status] ?? ['good']
   return (
     <section class={`notice status-banner ${tone}`} aria-labelledby="state">
       <div role="status">
         <h2 id="state">{summaryOf(report)}</h2>
       </div>
-      {problems.length > 0 && (
-        <ul class="problems">
-          {problems.map((it) => (
-            <li key={`${it.kind} ${it.subject?.id ?? it.subject?.name} ${it.message}`}>
-              <ProblemLine problem={it} path={pathOf(it)} />
-            </li>
-          ))}
-        </ul>
-      )}
-      {truncated && <p class="quiet">There are more; these are the worst.</p>}
+      <Problems report={report} pathOf={pathOf} />
     </section>
   )
 }
+
+const Problems = ({ report: { problems, truncated }, pathOf }: ProblemListProps) => (
+  <>
+    {problems.length > 0 && (
+      <ul class="problems">
+        {problems.map((it) => (
+          <li key={`${it.kind} ${it.subject?.id ?? it.subject?.name} ${it.message}`}>
+            <ProblemLine problem={it} path={pathOf(it)} />
+          </li>
+        ))}
+      </ul>
+    )}
+    {truncated && <p class="quiet">There are more; these are the worst.</p>}
+  </>
+)
 
 function summaryOf({ status, problems }: ProblemReport): string {
   if (status === 'ok') return 'All good'

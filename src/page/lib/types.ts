@@ -105,7 +105,14 @@ export type Attempt = Why['deliveries'][number]['attempts'][number]
 // Responses that are not part of the public OpenAPI document. Instants are ISO 8601, money is USD.
 
 export type UserSession = {
-  role: 'customer' | 'operator'
+  /** `owner`: a customer who is the operator too. */
+  role: 'customer' | 'operator' | 'owner'
+  /** Calls cost credits. */
+  is_billing: boolean
+  /** There is one customer, and nothing costs credits. */
+  is_alone: boolean
+  /** A source is read through accounts of the operator. */
+  has_accounts: boolean
   customer: { id: string; name: string } | null
   key: { id: string; name: string | null; prefix: string; scopes: string[] }
   insecure: boolean

@@ -32,7 +32,7 @@ function DraftApprove({ path, source, close, again }: DraftApproveProps) {
   const [session, setSession] = useState('')
   const [loid, setLoid] = useState('')
   const action = useAction()
-  const operator = role === 'operator'
+  const operator = role !== 'customer'
 
   async function approve() {
     const answer = await action.run(() =>
@@ -100,7 +100,7 @@ function AccountField({ account, setAccount, error }: AccountFieldProps) {
   return (
     <ChoiceField<string>
       label="Send as"
-      hint="Signed-in accounts of the pool."
+      hint="Accounts that are signed in."
       error={error}
       value={account}
       options={[['', 'choose an account'], ...usable.map((it) => [it.name, it.name] as const)]}
@@ -120,7 +120,7 @@ const TONES: { [status: string]: Tone } = {
 
 export function Drafts() {
   const { role } = useCurrentUser()
-  const at = role === 'operator' ? '/operator/drafts' : '/drafts'
+  const at = role === 'customer' ? '/drafts' : '/operator/drafts'
   const list = usePaged<DraftList>(`${at}?limit=25`, { every_ms: REFRESH_MS })
   const rows = list.pages.flatMap((page) => page.drafts)
   // The endpoint does not exist if drafts are disabled.
@@ -128,7 +128,7 @@ export function Drafts() {
   return (
     <PageLayout
       title="Drafts"
-      lead="Actions that programs propose. Nothing is sent to the platform until you approve it here."
+      lead="Replies, votes and messages that wait: of the inbox, and of programs. Nothing is sent until you approve it here."
     >
       <ErrorNotice failure={absent ? null : list.failure} again={list.again} />
       {list.first && <Skeleton rows={3} />}

@@ -13,58 +13,57 @@ import type { Me, MonitorList, Webhook } from '../lib/types.ts'
 const ACCOUNT_MS = 30_000
 
 export function Overview() {
-  const { customer, monitor_path } = useCurrentUser()
+  const { customer, monitor_path, is_billing } = useCurrentUser()
   const { snapshot } = useLive()
   const me = useQuery<Me>('/account/me', { every_ms: ACCOUNT_MS })
   const monitors = useQuery<MonitorList>(`${monitor_path}/list`, { every_ms: ACCOUNT_MS })
-  const webhooks = useQuery<{ webhooks: Webhook[] }>(`${monitor_path}/webhook/list`, {
-    fresh_ms: ACCOUNT_MS,
-  })
   // A match without a delivery is among the newest matches.
   const deliveries = snapshot?.recent.filter(({ what }) => what !== 'match') ?? []
   const none = monitors.value?.monitors.length === 0
   return (
     <PageLayout
       title="Overview"
-      lead={<>Monitors, deliveries and usage of {customer?.name ?? 'this account'}.</>}
+      lead={<>Monitors and deliveries of {customer?.name ?? 'this account'}.</>}
     >
       <ErrorNotice failure={me.failure ?? monitors.failure} again={me.again} />
       <ProblemBanner path="/account/problems" />
-      {none && webhooks.value && <FirstSteps hooks={webhooks.value.webhooks.length} />}
+      {none && <FirstSteps />}
       <ActivityView path="/account/activity" linked />
       <section aria-labelledby="now">
         <h2 id="now">The last minute</h2>
         <LiveTiles snapshot={snapshot} />
       </section>
-      <section aria-labelledby="stand">
-        <h2 id="stand">Your account</h2>
-        <Tiles
-          tiles={[
-            {
-              title: 'Credit left',
-              figure: usd(me.value?.credits_remaining),
-              to: dashboardPath('usage'),
-            },
-            {
-              title: 'Spent so far',
-              figure: usd(me.value?.credits_used),
-              to: dashboardPath('usage'),
-            },
-            {
-              title: 'Calls so far',
-              figure: count(me.value?.total_requests),
-              to: dashboardPath('usage'),
-            },
-            {
-              title: 'Monitors',
-              figure: me.value
-                ? `${count(me.value.monitors.used)} of ${count(me.value.monitors.total)}`
-                : '–',
-              to: dashboardPath('monitors'),
-            },
-          ]}
-        />
-      </section>
+      {is_billing && (
+        <section aria-labelledby="stand">
+          <h2 id="stand">Your account</h2>
+          <Tiles
+            tiles={[
+              {
+                title: 'Credit left',
+                figure: usd(me.value?.credits_remaining),
+                to: dashboardPath('usage'),
+              },
+              {
+                title: 'Spent so far',
+                figure: usd(me.value?.credits_used),
+                to: dashboardPath('usage'),
+              },
+              {
+                title: 'Calls so far',
+                figure: count(me.value?.total_requests),
+                to: dashboardPath('usage'),
+              },
+              {
+                title: 'Monitors',
+                figure: me.value
+                  ? `${count(me.value.monitors.used)} of ${count(me.value.monitors.total)}`
+                  : '–',
+                to: dashboardPath('monitors'),
+              },
+            ]}
+          />
+        </section>
+      )}
       {deliveries.length > 0 && (
         <section aria-labelledby="recent">
           <h2 id="recent">Recent deliveries</h2>
@@ -78,28 +77,32 @@ export function Overview() {
   )
 }
 
-function FirstSteps({ hooks }: { hooks: number }) {
+export function FirstSteps() {
+  const { monitor_path } = useCurrentUser()
+  const { value } = useQuery<{ webhooks: Webhook[] }>(`${monitor_path}/webhook/list`, {
+    fresh_ms: ACCOUNT_MS,
+  })
+  if (value === undefined) return null
+  const hooks = value.webhooks.length
   return (
     <section class="card" aria-labelledby="first">
       <h2 id="first">First steps</h2>
       <ol class="steps">
         <li class={hooks > 0 ? 'done' : ''}>
-          <Link to={dashboardPath('webhooks')}>Create a webhook</Link>, which receives matches,
-          signed. Slack, Discord, Telegram, Matrix, ntfy, Gotify, MQTT and email are supported.
-          Without a webhook, read the matches in the <Link to={dashboardPath('inbox')}>inbox</Link>{' '}
-          or from each monitor's Atom feed.
+          <Link to={dashboardPath('webhooks')}>Create a webhook</Link>: where matches are sent, such
+          as ntfy, Slack, Discord, Telegram or email. Without one, read them here or from an Atom
+          feed.
         </li>
         <li>
-          <Link to={dashboardPath('monitors', 'new')}>Create a monitor</Link>: describe the filter
-          and preview its matches as you type.
-        </li>
-        <li>
-          Watch <Link to={dashboardPath('deliveries')}>deliveries</Link> arrive, each with its
-          payload and an explanation.
+          <Link to={dashboardPath('monitors', 'new')}>Create a monitor</Link>: the words to watch
+          for. Its matches are previewed as you type.
         </li>
       </ol>
-      <p>
-        <Link to={dashboardPath('monitors', 'new')} class="button main">
+      <p class="actions">
+        <Link to={dashboardPath('webhooks')} class={hooks > 0 ? 'button' : 'button main'}>
+          <Icon name="plus" /> New webhook
+        </Link>
+        <Link to={dashboardPath('monitors', 'new')} class={hooks > 0 ? 'button main' : 'button'}>
           <Icon name="plus" /> New monitor
         </Link>
       </p>

@@ -62,7 +62,7 @@ export function SignInPage({ ended, refused, onSignIn: signedIn }: SignInProps) 
         <input name="username" autocomplete="username" value="forumd" readOnly hidden />
         <Field
           label="API key"
-          hint="A customer key (fk_…) or an operator key (fo_…)."
+          hint="The key that forumd init printed, or another one: fk_… or fo_…."
           error={wrong}
         >
           {(attributes) => (
@@ -89,8 +89,8 @@ export function SignInPage({ ended, refused, onSignIn: signedIn }: SignInProps) 
           </p>
         )}
         <p class="quiet small-text">
-          No key yet? On the daemon's host: <code>forumd key sign-in-link</code> prints a link that
-          signs in, <code>forumd key create --customer NAME</code> a key.
+          No key at hand? On the daemon's host, <code>forumd key sign-in-link</code> prints a link
+          that signs in.
         </p>
       </form>
     </main>

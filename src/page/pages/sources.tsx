@@ -156,7 +156,7 @@ function SourceCard({ source, known, again }: SourceCardProps) {
 }
 
 const requestsText = (limit: number | null): string =>
-  limit === null ? 'by the budgets of the accounts in the pool' : `at most ${count(limit)} a minute`
+  limit === null ? 'by the rate limits of its accounts' : `at most ${count(limit)} a minute`
 
 function EndNotice({ at }: { at: string | null }) {
   const now = useNow()

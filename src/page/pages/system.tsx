@@ -6,7 +6,7 @@ import { Time } from '../components/base/time.tsx'
 import { PageLayout } from '../components/layout.tsx'
 import { Events, LiveTiles, Tiles } from '../components/live.tsx'
 import { ProblemBanner } from '../components/problems.tsx'
-import { useLive } from '../hooks/contexts.ts'
+import { useCurrentUser, useLive } from '../hooks/contexts.ts'
 import { useQuery } from '../hooks/use-query.ts'
 import { bytes, count, words as inWords } from '../lib/format.ts'
 import type { Tone } from '../lib/monitor-status.ts'
@@ -17,34 +17,45 @@ const REFRESH_MS = 30_000
 
 export function SystemPage() {
   const { snapshot } = useLive()
+  const { role, has_accounts } = useCurrentUser()
+  const is_owner = role === 'owner'
   const overview = useQuery<System>('/operator/overview', { every_ms: REFRESH_MS })
   const accounts = snapshot?.accounts
   const pool = dashboardPath('pool')
   const deliveries = snapshot?.recent.filter(({ what }) => what !== 'match') ?? []
   return (
-    <PageLayout title="Overview" lead="State of the daemon, for all customers and accounts.">
+    <PageLayout
+      title={is_owner ? 'System' : 'Overview'}
+      lead={
+        is_owner ? 'State of the daemon.' : 'State of the daemon, for all customers and accounts.'
+      }
+    >
       <ErrorNotice failure={overview.failure} again={overview.again} />
-      <ProblemBanner path="/operator/problems" operator />
+      {!is_owner && <ProblemBanner path="/operator/problems" operator />}
       <ActivityView path="/operator/activity" linked={false} />
       <section aria-labelledby="now">
         <h2 id="now">The last minute</h2>
         <LiveTiles
           snapshot={snapshot}
-          more={[
-            { title: 'Accounts usable', figure: count(accounts?.usable), to: pool },
-            {
-              title: 'Accounts cooling',
-              figure: count(accounts?.cooling),
-              to: pool,
-              tone: (accounts?.cooling ?? 0) > 0 ? 'warn' : null,
-            },
-            {
-              title: 'Accounts needing login',
-              figure: count(accounts?.needs_login),
-              to: pool,
-              tone: (accounts?.needs_login ?? 0) > 0 ? 'bad' : null,
-            },
-          ]}
+          more={
+            has_accounts
+              ? [
+                  { title: 'Accounts usable', figure: count(accounts?.usable), to: pool },
+                  {
+                    title: 'Accounts cooling',
+                    figure: count(accounts?.cooling),
+                    to: pool,
+                    tone: (accounts?.cooling ?? 0) > 0 ? 'warn' : null,
+                  },
+                  {
+                    title: 'Accounts needing login',
+                    figure: count(accounts?.needs_login),
+                    to: pool,
+                    tone: (accounts?.needs_login ?? 0) > 0 ? 'bad' : null,
+                  },
+                ]
+              : []
+          }
         />
       </section>
       <section aria-labelledby="house">
@@ -73,11 +84,12 @@ const LIVE: readonly string[] = ['waiting', 'retrying']
 
 function SystemFacts({ system }: { system: System }) {
   const { version, started_at, reads, counts, storage } = system
+  const { is_alone } = useCurrentUser()
   return (
     <>
       <Tiles
         tiles={Object.entries(counts)
-          .filter(([name]) => !LIVE.includes(name))
+          .filter(([name]) => !LIVE.includes(name) && !(is_alone && name === 'customers'))
           .map(([name, n]) => ({
             title: name === 'streams' ? 'Feeds' : inWords(name),
             figure: count(n),

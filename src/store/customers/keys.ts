@@ -3,16 +3,21 @@ import { timingSafeEqual } from 'node:crypto'
 import { type Db, transact } from '../db/connection.ts'
 import type { Customer } from './customers.ts'
 
-/** Permissions of a key. `webhook`: to change where matches are sent, which a model's key should not have. `approve`: a person may approve drafts of the key in an MCP client. */
-export const SCOPES = ['read', 'write', 'monitor', 'webhook', 'approve'] as const
+/**
+ * Permissions of a key. `webhook`: to change where matches are sent, which a model's key should not have. `approve`: a person
+ * may approve drafts of the key in an MCP client. `operator`: the calls of an operator's key too, for the owner of the daemon.
+ */
+export const SCOPES = ['read', 'write', 'monitor', 'webhook', 'approve', 'operator'] as const
 export type Scope = (typeof SCOPES)[number]
-/** Scopes of a key without a list. `approve` trusts the client, so it is given by name only. */
+/** Scopes of a key without a list. `approve` trusts the client and `operator` the holder, so they are given by name only. */
 export const DEFAULT_SCOPES = [
   'read',
   'write',
   'monitor',
   'webhook',
 ] as const satisfies readonly Scope[]
+/** Scopes of the key of an owner, who is customer and operator at once. */
+export const OWNER_SCOPES: readonly Scope[] = [...DEFAULT_SCOPES, 'operator']
 
 /** Characters of a key that are stored for display. */
 const PREFIX_CHARACTERS = 8

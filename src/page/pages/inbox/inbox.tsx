@@ -2,8 +2,12 @@ import { Icon, type IconName } from '../../components/base/icon.tsx'
 import { EmptyState, ErrorNotice, Skeleton } from '../../components/base/notice.tsx'
 import { useNow } from '../../components/base/time.tsx'
 import { PageLayout } from '../../components/layout.tsx'
+import { useCurrentUser } from '../../hooks/contexts.ts'
+import { useQuery } from '../../hooks/use-query.ts'
 import { compact, count, inFull } from '../../lib/format.ts'
 import { Link } from '../../lib/route.tsx'
+import type { MonitorList } from '../../lib/types.ts'
+import { FirstSteps } from '../overview.tsx'
 import { HelpDialog, HistoryDialog, LabelDialog, ReplyDialog } from './dialogs.tsx'
 import { Chips, FilterMenu, InboxSearch, Tabs } from './filters.tsx'
 import { MatchListView } from './list.tsx'
@@ -13,6 +17,8 @@ import { inboxPath, isNarrowed, type ListFilter, tabOf } from './state/filter.ts
 import type { TriageChange } from './state/types.ts'
 import { type InboxStore, useInbox } from './state/use-inbox.ts'
 import { FRESH_MAX } from './state/use-live.ts'
+
+const FRESH_MS = 30_000
 
 type StoreProps = { store: InboxStore }
 
@@ -158,7 +164,10 @@ const EMPTY: { [tab: string]: readonly [string, string] } = {
 }
 
 function NothingHere({ filter }: { filter: ListFilter }) {
+  const { monitor_path } = useCurrentUser()
+  const monitors = useQuery<MonitorList>(`${monitor_path}/list`, { fresh_ms: FRESH_MS })
   const [title, text] = EMPTY[tabOf(filter)?.name ?? ''] ?? ['No matches', '']
+  if (monitors.value?.monitors.length === 0) return <FirstSteps />
   if (isNarrowed(filter))
     return (
       <EmptyState title="No matches for these filters">

@@ -148,7 +148,7 @@ function MonitorForm({ monitor }: { monitor: Monitor | null }) {
             />
             <TextField
               label="Poll interval (seconds)"
-              hint={`A shorter one than your plan allows is raised to ${shortest === undefined ? 'that of the plan' : many(shortest, 'second')}.`}
+              hint={`A shorter one is raised to ${shortest === undefined ? 'the shortest allowed' : many(shortest, 'second')}.`}
               placeholder={shortest === undefined ? 'default' : `default: ${shortest}`}
               error={errorOf('cadence_s')}
               inputMode="numeric"

@@ -78,8 +78,8 @@ function MonitorActions({ monitor, again }: { monitor: Monitor; again: () => voi
           }}
         >
           <p>
-            <strong>{name ?? id}</strong> stops matching immediately and frees its slot. This cannot
-            be undone; its deliveries stay readable.
+            <strong>{name ?? id}</strong> stops matching immediately. This cannot be undone; its
+            deliveries stay readable.
           </p>
         </Confirm>
       )}
@@ -308,7 +308,7 @@ function MonitorNotFound({ deliveries }: { deliveries: Delivery[] }) {
   return (
     <PageLayout title="Monitor not found">
       <p>
-        It was removed or belongs to another customer.{' '}
+        It was removed, or is not yours.{' '}
         <Link to={dashboardPath('monitors')}>See your monitors</Link>
       </p>
       {deliveries.length > 0 && (

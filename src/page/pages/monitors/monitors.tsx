@@ -28,7 +28,7 @@ const HEALTH_FRESH_MS = 60_000
 const PAGE_SIZE = 20
 
 export function Monitors() {
-  const { monitor_path, words } = useCurrentUser()
+  const { monitor_path, words, is_billing } = useCurrentUser()
   const list = useQuery<MonitorList>(`${monitor_path}/list`, { every_ms: LIST_MS })
   const hooks = useQuery<{ webhooks: Webhook[] }>(`${monitor_path}/webhook/list`, {
     every_ms: LIST_MS,
@@ -51,6 +51,7 @@ export function Monitors() {
         </Link>
       }
       lead={
+        is_billing &&
         slots &&
         `${count(slots.used)} of ${many(slots.total, 'slot')} of plan ${slots.tier} used; ${count(slots.sitewide_used)} of ${count(slots.sitewide_total)} for the whole platform.`
       }

@@ -123,14 +123,15 @@ const SCOPES = [
   ['monitor', 'monitor: monitors, deliveries, inbox'],
   ['webhook', 'webhook: where matches are sent (not for a model)'],
   ['approve', 'approve: drafts, by a question of an MCP client'],
+  ['operator', 'operator: sources, accounts and customers of this daemon'],
 ] as const
-/** Trusts the client of the key, so it is selected on purpose only. */
-const UNSELECTED = 'approve'
+/** Trust the client or the holder of the key, so they are selected on purpose only. */
+const UNSELECTED: readonly string[] = ['approve', 'operator']
 
 function KeyDialog({ customer, close, again }: OfCustomer) {
   const [name, setName] = useState('')
   const [scopes, setScopes] = useState<readonly string[]>(
-    SCOPES.map(([it]) => it).filter((it) => it !== UNSELECTED),
+    SCOPES.map(([it]) => it).filter((it) => !UNSELECTED.includes(it)),
   )
   const [expires, setExpires] = useState('')
   const [issued, setIssued] = useState<KeyIssued | null>(null)

@@ -15,7 +15,7 @@ import { InstanceDeliveriesPage, InstanceMonitorsPage } from './lists.tsx'
 
 export function OperatorPages() {
   const [first = '', second] = useRoute().parts
-  if (first === '') return <SystemPage />
+  if (first === '' || first === 'system') return <SystemPage />
   if (first === 'pool') return <PoolPage />
   if (first === 'sources') return <SourcesPage />
   if (first === 'audit') return <AuditPage />
@@ -62,7 +62,7 @@ function AuditPage() {
       {list.first && <Skeleton rows={4} />}
       {list.pages.length > 0 && rows.length === 0 && (
         <EmptyState title="No actions yet">
-          <p>A new key, added credits or a removed account are listed with time and address.</p>
+          <p>A new key, an added source or a removed account is listed with time and address.</p>
         </EmptyState>
       )}
       {rows.length > 0 && (
