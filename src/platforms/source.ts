@@ -111,7 +111,12 @@ type ProofKind = 'time_listing' | 'keyset' | 'dense' | 'sparse_walk'
 
 /** Why a source cannot prove completeness now, although its answers were read. */
 export type PartialReason =
-  'copy_of_remote' | 'seen_as_anonymous' | 'not_affordable' | 'no_paging' | 'places_not_read'
+  | 'order_is_not_arrival'
+  | 'copy_of_remote'
+  | 'seen_as_anonymous'
+  | 'not_affordable'
+  | 'no_paging'
+  | 'places_not_read'
 
 /** Range of ids, both inclusive. */
 export type IdRange = { from_id: number; to_id: number }

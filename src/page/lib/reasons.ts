@@ -14,6 +14,7 @@ const COVERAGE: { [code: string]: string } = {
   source_unreachable: 'The last check of a source failed; the next one continues at the same item.',
   catching_up: 'A source has items that were not read yet.',
   ids_skipped: 'Too many items came at once: those that were passed are read later.',
+  order_is_not_arrival: 'A source lists its items in an order that proves nothing.',
   copy_of_remote: 'The place is a copy of another server, where items may arrive late or never.',
   seen_as_anonymous: 'A source answered as if forumd had no key, which hides items.',
   not_affordable: 'A source has more items than its requests a minute can read.',

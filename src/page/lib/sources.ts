@@ -45,6 +45,7 @@ const PROOFS: { [code: string]: string } = {
 }
 
 const PARTIALS: { [code: string]: string } = {
+  order_is_not_arrival: 'the list is not in the order of arrival',
   copy_of_remote: 'copies from other servers may be incomplete',
   seen_as_anonymous: 'the site answered as to a reader without an account',
   not_affordable: 'more ids were skipped than its requests allow',

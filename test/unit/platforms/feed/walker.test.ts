@@ -318,7 +318,7 @@ function siteOf(size: number) {
         // Written a few minutes ago, and within the window.
         const at = (windowOf().at(-1)?.at ?? now) + 1000
         posts.push({ n: posts.length, at, listed_at: now, is_shown: true, text: 'a' })
-      } else if (it.kind !== 'poll') {
+      } else if ('n' in it) {
         const found = windowOf()[it.n % Math.max(1, windowOf().length)]
         if (found === undefined) return
         if (it.kind === 'edit') found.text += 'b'
