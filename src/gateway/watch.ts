@@ -4,16 +4,11 @@ import { earliestOffset } from '../core/base/time.ts'
 import type { Item, ItemState, Page } from '../core/forum/items.ts'
 import { isReservedSubforum } from '../core/forum/permalink.ts'
 import type { FeedKind } from '../core/polling/feed.ts'
+import type { FeedPage, PlaceVerdict } from '../core/polling/listing.ts'
 import type { Call, Identity, ItemStates, Listing, Platform } from '../platforms/port.ts'
 import type { Clock } from '../runtime/runtime.ts'
 import { everyNode, readFullCommentTree } from './comments.ts'
 import { isIdentityFault, withAnother } from './identity.ts'
-
-/** Result of checking a target. `why` is the platform's reason; null if it gave none. */
-export type PlaceVerdict =
-  { kind: 'exists' | 'reserved' | 'unverified' } | { kind: 'refused'; why: string | null }
-
-type FeedPage = Page<Item> & { partial?: boolean; unlisted?: ReadonlySet<string> }
 
 export type Watch = {
   /**

@@ -6,14 +6,14 @@ import type { Thresholds } from '../core/filter/spec.ts'
 import { type Item, itemKey } from '../core/forum/items.ts'
 import { isAhead } from '../core/limits/plan.ts'
 import { DIRECT_VERDICTS, type Verdicts } from '../core/pattern/verdicts.ts'
+import type { Feed } from '../core/polling/step.ts'
 import type { Log } from '../runtime/runtime.ts'
 import { type Archiving, feedScope, queueItems } from '../store/archive/queue.ts'
 import type { Db } from '../store/db/connection.ts'
 import { listErased, withoutErased } from '../store/erasure/erase.ts'
 import { keepItems } from '../store/erasure/kept-items.ts'
-import { type Feed, FIRST_POLL_SEQ } from '../store/monitoring/feeds.ts'
+import { FIRST_POLL_SEQ } from '../store/monitoring/feeds.ts'
 import { findFilterSpec, listWatchers, type Watcher } from '../store/monitoring/monitors.ts'
-import type { FeedResult } from './pages.ts'
 
 export type Seen = {
   /** Oldest first. */
@@ -54,26 +54,18 @@ export type Round = {
   behind_ms?: number
 }
 
-/** True for an item with an edited text, read by an audit: it may match now. */
-export const isEdited = ({ edited }: Item, { audit }: Pick<FeedResult, 'audit'>): boolean =>
-  audit !== null && edited !== false
+/** True for an item with an edited text: read by an audit it may match now. */
+export const isEdited = ({ edited }: Item): boolean => edited !== false
 
 /** One item has one time of creation, epoch ms, which the measured clocks may move a little. */
 const SAME_MS = 5000
 export const isSameTime = (one: number, other: number, behind_ms = 0): boolean =>
   Math.abs(one - other) <= SAME_MS + behind_ms
 
-/** A check of listings as a round of matching. */
-export const roundOf = (result: FeedResult): Round => ({
-  now: result.ended_at,
-  begins: result.state.backfill_since !== null,
-  isAgain: (item) => isEdited(item, result),
-})
-
 /** Runs the filters of all monitors of a feed on the items that are new to them. */
 export function matchAll(
   deps: { db: Db; filters: Filters; archive?: Archiving | undefined },
-  stream: Feed,
+  feed: Feed,
   { now, begins: some_begin, isAgain, hasArrived = () => false, behind_ms = 0 }: Round,
   { ordered, fresh, first_seen, editions }: Seen,
 ): Hit[] {
@@ -81,9 +73,9 @@ export function matchAll(
   const eligible = ordered.filter((it) => some_begin || isNew(it))
   if (eligible.length === 0) return []
   if (deps.archive?.keep === 'feeds')
-    archiveShown(deps.db, deps.archive, stream, { now, shown: eligible.filter(isNew), fresh })
-  const watchers = new Map(listWatchers(deps.db, stream.id).map((it) => [it.id, it]))
-  const matchItem = deps.filters.among(stream.id, [...watchers.values()])
+    archiveShown(deps.db, deps.archive, feed, { now, shown: eligible.filter(isNew), fresh })
+  const watchers = new Map(listWatchers(deps.db, feed.id).map((it) => [it.id, it]))
+  const matchItem = deps.filters.among(feed.id, [...watchers.values()])
   // Read once for all items: when more monitors match than specs are cached, each match would be a read.
   const specs = new Map<string, FilterSpec | null>()
   const specOf = (watcher: Watcher): FilterSpec | null => {
@@ -105,7 +97,7 @@ export function matchAll(
       if (spec === null) continue
       const first_seen_at = first_seen.get(itemKey(item)) ?? item.created_utc * 1000
       const edition = editions?.get(itemKey(item))
-      hits.push({ watcher, spec, item, feed_id: stream.id, first_seen_at, edition, now })
+      hits.push({ watcher, spec, item, feed_id: feed.id, first_seen_at, edition, now })
     }
   return hits
 }
@@ -114,7 +106,7 @@ export function matchAll(
 function archiveShown(
   db: Db,
   archive: Archiving,
-  stream: Feed,
+  feed: Feed,
   { now, shown, fresh }: { now: number; shown: readonly Item[]; fresh: ReadonlySet<string> },
 ): void {
   const known = shown.map(itemKey).filter((key) => !fresh.has(key))
@@ -122,7 +114,7 @@ function archiveShown(
   const without = withoutErased(db, shown)
   const kept = shown.filter((item) => !erased.has(itemKey(item))).map(without)
   keepItems(db, kept, now)
-  const scopes = [feedScope(stream.key)]
+  const scopes = [feedScope(feed.key)]
   queueItems(
     db,
     archive,
@@ -154,7 +146,7 @@ export type Filters = {
 /** Most cached specs: those of monitors that match, which soon match again. */
 const RECENT_MAX = 500
 const LACKING_MAX = 20_000
-const STREAMS_MAX = 5_000
+const MATCHERS_MAX = 5_000
 /** Filters compiled in one step, so that other work does not wait for long. */
 const AT_ONCE = 50
 
@@ -165,7 +157,7 @@ const AT_ONCE = 50
 export function createFilters(db: Db, log: Log, verdicts: Verdicts = DIRECT_VERDICTS): Filters {
   const recent = createLru<string, { updated_at: number; spec: FilterSpec }>(RECENT_MAX)
   const lacking = createLru<string, number>(LACKING_MAX)
-  const streams = createLru<number, Matcher>(STREAMS_MAX)
+  const matchers = createLru<number, Matcher>(MATCHERS_MAX)
 
   const lacks = ({ id, updated_at }: Watching): boolean => lacking.get(id) === updated_at
 
@@ -193,10 +185,10 @@ export function createFilters(db: Db, log: Log, verdicts: Verdicts = DIRECT_VERD
   }
 
   function matcherOf(feed_id: number): Matcher {
-    const cached = streams.get(feed_id)
+    const cached = matchers.get(feed_id)
     if (cached !== undefined) return cached
     const matcher = createMatcher((id, updated_at) => read({ id, updated_at }), verdicts)
-    streams.set(feed_id, matcher)
+    matchers.set(feed_id, matcher)
     return matcher
   }
 
@@ -225,9 +217,9 @@ export function createFilters(db: Db, log: Log, verdicts: Verdicts = DIRECT_VERD
     const here = new Set(watchers.map(({ id }) => id))
     for (const id of matcher.ids()) if (!here.has(id)) matcher.remove(id)
     // The feed's next check finds no matcher and compiles another in small steps.
-    if (matcher.isWorn()) streams.delete(feed_id)
+    if (matcher.isWorn()) matchers.delete(feed_id)
     return matcher.match
   }
 
-  return Object.assign(specOf, { among, warmUp, isWarm: (id: number) => streams.has(id) })
+  return Object.assign(specOf, { among, warmUp, isWarm: (id: number) => matchers.has(id) })
 }

@@ -1,26 +1,45 @@
 import { type Item, itemKey, shownDigest } from '../core/forum/items.ts'
-import { AUDIT_DEPTH_MS, latenessAfter } from '../core/polling/audit.ts'
-import { FULL_PAGE } from '../core/polling/batching.ts'
-import { nextCheckpoint, type TruncationReason } from '../core/polling/cursor.ts'
+import {
+  AUDIT_DEPTH_MS,
+  joinVerified,
+  latenessAfter,
+  latenessMargin,
+  nextAuditAt,
+} from '../core/polling/audit.ts'
+import { FULL_PAGE, isBusy, paceAfter } from '../core/polling/batching.ts'
+import { rateUntil, smooth } from '../core/polling/cursor.ts'
 import { feedKey, nextPollAt } from '../core/polling/feed.ts'
+import { estimateMissed } from '../core/polling/gap.ts'
+import { listingOf, quietStep, SIGHT_SLACK_MS } from '../core/polling/listing.ts'
+import type { Advance, BatchAdvance, Feed, Hole, Step } from '../core/polling/step.ts'
 import type { PatternJudge } from '../patterns/judge.ts'
+import type { Log } from '../runtime/runtime.ts'
 import { type Db, transact } from '../store/db/connection.ts'
+import { checkSoon } from '../store/erasure/kept-items.ts'
+import { deleteCandidates } from '../store/monitoring/candidates.ts'
 import {
   advanceSeq,
-  allTruncated,
+  busyRateOf,
   closeOpenGaps,
   countHours,
+  insertCheck,
+  insertEvent,
   insertGap,
+  lastWeekRate,
+  listArrivals,
+  recordGapRetry,
   recordLateness,
   requestAudit,
 } from '../store/monitoring/checks.ts'
 import {
-  type Feed,
-  findFeed,
+  advanceFeed,
   findFeedByKey,
+  findFeeds,
   FIRST_POLL_SEQ,
+  paceOf,
   postponeFeed,
 } from '../store/monitoring/feeds.ts'
+import { closeIdGaps, insertIdGaps, settleIdGap } from '../store/monitoring/id-gaps.ts'
 import {
   forgetSeen,
   insertSeen,
@@ -28,6 +47,7 @@ import {
   markChanged,
   markListed,
   type NewSeen,
+  type SeenItem,
 } from '../store/monitoring/matches.ts'
 import { endFirstPolls, listWatchers } from '../store/monitoring/monitors.ts'
 import {
@@ -39,23 +59,14 @@ import {
   touchQuiet,
 } from '../store/monitoring/poll-batches.ts'
 import { deliver, type DeliverDeps } from './deliver.ts'
-import { type Hit, isEdited, isSameTime, matchAll, roundOf, type Seen } from './match.ts'
-import type { BatchResult, FeedResult, PollEnd, PollResult } from './pages.ts'
-import {
-  isNewHour,
-  movesCheckpoint,
-  rateAfter,
-  recordComplete,
-  recordTruncated,
-  recordUnwritten,
-  type Unwritten,
-} from './position.ts'
+import { type Hit, isEdited, isSameTime, matchAll, type Round, type Seen } from './match.ts'
 
-// One transaction for the whole result of a check: items seen, matches, deliveries, checkpoint, gaps. Before its commit
-// nothing has happened and the next check finds the same rows; after it no match can be lost.
+// One transaction for all that a poll has read: items seen, matches, deliveries, positions, gaps. Before its commit
+// nothing has happened and the next poll finds the same rows; after it no match can be lost.
 // Rejected: a queue between poller and matcher. It would have to be as durable, and would be a second source of truth.
 
 export type RecordDeps = DeliverDeps & {
+  log: Log
   /** Evaluates patterns in a thread of its own; absent: in this one, without a budget. */
   patterns?: PatternJudge
 }
@@ -68,135 +79,103 @@ export type Recorded = {
   new_items: number
   matched: number
   pending: number
-  truncated: TruncationReason[]
+  /** Bytes added to the database for items of sources that are read by ids, for one monitor and without its deliveries. */
+  bytes: number
 }
 
-/** Checks in a row that confirm an empty listing, after which it counts as empty. */
-const EMPTY_CONFIRMATIONS = 10
 /** Factor of a rate after a check without news, as {@link smooth} has it. */
 const QUIET_DECAY = 0.8
 
 /** @throws UnknownVerdicts when filters asked for verdicts that `deps.patterns` has yet to find */
-export function record(
-  deps: RecordDeps,
-  poll_result: PollResult,
-  unwritten: ReadonlyMap<number, Unwritten> = new Map(),
-): Recorded {
+export function record(deps: RecordDeps, { steps, batch }: Advance): Recorded {
   const { db } = deps
   return transact(db, () => {
-    const recorded: Recorded = { new_items: 0, matched: 0, pending: 0, truncated: [] }
+    const recorded = { new_items: 0, bytes: 0 }
     const hits: Hit[] = []
-    const synced_epoch = poll_result.batch_result === null ? 0 : nextEpoch(db)
-    const quiet: number[] = []
-    const rushes: { id: number; rate_per_s: number }[] = []
-    for (const result of poll_result.results) {
-      const stream = findFeed(db, result.stream.id)
-      // The feed was paused or recreated during the poll: discard the result.
-      if (stream === null || stream.asleep || stream.created_at !== result.stream.created_at)
-        continue
-      const unrecorded = unwritten.get(stream.id)
-      if (unrecorded !== undefined) recordUnwritten(db, stream, unrecorded)
-      else if (synced_epoch > 0 && isQuiet(stream, result)) {
-        quiet.push(stream.id)
-        continue
-      }
-      const at = { epoch: poll_result.epoch, synced_epoch }
-      const { new_items, arrivals, truncated, found } = recordOne(deps, stream, result, at)
-      recorded.new_items += new_items
-      hits.push(...recordElsewhere(deps, stream, result))
-      // Smoothed: one burst is no reason to poll a feed by itself for the next hour.
-      const rate_per_s = rateAfter(stream, result, arrivals)
-      if (rate_per_s !== null) rushes.push({ id: stream.id, rate_per_s })
-      if (truncated !== null) recorded.truncated.push(truncated)
-      hits.push(...found)
+    const read = [...steps.map(({ feed }) => feed), ...(batch?.quiet ?? [])]
+    const stored = findFeeds(
+      db,
+      read.map(({ id }) => id),
+    )
+    // One that was paused, recreated or polled otherwise during the poll is left as it is.
+    const presentOf = (feed: Feed): Feed | null => {
+      const it = stored.get(feed.id)
+      const is_same = it?.created_at === feed.created_at && it.state === feed.state
+      return is_same && !it.asleep ? it : null
     }
-    if (poll_result.batch_result !== null) {
-      const { ended_at: now, seen_at } = poll_result.batch_result
+    const synced_epoch = batch === null ? 0 : nextEpoch(db)
+    const rushes: { id: number; rate_per_s: number }[] = []
+    const seen = listSeen(
+      db,
+      steps.map(({ feed, items }) => ({ feed_id: feed.id, item_ids: items.map(itemKey) })),
+    )
+    const idle: number[] = []
+    const add = (step: Step): void => {
+      const feed = presentOf(step.feed)
+      if (feed === null) return
+      const known = seen.get(feed.id) ?? []
+      if (batch !== null && isUnchanged(feed, step, known)) {
+        idle.push(feed.id)
+        return
+      }
+      const found = recordStep(deps, feed, step, { known, synced_epoch })
+      recorded.new_items += found.new_items
+      recorded.bytes += found.bytes
+      if (found.rate_per_s !== null) rushes.push({ id: feed.id, rate_per_s: found.rate_per_s })
+      hits.push(...recordElsewhere(deps, feed, step), ...found.hits)
+    }
+    for (const step of steps) add(step)
+    if (batch !== null) {
+      const { ended_at: now, seen_at } = batch
+      for (const member of batch.quiet) {
+        const feed = presentOf(member)
+        if (feed === null) continue
+        if (isQuiet(feed, now)) idle.push(feed.id)
+        else add(quietStep(feed, batch))
+      }
       if (recorded.new_items > FULL_PAGE) raisePeakRate(db, rushes)
-      touchQuiet(db, quiet, { now, seen_at, epoch: synced_epoch, keep: QUIET_DECAY })
-      closeOpenGaps(db, quiet, now)
-      recordBatch(db, poll_result.batch_result, synced_epoch)
+      touchQuiet(db, idle, { now, seen_at, epoch: synced_epoch, keep: QUIET_DECAY })
+      closeOpenGaps(db, idle, now)
+      recordBatch(db, batch, synced_epoch)
     }
     if (deps.patterns?.verdicts.lacking() === true) throw new UnknownVerdicts()
-    const { matched, pending } = deliver(deps, hits)
-    return { ...recorded, matched, pending }
+    return { ...recorded, ...deliver(deps, hits) }
   })
 }
 
-/** True for a member of a batch poll without rows and without anything to update. */
-const isQuiet = (stream: Feed, { items, state, ended_at }: FeedResult): boolean =>
-  items.size === 0 &&
-  state.backfill_since === null &&
-  stream.backoff_factor === 1 &&
-  stream.last_fault === null &&
-  !isNewHour(stream, ended_at)
+const HOUR_MS = 3_600_000
+const hourOf = (at: number): number => Math.floor(at / HOUR_MS)
 
-type RecordedFeed = {
-  new_items: number
-  arrivals: number
-  truncated: TruncationReason | null
-  found: Hit[]
+/** True for the first check of a feed in an hour, which recomputes the rate of its busiest hours. */
+const isNewHour = ({ last_check_at }: Feed, now: number): boolean =>
+  last_check_at === null || hourOf(last_check_at) !== hourOf(now)
+
+/** True when nothing but the times of a member without rows is to be updated. */
+const isQuiet = (feed: Feed, now: number): boolean =>
+  feed.backoff_factor === 1 && feed.last_fault === null && !isNewHour(feed, now)
+
+/** True for a member of a batch with rows that it has shown before, and whose state is recent enough to stay. */
+const isUnchanged = (feed: Feed, step: Step, known: readonly SeenItem[]): boolean => {
+  const { items, begins_since, unwritten, ended_at, seen_at } = step
+  if (items.length === 0 || begins_since !== null || unwritten !== null) return false
+  if (!isQuiet(feed, ended_at)) return false
+  const { item_seen_at } = listingOf(feed)
+  if (item_seen_at === null || seen_at - item_seen_at > SIGHT_SLACK_MS) return false
+  const by_id = new Map(known.map((it) => [it.item_id, it]))
+  return items.every((item) => {
+    const it = by_id.get(itemKey(item))
+    return (
+      it !== undefined &&
+      it.found_by !== 'other_feed' &&
+      it.digest === shownDigest(item) &&
+      isSameTime(it.created_at, item.created_utc * 1000)
+    )
+  })
 }
-
-/** Records a finished or truncated check of one feed. */
-function recordOne(
-  deps: RecordDeps,
-  stream: Feed,
-  result: FeedResult,
-  at: { epoch: number; synced_epoch: number },
-): RecordedFeed {
-  const { db } = deps
-  const { ending, seen_at } = result
-  const seen = writeSeen(db, stream, result)
-  // A merged search is split by wider rules than the platform's, so its new rows may be old.
-  if (stream.kind !== 'search' || at.synced_epoch === 0) noteLate(db, stream, result, seen.fresh)
-  const round = roundOf(result)
-  const isAgain = (item: Item) => seen.changed.has(itemKey(item)) || round.isAgain(item)
-  const found = matchAll(deps, stream, { ...round, isAgain }, seen).map((hit) =>
-    // It was approved or restored, and is as old as that.
-    seen.fresh.has(itemKey(hit.item)) && isVerified(stream, hit.item.created_utc * 1000)
-      ? { ...hit, first_seen_at: hit.item.created_utc * 1000 }
-      : hit,
-  )
-  if (seen.editions.size > 0)
-    insertGap(db, {
-      feed_id: stream.id,
-      reason: 'ids_went_back',
-      from_at: stream.last_seen_at,
-      until_at: seen_at,
-      recorded_at: result.ended_at,
-      missed_estimate: null,
-      anchor_ids: [],
-    })
-  const is_empty = ending.kind === 'truncated' && isConfirmedEmpty(db, stream, ending)
-  const { next_seq, fresh } = seen
-  const new_items = fresh.size
-  const created_at = [...fresh].map((name) => (result.items.get(name)?.created_utc ?? 0) * 1000)
-  countHours(db, stream.id, created_at, seen_at)
-  const arrivals = created_at.filter((created) => isArrival(stream, created)).length
-  const position = { next_seq, new_items, arrivals, ...at }
-  if (ending.kind === 'complete' || is_empty)
-    recordComplete(db, stream, result, { ...position, emptied: is_empty })
-  else recordTruncated(db, stream, result, ending, position)
-  endBackfills(db, stream, result, next_seq - 1)
-  const truncated = ending.kind === 'truncated' && !is_empty ? ending.reason : null
-  return { new_items, arrivals, truncated, found }
-}
-
-const isConfirmedEmpty = (
-  db: Db,
-  { id }: Feed,
-  { reason }: Extract<PollEnd, { kind: 'truncated' }>,
-) => reason === 'empty_listing' && allTruncated(db, id, 'empty_listing', EMPTY_CONFIRMATIONS)
 
 /** Records the batch's checkpoint, and makes unverified members due individually. */
-function recordBatch(db: Db, result: BatchResult, epoch: number): void {
-  const { batch, state, unproven, resynced, started_at, ended_at } = result
-  const empty_checkpoint = {
-    anchor_ids: [],
-    checkpoint_at: batch.checkpoint?.checkpoint_at ?? null,
-  }
-  const checkpoint = state === null ? empty_checkpoint : nextCheckpoint(state, state.overlapped)
+function recordBatch(db: Db, batch: BatchAdvance, epoch: number): void {
+  const { checkpoint, unproven, resynced, started_at, ended_at } = batch
   advanceBatch(db, batch.id, { checkpoint, epoch })
   repollIndividually(db, unproven, ended_at)
   // From now on they are due with the batch, not individually.
@@ -204,59 +183,183 @@ function recordBatch(db: Db, result: BatchResult, epoch: number): void {
     postponeFeed(db, it.id, nextPollAt(phaseKey(it), it.interval_s * 1000, started_at))
 }
 
-/** Stores every row of every page as seen, oldest first. `changed`: known items that show something else now. */
-function writeSeen(
+type RecordedStep = { new_items: number; bytes: number; rate_per_s: number | null; hits: Hit[] }
+
+function recordStep(
+  deps: RecordDeps,
+  feed: Feed,
+  step: Step,
+  { known, synced_epoch }: { known: readonly SeenItem[]; synced_epoch: number },
+): RecordedStep {
+  const { db, log } = deps
+  const { id: feed_id, key } = feed
+  const { listing, started_at, ended_at, seen_at, cut } = step
+  if (step.unwritten !== null) recordUnwritten(db, feed_id, step.unwritten)
+  const seen = writeSeen(db, feed, step, known)
+  const begun = step.has_begun ? listBegun(db, feed_id, step) : []
+  const hits = matchAll(deps, feed, roundOf(step, seen), seen).map((hit) =>
+    isAsOldAsItself(feed, step, seen, hit.item)
+      ? { ...hit, first_seen_at: hit.item.created_utc * 1000 }
+      : hit,
+  )
+  const created_at = seen.ordered.flatMap((it) =>
+    seen.fresh.has(itemKey(it)) ? [it.created_utc * 1000] : [],
+  )
+  const new_items = seen.fresh.size
+  const late = lateIn(feed, step, created_at)
+  if (listing !== null) countHours(db, feed_id, created_at, seen_at)
+  const arrivals = created_at.filter((at) => isArrival(feed, at)).length
+  const rate_per_s = rateAfter(feed, step, arrivals)
+  const moves_rate = step.is_look && cut === null
+  const peak_rate_per_s =
+    moves_rate && listing !== null ? busyAfter(db, feed, step, arrivals) : feed.peak_rate_per_s
+  const backoff_factor = moves_rate ? paceAfter(feed.backoff_factor, false) : feed.backoff_factor
+  advanceFeed(db, feed_id, {
+    state: step.state,
+    next_seq: seen.next_seq,
+    last_check_at: step.is_look ? ended_at : feed.last_check_at,
+    last_seen_at: step.is_look ? seen_at : feed.last_seen_at,
+    last_fault: cut === null ? (step.is_look ? null : feed.last_fault) : (cut.fault ?? cut.reason),
+    rate_per_s: moves_rate ? rate_per_s : feed.rate_per_s,
+    peak_rate_per_s,
+    backoff_factor,
+    interval_s: paceOf({ ...feed, backoff_factor, peak_rate_per_s }),
+    synced_epoch: synced_epoch > 0 ? synced_epoch : feed.synced_epoch,
+    ...verifiedAfter(db, feed, step, late),
+  })
+  if (step.is_lowered) {
+    log('warn', 'monitor.proof_lowered', { feed: key })
+    insertEvent(db, { kind: 'proof_lowered', feed_id, at: ended_at, until_at: ended_at })
+  }
+  if (step.went_back) log('warn', 'monitor.ids_went_back', { feed: key })
+  if (cut !== null && cut.retry_after_s > 0) postpone(db, feed, step, cut.retry_after_s)
+  const cut_reason = cut?.reason ?? null
+  insertCheck(db, { feed_id, started_at, ended_at, cut_reason, new_items, pages: step.requests })
+  const [by_time, by_ids] = [true, false].map((it) =>
+    step.holes.filter(({ ids }) => (ids === undefined) === it),
+  )
+  for (const hole of by_time ?? []) writeHole(db, feed, hole)
+  if (listing !== null && seen.editions.size > 0)
+    writeHole(db, feed, {
+      reason: 'ids_went_back',
+      from_at: feed.last_seen_at,
+      until_at: seen_at,
+      recorded_at: ended_at,
+    })
+  if (step.closes) closeOpenGaps(db, [feed_id], ended_at)
+  if (listing?.gap != null) recordGapRetry(db, listing.gap.id, listing.gap.is_closed, ended_at)
+  insertIdGaps(db, feed_id, by_ids ?? [])
+  closeIdGaps(db, feed_id, step.answered, ended_at)
+  if (step.settled !== null) settleIdGap(db, feed_id, step.settled, ended_at)
+  noteGone(db, feed, step.gone, ended_at)
+  endFirstPolls(db, feed_id, begun, seen.next_seq - 1)
+  const bytes = listing === null ? bytesOf(deps, seen, hits) : 0
+  return { new_items, bytes, rate_per_s, hits }
+}
+
+function recordUnwritten(
   db: Db,
-  stream: Feed,
-  { items, seen_at, audit }: FeedResult,
-): Seen & Required<Pick<Seen, 'editions'>> & { changed: ReadonlySet<string> } {
-  const seen_rows = listSeen(db, stream.id, [...items.keys()])
-  const first_seen = new Map(seen_rows.map((it) => [it.item_id, it.first_seen_at]))
-  const digests = new Map(seen_rows.map((it) => [it.item_id, it.digest]))
-  const changed = new Set<string>()
+  feed_id: number,
+  { at, kind }: NonNullable<Step['unwritten']>,
+): void {
+  if (kind === 'poll_log_failed') insertEvent(db, { kind, feed_id, at, until_at: at })
+  else {
+    const check = { feed_id, started_at: at, ended_at: at, new_items: 0, pages: 0 }
+    insertCheck(db, { ...check, cut_reason: kind })
+  }
+}
+
+/** Monitors to whose start this step has read back. */
+function listBegun(db: Db, feed_id: number, { begins_since }: Step): string[] {
+  if (begins_since === null) return []
+  return listWatchers(db, feed_id)
+    .filter((it) => it.active_from_seq === FIRST_POLL_SEQ && it.active_since >= begins_since)
+    .map(({ id }) => id)
+}
+
+type Written = Seen & Required<Pick<Seen, 'editions'>> & { changed: ReadonlySet<string> }
+
+/** A step as a round of matching. */
+function roundOf(step: Step, { changed, fresh }: Pick<Written, 'changed' | 'fresh'>): Round {
+  const arrived = new Set(step.arrived)
+  const published = new Set(step.published)
+  return {
+    now: step.ended_at,
+    begins: step.begins_since !== null,
+    isAgain: (item) =>
+      step.again === 'all' ||
+      changed.has(itemKey(item)) ||
+      (step.again === 'edited' && isEdited(item)),
+    hasArrived: (item) =>
+      arrived.has(item.name) || (published.has(item.name) && fresh.has(itemKey(item))),
+    behind_ms: step.behind_ms,
+  }
+}
+
+/** True for a new item that was published, approved or restored just now: it is as old as its creation says. */
+const isAsOldAsItself = (feed: Feed, step: Step, { fresh }: Written, item: Item): boolean =>
+  fresh.has(itemKey(item)) &&
+  (step.listing === null
+    ? step.published.includes(item.name)
+    : isVerified(feed, item.created_utc * 1000))
+
+/** Stores the items that are new to the feed, and the present form of the others. */
+function writeSeen(db: Db, feed: Feed, step: Step, known: readonly SeenItem[]): Written {
+  const { items, seen_at, behind_ms, listing } = step
+  const first_seen = new Map(known.map((it) => [it.item_id, it.first_seen_at]))
+  const digests = new Map(known.map((it) => [it.item_id, it.digest]))
+  const created = new Map(known.map((it) => [it.item_id, it.created_at]))
   // As rows that the feed itself has shown they count for the overlap of the next poll.
-  const newly_listed = seen_rows.filter(({ found_by }) => found_by === 'other_feed')
+  const newly_listed = known.filter(({ found_by }) => found_by === 'other_feed')
   if (newly_listed.length > 0)
     markListed(
       db,
-      stream.id,
+      feed.id,
       newly_listed.map(({ item_id }) => item_id),
     )
-  const created = new Map(seen_rows.map((it) => [it.item_id, it.created_at]))
+  const changed = new Set<string>()
   const fresh = new Set<string>()
   const editions = new Map<string, number>()
   const rows: NewSeen[] = []
-  let seq = stream.next_seq
-  const ordered = oldestFirst(items)
-  for (const item of ordered) {
-    const { name, created_utc } = item
+  let seq = feed.next_seq
+  for (const item of items) {
+    const item_id = itemKey(item)
     const digest = shownDigest(item)
-    const created_at = created_utc * 1000
-    const known_at = created.get(name)
+    const created_at = item.created_utc * 1000 + behind_ms
+    const known_at = created.get(item_id)
     if (known_at !== undefined) {
-      if (isSameTime(known_at, created_at)) {
-        const before = digests.get(name)
-        if (before === digest) continue
-        markChanged(db, { feed_id: stream.id, item_id: name, digest })
+      const before = digests.get(item_id)
+      const is_same = isSameTime(known_at, created_at, behind_ms)
+      // Sources that are read by ids may change the time of an item.
+      if (before === digest && (is_same || listing === null)) continue
+      if (is_same) {
+        markChanged(db, { feed_id: feed.id, item_id, digest })
         // One that another feed has shown first has no digest yet.
-        if (before != null) changed.add(name)
+        if (before != null) changed.add(item_id)
         continue
       }
-      // The platform has given the id again, as after a restore.
-      editions.set(name, created_utc)
-      forgetSeen(db, { feed_id: stream.id, item_id: name })
+      // The source has given the id again, as after a restore.
+      editions.set(item_id, item.created_utc)
+      forgetSeen(db, { feed_id: feed.id, item_id })
     }
-    created.set(name, created_at)
-    const found_by = audit !== null && isLate(stream, created_at, seen_at) ? 'audit' : 'poll'
-    const row = { feed_id: stream.id, item_id: name, seq, created_at, digest }
-    rows.push({ ...row, first_seen_at: seen_at, found_by })
-    fresh.add(name)
-    first_seen.set(name, seen_at)
+    created.set(item_id, created_at)
+    digests.set(item_id, digest)
+    const is_late =
+      listing === null
+        ? !step.is_look && step.again === 'none'
+        : isFoundByAudit(feed, step, created_at)
+    const row = { feed_id: feed.id, item_id, seq, created_at, digest }
+    rows.push({ ...row, first_seen_at: seen_at, found_by: is_late ? 'audit' : 'poll' })
+    fresh.add(item_id)
+    first_seen.set(item_id, seen_at)
     seq += 1
   }
   insertSeen(db, rows)
-  return { ordered, fresh, changed, editions, first_seen, next_seq: seq }
+  return { ordered: items, fresh, changed, editions, first_seen, next_seq: seq }
 }
+
+const isFoundByAudit = (feed: Feed, { listing, seen_at }: Step, created_at: number): boolean =>
+  listing?.is_audit === true && isLate(feed, created_at, seen_at)
 
 /** An item created this shortly before a poll may not have been listed for it yet. */
 const JUST_CREATED_MS = 2_000
@@ -290,23 +393,159 @@ const ARRIVAL_SLACK_MS = 10_000
 const isArrival = ({ last_seen_at }: Feed, created_at: number): boolean =>
   last_seen_at === null || created_at > last_seen_at - ARRIVAL_SLACK_MS
 
-/** Keeps how late items appeared that earlier polls should have seen. */
-function noteLate(
-  db: Db,
-  stream: Feed,
-  { items, seen_at, ended_at, state, audit }: FeedResult,
-  fresh: ReadonlySet<string>,
-): void {
-  // A poll that reads back for a new monitor, or for a gap, sees old items for the first time.
-  if (state.backfill_since !== null || state.gap_ids !== null) return
-  const late = [...fresh].flatMap((name) => {
-    const created_at = (items.get(name)?.created_utc ?? 0) * 1000
-    return isLate(stream, created_at, seen_at) ? [seen_at - created_at] : []
-  })
-  if (late.length === 0) return
-  recordLateness(db, stream.id, latenessAfter(stream.lateness_ms, late, false))
+/** Milliseconds by which new items came late that earlier polls should have seen. */
+function lateIn(feed: Feed, { listing, seen_at }: Step, created_at: readonly number[]): number[] {
+  // A merged search is split by wider rules than the platform's, so its new rows may be old. A poll that reads back for
+  // a new monitor, or for a gap, sees old items for the first time.
+  if (listing === null || listing.reads_back || (feed.kind === 'search' && !listing.is_alone))
+    return []
+  return created_at.filter((at) => isLate(feed, at, seen_at)).map((at) => seen_at - at)
+}
+
+/** What is verified after a step, and when the next audit is due. */
+function verifiedAfter(db: Db, feed: Feed, step: Step, late: readonly number[]) {
+  const { id, audited_at, audited_from, audited_until, audit_due_at } = feed
+  const { listing, verified, started_at, ended_at } = step
+  const is_audit = listing?.is_audit === true
+  const seen_ms =
+    late.length === 0 ? feed.lateness_ms : latenessAfter(feed.lateness_ms, late, false)
   // A row that a poll happened to see late has neighbours that it did not.
-  if (audit === null) requestAudit(db, stream.id, ended_at)
+  const due_at =
+    late.length > 0 && !is_audit && audit_due_at !== null
+      ? Math.min(audit_due_at, ended_at)
+      : audit_due_at
+  if (verified === null) {
+    const until =
+      listing === null && audited_until !== null ? Math.min(audited_until, ended_at) : audited_until
+    const range = { audited_from, audited_until: until }
+    return { ...range, audited_at, audit_due_at: due_at, lateness_ms: seen_ms }
+  }
+  const { from, until } = verified
+  const joined = joinVerified(feed, {
+    from,
+    until: is_audit ? until - latenessMargin(seen_ms) : until,
+  })
+  if (joined.hole !== null)
+    insertEvent(db, {
+      kind: 'not_verified',
+      feed_id: id,
+      at: joined.hole.from,
+      until_at: joined.hole.until,
+    })
+  const range = { audited_from: joined.audited_from }
+  if (!is_audit)
+    return {
+      ...range,
+      audited_until: Math.min(joined.audited_until, ended_at),
+      audited_at,
+      audit_due_at: due_at,
+      lateness_ms: seen_ms,
+    }
+  return {
+    ...range,
+    audited_until: joined.audited_until,
+    audited_at: started_at,
+    audit_due_at: nextAuditAt(started_at, feed.audit_interval_s, id),
+    lateness_ms: latenessAfter(seen_ms, [], true),
+  }
+}
+
+/** New items a second, smoothed over checks; null for a first check without rows. */
+function rateAfter(feed: Feed, step: Step, arrivals: number): number | null {
+  const latest = rateIn(feed, step, arrivals)
+  return latest === null
+    ? (feed.rate_per_s ?? rateUntil(step.listing?.rows ?? [], step.seen_at))
+    : smooth(feed.rate_per_s, latest)
+}
+
+/** New items a second since the last check; null for a first one. */
+function rateIn({ last_check_at }: Feed, { ended_at }: Step, arrivals: number): number | null {
+  const elapsed_s = last_check_at === null ? 0 : (ended_at - last_check_at) / 1000
+  return elapsed_s > 0 ? arrivals / elapsed_s : null
+}
+
+/** After a burst the peak rate falls by this factor with each check, down to the smoothed rate. */
+const BURST_DECAY = 0.8
+
+/** The rate to plan with: that of the busiest hours, or of a burst, which hourly counts show only later. */
+function busyAfter(db: Db, feed: Feed, step: Step, arrivals: number): number | null {
+  const { peak_rate_per_s, requested_interval_s } = feed
+  const latest = rateIn(feed, step, arrivals)
+  const full = latest !== null && arrivals > FULL_PAGE
+  const busy = isBusy(peak_rate_per_s, requested_interval_s)
+  if (!full && !busy && !isNewHour(feed, step.ended_at)) return peak_rate_per_s
+  const usual = busyRateOf(db, feed.id, step.seen_at)
+  const candidates = [
+    usual,
+    busy ? Math.max((peak_rate_per_s ?? 0) * BURST_DECAY, feed.rate_per_s ?? 0) : null,
+    full ? latest : null,
+  ]
+  const rates = candidates.filter((it) => it !== null)
+  return rates.length === 0 ? null : Math.max(...rates)
+}
+
+/** Postpones a feed by what its source asks for. A listing keeps its phase. */
+function postpone(db: Db, feed: Feed, { ended_at, listing }: Step, wait_s: number): void {
+  const at = ended_at + wait_s * 1000
+  postponeFeed(
+    db,
+    feed.id,
+    listing === null ? at : nextPollAt(phaseKey(feed), feed.interval_s * 1000, at - 1),
+  )
+}
+
+/** Records creation times that were not observed, with an estimate of what they hide. */
+function writeHole(db: Db, { id: feed_id, rate_per_s }: Feed, hole: Hole): void {
+  const { evidence, ids: _ids, ...gap } = hole
+  const { from_at } = hole
+  const range = evidence === undefined ? null : { from_at, until_at: evidence.until_at }
+  const seen =
+    range === null || range.from_at === null
+      ? { before: [], known_from_at: null }
+      : listArrivals(db, feed_id, { from_at: range.from_at, until_at: range.until_at })
+  const missed_estimate =
+    range === null || evidence === undefined
+      ? null
+      : estimateMissed(
+          range,
+          {
+            ...seen,
+            polled_at: evidence.polled_at,
+            recent: rate_per_s,
+            last_week: lastWeekRate(db, feed_id, range.until_at),
+          },
+          evidence.rows,
+          evidence.read_at,
+        )
+  insertGap(db, { ...gap, feed_id, missed_estimate })
+}
+
+/** Drops candidates that are gone, and has stored items read by id at once, which tells the reason. */
+function noteGone(db: Db, { place: source }: Feed, names: readonly string[], now: number): void {
+  if (names.length === 0) return
+  const keys = names.map((name) => itemKey({ name, source }))
+  deleteCandidates(db, keys)
+  checkSoon(db, keys, now)
+}
+
+/** A row of an item that was seen, with its indexes. */
+const SEEN_BYTES = 256
+
+/** Bytes of what is stored of items: that they were seen, and the texts of those that match or are archived. */
+function bytesOf(
+  { archive }: Pick<RecordDeps, 'archive'>,
+  seen: Written,
+  hits: readonly Hit[],
+): number {
+  const is_new = (item: Item) => seen.fresh.has(itemKey(item)) || seen.changed.has(itemKey(item))
+  const matched = new Set(hits.map(({ item }) => item))
+  const stored = seen.ordered.filter(
+    (it) => matched.has(it) || (archive?.keep === 'feeds' && is_new(it)),
+  )
+  return stored.reduce(
+    (sum, it) => sum + Buffer.byteLength(JSON.stringify(it)),
+    SEEN_BYTES * (seen.fresh.size + seen.changed.size),
+  )
 }
 
 /**
@@ -314,28 +553,30 @@ function noteLate(
  * of the place, with an audit of it. They are no position of the place's listing. An audit also brings the current text
  * of known items, which their place may never list.
  */
-function recordElsewhere(deps: RecordDeps, from: Feed, result: FeedResult): Hit[] {
+function recordElsewhere(deps: RecordDeps, from: Feed, step: Step): Hit[] {
   const { db } = deps
-  if (from.kind === 'posts' || from.kind === 'comments') return []
-  const { items, seen_at, ended_at } = result
-  const by_key = Map.groupBy(items.values(), ({ kind, subforum }) =>
+  if (step.listing === null || from.kind === 'posts' || from.kind === 'comments') return []
+  const { items, seen_at } = step
+  const by_key = Map.groupBy(items, ({ kind, subforum }) =>
     feedKey({ kind: kind === 'post' ? 'posts' : 'comments', place: subforum }),
   )
   return [...by_key].flatMap(([key, candidates]) => {
     const feed = findFeedByKey(db, key)
     if (feed === null || feed.asleep) return []
     const behind = candidates.filter(({ created_utc }) => isLate(feed, created_utc * 1000, seen_at))
-    const names = behind.map(({ name }) => name)
+    const known = listSeen(db, [{ feed_id: feed.id, item_ids: behind.map(itemKey) }])
     const first_seen = new Map(
-      listSeen(db, feed.id, names).map((it) => [it.item_id, it.first_seen_at]),
+      (known.get(feed.id) ?? []).map((it) => [it.item_id, it.first_seen_at]),
     )
-    const missed = behind.filter(({ name }) => !first_seen.has(name))
-    const edited = behind.filter((it) => first_seen.has(it.name) && isEdited(it, result))
-    if (missed.length > 0) noteElsewhere(db, feed, missed, { seen_at, ended_at })
-    for (const { name } of missed) first_seen.set(name, seen_at)
-    const fresh = new Set(missed.map(({ name }) => name))
+    const missed = behind.filter((it) => !first_seen.has(itemKey(it)))
+    const edited = behind.filter(
+      (it) => first_seen.has(itemKey(it)) && step.again === 'edited' && isEdited(it),
+    )
+    if (missed.length > 0) noteElsewhere(db, feed, missed, step)
+    for (const it of missed) first_seen.set(itemKey(it), seen_at)
+    const fresh = new Set(missed.map(itemKey))
     const seen = { ordered: [...missed, ...edited], fresh, first_seen, next_seq: feed.next_seq }
-    return matchAll(deps, feed, roundOf(result), seen)
+    return matchAll(deps, feed, roundOf(step, { fresh, changed: new Set() }), seen)
   })
 }
 
@@ -344,15 +585,15 @@ function noteElsewhere(
   db: Db,
   feed: Feed,
   missed: readonly Item[],
-  { seen_at, ended_at }: Pick<FeedResult, 'seen_at' | 'ended_at'>,
+  { seen_at, ended_at }: Step,
 ): void {
   insertSeen(
     db,
-    missed.map(({ name, created_utc }, at) => ({
+    missed.map((it, at) => ({
       feed_id: feed.id,
-      item_id: name,
+      item_id: itemKey(it),
       seq: feed.next_seq + at,
-      created_at: created_utc * 1000,
+      created_at: it.created_utc * 1000,
       first_seen_at: seen_at,
       found_by: 'other_feed',
     })),
@@ -361,23 +602,4 @@ function noteElsewhere(
   requestAudit(db, feed.id, ended_at)
   const late = missed.map(({ created_utc }) => seen_at - created_utc * 1000)
   recordLateness(db, feed.id, latenessAfter(feed.lateness_ms, late, false))
-}
-
-const oldestFirst = (items: FeedResult['items']): Item[] =>
-  [...items.values()].toReversed().toSorted((a, b) => a.created_utc - b.created_utc)
-
-/** Ends the first poll of monitors whose start a check has read back to, as far as the listing goes. */
-function endBackfills(db: Db, stream: Feed, { state, ending }: FeedResult, last_seq: number): void {
-  const { backfill_since } = state
-  if (backfill_since === null || (ending.kind === 'truncated' && !movesCheckpoint(ending.reason)))
-    return
-  const begun = listWatchers(db, stream.id).filter(
-    (it) => it.active_from_seq === FIRST_POLL_SEQ && it.active_since >= backfill_since,
-  )
-  endFirstPolls(
-    db,
-    stream.id,
-    begun.map(({ id }) => id),
-    last_seq,
-  )
 }

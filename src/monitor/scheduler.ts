@@ -18,13 +18,11 @@ import {
   updateFeedPace,
 } from '../store/monitoring/feeds.ts'
 import { claimDuePolls, listFeedLoads, writeBatches } from '../store/monitoring/poll-batches.ts'
-import { attachConfigured, claimDueStreams, nextStreamDueAt } from '../store/monitoring/streams.ts'
+import { attachConfigured } from '../store/monitoring/streams.ts'
 import { closeBundles } from './deliver.ts'
 import { createVerifier } from './erasure/verify.ts'
-import type { Schedule } from './pages.ts'
-import { createPollRunner, type MonitoringDeps, type Planner } from './poll.ts'
+import { createPollRunner, type MonitoringDeps, type Planner, type Schedule } from './poll.ts'
 import { nextRecheckAt, recheckCandidates } from './recheck.ts'
-import { createStreamRunner } from './stream-poll.ts'
 
 const PLAN_EVERY_MS = 600_000
 /** The intervals of audits follow what audits have cost, and what the platform allows. */
@@ -77,11 +75,12 @@ function createPlanner({
       if (saved.tokens > 0) return 0
       return allowance === 0 ? AUDIT_PLAN_EVERY_MS : (60_000 * (1 - saved.tokens)) / allowance
     },
-    learn({ results }, new_items, mono) {
-      for (const { audit, state } of results)
-        if (audit !== null) saved = { ...saved, tokens: saved.tokens - state.pages }
-      const first = results.some(({ stream }) => stream.last_check_at === null)
-      const refused = results.some(({ ending }) => ending.kind === 'truncated')
+    learn({ steps }, new_items, mono) {
+      const listed = steps.filter(({ listing }) => listing !== null)
+      for (const { listing, requests } of listed)
+        if (listing?.is_audit === true) saved = { ...saved, tokens: saved.tokens - requests }
+      const first = listed.some(({ feed }) => feed.last_check_at === null)
+      const refused = listed.some(({ cut }) => cut !== null)
       if (first || refused || new_items > FULL_PAGE) changed(mono)
     },
   }
@@ -116,11 +115,9 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
   const { db, clock, log, signal } = deps
   const running = new Set<Promise<void>>()
   const busy = { feeds: new Set<number>(), batches: new Set<number>() }
-  const busy_streams = new Set<number>()
   const jumped = createJumpWatch(clock)
   const planner = createPlanner(deps)
   const runPoll = createPollRunner(deps, planner)
-  const runStep = createStreamRunner(deps)
   let active_polls = 0
   let judged_polls = 0
   let rechecking = false
@@ -129,7 +126,6 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
     recheck_share > 0 ? createVerifier({ ...deps, recheck_share, requests_per_minute }) : null
   let verifying = false
   let next_poll_at = -Infinity
-  let next_step_at = -Infinity
   let recovered = false
   /** Clock jump that the rows have yet to follow, ms: the disk may have been full. */
   let jump_owed_ms = 0
@@ -149,7 +145,6 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
   function followJump(jump_ms: number): void {
     const now = clock.now()
     next_poll_at = -Infinity
-    next_step_at = -Infinity
     transact(db, () => {
       rebaseFeeds(db, jump_ms, now)
       rebaseBundles(db, jump_ms, now)
@@ -177,59 +172,47 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
     running.add(task)
   }
 
+  const isFull = () => active_polls >= POLLS_MAX
+
+  /** Each source that is read by ids answers at its own pace, and takes no slot from the others. */
   function startDuePolls(now: number): void {
-    const limit = POLLS_MAX - active_polls
-    const claimed =
-      limit <= 0
-        ? []
-        : transact(db, () =>
-            claimDuePolls(db, {
-              now,
-              limit,
-              in_progress: busy,
-              may_audit: planner.mayAudit(clock.mono()),
-            }),
-          )
+    const claimed = transact(db, () =>
+      claimDuePolls(db, {
+        now,
+        limit: POLLS_MAX - active_polls,
+        in_progress: busy,
+        may_audit: planner.mayAudit(clock.mono()),
+        intervalMaxOf: (source) => deps.streams.get(source)?.interval_max_s ?? Infinity,
+      }),
+    )
     for (const job of claimed) {
-      const ids = job.targets.map(({ stream }) => stream.id)
-      active_polls += 1
+      const feeds = job.targets.map(({ feed }) => feed)
+      const by_ids = feeds[0]?.kind === 'stream'
       const batch_id = job.batch?.id ?? null
-      for (const id of ids) busy.feeds.add(id)
+      for (const { id } of feeds) busy.feeds.add(id)
       if (batch_id !== null) busy.batches.add(batch_id)
-      let released = false
+      let released = by_ids
+      if (!by_ids) active_polls += 1
+      const free = (): void => {
+        if (isFull()) next_poll_at = -Infinity
+        active_polls -= 1
+      }
       const release = (): void => {
         if (released || judged_polls >= JUDGED_POLLS_MAX) return
         released = true
-        active_polls -= 1
+        free()
         judged_polls += 1
         deps.wake()
       }
       start(runPoll(job, { release }), () => {
-        if (released) judged_polls -= 1
-        else active_polls -= 1
-        for (const id of ids) busy.feeds.delete(id)
+        if (!released) free()
+        else if (!by_ids) judged_polls -= 1
+        for (const { id } of feeds) busy.feeds.delete(id)
         if (batch_id !== null) busy.batches.delete(batch_id)
         // Feeds that the batch poll did not verify are polled individually now.
-        if (batch_id !== null) next_poll_at = -Infinity
+        if (batch_id !== null || by_ids) next_poll_at = -Infinity
       })
     }
-  }
-
-  /** Starts the step of every due stream. Each source answers at its own pace, and takes no slot from the others. */
-  function startDueSteps(now: number): void {
-    const dueAt = () => nextStreamDueAt(db, busy_streams)
-    const intervalMaxOf = (source: string) => deps.streams.get(source)?.interval_max_s ?? Infinity
-    const due =
-      dueAt() > now ? [] : transact(db, () => claimDueStreams(db, now, busy_streams, intervalMaxOf))
-    for (const feed of due) {
-      busy_streams.add(feed.id)
-      start(runStep(feed), () => {
-        busy_streams.delete(feed.id)
-        next_step_at = -Infinity
-      })
-    }
-    const due_at = dueAt()
-    next_step_at = due_at === Infinity ? Infinity : deps.schedule(Math.max(now, due_at - 1))
   }
 
   async function startRecheck(): Promise<void> {
@@ -240,7 +223,7 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
 
   /** Time of the next check of stored items, which polls never wait for. */
   function nextVerifyAt(): number {
-    if (verifier === null || verifying || active_polls >= POLLS_MAX) return Infinity
+    if (verifier === null || verifying || isFull()) return Infinity
     return verifier.nextAt()
   }
 
@@ -269,24 +252,25 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
       if (now >= next_poll_at) {
         planner.planIfDue(clock.mono())
         startDuePolls(now)
-        // An audit that is due waits for its requests, and nothing is to be done before it has them.
-        const audit_at = Math.max(nextAuditDueAt(db), now + planner.auditWait(clock.mono()))
-        const due_at = Math.min(nextFeedDueAt(db), audit_at, now + DUE_CHECK_MS)
-        next_poll_at = deps.schedule(Math.max(now, due_at - 1))
+        // An audit that is due waits for its requests, and nothing is to be done before it has them. With every slot
+        // taken no listing can start until one is free, which wakes the loop.
+        const due_at = isFull()
+          ? nextFeedDueAt(db, { in_progress: busy.feeds, listings: false })
+          : Math.min(
+              nextFeedDueAt(db, { in_progress: busy.feeds }),
+              Math.max(nextAuditDueAt(db), now + planner.auditWait(clock.mono())),
+              now + DUE_CHECK_MS,
+            )
+        next_poll_at = due_at === Infinity ? Infinity : deps.schedule(Math.max(now, due_at - 1))
       }
-      if (now >= next_step_at) startDueSteps(now)
       if (verifier !== null && nextVerifyAt() <= now) {
         verifying = true
         start(verifier.verify(), () => {
           verifying = false
         })
       }
-      // With every slot taken nothing can start until one is free, which wakes the loop.
-      const wake_at = active_polls >= POLLS_MAX ? Infinity : next_poll_at
-      if (active_polls >= POLLS_MAX) next_poll_at = -Infinity
       return Math.min(
-        wake_at,
-        next_step_at,
+        next_poll_at,
         nextCloseAt(db),
         rechecking ? Infinity : nextRecheckAt(db),
         nextVerifyAt(),
@@ -295,7 +279,6 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
 
     nudge() {
       next_poll_at = -Infinity
-      next_step_at = -Infinity
       planner.changed(clock.mono())
       deps.wake()
     },
@@ -303,7 +286,6 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
     resume() {
       recovered = true
       next_poll_at = -Infinity
-      next_step_at = -Infinity
       deps.wake()
     },
 
@@ -317,7 +299,7 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
 
 /** Records downtime, and clamps due times that a clock set back meanwhile would put far ahead. */
 function wakeUp(db: Db, now: number): void {
-  const due_at = Math.min(nextFeedDueAt(db), nextStreamDueAt(db))
+  const due_at = nextFeedDueAt(db)
   if (now - due_at > DOWN_MIN_MS)
     insertEvent(db, { kind: 'process_down', feed_id: null, at: due_at, until_at: now })
   clampFeeds(db, now)

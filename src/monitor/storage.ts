@@ -23,7 +23,7 @@ import {
   takeSnapshot,
 } from '../store/maintenance/snapshots.ts'
 import { passesWithDisk } from '../store/startup/disk-trouble.ts'
-import type { Schedule } from './pages.ts'
+import type { Schedule } from './poll.ts'
 
 const CHECK_MS = 60_000
 const SOON_MS = 5_000

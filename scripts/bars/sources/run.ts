@@ -242,7 +242,7 @@ async function addMonitors(
 /** Waits until every site was read once: monitors begin there. */
 async function firstSteps(db: Database, sites: number): Promise<void> {
   const until = Date.now() + FIRST_STEP_MAX_MS
-  const count = db.query<{ n: number }, []>('SELECT count(position) AS n FROM feeds')
+  const count = db.query<{ n: number }, []>('SELECT count(state) AS n FROM feeds')
   while ((count.get()?.n ?? 0) < sites) {
     if (Date.now() > until) throw new Error('not every site was read once in time')
     await Bun.sleep(100)

@@ -15,7 +15,7 @@ import { placesOf } from '../../../src/core/filter/feeds.ts'
 import { encodeFilterSpec, parseFilterSpec } from '../../../src/core/filter/parse.ts'
 import type { Item } from '../../../src/core/forum/items.ts'
 import { createNaming } from '../../../src/core/forum/naming.ts'
-import { startPoll } from '../../../src/core/polling/cursor.ts'
+import { PLAIN_STEP } from '../../../src/core/polling/step.ts'
 import { createSend } from '../../../src/delivery/send.ts'
 import { createSender } from '../../../src/delivery/sender.ts'
 import { createFilters } from '../../../src/monitor/match.ts'
@@ -123,6 +123,7 @@ const archive_loop = startLoop(runtime, 'archive', stopping.signal, archive.turn
 
 const deps = {
   db,
+  log,
   instance_id: 'bench',
   words,
   watch: { clock_offset_ms: () => 0 },
@@ -151,35 +152,19 @@ function postNumber(n: number, at: number): Item {
 /** Commits what a poll commits that was answered with these posts. */
 function commit(numbers: readonly number[]): void {
   const at = monotonicMs()
-  const stream = findFeedByKey(db, 'posts:cats')
-  if (stream === null) throw new Error('the feed is not there')
+  const feed = findFeedByKey(db, 'posts:cats')
+  if (feed === null) throw new Error('the feed is not there')
   const posts = numbers.map((n) => postNumber(n, at))
-  const rows = posts
-    .toReversed()
-    .map(({ name, created_utc }) => ({ id: name, created_at: created_utc * 1000, sticky: false }))
+  const rows = posts.map(({ name, created_utc }) => ({
+    id: name,
+    created_at: created_utc * 1000,
+    sticky: false,
+  }))
   const now = clock.now()
-  const state = startPoll({
-    checkpoint: stream.checkpoint,
-    backfill_since: null,
-    accept_stale: false,
-  })
-  record(deps, {
-    results: [
-      {
-        stream,
-        state: { ...state, rows, pages: 1, overlapped: true, complete: true },
-        items: new Map(posts.toReversed().map((it) => [it.name, it])),
-        ending: { kind: 'complete' },
-        audit: null,
-        gap_id: null,
-        started_at: now,
-        ended_at: now,
-        seen_at: now,
-      },
-    ],
-    batch_result: null,
-    epoch: 0,
-  })
+  const listing = { is_audit: false, is_alone: true, reads_back: false, rows, gap: null }
+  const times = { started_at: now, ended_at: now, seen_at: now }
+  const step = { ...PLAIN_STEP, ...times, feed, items: posts, requests: 1, listing }
+  record(deps, { steps: [{ ...step, state: feed.state, closes: true }], batch: null })
   loop.nudge()
 }
 

@@ -218,10 +218,8 @@ function spelledPlaces(spec: FilterSpec, streams: StreamSources): FilterSpec {
 const isSubforum = ({ kind }: WatchedFeed): boolean => kind === 'posts' || kind === 'comments'
 
 function isWorking(db: Db, place: WatchedFeed): boolean {
-  const stream = findFeedByKey(db, feedKey(place))
-  return (
-    stream !== null && !stream.asleep && stream.checkpoint !== null && stream.last_fault === null
-  )
+  const feed = findFeedByKey(db, feedKey(place))
+  return feed !== null && !feed.asleep && feed.last_check_at !== null && feed.last_fault === null
 }
 
 /** @throws {ApiError} INVALID_REQUEST if the item does not exist */

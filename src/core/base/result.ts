@@ -86,3 +86,10 @@ export type Outcome<T> = { ok: true; value: T } | { ok: false; fault: Fault }
 
 export const ok = <T>(value: T): Outcome<T> => ({ ok: true, value })
 export const fail = (fault: Fault): { ok: false; fault: Fault } => ({ ok: false, fault })
+
+/** A fault as one word, such as `throttled` or `forbidden:private`, for row and log. */
+export function faultText(fault: Fault): string {
+  if ('reason' in fault && fault.reason !== null) return `${fault.kind}:${fault.reason}`
+  if ('status' in fault && fault.status !== null) return `${fault.kind}:${fault.status}`
+  return fault.kind
+}

@@ -6,6 +6,8 @@
  * would still prove nothing of its members.
  */
 
+import type { Feed } from './step.ts'
+
 /** Greatest depth of an audit in time; in rows it is AUDIT_ROWS_MAX of cursor.ts. */
 export const AUDIT_DEPTH_MS = 3_600_000
 /** Cadences between two audits of a feed, unless configured. */
@@ -41,18 +43,15 @@ export function nextAuditAt(started_at: number, interval_s: number, feed_id: num
 export const latenessMargin = (lateness_ms: number): number =>
   Math.round(Math.min(AUDIT_DEPTH_MS, Math.max(LATENESS_MIN_MS, LATENESS_FACTOR * lateness_ms)))
 
-/** The state of a feed that audits depend on. Instants are epoch ms by the platform's clock. */
-export type Audited = {
-  audits: number
-  /** Start and end of the unbroken range of creation times that audits have verified; null: none yet. */
-  audited_from: number | null
-  audited_until: number | null
-  /** Largest recent delay between creation and first sight of a row found behind the checkpoint, ms. */
-  lateness_ms: number
-}
-
 /** The instant to which an audit at `now` reads. */
-export function auditSince({ audits, audited_until, lateness_ms }: Audited, now: number): number {
+export function auditSince(
+  {
+    audits,
+    audited_until,
+    lateness_ms,
+  }: Pick<Feed, 'audited_until' | 'lateness_ms'> & { audits: number },
+  now: number,
+): number {
   const deepest = now - AUDIT_DEPTH_MS
   if (audits > 0 && audits % FULL_DEPTH_EVERY === 0) return deepest
   return Math.max(deepest, (audited_until ?? now) - latenessMargin(lateness_ms))
@@ -67,7 +66,7 @@ type Verified = {
 
 /** The verified range after a further one. One that does not join the last replaces it. */
 export function joinVerified(
-  { audited_from, audited_until }: Pick<Audited, 'audited_from' | 'audited_until'>,
+  { audited_from, audited_until }: Pick<Feed, 'audited_from' | 'audited_until'>,
   { from, until }: { from: number; until: number },
 ): Verified {
   const before = audited_until ?? 0
@@ -83,19 +82,6 @@ export function joinVerified(
     hole: null,
   }
 }
-
-/**
- * The verified range after an audit that started at `started_at` and read to `reached_at` (null: to the end of the
- * listing).
- */
-export const auditedRange = (
-  before: Audited,
-  { started_at, reached_at }: { started_at: number; reached_at: number | null },
-): Verified =>
-  joinVerified(before, {
-    from: reached_at ?? 0,
-    until: started_at - latenessMargin(before.lateness_ms),
-  })
 
 /** Lateness that is no longer observed is forgotten by half in about seventy audits. */
 const LATENESS_KEEPS = 0.99

@@ -91,7 +91,7 @@ const BEHIND_MS = 15 * 60_000
 export function listFeedStates(db: Db, customer_id: CustomerScope, now: number): FeedGroup[] {
   const ok_at = 'coalesce(f.last_check_at, f.created_at)'
   const stalled = `(${ok_at} < $now - max(f.interval_s * ${STALLED_INTERVALS} * 1000, ${FIRST_POLL_MS}))`
-  const behind = `(f.position ->> '$.behind' IS NOT NULL AND f.position ->> '$.verified_until' < $now - ${BEHIND_MS})`
+  const behind = `(f.state ->> '$.behind' IS NOT NULL AND f.state ->> '$.verified_until' < $now - ${BEHIND_MS})`
   // Bare columns beside a single max are those of its row (SQLite); here any monitor of the group serves.
   return db
     .query<FeedGroup, [{ whose?: string; now: number }]>(
@@ -101,7 +101,7 @@ export function listFeedStates(db: Db, customer_id: CustomerScope, now: number):
               (SELECT name FROM monitors WHERE id = w.monitor_id) AS monitor_name,
               max(${ok_at}) AS ok_at, max(f.interval_s) AS interval_s,
               sum(${stalled}) AS stalled, min(iif(${stalled}, ${ok_at}, NULL)) AS stalled_since,
-              coalesce(sum(${behind}), 0) AS behind, min(iif(${behind}, f.position ->> '$.verified_until', NULL)) AS behind_since
+              coalesce(sum(${behind}), 0) AS behind, min(iif(${behind}, f.state ->> '$.verified_until', NULL)) AS behind_since
          FROM (SELECT mf.feed_id, count(*) AS monitors, min(m.id) AS monitor_id
                  FROM monitors m JOIN monitor_feeds mf ON mf.monitor_id = m.id
                 WHERE m.removed_at IS NULL AND m.active = 1 ${customer_id === null ? '' : 'AND m.customer_id = $whose'}

@@ -73,8 +73,8 @@ const REQUESTS_WINDOW_MS = 5 * 60_000
 export function measureSources(db: Db, now: number): SourceState[] {
   const rows = db
     .query<SourceState, [{ since_at: number }]>(
-      `SELECT f.place AS source, f.position ->> '$.verified_until' AS verified_until,
-              coalesce(f.position ->> '$.behind.to_id' - f.position ->> '$.behind.from_id' + 1, 0) AS lag_ids,
+      `SELECT f.place AS source, f.state ->> '$.verified_until' AS verified_until,
+              coalesce(f.state ->> '$.behind.to_id' - f.state ->> '$.behind.from_id' + 1, 0) AS lag_ids,
               coalesce(g.unanswered, 0) AS unanswered, coalesce(g.skipped, 0) AS skipped,
               (SELECT coalesce(sum(c.pages), 0) FROM checks c WHERE c.feed_id = f.id AND c.ended_at > $since_at) AS requests
          FROM feeds f

@@ -3,6 +3,7 @@ import { busyRate } from '../../core/polling/batching.ts'
 import { type EventKind, type Gap, type PollEvent, WINDOW_MS } from '../../core/polling/coverage.ts'
 import type { TruncationReason } from '../../core/polling/cursor.ts'
 import type { Arrivals } from '../../core/polling/gap.ts'
+import type { Hole } from '../../core/polling/step.ts'
 import type { Db } from '../db/connection.ts'
 
 /** An ended check. Epoch milliseconds. */
@@ -24,20 +25,13 @@ export function insertCheck(db: Db, row: NewCheck): void {
 }
 
 /** A range that a check could not observe. Epoch milliseconds. */
-export type NewGap = {
+type NewGap = Pick<Hole, 'reason' | 'from_at' | 'until_at' | 'recorded_at' | 'anchor_ids'> & {
   feed_id: number
-  reason: TruncationReason | 'ids_went_back'
-  from_at: number | null
-  /** Null while no newer row has been read: the gap is open, and the next finished check closes it. */
-  until_at: number | null
   missed_estimate: number | null
-  /** The checkpoint that was not reached. */
-  anchor_ids: readonly string[]
-  recorded_at: number
 }
 
 /** Replaces the open gaps before it, which lie within it and must not be estimated twice. */
-export function insertGap(db: Db, { anchor_ids, ...row }: NewGap): void {
+export function insertGap(db: Db, { anchor_ids = [], ...row }: NewGap): void {
   db.query(
     `UPDATE gaps SET missed_estimate = 0, until_at = coalesce($until_at, until_at)
       WHERE feed_id = $feed_id AND until_at IS NULL AND closed_at IS NULL`,
@@ -46,19 +40,6 @@ export function insertGap(db: Db, { anchor_ids, ...row }: NewGap): void {
     `INSERT INTO gaps (feed_id, reason, from_at, until_at, missed_estimate, anchor_ids, recorded_at)
      VALUES ($feed_id, $reason, $from_at, $until_at, $missed_estimate, $anchor_ids, $recorded_at)`,
   ).run({ ...row, anchor_ids: JSON.stringify(anchor_ids) })
-}
-
-/**
- * Start of the open gaps of a feed: no check since has reached the checkpoint. Null: there is none; `from_at` null:
- * unknown.
- */
-export function openGapSince(db: Db, feed_id: number): { from_at: number | null } | null {
-  return db
-    .query<{ from_at: number | null }, [{ feed_id: number }]>(
-      `SELECT from_at FROM gaps WHERE feed_id = $feed_id AND until_at IS NULL AND closed_at IS NULL
-        ORDER BY id LIMIT 1`,
-    )
-    .get({ feed_id })
 }
 
 /** Closes open gaps of these feeds, whose checkpoints were reached: nothing created during the outage is missing. */
@@ -75,23 +56,6 @@ export function recordGapRetry(db: Db, gap_id: number, closed: boolean, now: num
     `UPDATE gaps SET close_attempts = close_attempts + 1, closed_at = CASE WHEN $closed THEN $now END
       WHERE id = $gap_id AND closed_at IS NULL`,
   ).run({ gap_id, closed: closed ? 1 : 0, now })
-}
-
-/** True when the last `count` checks of a feed were all truncated for this reason. */
-export function allTruncated(
-  db: Db,
-  feed_id: number,
-  reason: TruncationReason,
-  count: number,
-): boolean {
-  const row = db
-    .query<{ n: number }, [{ feed_id: number; reason: string; count: number }]>(
-      `SELECT count(*) AS n FROM (
-         SELECT cut_reason FROM checks WHERE feed_id = $feed_id ORDER BY ended_at DESC, id DESC LIMIT $count)
-        WHERE cut_reason = $reason`,
-    )
-    .get({ feed_id, reason, count })
-  return row !== null && row.n === count
 }
 
 /**
@@ -178,38 +142,6 @@ export function pruneEvents(db: Db, before_at: number): void {
   ).run({ before_at })
 }
 
-/** Records a complete audit and when the next one is due. Instants `*_at` by our clock, the range by the platform's. */
-export function recordAudit(
-  db: Db,
-  id: number,
-  audit: {
-    audited_at: number
-    audited_from: number
-    audited_until: number
-    hole: { from: number; until: number } | null
-    lateness_ms: number
-    audit_due_at: number
-    pages: number
-  },
-): void {
-  const { hole, ...row } = audit
-  db.query(
-    `UPDATE feeds SET audits = audits + 1, audit_pages = 0.7 * audit_pages + 0.3 * $pages, audited_at = $audited_at, audited_from = $audited_from,
-            audited_until = $audited_until, lateness_ms = $lateness_ms, audit_due_at = $audit_due_at WHERE id = $id`,
-  ).run({ id, ...row })
-  recordHole(db, id, hole)
-}
-
-/** Records creation times of a feed that lie between two verified ranges; null: none. */
-export function recordHole(
-  db: Db,
-  feed_id: number,
-  hole: { from: number; until: number } | null,
-): void {
-  if (hole !== null)
-    insertEvent(db, { kind: 'not_verified', feed_id, at: hole.from, until_at: hole.until })
-}
-
 /** Keeps how late items appeared that were found behind the checkpoint. */
 export function recordLateness(db: Db, id: number, lateness_ms: number): void {
   db.query('UPDATE feeds SET lateness_ms = $lateness_ms WHERE id = $id').run({ id, lateness_ms })
@@ -250,7 +182,8 @@ export function planAudits(
     .query<{ id: number; cadence_s: number; requests: number; before_s: number }, []>(
       // The first page of a feed that is polled individually is a poll anyway.
       `SELECT id, requested_interval_s AS cadence_s, audit_interval_s AS before_s,
-              CASE WHEN poll_batch_id IS NULL THEN max(0, audit_pages - 1) ELSE audit_pages END AS requests
+              CASE WHEN poll_batch_id IS NULL THEN max(0, coalesce(state ->> '$.audit_pages', 1) - 1)
+                   ELSE coalesce(state ->> '$.audit_pages', 1) END AS requests
          FROM feeds WHERE next_check_at IS NOT NULL AND kind <> 'stream'`,
     )
     .all()

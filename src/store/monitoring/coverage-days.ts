@@ -158,7 +158,7 @@ function readFacts(
   const rows = db
     .query<FeedRow, [{ id: string }]>(
       `SELECT f.id AS feed_id, f.kind = 'stream' AS is_stream, f.place, mf.active_since, f.audited_from,
-              f.audited_until, f.position ->> '$.partial' AS partial
+              f.audited_until, f.state ->> '$.partial' AS partial
          FROM monitor_feeds mf JOIN feeds f ON f.id = mf.feed_id
         WHERE mf.monitor_id = $id ORDER BY f.id`,
     )

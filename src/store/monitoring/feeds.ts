@@ -1,7 +1,7 @@
-import { type Audited, auditIntervalS } from '../../core/polling/audit.ts'
+import { auditIntervalS } from '../../core/polling/audit.ts'
 import { intervalOf } from '../../core/polling/batching.ts'
-import type { Checkpoint } from '../../core/polling/cursor.ts'
 import { feedKey, type FeedKind } from '../../core/polling/feed.ts'
+import type { Feed } from '../../core/polling/step.ts'
 import type { Db } from '../db/connection.ts'
 
 export const watchedPlaces = (db: Db, customer_id: string): string[] =>
@@ -14,72 +14,36 @@ export const watchedPlaces = (db: Db, customer_id: string): string[] =>
     .all({ customer_id })
     .map(({ place }) => place)
 
-/** A polled feed of the platform. `checkpoint` is null until a check of it has finished. */
-export type Feed = {
-  id: number
-  key: string
-  kind: FeedKind
-  place: string
-  interval_s: number
-  /** The fastest cadence of its monitors, seconds. */
-  requested_interval_s: number
-  /** Slow-down by throttling: 1 is none. */
-  backoff_factor: number
-  /** True: no active monitor watches it, and it is not polled. */
-  asleep: boolean
-  checkpoint: Checkpoint | null
-  next_seq: number
-  last_check_at: number | null
-  /** The same by the clock of the items: ours may be set while the daemon is stopped. */
-  last_seen_at: number | null
-  last_fault: string | null
-  /** New items a second: recently, and in its busiest hours. */
-  rate_per_s: number | null
-  peak_rate_per_s: number | null
-  created_at: number
-  /** Last time at which any row was seen, by our clock. */
-  last_item_seen_at: number | null
-  /** Creation of the newest row seen. */
-  newest_item_at: number | null
-  /**
-   * Its batch, the epoch of the batch poll that last covered it, and the epoch of its last complete individual poll.
-   */
-  poll_batch_id: number | null
-  synced_epoch: number
-  covered_epoch: number
-  /** Seconds between two audits, and the start of the last complete one (epoch ms, our clock). */
-  audit_interval_s: number
-  audited_at: number | null
-} & Audited
-
-export type StoredFeed = Omit<Feed, 'checkpoint' | 'asleep'> & {
-  anchor_ids: string
-  checkpoint_at: number | null
-  next_check_at: number | null
-  audit_due_at: number | null
-}
+export type StoredFeed = Omit<Feed, 'asleep'> & { next_check_at: number | null }
 
 /** The columns of a {@link StoredFeed}. */
-export const FEED_COLUMNS = `id, key, kind, place, interval_s, requested_interval_s, backoff_factor, anchor_ids, checkpoint_at, next_seq,
-  next_check_at, last_check_at, last_seen_at, last_fault, rate_per_s, peak_rate_per_s, created_at, last_item_seen_at, newest_item_at, poll_batch_id, synced_epoch, covered_epoch,
-  audit_due_at, audit_interval_s, audits, audited_at, audited_from, audited_until, lateness_ms`
+export const FEED_COLUMNS = `id, key, kind, place, interval_s, requested_interval_s, backoff_factor, state, next_seq,
+  next_check_at, last_check_at, last_seen_at, last_fault, rate_per_s, peak_rate_per_s, created_at, poll_batch_id, synced_epoch,
+  audit_due_at, audit_interval_s, audited_at, audited_from, audited_until, lateness_ms`
 
 /** SQL for the columns of `StreamColumns` that the position of a feed `s` holds. */
-export const POSITION_COLUMNS = `s.position ->> '$.proof' AS proof,
-  s.position ->> '$.verified_from' AS verified_from, s.position ->> '$.verified_until' AS verified_until,
-  s.position ->> '$.proven.from_id' AS proven_from, s.position ->> '$.proven.to_id' AS proven_to,
-  s.position ->> '$.behind.from_id' AS behind_from, s.position ->> '$.behind.to_id' AS behind_to,
-  s.position ->> '$.partial' AS partial, s.position ->> '$.changes' AS changes,
-  s.position ->> '$.reread_since' AS reread_since, s.position ->> '$.reread_done_at' AS reread_done_at`
+export const POSITION_COLUMNS = `s.state ->> '$.proof' AS proof,
+  s.state ->> '$.verified_from' AS verified_from, s.state ->> '$.verified_until' AS verified_until,
+  s.state ->> '$.proven.from_id' AS proven_from, s.state ->> '$.proven.to_id' AS proven_to,
+  s.state ->> '$.behind.from_id' AS behind_from, s.state ->> '$.behind.to_id' AS behind_to,
+  s.state ->> '$.partial' AS partial, s.state ->> '$.changes' AS changes,
+  s.state ->> '$.reread_since' AS reread_since, s.state ->> '$.reread_done_at' AS reread_done_at`
 
-export const toFeed = ({ anchor_ids, checkpoint_at, next_check_at, ...row }: StoredFeed): Feed => ({
+export const toFeed = ({ next_check_at, ...row }: StoredFeed): Feed => ({
   ...row,
   asleep: next_check_at === null,
-  checkpoint:
-    row.last_check_at === null
-      ? null
-      : { anchor_ids: JSON.parse(anchor_ids) as string[], checkpoint_at },
 })
+
+/** These feeds by their ids. */
+export const findFeeds = (db: Db, ids: readonly number[]): Map<number, Feed> =>
+  new Map(
+    db
+      .query<StoredFeed, [{ ids: string }]>(
+        `SELECT ${FEED_COLUMNS} FROM feeds WHERE id IN (SELECT value FROM json_each($ids))`,
+      )
+      .all({ ids: JSON.stringify(ids) })
+      .map((row) => [row.id, toFeed(row)]),
+  )
 
 /** A feed by its id; null when there is none. */
 export function findFeed(db: Db, id: number): Feed | null {
@@ -132,18 +96,31 @@ export function slowFeed(
   })
 }
 
-/** Due time of the next feed, streams aside; Infinity when none is polled. */
-export function nextFeedDueAt(db: Db): number {
+/**
+ * Due time of the next feed; Infinity when there is none. A step of one that is read by ids may take longer than its
+ * interval, and does not count while it lasts. `listings` false: only those count.
+ */
+export function nextFeedDueAt(
+  db: Db,
+  {
+    in_progress = new Set(),
+    listings = true,
+  }: { in_progress?: ReadonlySet<number>; listings?: boolean } = {},
+): number {
   const row = db
-    .query<{ due_at: number | null }, []>(
-      "SELECT min(next_check_at) AS due_at FROM feeds WHERE kind <> 'stream'",
+    .query<{ due_at: number }, [{ busy: string; listings: number }]>(
+      `SELECT next_check_at AS due_at FROM feeds
+        WHERE next_check_at IS NOT NULL
+          AND iif(kind = 'stream', id NOT IN (SELECT value FROM json_each($busy)), $listings)
+        ORDER BY next_check_at LIMIT 1`,
     )
-    .get()
+    .get({ busy: JSON.stringify([...in_progress]), listings: listings ? 1 : 0 })
   return row?.due_at ?? Infinity
 }
 
 export type FeedProgress = Pick<
   Feed,
+  | 'state'
   | 'next_seq'
   | 'last_check_at'
   | 'last_seen_at'
@@ -152,29 +129,23 @@ export type FeedProgress = Pick<
   | 'peak_rate_per_s'
   | 'backoff_factor'
   | 'interval_s'
-  | 'last_item_seen_at'
-  | 'newest_item_at'
   | 'synced_epoch'
-  | 'covered_epoch'
+  | 'audit_due_at'
+  | 'audited_at'
+  | 'audited_from'
+  | 'audited_until'
+  | 'lateness_ms'
 >
 
-export function advanceFeed(
-  db: Db,
-  id: number,
-  { checkpoint, ...rest }: FeedProgress & { checkpoint: Checkpoint },
-): void {
+export function advanceFeed(db: Db, id: number, progress: FeedProgress): void {
   db.query(
-    `UPDATE feeds SET anchor_ids = $anchor_ids, checkpoint_at = $checkpoint_at, next_seq = $next_seq,
-            last_check_at = $last_check_at, last_seen_at = $last_seen_at, last_fault = $last_fault, rate_per_s = $rate_per_s,
-            peak_rate_per_s = $peak_rate_per_s, backoff_factor = $backoff_factor, interval_s = $interval_s, last_item_seen_at = $last_item_seen_at, newest_item_at = $newest_item_at,
-            synced_epoch = $synced_epoch, covered_epoch = $covered_epoch
+    `UPDATE feeds SET state = $state, next_seq = $next_seq, last_check_at = $last_check_at, last_seen_at = $last_seen_at,
+            last_fault = $last_fault, rate_per_s = $rate_per_s, peak_rate_per_s = $peak_rate_per_s,
+            backoff_factor = $backoff_factor, interval_s = $interval_s, synced_epoch = $synced_epoch,
+            audit_due_at = $audit_due_at, audited_at = $audited_at, audited_from = $audited_from,
+            audited_until = $audited_until, lateness_ms = $lateness_ms
       WHERE id = $id`,
-  ).run({
-    ...rest,
-    id,
-    anchor_ids: JSON.stringify(checkpoint.anchor_ids),
-    checkpoint_at: checkpoint.checkpoint_at,
-  })
+  ).run({ id, ...progress })
 }
 
 /**
@@ -185,7 +156,6 @@ export function rebaseFeeds(db: Db, jump_ms: number, now: number): void {
   db.query(
     `UPDATE feeds SET next_check_at = min(next_check_at + $jump_ms, max(next_check_at, $now + 1000 * interval_s)),
             last_check_at = min(last_check_at + $jump_ms, $now), created_at = min(created_at + $jump_ms, $now),
-            last_item_seen_at = min(last_item_seen_at + $jump_ms, $now),
             audit_due_at = min(audit_due_at + $jump_ms, max(audit_due_at, $now + 1000 * audit_interval_s)),
             audited_at = min(audited_at + $jump_ms, $now)`,
   ).run({ jump_ms, now })
@@ -195,8 +165,7 @@ export function rebaseFeeds(db: Db, jump_ms: number, now: number): void {
 export function clampFeeds(db: Db, now: number): void {
   db.query(
     `UPDATE feeds SET next_check_at = min(next_check_at, $now + 1000 * interval_s),
-            last_check_at = min(last_check_at, $now), last_item_seen_at = min(last_item_seen_at, $now),
-            audited_at = min(audited_at, $now),
+            last_check_at = min(last_check_at, $now), audited_at = min(audited_at, $now),
             audit_due_at = min(audit_due_at, $now + 1000 * audit_interval_s) WHERE next_check_at IS NOT NULL`,
   ).run({ now })
 }
@@ -302,10 +271,9 @@ export function updateFeedPace(db: Db, now: number, keys: readonly string[] | nu
       })
       db.query(
         `UPDATE feeds SET requested_interval_s = $fastest_s, interval_s = $interval_s, backoff_factor = 1, next_check_at = $now,
-                anchor_ids = '[]', checkpoint_at = NULL, last_check_at = NULL, last_seen_at = NULL, last_fault = NULL, created_at = $now,
-                last_item_seen_at = NULL, newest_item_at = NULL, poll_batch_id = NULL, synced_epoch = 0, covered_epoch = 0,
-                audit_due_at = iif(kind = 'stream', NULL, $now), audits = 0, audited_at = NULL, audited_from = NULL, audited_until = NULL,
-                position = NULL
+                last_check_at = NULL, last_seen_at = NULL, last_fault = NULL, created_at = $now,
+                poll_batch_id = NULL, synced_epoch = 0, audit_due_at = iif(kind = 'stream', NULL, $now),
+                audited_at = NULL, audited_from = NULL, audited_until = NULL, state = NULL
           WHERE id = $id`,
       ).run({ id, fastest_s, interval_s, now })
       closeGaps(db, id, now)

@@ -1,21 +1,7 @@
 import type { Ids } from '../../core/polling/coverage.ts'
+import { rangesOf } from '../../core/polling/position.ts'
+import type { Hole, IdGap, IdGapReason, Settled } from '../../core/polling/step.ts'
 import type { Db } from '../db/connection.ts'
-
-/** `unanswered`: requested, and had no item. `skipped`: passed without a request. */
-export type IdGapReason = 'unanswered' | 'skipped'
-
-/** An open gap of ids. Epoch ms by our clock, `until_at` by that of the items. */
-export type IdGap = Ids & {
-  id: number
-  reason: IdGapReason
-  /** Number of ids; less than the range has, if gaps were joined. */
-  missed_estimate: number
-  until_at: number
-  recorded_at: number
-  close_attempts: number
-  /** Null: its patience is over. */
-  retry_at: number | null
-}
 
 /** Open gaps of a feed. The closest are joined beyond it, which requests the ids between them again. */
 const OPEN_MAX = 500
@@ -52,43 +38,26 @@ export const dueIdGap = (db: Db, feed_id: number, now: number): IdGap | null =>
     )
     .get({ feed_id, now })
 
-/** Inserts gaps of ranges. `from_at`, `until_at`: their items were created between; null: the start is not known. */
-export function insertIdGaps(
-  db: Db,
-  ranges: readonly Ids[],
-  gap: {
-    feed_id: number
-    reason: IdGapReason
-    from_at?: number | null
-    until_at: number
-    recorded_at: number
-  },
-): void {
-  if (ranges.length === 0) return
-  const { recorded_at, reason } = gap
-  const retry_at =
-    reason === 'skipped' ? recorded_at : (nextRetryAt(recorded_at, recorded_at) ?? recorded_at)
+/** Inserts gaps of ids, except those that are open already. */
+export function insertIdGaps(db: Db, feed_id: number, holes: readonly Hole[]): void {
+  if (holes.length === 0) return
   const insert = db.query(
     `INSERT INTO gaps (feed_id, reason, from_at, until_at, missed_estimate, recorded_at, from_id, to_id, retry_at)
      VALUES ($feed_id, $reason, $from_at, $until_at, $to_id - $from_id + 1, $recorded_at, $from_id, $to_id, $retry_at)`,
   )
-  const open = listIdGaps(db, gap.feed_id)
-  for (const range of ranges)
-    for (const it of without(range, open)) insert.run({ from_at: null, ...gap, ...it, retry_at })
-  joinClosest(db, gap.feed_id)
+  const open: Ids[] = listIdGaps(db, feed_id)
+  for (const { reason, from_at, until_at, recorded_at, ids } of holes) {
+    const retry_at =
+      reason === 'skipped' ? recorded_at : (nextRetryAt(recorded_at, recorded_at) ?? recorded_at)
+    const gap = { feed_id, reason, from_at, until_at, recorded_at, retry_at }
+    const parts = ids === undefined ? [] : without(ids, open)
+    for (const { from_id, to_id } of parts) insert.run({ ...gap, from_id, to_id })
+    open.push(...parts)
+  }
+  joinClosest(db, feed_id)
 }
 
 const sizeOf = ({ from_id, to_id }: Ids): number => to_id - from_id + 1
-
-export function rangesOf(ids: readonly number[]): Ids[] {
-  const ranges: Ids[] = []
-  for (const id of [...new Set(ids)].toSorted((a, b) => a - b)) {
-    const last = ranges.at(-1)
-    if (last?.to_id === id - 1) last.to_id = id
-    else ranges.push({ from_id: id, to_id: id })
-  }
-  return ranges
-}
 
 /** The parts of a range that no other one covers. Each of the others is passed once, however they overlap. */
 function without({ from_id, to_id }: Ids, others: readonly Ids[]): Ids[] {
@@ -130,9 +99,6 @@ function joinClosest(db: Db, feed_id: number): void {
   }
 }
 
-/** Result of a request for the ids of a gap: those that had an item, and those that were not read. */
-export type Settled = { gap: IdGap; unanswered: readonly number[]; behind: Ids | null }
-
 /**
  * Records that ids of a gap were requested again: those that had an item are closed, those without one stay open, and
  * those that were not read are due at `rest_at`.
@@ -140,8 +106,8 @@ export type Settled = { gap: IdGap; unanswered: readonly number[]; behind: Ids |
 export function settleIdGap(
   db: Db,
   feed_id: number,
-  { gap, unanswered, behind }: Settled,
-  { now, rest_at }: { now: number; rest_at: number },
+  { gap, unanswered, behind, rest_at }: Settled,
+  now: number,
 ): void {
   const missing = rangesOf(unanswered)
   const rest = behind === null ? [] : [behind]

@@ -295,14 +295,24 @@ export type SeenItem = {
   digest: string | null
 }
 
-export function listSeen(db: Db, feed_id: number, item_ids: readonly string[]): SeenItem[] {
-  return db
-    .query<SeenItem, [{ feed_id: number; ids: string }]>(
-      `SELECT item_id, seq, created_at, first_seen_at, found_by, digest FROM feed_items
-        WHERE feed_id = $feed_id AND item_id IN (SELECT value FROM json_each($ids))`,
-    )
-    .all({ feed_id, ids: JSON.stringify(item_ids) })
-}
+/** Items among these that a feed has shown, by its id. */
+export type SeenBy = ReadonlyMap<number, readonly SeenItem[]>
+
+export const listSeen = (
+  db: Db,
+  feeds: readonly { feed_id: number; item_ids: readonly string[] }[],
+): SeenBy =>
+  Map.groupBy(
+    // CROSS JOIN fixes this order: otherwise SQLite reads all items of the feeds.
+    db
+      .query<SeenItem & { feed_id: number }, [{ feeds: string }]>(
+        `SELECT i.feed_id, i.item_id, seq, created_at, first_seen_at, found_by, digest
+           FROM json_each($feeds) f CROSS JOIN json_each(f.value, '$.item_ids') w
+          CROSS JOIN feed_items i ON i.feed_id = f.value ->> 'feed_id' AND i.item_id = w.value`,
+      )
+      .all({ feeds: JSON.stringify(feeds.filter(({ item_ids }) => item_ids.length > 0)) }),
+    ({ feed_id }) => feed_id,
+  )
 
 /** Ids of these items that polls of these feeds have shown. Items that only other feeds have shown prove no position. */
 export function findPolled(

@@ -1,22 +1,10 @@
 import { type Batch, type FeedLoad } from '../../core/polling/batching.ts'
 import type { Checkpoint } from '../../core/polling/cursor.ts'
 import { type FeedKind, nextPollAt } from '../../core/polling/feed.ts'
+import { listingOf } from '../../core/polling/listing.ts'
+import type { BatchState, Extra, Feed, PollJob, Target } from '../../core/polling/step.ts'
 import type { Db } from '../db/connection.ts'
-import {
-  type Feed,
-  FEED_COLUMNS,
-  findFeed,
-  FIRST_POLL_SEQ,
-  type StoredFeed,
-  toFeed,
-} from './feeds.ts'
-
-export type BatchState = {
-  id: number
-  kind: FeedKind
-  checkpoint: Checkpoint | null
-  epoch: number
-}
+import { FEED_COLUMNS, findFeed, FIRST_POLL_SEQ, type StoredFeed, toFeed } from './feeds.ts'
 
 type Row = {
   id: number
@@ -69,7 +57,8 @@ export function advanceBatch(
 /** Makes these feeds due individually now, before they may rejoin the batch. */
 export function repollIndividually(db: Db, ids: readonly number[], now: number): void {
   db.query(
-    `UPDATE feeds SET next_check_at = min(next_check_at, $now), synced_epoch = 0, covered_epoch = 0
+    `UPDATE feeds SET next_check_at = min(next_check_at, $now), synced_epoch = 0,
+            state = json_set(state, '$.covered_epoch', 0)
       WHERE next_check_at IS NOT NULL AND id IN (SELECT value FROM json_each($ids))`,
   ).run({ ids: JSON.stringify(ids), now })
 }
@@ -152,45 +141,17 @@ function insertBatch(db: Db, feeds: readonly FeedLoad[]): number {
  * True when a member was covered by the batch's last poll, or polled individually since. Rows of that poll then serve
  * as its anchors.
  */
-const isInSync = (
-  { synced_epoch, covered_epoch }: Pick<Feed, 'synced_epoch' | 'covered_epoch'>,
-  { epoch }: Pick<BatchState, 'epoch'>,
-): boolean => synced_epoch === epoch || covered_epoch > epoch
-
-/** A member that was out of sync when the batch poll started. `in_sync`: it is in sync by now. */
-export type Extra = { stream: Feed; in_sync: boolean }
+const isInSync = (feed: Feed, { epoch }: Pick<BatchState, 'epoch'>): boolean =>
+  feed.synced_epoch === epoch || listingOf(feed).covered_epoch > epoch
 
 /**
  * Reloads an extra feed after a batch poll: it may have been polled individually meanwhile. Null when it left the
  * batch.
  */
-export function refreshExtra(db: Db, feed_id: number, batch: BatchState): Extra | null {
-  const stream = findFeed(db, feed_id)
-  if (stream === null || stream.asleep || stream.poll_batch_id !== batch.id) return null
-  return { stream, in_sync: isInSync(stream, batch) }
-}
-
-export type PollTarget = {
-  stream: Feed
-  /** Earliest creation time that monitors starting here want, epoch ms; null when none starts. */
-  backfill_since: number | null
-  /** The gap of an earlier check that this poll tries to close; null when there is none. */
-  open_gap: OpenGap | null
-  audit: boolean
-}
-
-/** A gap that may still be closed: the ids that were not reached. */
-type OpenGap = { gap_id: number; anchor_ids: readonly string[] }
-
-/**
- * One poll of a feed, or of several in one request. `extras`: members out of sync, polled along at no cost, which may
- * get in sync again. `epoch`: its start, in epoch order.
- */
-export type PollJob = {
-  targets: PollTarget[]
-  extras: PollTarget[]
-  batch: BatchState | null
-  epoch: number
+export function reloadExtra(db: Db, feed_id: number, batch: BatchState): Extra | null {
+  const feed = findFeed(db, feed_id)
+  if (feed === null || feed.asleep || feed.poll_batch_id !== batch.id) return null
+  return { feed, in_sync: isInSync(feed, batch) }
 }
 
 /** Due feeds read per claim; more are due only after a long downtime. */
@@ -201,10 +162,11 @@ const BACKFILL_INTERVALS_MAX = 3
 export type PollsInProgress = { feeds: ReadonlySet<number>; batches: ReadonlySet<number> }
 
 /**
- * Claims up to `limit` poll jobs of due feeds, streams aside, longest waiting first, and schedules each feed's next poll. Feeds of
- * one batch are polled together. A feed that needs an individual poll waits while its batch is being polled: only a
- * poll started afterwards can prove that it is in sync. It waits one interval at most: where batch polls take that
- * long, one is always in progress.
+ * Claims up to `limit` poll jobs of due listings, longest waiting first, and all due feeds that are read by ids, and
+ * schedules each feed's next poll. Feeds of one batch are polled together. A feed that needs an individual poll waits
+ * while its batch is being polled: only a poll started afterwards can prove that it is in sync. It waits one interval at
+ * most: where batch polls take that long, one is always in progress. `intervalMaxOf`: seconds after which a source is
+ * read again at the latest.
  */
 export function claimDuePolls(
   db: Db,
@@ -213,36 +175,53 @@ export function claimDuePolls(
     limit,
     in_progress,
     may_audit = true,
-  }: { now: number; limit: number; in_progress: PollsInProgress; may_audit?: boolean },
+    intervalMaxOf = () => Infinity,
+  }: {
+    now: number
+    limit: number
+    in_progress: PollsInProgress
+    may_audit?: boolean
+    intervalMaxOf?: (source: string) => number
+  },
 ): PollJob[] {
   const due = db
-    .query<StoredFeed, [{ now: number; count: number }]>(
-      `SELECT ${FEED_COLUMNS} FROM feeds WHERE next_check_at <= $now AND kind <> 'stream'
+    .query<StoredFeed, [{ now: number; count: number; limit: number }]>(
+      `SELECT ${FEED_COLUMNS} FROM feeds WHERE next_check_at <= $now AND ($limit > 0 OR kind = 'stream')
         ORDER BY next_check_at, id LIMIT $count`,
     )
-    .all({ now, count: DUE_FEEDS_MAX + in_progress.feeds.size })
-  const audits = db
-    .query<StoredFeed, [{ now: number; count: number }]>(
-      `SELECT ${FEED_COLUMNS} FROM feeds WHERE audit_due_at <= $now AND next_check_at IS NOT NULL
-        ORDER BY audit_due_at, id LIMIT $count`,
-    )
-    .all({ now, count: AUDITS_MAX + in_progress.feeds.size })
+    .all({ now, limit, count: DUE_FEEDS_MAX + in_progress.feeds.size })
+  const audits =
+    limit <= 0
+      ? []
+      : db
+          .query<StoredFeed, [{ now: number; count: number }]>(
+            `SELECT ${FEED_COLUMNS} FROM feeds WHERE audit_due_at <= $now AND next_check_at IS NOT NULL
+              ORDER BY audit_due_at, id LIMIT $count`,
+          )
+          .all({ now, count: AUDITS_MAX + in_progress.feeds.size })
   if (due.length + audits.length === 0) return []
   const goals = pollGoals(db, now)
   const taken = new Set(in_progress.feeds)
   const claimed_batches = new Set(in_progress.batches)
+  const by_ids = due
+    .filter(({ id, kind }) => kind === 'stream' && !taken.has(id))
+    .map((row) => ({ ...row, interval_s: Math.min(row.interval_s, intervalMaxOf(row.place)) }))
+    .map((row): PollJob => ({ ...ALONE, targets: [toTarget(row, goals)] }))
+  for (const job of by_ids) reschedule(db, job, now)
+  const listed = due.filter(({ kind }) => kind !== 'stream')
   const jobs: PollJob[] = []
   const claim = (job: PollJob): void => {
-    for (const { stream } of job.targets) taken.add(stream.id)
+    for (const { feed } of job.targets) taken.add(feed.id)
     reschedule(db, job, now)
     jobs.push(job)
   }
-  const singles: PollTarget[] = []
-  for (const row of due) {
+  const singles: Target[] = []
+  for (const row of listed) {
     if (jobs.length >= limit) break
     if (taken.has(row.id)) continue
     // A feed's first poll is its first audit at no extra cost.
-    const it = toTarget(row, goals, isAuditDue(row, now) && (may_audit || row.audits === 0))
+    const is_first = listingOf(row).audits === 0
+    const it = toTarget(row, goals, isAuditDue(row, now) && (may_audit || is_first))
     const batch_job = claimed_batches.has(row.poll_batch_id ?? 0)
       ? null
       : batchJob(db, it, { goals, taken, now })
@@ -254,7 +233,7 @@ export function claimDuePolls(
   }
   for (const it of singles) {
     if (jobs.length >= limit) break
-    if (taken.has(it.stream.id) || claimed_batches.has(it.stream.poll_batch_id ?? 0)) continue
+    if (taken.has(it.feed.id) || claimed_batches.has(it.feed.poll_batch_id ?? 0)) continue
     claim(single(db, it))
   }
   // After the polls: a delayed audit costs little, a delayed poll is late.
@@ -267,31 +246,31 @@ export function claimDuePolls(
   }
   const retry = db.query('UPDATE feeds SET audit_due_at = $at WHERE id = $id')
   for (const { targets } of jobs)
-    for (const { stream, audit } of targets)
+    for (const { feed, audit } of targets)
       if (audit)
         retry.run({
-          id: stream.id,
-          at: now + Math.round(AUDIT_RETRY_SHARE * stream.audit_interval_s * 1000),
+          id: feed.id,
+          at: now + Math.round(AUDIT_RETRY_SHARE * feed.audit_interval_s * 1000),
         })
-  return jobs
+  return [...by_ids, ...jobs]
 }
 
 const AUDITS_MAX = 2
 /** An audit that fails is tried again after this share of its interval. */
 const AUDIT_RETRY_SHARE = 0.25
 
-const single = (db: Db, it: PollTarget): PollJob => ({
-  targets: [it],
-  extras: [],
-  batch: null,
-  epoch: nextEpoch(db),
-})
+const ALONE = { targets: [], extras: [], batch: null, epoch: 0 } satisfies PollJob
+
+const single = (db: Db, it: Target): PollJob => ({ ...ALONE, targets: [it], epoch: nextEpoch(db) })
 
 /** True when a feed is overdue by a whole interval. */
 const isOverdue = ({ next_check_at, interval_s }: StoredFeed, now: number): boolean =>
   next_check_at !== null && now - next_check_at >= interval_s * 1000
 
-type PollGoals = { backfills: ReadonlyMap<number, number>; open_gaps: ReadonlyMap<number, OpenGap> }
+type PollGoals = {
+  backfills: ReadonlyMap<number, number>
+  open_gaps: ReadonlyMap<number, NonNullable<Target['open_gap']>>
+}
 type ClaimContext = { goals: PollGoals; taken: ReadonlySet<number>; now: number }
 
 const isAuditDue = ({ audit_due_at }: StoredFeed, now: number): boolean =>
@@ -301,20 +280,20 @@ const toTarget = (
   row: StoredFeed,
   { backfills, open_gaps: open_gap }: PollGoals,
   audit = false,
-): PollTarget => ({
-  stream: toFeed(row),
+): Target => ({
+  feed: toFeed(row),
   backfill_since: backfills.get(row.id) ?? null,
   open_gap: open_gap.get(row.id) ?? null,
   audit,
 })
 
 /** The batch poll of a due feed; null when it is polled individually. */
-function batchJob(db: Db, first: PollTarget, context: ClaimContext): PollJob | null {
-  const { poll_batch_id: batch_id } = first.stream
+function batchJob(db: Db, first: Target, context: ClaimContext): PollJob | null {
+  const { poll_batch_id: batch_id } = first.feed
   const batch = batch_id === null ? null : findBatch(db, batch_id)
   if (batch === null || !canBatch(first, batch, context.now)) return null
-  const feeds: PollTarget[] = []
-  const extras: PollTarget[] = []
+  const feeds: Target[] = []
+  const extras: Target[] = []
   for (const row of listBatchFeeds(db, batch.id)) {
     const it = toTarget(row, context.goals)
     if (!context.taken.has(row.id) && canBatch(it, batch, context.now)) feeds.push(it)
@@ -324,30 +303,25 @@ function batchJob(db: Db, first: PollTarget, context: ClaimContext): PollJob | n
 }
 
 /** True when a member out of sync may be polled along: it has no goals of its own, and is not refused. */
-const canPiggyback = ({ stream, backfill_since, open_gap }: PollTarget): boolean =>
-  stream.checkpoint !== null &&
+const canPiggyback = ({ feed, backfill_since, open_gap }: Target): boolean =>
+  listingOf(feed).checkpoint !== null &&
   backfill_since === null &&
   open_gap === null &&
-  stream.last_fault === null
+  feed.last_fault === null
 
 /**
  * True when a batch poll can verify this member: it was covered by the last batch poll, or polled individually since.
  * Rows of that poll then serve as its anchors.
  */
-function canBatch(
-  { stream, backfill_since, open_gap }: PollTarget,
-  batch: BatchState,
-  now: number,
-) {
-  const { checkpoint, interval_s } = stream
+function canBatch({ feed, backfill_since, open_gap }: Target, batch: BatchState, now: number) {
   const reaches =
     backfill_since === null ||
-    backfill_since > now - BACKFILL_INTERVALS_MAX * Math.max(60, interval_s) * 1000
+    backfill_since > now - BACKFILL_INTERVALS_MAX * Math.max(60, feed.interval_s) * 1000
   return (
-    checkpoint !== null &&
     open_gap === null &&
     reaches &&
-    (batch.epoch === 0 || isInSync(stream, batch))
+    (batch.epoch === 0 || isInSync(feed, batch)) &&
+    listingOf(feed).checkpoint !== null
   )
 }
 
@@ -365,11 +339,17 @@ export const phaseKey = ({
   poll_batch_id: batch_id,
 }: Pick<Feed, 'key' | 'poll_batch_id'>): string => (batch_id === null ? key : `batch:${batch_id}`)
 
-function reschedule(db: Db, { targets: feeds }: PollJob, now: number): void {
-  const interval_s = Math.max(...feeds.map(({ stream }) => stream.interval_s))
-  const put = db.query('UPDATE feeds SET next_check_at = $at WHERE id = $id')
-  for (const { stream } of feeds)
-    put.run({ id: stream.id, at: nextPollAt(phaseKey(stream), interval_s * 1000, now) })
+/** Schedules the next poll of all targets in one statement: a batch may have a hundred. */
+function reschedule(db: Db, { targets }: PollJob, now: number): void {
+  const [first] = targets
+  if (first === undefined) return
+  const interval_ms = 1000 * Math.max(...targets.map(({ feed }) => feed.interval_s))
+  db.query(
+    'UPDATE feeds SET next_check_at = $at WHERE id IN (SELECT value FROM json_each($ids))',
+  ).run({
+    at: nextPollAt(phaseKey(first.feed), interval_ms, now),
+    ids: JSON.stringify(targets.map(({ feed }) => feed.id)),
+  })
 }
 
 const GAP_RETRY_WINDOW_MS = 3_600_000

@@ -246,7 +246,7 @@ test('older rows that a deeper audit reads for the first time are neither late n
     )
   }
 
-  const columns = 'audits > 4 AS deep, lateness_ms'
+  const columns = "state ->> '$.audits' > 4 AS deep, lateness_ms"
   expect(fixture.one(`SELECT ${columns} FROM feeds`)).toEqual({
     deep: 1,
     lateness_ms: 0,

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import { ok } from '../../../src/core/base/result.ts'
 import type { Item } from '../../../src/core/forum/items.ts'
 import { startPoll } from '../../../src/core/polling/cursor.ts'
-import { splitBatch, toRows } from '../../../src/monitor/pages.ts'
+import { splitBatch, toRows } from '../../../src/core/polling/listing.ts'
 import { findFeedByKey } from '../../../src/store/monitoring/feeds.ts'
 import { findBatch } from '../../../src/store/monitoring/poll-batches.ts'
 import { post, START, startMonitorFixture } from './fixture.ts'
@@ -153,7 +153,7 @@ test('a subforum that closes within a batch is polled individually, reported, an
 test('a place without any row so far is polled individually too', async () => {
   await using fixture = await travelling()
   fixture.db.run(
-    `UPDATE feeds SET last_item_seen_at = NULL, newest_item_at = NULL WHERE place = 'bees'`,
+    `UPDATE feeds SET state = json_set(state, '$.item_seen_at', NULL, '$.newest_at', NULL) WHERE place = 'bees'`,
   )
   put(fixture, 'ants', 'an ant', fixture.clock.now())
   const since = fixture.feed.page_requests.length
@@ -222,10 +222,13 @@ test('after a flood a place soon returns to its requested interval', async () =>
 
 /** Makes the cats more recent than any batch poll. */
 const leaveBehind = ({ db }: Fixture) =>
-  db.run("UPDATE feeds SET synced_epoch = 0, covered_epoch = 0 WHERE place = 'cats'")
+  db.run(
+    "UPDATE feeds SET synced_epoch = 0, state = json_set(state, '$.covered_epoch', 0) WHERE place = 'cats'",
+  )
 
 /** Number of members polled individually since. */
-const HOME = "SELECT count(*) AS n FROM feeds WHERE covered_epoch > 0 AND place IN ('cats', 'dogs')"
+const HOME =
+  "SELECT count(*) AS n FROM feeds WHERE state ->> '$.covered_epoch' > 0 AND place IN ('cats', 'dogs')"
 
 /** Their last poll failed too: they need an individual poll before they rejoin the batch. */
 const lose = (fixture: Fixture) => {
@@ -310,7 +313,7 @@ test('feeds that got in sync during a batch poll start no second batch poll', as
   const hold = fixture.feed.hold()
   const since = fixture.feed.page_requests.length
   fixture.db.run(
-    `UPDATE feeds SET synced_epoch = 0, covered_epoch = 0, next_check_at = ${fixture.clock.now()}
+    `UPDATE feeds SET synced_epoch = 0, state = json_set(state, '$.covered_epoch', 0), next_check_at = ${fixture.clock.now()}
       WHERE place IN ('cats', 'dogs')`,
   )
   fixture.pass(60 * S)
@@ -397,9 +400,9 @@ test.each([
     const now = clock.now()
     const rows = ['ants', 'cats'].map((subforum) => post(++serial, 'new', now, { subforum }))
 
-    const { results: findings, batch_result } = splitBatch({
-      targets: [{ stream: ants, backfill_since: null, open_gap: null, audit: false }],
-      extras: [{ stream: cats, in_sync: true }],
+    const { steps, batch: advanced } = splitBatch({
+      targets: [{ feed: ants, backfill_since: null, open_gap: null, audit: false }],
+      extras: [{ feed: cats, in_sync: true }],
       batch: has_head ? batch : { ...batch, checkpoint: null },
       state: {
         ...startPoll({ checkpoint: null, backfill_since: null, accept_stale: false }),
@@ -409,7 +412,7 @@ test.each([
       at: { started_at: now, ended_at: now, seen_at: now },
       complete: whole,
     })
-    expect(findings.map(({ stream }) => stream.place)).toEqual([...proved])
-    expect(batch_result?.unproven).toEqual(proved.length === 0 ? [ants.id] : [])
+    expect(steps.map(({ feed }) => feed.place)).toEqual([...proved])
+    expect(advanced?.unproven).toEqual(proved.length === 0 ? [ants.id] : [])
   },
 )

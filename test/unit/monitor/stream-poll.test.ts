@@ -222,7 +222,7 @@ test('a stored proof that is later than the clock is lowered, and is an event', 
   owned.monitor('mon_1', { source: 'a' })
   await owned.pollDue()
   owned.db
-    .query(`UPDATE feeds SET position = json_set(position, '$.verified_until', 9000000000000000)`)
+    .query(`UPDATE feeds SET state = json_set(state, '$.verified_until', 9000000000000000)`)
     .run()
   site('a').put('one', START + S)
   await owned.check()
@@ -620,7 +620,7 @@ test('recent ids are read again in passes of growing depth where items are liste
   expect(Math.min(...froms)).toBe(11)
   // The deepest pass of the day counts, not the last one.
   expect(froms.at(-1)).toBeGreaterThan(11)
-  expect(owned.one("SELECT position ->> '$.reread_since' AS reread_since FROM feeds")).toEqual({
+  expect(owned.one("SELECT state ->> '$.reread_since' AS reread_since FROM feeds")).toEqual({
     reread_since: START + 10,
   })
   // An hour late: it is stored, and not sent.
@@ -717,9 +717,11 @@ test('streams are no part of batches and audits', async () => {
   for (let n = 0; n < 30; n++) await owned.check()
 
   expect(owned.feed.page_requests).toEqual([])
-  expect(owned.db.query('SELECT poll_batch_id, audit_due_at, audits FROM feeds').values()).toEqual([
-    [null, null, 0],
-    [null, null, 0],
+  expect(
+    owned.db.query('SELECT poll_batch_id, audit_due_at, audited_at FROM feeds').values(),
+  ).toEqual([
+    [null, null, null],
+    [null, null, null],
   ])
 })
 
@@ -775,7 +777,7 @@ test('a step of a feed that was paused meanwhile is discarded', async () => {
   await owned.monitoring.idle()
 
   expect(owned.deliveries()).toEqual([])
-  expect(owned.one("SELECT position ->> '$.state' AS state FROM feeds")).toEqual({ state: '10' })
+  expect(owned.one("SELECT state ->> '$.state' AS state FROM feeds")).toEqual({ state: '10' })
 })
 
 test('an item that is gone is no candidate any more', async () => {
@@ -812,7 +814,7 @@ test('the newest ids are read again every half minute, between passes over older
   ])
   expect(
     owned.one(
-      "SELECT position ->> '$.reread_since' AS reread_since, position ->> '$.reread_done_at' AS reread_done_at FROM feeds",
+      "SELECT state ->> '$.reread_since' AS reread_since, state ->> '$.reread_done_at' AS reread_done_at FROM feeds",
     ),
   ).toEqual({
     reread_since: START + 10,

@@ -177,14 +177,12 @@ CREATE TABLE poll_batches (
   epoch           INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
--- One polled feed of the platform, shared by monitors.
+-- What is polled of a source, shared by monitors: a listing of a place, or all that it has by its ids (kind stream).
 -- requested_interval_s: the fastest cadence of its monitors; interval_s: the present one; backoff_factor: its slow-down by throttling.
--- anchor_ids, checkpoint_at: the newest rows of the last complete poll. peak_rate_per_s: new items a second in the busiest hours.
--- last_item_seen_at: when any row was last seen; newest_item_at: creation of the newest.
--- synced_epoch: the batch poll that last covered it; covered_epoch: start of its last complete individual poll.
--- audited_at: start of the last complete audit (our clock); audited_from, audited_until: the unbroken range of creation times that
--- audits, or the ids of a stream, have verified (platform clock; of a stream ours). lateness_ms: largest recent delay between creation and first sight of a late item.
--- position: JSON `Position` of a feed of kind stream, from its first step on.
+-- state: JSON of the position, `ListingState` or `Position`, from the first poll on. peak_rate_per_s: new items a second in the
+-- busiest hours. synced_epoch: the poll of its batch that covered it last. audited_at: start of the last complete audit (our clock);
+-- audited_from, audited_until: the unbroken range of creation times that is verified (clock of the items; of a feed by ids ours).
+-- lateness_ms: largest recent delay between creation and first sight of a late item.
 CREATE TABLE feeds (
   id                   INTEGER PRIMARY KEY,
   key                  TEXT    NOT NULL UNIQUE,
@@ -194,8 +192,6 @@ CREATE TABLE feeds (
   requested_interval_s INTEGER NOT NULL,
   interval_s           INTEGER NOT NULL,
   backoff_factor       REAL    NOT NULL DEFAULT 1,
-  anchor_ids           TEXT    NOT NULL DEFAULT '[]',
-  checkpoint_at        INTEGER,
   next_seq             INTEGER NOT NULL DEFAULT 1,
   next_check_at        INTEGER,
   last_check_at        INTEGER,
@@ -204,21 +200,16 @@ CREATE TABLE feeds (
   last_fault           TEXT,
   rate_per_s           REAL,
   peak_rate_per_s      REAL,
-  last_item_seen_at    INTEGER,
-  newest_item_at       INTEGER,
   poll_batch_id        INTEGER REFERENCES poll_batches (id),
   synced_epoch         INTEGER NOT NULL DEFAULT 0,
-  covered_epoch        INTEGER NOT NULL DEFAULT 0,
   audit_due_at         INTEGER,
   audit_interval_s     INTEGER NOT NULL DEFAULT 60,
-  audits               INTEGER NOT NULL DEFAULT 0,
-  audit_pages          REAL    NOT NULL DEFAULT 1,
   audited_at           INTEGER,
   audited_from         INTEGER,
   audited_until        INTEGER,
   lateness_ms          INTEGER NOT NULL DEFAULT 0,
   created_at           INTEGER NOT NULL,
-  position             TEXT
+  state                TEXT
 ) STRICT;
 CREATE INDEX feeds_due ON feeds (next_check_at) WHERE next_check_at IS NOT NULL;
 CREATE INDEX feeds_audit ON feeds (audit_due_at) WHERE next_check_at IS NOT NULL;

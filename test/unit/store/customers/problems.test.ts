@@ -199,12 +199,12 @@ test('a stream with unread items older than a quarter of an hour is behind', () 
   using db = open()
   putFeed(db, { kind: 'stream', place: 'hn' })
   db.run(
-    `UPDATE feeds SET position = json_object('behind', json('{"from_id":5,"to_id":9}'), 'verified_until', ?)`,
+    `UPDATE feeds SET state = json_object('behind', json('{"from_id":5,"to_id":9}'), 'verified_until', ?)`,
     [NOW - 15 * MINUTE],
   )
   expect(reportOf(db).problems).toEqual([])
   db.run(
-    "UPDATE feeds SET position = json_set(position, '$.verified_until', position ->> '$.verified_until' - 1)",
+    "UPDATE feeds SET state = json_set(state, '$.verified_until', state ->> '$.verified_until' - 1)",
   )
 
   expect(reportOf(db).problems).toMatchObject([

@@ -25,9 +25,9 @@ const ROWS: Readonly<Record<number, string>> = {
       VALUES ('mon_1', 'cus_1', 'cats', '{"subforum":["cats"],"kind":"post"}', 60, NULL, NULL, NULL, 1, 1000, 1000, 1000, 2000, NULL),
              ('mon_2', 'cus_1', NULL, '{"q":"bun","kind":"post"}', 120, 120, 't3_abc', '["wh_1"]', 0, 1000, 1000, 1001, NULL, NULL),
              ('mon_3', 'cus_2', 'old', '{"author":["a"],"kind":"both"}', 60, NULL, NULL, '[]', 0, 1000, 1000, 1002, NULL, 6000);
-    INSERT INTO feeds (id, key, kind, place, requested_interval_s, interval_s, anchor_ids, checkpoint_at, next_seq, next_check_at, last_check_at, last_fault, rate_per_s, created_at)
-      VALUES (1, 'posts:cats', 'posts', 'cats', 60, 60, '["t3_a","t3_b"]', 900, 7, 3000, 2000, NULL, 0.25, 1000),
-             (2, 'search:bun', 'search', 'bun', 120, 120, '[]', NULL, 1, NULL, NULL, 'throttled', NULL, 1000);
+    INSERT INTO feeds (id, key, kind, place, requested_interval_s, interval_s, state, next_seq, next_check_at, last_check_at, last_fault, rate_per_s, created_at)
+      VALUES (1, 'posts:cats', 'posts', 'cats', 60, 60, '{"checkpoint":{"anchor_ids":["t3_a","t3_b"],"checkpoint_at":900},"item_seen_at":2000,"newest_at":900,"covered_epoch":1,"audits":1,"audit_pages":1,"empties":0}', 7, 3000, 2000, NULL, 0.25, 1000),
+             (2, 'search:bun', 'search', 'bun', 120, 120, NULL, 1, NULL, NULL, 'throttled', NULL, 1000);
     INSERT INTO monitor_feeds VALUES ('mon_1', 1, 1000, 3), ('mon_2', 2, 1000, -1);
     INSERT INTO feed_items VALUES (1, 't3_a', 1, 800, 1100, 'poll', NULL), (1, 't3_b', 2, 900, 1100, 'audit', 'd');
     INSERT INTO checks VALUES (1, 1, 1900, 2000, NULL, 2, 1), (2, 1, 2900, 3000, 'poll_overflow', 100, 10);
@@ -71,7 +71,7 @@ const ROWS: Readonly<Record<number, string>> = {
     INSERT INTO poll_batches (id, kind, anchor_ids, checkpoint_at, epoch) VALUES (1, 'posts', '["t3_a"]', 900, 2);
     UPDATE feeds SET poll_batch_id = 1, synced_epoch = 2 WHERE id = 1;
     INSERT INTO feed_hours VALUES (1, 400000, 12);
-    INSERT INTO feeds (id, key, kind, place, requested_interval_s, interval_s, next_check_at, last_check_at, created_at, position)
+    INSERT INTO feeds (id, key, kind, place, requested_interval_s, interval_s, next_check_at, last_check_at, created_at, state)
       VALUES (3, 'stream:hn', 'stream', 'hn', 60, 60, 3000, 2000, 1000, '{"state":"5","proof":"dense","verified_from":1000,"verified_until":2000}');
     INSERT INTO bundles VALUES (1, 'cus_1', 'mon_1', 'wh_1', 1000, 5000, 1, 2, 0);
     UPDATE webhooks SET public_key = x'0c' WHERE id = 'wh_1';

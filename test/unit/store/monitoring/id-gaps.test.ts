@@ -10,12 +10,12 @@ async function openAfter(...inserted: Range[][]): Promise<Range[]> {
   await using fixture = startMonitorFixture()
   const { db } = fixture
   fixture.monitor('mon_1', { subforum: ['cats'] })
-  const gap = { feed_id: 1, reason: 'skipped', until_at: START, recorded_at: START } as const
+  const gap = { reason: 'skipped', from_at: null, until_at: START, recorded_at: START } as const
   for (const ranges of inserted)
     insertIdGaps(
       db,
-      ranges.map(([from_id, to_id]) => ({ from_id, to_id })),
-      gap,
+      1,
+      ranges.map(([from_id, to_id]) => ({ ...gap, ids: { from_id, to_id } })),
     )
   return listIdGaps(db, 1).map(({ from_id, to_id }) => [from_id, to_id])
 }
