@@ -151,7 +151,7 @@ else
   chmod 640 "$dest$config.new"
   if [ -z "$dest" ]; then chown root:forumd /etc/forumd "$config.new"; fi
   mv "$dest$config.new" "$dest$config"
-  say "edit $config, [platform] first, then: systemctl enable --now forumd"
+  say "edit $config, its [[source]] tables first, then: systemctl enable --now forumd"
 fi
 
 if manager; then

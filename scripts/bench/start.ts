@@ -25,7 +25,7 @@ const sandbox = await startSandbox({
 const port = sandbox.port + 1
 await Bun.write(
   join(dir, 'forumd.toml'),
-  `server = { port = ${port} }\nplatform = { base_url = "${sandbox.url}", session_cookie = "session" }\n`,
+  `server = { port = ${port} }\nsource = [{ name = "forum", kind = "reddit", base_url = "${sandbox.url}", session_cookie = "session" }]\n`,
 )
 const hello = join(dir, 'hello.ts')
 await Bun.write(hello, `Bun.serve({ port: ${port}, fetch: () => new Response('hello') })`)

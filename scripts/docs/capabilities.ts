@@ -1,7 +1,8 @@
 import { parseConfig } from '../../src/config/load.ts'
-import { type Config, SOURCE_KINDS } from '../../src/config/schema.ts'
+import { type Config, furtherOf } from '../../src/config/schema.ts'
 import { createEgress } from '../../src/net/egress.ts'
 import { capabilityText } from '../../src/page/lib/sources.ts'
+import { KIND_NAMES } from '../../src/platforms/kinds.ts'
 import { realClock } from '../../src/runtime/runtime.ts'
 import { createSource, listSources } from '../../src/wiring/sources.ts'
 
@@ -20,18 +21,16 @@ function capabilityTable(): string {
     guard: () => Promise.resolve({ ok: false, refusal: 'not_public' }),
   })
   const config = parseConfig(
-    [
-      'platform = { base_url = "https://main.example", session_cookie = "session" }',
-      ...SOURCE_KINDS.flatMap((kind) => [
-        '[[source]]',
-        `name = "${kind}"`,
-        `kind = "${kind}"`,
-        `base_url = "https://${kind}.example"`,
-      ]),
-    ].join('\n'),
+    KIND_NAMES.flatMap((kind) => [
+      '[[source]]',
+      `name = "${kind}"`,
+      `kind = "${kind}"`,
+      `base_url = "https://${kind}.example"`,
+      ...(kind === 'reddit' ? ['session_cookie = "session"'] : []),
+    ]).join('\n'),
   )
-  const [main] = listSources(config, { isDown: () => false }, new Map())
-  const sources = config.source.map((it) => {
+  const [home] = listSources(config, { isDown: () => false }, new Map())
+  const sources = furtherOf(config).map((it) => {
     const { capabilities, stream } = sourceOf(it, config, egress)
     return {
       name: `\`${it.kind}\``,
@@ -39,7 +38,10 @@ function capabilityTable(): string {
       proof: stream?.proof ?? null,
     }
   })
-  const columns = [...(main === undefined ? [] : [main]), ...sources]
+  const columns = [
+    ...(home === undefined ? [] : [{ ...home, name: `\`${home.kind}\`` }]),
+    ...sources,
+  ]
   egress.close()
   const codes = [...new Set(columns.flatMap(({ capabilities }) => [...capabilities]))]
   const rows = codes.map((code) => [

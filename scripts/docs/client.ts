@@ -17,7 +17,7 @@ const TYPES = `${ROOT}examples/client/schema.d.ts`
 
 // The document does not depend on the platform's address, the only key without a default.
 const ANY_PLATFORM =
-  '[platform]\nbase_url = "https://www.forum.example"\nsession_cookie = "session"\n'
+  '[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "https://www.forum.example"\nsession_cookie = "session"\n'
 
 const HEAD = '// Made by `bun scripts/docs/client.ts` from the OpenAPI document; do not edit.\n\n'
 

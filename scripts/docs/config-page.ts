@@ -13,11 +13,13 @@ const NOTHING = '1979-05-27'
 const HEAD = `# Configuration
 
 The configuration is one TOML file: \`--config FILE\`, else \`./forumd.toml\`, else \`/etc/forumd/forumd.toml\`. One
-source is required: \`[platform]\` with the two keys below, or a \`[[source]]\`. Everything else can be omitted. \`forumd check-config\` reports
+source is required; everything else can be omitted. \`forumd check-config\` reports
 every problem at once, with line, column and the allowed values. An unknown key is a problem too; the nearest known one is suggested.
 
 \`\`\`toml config
-[platform]
+[[source]]
+name = "forum"
+kind = "reddit"
 base_url = "https://www.forum.example"
 session_cookie = "session"
 \`\`\`
@@ -40,7 +42,7 @@ kind = "hackernews"
 
 /** The whole page. */
 export function configPage(example: string): string {
-  const required = new Set([...problemsOf(''), ...problemsOf('[[source]]')].map(({ key }) => key))
+  const required = new Set(['source[0].name', 'source[0].kind'])
   return [HEAD, ...tablesOf(example).map((it) => section(it, required))].join('\n')
 }
 
@@ -63,13 +65,15 @@ export function tablesOf(example: string): Table[] {
   return tables
 }
 
-function section({ name, description, keys }: Table, required: ReadonlySet<string>): string {
+function section(table: Table, required: ReadonlySet<string>): string {
+  const { name, description, keys } = table
+  const kind = kindOf(table)
   const rows = keys.map((key) => {
     const path = `${prefixOf(name)}.${key.name}`
     const initial = required.has(path) ? 'none: required' : `\`${key.initial}\``
-    return [`\`${key.name}\``, initial, key.description, allowed(name, key.name)]
+    return [`\`${key.name}\``, initial, key.description, allowed(table, key.name)]
   })
-  const heading = `## \`[${name}]\`\n`
+  const heading = `## \`[${name}]\`${kind === undefined ? '' : `, kind ${kind}`}\n`
   return [
     heading,
     ...(description === '' ? [] : [`${description}\n`]),
@@ -77,13 +81,23 @@ function section({ name, description, keys }: Table, required: ReadonlySet<strin
   ].join('\n')
 }
 
+/** Kind of the source that a table of the example describes. */
+const kindOf = ({ keys }: Table): string | undefined =>
+  keys.find((it) => it.name === 'kind')?.initial
+
 /** Path of a table in error messages; `[source]`, one of several, becomes `source[0]`. */
-const prefixOf = (table: string): string => table.replace(/^\[(.+)\]$/, '$1[0]')
+const prefixOf = (table: string): string =>
+  table.replace(/^\[(.+)\]$/, '$1[0]').replace(/^source\./, 'source[0].')
 
 /** Allowed values of a key, from its error message. */
-function allowed(table: string, key: string): string {
-  const path = `${prefixOf(table)}.${key}`
-  const found = problemsOf(`[${table}]\n${key} = ${NOTHING}\n`).find((it) => it.key === path)
+function allowed(table: Table, key: string): string {
+  const path = `${prefixOf(table.name)}.${key}`
+  // The kind of a source decides which keys are known.
+  const above =
+    table.name === 'source.accounts'
+      ? '[[source]]\nkind = "reddit"\n[source.accounts]'
+      : `[${table.name}]${key === 'kind' || kindOf(table) === undefined ? '' : `\nkind = ${kindOf(table)}`}`
+  const found = problemsOf(`${above}\n${key} = ${NOTHING}\n`).find((it) => it.key === path)
   if (!found) throw new Error(`${path} takes a date`)
   return found.allowed.replace(/^(allowed|needed): /, '')
 }

@@ -61,7 +61,7 @@ async function install(): Promise<void> {
 /** Writes the document of an instance behind TLS. */
 async function writeDocument(): Promise<void> {
   const config = parseConfig(
-    '[server]\npublic_url = "https://forumd.example"\n[platform]\nbase_url = "https://www.forum.example"\nsession_cookie = "session"\n',
+    '[server]\npublic_url = "https://forumd.example"\n[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "https://www.forum.example"\nsession_cookie = "session"\n',
   )
   await mkdir(`${TOOLS}/dist`, { recursive: true })
   await Bun.write(DOCUMENT, JSON.stringify(await createOpenApiDocument(config), null, 2))

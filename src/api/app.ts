@@ -1,6 +1,6 @@
 import { type AnyElysia, Elysia } from 'elysia'
 
-import { hasMainSource, type Naming } from '../core/forum/naming.ts'
+import type { Naming } from '../core/forum/naming.ts'
 import { type ByteBudget, createByteBudget } from '../core/limits/byte-budget.ts'
 import type { SourceEnd } from '../core/limits/ends-at.ts'
 import type { PriceMicros } from '../core/limits/price.ts'
@@ -66,7 +66,7 @@ export type AppDeps = {
   trusted_proxies: readonly string[]
   /** Enabled writes; absent: all. */
   features?: Features
-  /** Names of the sources beside `main`; absent: none. */
+  /** Names of the sources; absent: none. */
   sources?: readonly string[]
   /**
    * Seconds that a call may spend at the platform, without its rate limit wait; absent: there is no
@@ -255,6 +255,7 @@ export function createApp(deps: AppDeps) {
       account({
         db,
         keyed,
+        words,
         clock,
         monitors: deps.monitors,
         storage_failing: () => (deps.storage_failing?.() ?? null) !== null,
@@ -295,9 +296,9 @@ export function createApp(deps: AppDeps) {
   const sources = deps.sources ?? []
   const serves = (method: string, path: string) => table().find(path)?.methods.has(method) === true
 
-  /** Answers a call of another source than `main` through that source's own routes. */
+  /** Answers a call of another source than `home` through that source's own routes. */
   async function answerForSource(request: Request): Promise<Response | undefined> {
-    if (hasMainSource(words) && !request.url.includes('source=')) return undefined
+    if (words.default_source === words.home && !request.url.includes('source=')) return undefined
     const named = forSource(words, sources, request, serves)
     const holder = holders.find(request)
     if (named === null || holder === undefined) return undefined

@@ -1,3 +1,4 @@
+import type { Naming } from '../core/forum/naming.ts'
 import type { Backtest, BacktestResult } from '../store/archive/backtest.ts'
 import type { ArchiveStats, ErasurePosition } from '../store/archive/erase.ts'
 import type { QueuedItem } from '../store/archive/queue.ts'
@@ -5,7 +6,7 @@ import type { ArchiveFound, ArchiveSearch } from '../store/archive/search.ts'
 import type { Tombstone } from '../store/erasure/kept-items.ts'
 
 /** Input of the names of platform and community, because functions do not reach a thread. */
-export type WordsInput = { platform: string; community: string; default_source: string }
+export type WordsInput = Pick<Naming, 'platform' | 'community' | 'default_source' | 'home'>
 
 /** Work of the thread by its name: what it takes, and what it answers. */
 export type ArchiveWork = {

@@ -122,8 +122,7 @@ const failureOf = (error: unknown): { failed: string; code: string | null } => (
 parentPort?.on('message', (message: ArchiveMessage) => {
   if ('open' in message) {
     try {
-      const { platform, community, default_source } = message.words
-      open(message.open, createNaming({ platform, community }, default_source))
+      open(message.open, createNaming(message.words, message.words))
       send({ ready: true })
     } catch (error) {
       send({ id: 0, ...failureOf(error) })

@@ -3,7 +3,7 @@ import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
 
 import { withSources } from '../config/added-sources.ts'
 import { parseConfig } from '../config/load.ts'
-import { type Config, hasMain } from '../config/schema.ts'
+import { type Config, homeOf } from '../config/schema.ts'
 import { errorCode } from '../core/base/errors.ts'
 import type { Ring } from '../core/base/secrets.ts'
 import { type PathWalk, walkPath, writersOf } from '../runtime/path-control.ts'
@@ -231,9 +231,9 @@ export async function configWithSources(context: CommandContext): Promise<Config
 }
 
 /**
- * Runs `work` with access to the platform from this process, also beside a running daemon. `for_accounts`: it uses the
- * platform of `[platform]`, to which accounts and proxies belong. `all`: the configuration, if not that of the file.
- * @throws {CommandRefusal} There is no such platform.
+ * Runs `work` with access to the sources from this process, also beside a running daemon. `for_accounts`: it uses the
+ * source to which accounts and proxies belong. `all`: the configuration, if not that of the file.
+ * @throws {CommandRefusal} There is no such source.
  */
 export async function withPlatformTools<T>(
   context: CommandContext,
@@ -241,9 +241,9 @@ export async function withPlatformTools<T>(
   { for_accounts = true, all }: { for_accounts?: boolean; all?: Config } = {},
 ): Promise<T> {
   const config = all ?? openConfig(context).config
-  if (for_accounts && !hasMain(config))
+  if (for_accounts && homeOf(config) === null)
     throw new CommandRefusal(
-      'the configuration has no [platform]: accounts and proxies belong to it, and sources are read without them. To test the sources: forumd source test',
+      'the configuration has no source of the kind reddit: accounts and proxies belong to it, and other sources are read without them. To test the sources: forumd source test',
     )
   const { factories } = context
   const runtime = await factories.createRuntime(config.log, context.stdout)
@@ -266,7 +266,7 @@ export function localDaemon(context: CommandContext): { config: Config; url: str
 }
 
 /** Warnings about valid but probably unintended settings, logged at start. */
-export function warningsOf({ server, guard, delivery, platform, plans, smtp }: Config): string[] {
+export function warningsOf({ server, guard, delivery, requests, plans, smtp }: Config): string[] {
   const warnings: string[] = []
   // forumd serves no TLS itself.
   if (server.public_url.startsWith('https:') && server.trusted_proxies.length === 0)
@@ -280,8 +280,8 @@ export function warningsOf({ server, guard, delivery, platform, plans, smtp }: C
     )
   if (guard.allow_http && guard.allow_targets.length === 0)
     warnings.push('guard.allow_http has no effect while guard.allow_targets is empty')
-  if (platform.read_deadline_s < platform.timeout_s)
-    warnings.push('platform.read_deadline_s is shorter than platform.timeout_s of a single request')
+  if (requests.read_deadline_s < requests.timeout_s)
+    warnings.push('requests.read_deadline_s is shorter than requests.timeout_s of a single request')
   if (smtp.url === '' && smtp.from !== '')
     warnings.push('smtp.from has no effect while smtp.url is empty')
   for (const [name, { slots, sitewide_slots }] of Object.entries(plans))

@@ -10,9 +10,9 @@ import {
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 
-import { ConfigError, type ConfigProblem } from '../config/load.ts'
-import { findPositions } from '../config/positions.ts'
-import type { Config } from '../config/schema.ts'
+import { ConfigError, type ConfigProblem, keyOf } from '../config/load.ts'
+import { type ConfigPath, findPositions } from '../config/positions.ts'
+import { type Config, homeOf } from '../config/schema.ts'
 import { errorCode } from '../core/base/errors.ts'
 
 /**
@@ -21,9 +21,15 @@ import { errorCode } from '../core/base/errors.ts'
  */
 const PLACEHOLDER = /(^|\.)(example|invalid)$/
 
-/** True when the platform's address, if there is one, is that of config.example.toml, or has a reserved name. */
-export const isPlaceholder = ({ platform }: Config): boolean =>
-  PLACEHOLDER.test(URL.parse(platform.base_url)?.hostname ?? '')
+/** Index of the source with accounts if its address is that of config.example.toml, or has a reserved name; -1: it is not. */
+function placeholderAt(config: Config): number {
+  const home = homeOf(config)
+  return PLACEHOLDER.test(URL.parse(home?.base_url ?? '')?.hostname ?? '')
+    ? config.source.findIndex((it) => it === home)
+    : -1
+}
+
+export const isPlaceholder = (config: Config): boolean => placeholderAt(config) !== -1
 
 /**
  * The system's error code when this user cannot write into a folder or create it; null when it can. It
@@ -65,18 +71,19 @@ const REASONS: Readonly<Record<string, string>> = {
 export function checkSetup(config: Config, { file, text }: { file: string; text: string }): void {
   const positionOf = findPositions(text)
   const problems: ConfigProblem[] = []
-  const add = (path: [string, string], found: string, allowed: string) =>
+  const add = (path: ConfigPath, found: string, allowed: string) =>
     problems.push({
       ...(positionOf(path) ?? { line: 1, column: 1 }),
-      key: path.join('.'),
+      key: keyOf(path),
       found,
       allowed,
     })
-  if (isPlaceholder(config))
+  const placeholder = placeholderAt(config)
+  if (placeholder !== -1)
     add(
-      ['platform', 'base_url'],
-      `found ${JSON.stringify(config.platform.base_url)}, the placeholder of the example`,
-      'needed: the address of your platform',
+      ['source', placeholder, 'base_url'],
+      `found ${JSON.stringify(config.source[placeholder]?.base_url)}, the placeholder of the example`,
+      'needed: the address of your site',
     )
   const { dir } = config.storage
   const is_folder = !existsSync(dir) || statSync(dir).isDirectory()

@@ -1,5 +1,5 @@
 import { contradictionsOf, refusalsOf } from './load.ts'
-import { type Config, EMPTY_TABLES, hasMain, schema } from './schema.ts'
+import { type Config, EMPTY_TABLES, schema } from './schema.ts'
 
 export type AddedSource = { name: string; kind: string; base_url: string }
 
@@ -13,17 +13,13 @@ export function checkSource(
   config: Config,
   { name, kind, base_url: address }: AddedSource,
 ): SourceCheck {
-  const { base_url, session_cookie } = config.platform
   const others = config.source.map((it) => ({
     name: it.name,
     kind: it.kind,
     base_url: it.base_url,
+    ...('session_cookie' in it && { session_cookie: it.session_cookie }),
   }))
-  const value = {
-    ...EMPTY_TABLES,
-    platform: hasMain(config) ? { base_url, session_cookie } : {},
-    source: [...others, { name, kind, base_url: address }],
-  }
+  const value = { ...EMPTY_TABLES, source: [...others, { name, kind, base_url: address }] }
   const result = schema.safeParse(value, { jitless: true })
   const refused = [
     ...refusalsOf(result.error?.issues ?? [], { value, refused: [], originOf: () => null }),

@@ -1,12 +1,14 @@
 import { relative, resolve } from 'node:path'
 
-import { parse, TomlError } from 'smol-toml'
+import { parse, stringify, TomlError } from 'smol-toml'
 import * as z from 'zod'
 
 import { errorCode } from '../core/base/errors.ts'
 import { once } from '../core/base/lazy.ts'
 import { removedText } from '../core/base/removed.ts'
 import { nearest } from '../core/base/text.ts'
+import { COOKIE_NAME } from '../core/config/values.ts'
+import { KINDS } from '../platforms/kinds.ts'
 import { type ConfigPath, findPositions, type SourcePosition } from './positions.ts'
 import {
   isTable,
@@ -15,8 +17,7 @@ import {
   type ResolvedConfig,
   resolveReferences,
 } from './references.ts'
-import { type Config, EMPTY_TABLES, schema, SOURCE_KINDS } from './schema.ts'
-import { COOKIE_NAME } from './values.ts'
+import { type Config, EMPTY_TABLES, schema } from './schema.ts'
 
 const CERTIFICATE = /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----/
 const ALLOWED = 'allowed: the path of a PEM file that the user who runs forumd may read'
@@ -26,7 +27,7 @@ function certificatesRefused(
   value: Readonly<Record<string, unknown>>,
   readFile: ReferenceSources['readFile'],
 ): RefusedValue[] {
-  return ['platform', 'delivery'].flatMap((table) => {
+  return ['requests', 'delivery'].flatMap((table) => {
     const section = value[table]
     const path = isTable(section) ? section['ca_file'] : undefined
     if (typeof path !== 'string' || path === '') return []
@@ -44,16 +45,20 @@ function faultOf(path: string, readFile: ReferenceSources['readFile']): string |
   }
 }
 
-/** The keys of each table by dotted name; `''` is the top level, `plans.*` any plan, `source.*` any source. */
-export const keysByTable = once(
-  (): ReadonlyMap<string, readonly string[]> => new Map(tablesOf(schema, '')),
-)
+/** The keys of each table by dotted name; `''` is the top level, `plans.*` any plan, `source.*` a source of any kind. */
+export const keysByTable = once((): ReadonlyMap<string, readonly string[]> => {
+  const tables = new Map<string, string[]>()
+  for (const [name, keys] of tablesOf(schema, ''))
+    tables.set(name, [...new Set([...(tables.get(name) ?? []), ...keys])])
+  return tables
+})
 
 function tablesOf(type: z.core.$ZodType, name: string): [string, string[]][] {
   if (type instanceof z.ZodPrefault) return tablesOf(type.unwrap(), name)
   if (type instanceof z.ZodPipe) return tablesOf(type.in, name)
   if (type instanceof z.ZodRecord) return tablesOf(type.valueType, `${name}.*`)
   if (type instanceof z.ZodArray) return tablesOf(type.element, `${name}.*`)
+  if (type instanceof z.ZodUnion) return type.options.flatMap((it) => tablesOf(it, name))
   if (!(type instanceof z.ZodObject)) return []
   const inner = Object.entries(type.shape).flatMap(([key, value]) =>
     tablesOf(value, name === '' ? key : `${name}.${key}`),
@@ -61,23 +66,51 @@ function tablesOf(type: z.core.$ZodType, name: string): [string, string[]][] {
   return [[name, Object.keys(type.shape)], ...inner]
 }
 
+/** Dotted name of a table, with `*` for one of many. */
+const nameOf = (table: ConfigPath): string =>
+  table
+    .map((part, at) => (at === 1 && ['plans', 'source'].includes(String(table[0])) ? '*' : part))
+    .join('.')
+
+const written = (name: string): string =>
+  name.replace(/^source\.\*$/, '[[source]]').replace(/^source\.\*\.(.*)$/, '[source.$1]')
+
+const asTable = (name: string): string => (name.startsWith('source.') ? written(name) : `[${name}]`)
+
 /** A hint for an unknown key of a table: its removal, a similar key, another table, or the allowed keys. */
-function hintFor(table: ConfigPath, key: string): string {
-  const is_one_of_many = (table[0] === 'plans' || table[0] === 'source') && table.length === 2
-  const name = is_one_of_many ? `${table[0]}.*` : table.join('.')
+function hintFor(table: ConfigPath, key: string, allowed: readonly string[]): string {
+  const name = nameOf(table)
   const removed = removedText('config', name === '' ? key : `${name}.${key}`)
   if (removed !== null) return removed
-  const tableKeys = keysByTable().get(name) ?? []
-  const near = nearest(key, tableKeys)
+  const near = nearest(key, allowed)
   if (near !== null) return `did you mean "${near}"?`
+  if (name === 'source.*' && keysByTable().get(name)?.includes(key))
+    return `a source of this kind takes ${allowed.join(', ')}`
   const elsewhere = [...keysByTable()]
     .filter(([, keys]) => keys.includes(key))
-    .map(([it]) => `[${it}]`)
+    .map(([it]) => asTable(it))
   if (elsewhere.length > 0 && elsewhere.length <= 3)
     return `it belongs in ${elsewhere.join(' or ')}`
   return name === ''
-    ? `the tables are ${tableKeys.map((it) => `[${it}]`).join(', ')}`
-    : `${name === 'source.*' ? '[[source]]' : `[${table.join('.')}]`} takes ${tableKeys.join(', ')}`
+    ? `the tables are ${allowed.map((it) => `[${it}]`).join(', ')}`
+    : `${asTable(name)} takes ${allowed.join(', ')}`
+}
+
+/** The keys that a table may have; of a source, those of its kind. */
+function keysAllowed(table: ConfigPath, value: unknown): readonly string[] {
+  const name = nameOf(table)
+  const keys = keysByTable().get(name) ?? []
+  if (name !== 'source.*') return keys
+  const kind = KINDS.find((it) => it.kind === valueAt([...table, 'kind'], value))
+  const foreign = KINDS.flatMap((it) => Object.keys(it.keys))
+  return keys.filter((it) => kind === undefined || it in kind.keys || !foreign.includes(it))
+}
+
+function valueAt(path: ConfigPath, value: unknown): unknown {
+  let node = value
+  for (const part of path)
+    node = typeof node === 'object' && node !== null ? Reflect.get(node, part) : undefined
+  return node
 }
 
 export type ConfigProblem = SourcePosition & {
@@ -116,7 +149,11 @@ export function refusalsOf(
     const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part))
     if (issue.code === 'unrecognized_keys')
       for (const key of issue.keys)
-        add({ path: [...path, key], found: 'unknown key', allowed: hintFor(path, key) })
+        add({
+          path: [...path, key],
+          found: 'unknown key',
+          allowed: hintFor(path, key, keysAllowed(path, resolved.value)),
+        })
     else if (issue.code === 'invalid_key')
       add({
         path,
@@ -134,9 +171,7 @@ export function refusalsOf(
 function foundAt(path: ConfigPath, { value, originOf }: ResolvedConfig): string {
   const origin = originOf(path)
   if (origin !== null) return `found the value of ${JSON.stringify(origin)}`
-  let node: unknown = value
-  for (const part of path)
-    node = typeof node === 'object' && node !== null ? Reflect.get(node, part) : undefined
+  const node = valueAt(path, value)
   if (node === undefined) return MISSING
   const key = path.filter((part) => typeof part === 'string').join('.')
   if (SECRETS.has(key) && typeof node === 'string') return 'found this text'
@@ -166,7 +201,7 @@ export function toProblem(
   return { line, column, key: keyOf(refused.path), found: refused.found, allowed: refused.allowed }
 }
 
-function keyOf(path: ConfigPath): string {
+export function keyOf(path: ConfigPath): string {
   let key = ''
   for (const part of path) {
     if (typeof part === 'number') key += `[${part}]`
@@ -225,12 +260,15 @@ export function parseConfig(
   { file = 'forumd.toml', ...sources }: Partial<ReferenceSources> & { file?: string } = {},
 ): Config {
   const parsed = parseToml(text, file, 'the file must be TOML before its keys can be read')
-  const resolved = resolveReferences(parsed, { ...NO_SOURCES, ...sources })
+  const { platform, pool, ...kept } = parsed
+  const resolved = resolveReferences(kept, { ...NO_SOURCES, ...sources })
   const result = schema.safeParse({ ...EMPTY_TABLES, ...resolved.value }, { jitless: true })
   const refused = [
     ...refusalsOf(result.error?.issues ?? [], resolved),
     ...contradictionsOf(resolved.value),
-    ...missingPlatform(resolved),
+    ...(platform === undefined && pool === undefined
+      ? missingSource(resolved)
+      : oldTables(platform, pool)),
     // Checked only if the caller can read files.
     ...(sources.readFile ? certificatesRefused(resolved.value, sources.readFile) : []),
   ]
@@ -250,42 +288,53 @@ const hostOf = (value: unknown): string | null =>
 const isInside = (path: string, folder: string) =>
   !relative(resolve(folder), resolve(path)).startsWith('..')
 
-/** Keys of `[platform]` that need no platform: they apply to the sources too. */
-const SHARED_KEYS: readonly string[] = [
-  'base_url',
-  'media_hosts',
-  'user_agent',
-  'timeout_s',
-  'read_deadline_s',
-  'ca_file',
-]
+/** Checks that there is a source. */
+function missingSource({ value: { source }, refused }: ResolvedConfig): RefusedValue[] {
+  // A value that could not be read was reported.
+  if (refused.some(({ path: [table] }) => table === 'source')) return []
+  if (source !== undefined && (!Array.isArray(source) || source.length > 0)) return []
+  return [
+    {
+      path: ['source'],
+      found: MISSING,
+      allowed: 'needed: a [[source]] table with name and kind; forumd init writes one',
+    },
+  ]
+}
 
-/** Checks that there is a platform with both of its keys, or a source in its place. */
-function missingPlatform({ value, refused }: ResolvedConfig): RefusedValue[] {
-  const { platform = {}, source } = value
-  // A value that could not be read was reported; the keys beside it may be right.
-  if (!isTable(platform) || refused.some(({ path: [table] }) => table === 'platform')) return []
-  const has_source = Array.isArray(source) && source.length > 0
-  const needs = (key: string, what: string): RefusedValue[] =>
-    platform[key] === undefined
-      ? [{ path: ['platform', key], found: MISSING, allowed: `needed: ${what}` }]
-      : []
-  if (platform['base_url'] !== undefined) return needs('session_cookie', COOKIE_NAME)
-  if (!has_source)
-    return [
-      ...needs(
-        'base_url',
-        'an address that begins with http:// or https://, or a [[source]] table and no [platform]',
-      ),
-      ...needs('session_cookie', `${COOKIE_NAME}; not with a [[source]] table alone`),
-    ]
-  return (keysByTable().get('platform') ?? [])
-    .filter((key) => platform[key] !== undefined && !SHARED_KEYS.includes(key))
-    .map((key) => ({
-      path: ['platform', key],
-      found: 'found without platform.base_url',
-      allowed: 'set base_url too, or leave this key out: the first source is the default then',
-    }))
+/** Where the keys of the old table `[platform]` are now; the others are those of a source of the kind reddit. */
+const MOVED: Readonly<Record<string, string>> = {
+  user_agent: 'requests',
+  timeout_s: 'requests',
+  read_deadline_s: 'requests',
+  ca_file: 'requests',
+  media_hosts: 'delivery',
+}
+
+/** Refuses the tables `[platform]` and `[pool]`, with the text that takes their place. */
+function oldTables(platform: unknown, pool: unknown): RefusedValue[] {
+  const old = isTable(platform) ? Object.entries(platform) : []
+  const textOf = (name: string, heading: string, table: object) => {
+    const keys = old.filter(([key]) => (MOVED[key] ?? 'source') === name)
+    if (keys.length === 0) return []
+    return [`${heading}\n${stringify({ ...table, ...Object.fromEntries(keys) })}`]
+  }
+  const accounts = isTable(pool) ? `[source.accounts]\n${stringify(pool)}` : []
+  const text = [
+    ...textOf('requests', '[requests]', {}),
+    ...textOf('delivery', '[delivery]', {}),
+    ...textOf('source', '[[source]]', { name: 'forum', kind: 'reddit' }),
+    ...[accounts].flat(),
+  ].join('\n')
+  const name = platform === undefined ? 'pool' : 'platform'
+  const also = platform === undefined || pool === undefined ? '' : ' and [pool]'
+  return [
+    {
+      path: [name],
+      found: 'unknown key',
+      allowed: `${removedText('config', name)}; in place of [${name}]${also}:\n\n${text}`,
+    },
+  ]
 }
 
 /** Finds keys that contradict each other. Uses the unvalidated text, as other keys may be invalid. */
@@ -318,39 +367,7 @@ export function contradictionsOf(value: Readonly<Record<string, unknown>>): Refu
       allowed:
         'a file outside of storage.dir, so that it exists even if the volume of dir is not mounted',
     })
-  const sources = Array.isArray(value['source']) ? value['source'].filter(isTable) : []
-  const names = new Set<unknown>()
-  // Such a client follows the rate headers of its host, which two of them would use up together.
-  const paced = new Set([hostOf(section('platform')['base_url'])])
-  for (const [index, { name, kind, base_url = '', api_key = '' }] of sources.entries()) {
-    const host = hostOf(base_url)
-    if (kind === 'reddit' && host !== null && paced.has(host))
-      refused.push({
-        path: ['source', index, 'base_url'],
-        found: `found the host ${host}, which another platform of this kind has`,
-        allowed: 'a host of its own',
-      })
-    if (kind === 'reddit') paced.add(host)
-    if (kind === 'reddit' && api_key !== '')
-      refused.push({
-        path: ['source', index, 'api_key'],
-        found: 'found a key',
-        allowed: 'no key: a source of this kind is read anonymously',
-      })
-    if (typeof name === 'string' && names.has(name))
-      refused.push({
-        path: ['source', index, 'name'],
-        found: `found ${JSON.stringify(name)}, which another source has`,
-        allowed: 'a name of its own for each source',
-      })
-    names.add(name)
-    if (kind !== 'hackernews' && SOURCE_KINDS.some((it) => it === kind) && base_url === '')
-      refused.push({
-        path: ['source', index, 'base_url'],
-        found: 'missing',
-        allowed: `the address of the site is needed for the kind ${JSON.stringify(kind)}`,
-      })
-  }
+  refused.push(...sourcesRefused(value['source']))
   if (isSet('smtp', 'url') && !isSet('smtp', 'from'))
     refused.push({
       path: ['smtp', 'from'],
@@ -374,4 +391,54 @@ export function contradictionsOf(value: Readonly<Record<string, unknown>>): Refu
       allowed: 'the webhook URL is needed when operator.secret is set',
     })
   return refused
+}
+
+function sourcesRefused(value: unknown): RefusedValue[] {
+  const sources = Array.isArray(value) ? value.filter(isTable) : []
+  const names = new Set<unknown>()
+  // Such a client follows the rate headers of its host, which two of them would use up together.
+  const paced = new Set<string | null>()
+  return sources.flatMap((source, index) => {
+    const { name, kind: of, base_url = '', session_cookie = '' } = source
+    const kind = KINDS.find((it) => it.kind === of)
+    const host = hostOf(base_url)
+    const is_platform = kind?.kind === 'reddit'
+    const is_first = is_platform && paced.size === 0
+    const refuse = (key: string, found: string, allowed: string) => [
+      { path: ['source', index, key], found, allowed },
+    ]
+    const refused = [
+      ...(is_platform && host !== null && paced.has(host)
+        ? refuse(
+            'base_url',
+            `found the host ${host}, which another source of this kind has`,
+            'a host of its own',
+          )
+        : []),
+      ...(typeof name === 'string' && names.has(name)
+        ? refuse(
+            'name',
+            `found ${JSON.stringify(name)}, which another source has`,
+            'a name of its own for each source',
+          )
+        : []),
+      ...(kind !== undefined && kind.address !== null && base_url === ''
+        ? refuse(
+            'base_url',
+            MISSING,
+            `the address of the site is needed for the kind ${JSON.stringify(of)}`,
+          )
+        : []),
+      ...(is_first && session_cookie === ''
+        ? refuse(
+            'session_cookie',
+            MISSING,
+            `needed for the first source of this kind: ${COOKIE_NAME}`,
+          )
+        : []),
+    ]
+    if (is_platform) paced.add(host)
+    names.add(name)
+    return refused
+  })
 }

@@ -23,7 +23,7 @@ const FILE_NAMES = new Set([
   'storage.dir',
   'storage.key_file',
   'storage.instance_file',
-  'platform.ca_file',
+  'requests.ca_file',
   'delivery.ca_file',
   'browser.executable',
 ])

@@ -1,15 +1,13 @@
 /**
  * Every key of the configuration with its default and bounds. `config.example.toml` documents them; a test compares both.
  */
+import { Cron } from 'croner'
 import * as z from 'zod'
 
-import { MAIN } from '../core/forum/items.ts'
-import { TAKEN_FIELDS, TAKEN_PLACES } from '../core/forum/session.ts'
 import {
   auto,
   bool,
   choice,
-  cookieName,
   day,
   decimal,
   delays,
@@ -18,32 +16,43 @@ import {
   hookAddress,
   host,
   hosts,
+  inner,
   integer,
   mailAddress,
   modelName,
   planName,
-  platformAddress,
   programName,
   ranges,
   replicaAddress,
-  schedule,
   secret,
   sender,
   serviceAddress,
   sourceName,
+  table,
   targets,
+  text,
   timeZone,
   userAgent,
   webAddress,
   word,
-} from './values.ts'
+} from '../core/config/values.ts'
+import { TAKEN_FIELDS, TAKEN_PLACES } from '../core/forum/session.ts'
+import { type KeysOf, KIND_NAMES, type KindName, kindOf, KINDS } from '../platforms/kinds.ts'
 
-/** A table that rejects unknown keys. */
-const table = <T extends z.ZodRawShape>(shape: T) =>
-  z.strictObject(shape, { error: 'a table of keys' })
+const schedule = (initial: string) =>
+  text(
+    'a cron pattern of 5 fields, or 6 with seconds first, that comes due, such as "0 * * * *"',
+    isSchedule,
+    initial,
+  )
 
-/** A nested table; if omitted, its keys have their defaults. */
-const inner = <T>(it: z.ZodType<T, object>) => it.prefault({})
+function isSchedule(pattern: string): boolean {
+  try {
+    return new Cron(pattern, { paused: true }).nextRun(new Date(0)) !== null
+  } catch {
+    return false
+  }
+}
 
 const server = table({
   host: host('127.0.0.1'),
@@ -71,21 +80,11 @@ const archive = table({
   max_size_mb: integer(2048, 16, 10_000_000, 'MiB'),
 })
 
-const platform = table({
-  base_url: platformAddress(),
-  api_url: webAddress(),
-  token_url: webAddress(),
-  chat_url: webAddress(),
-  session_cookie: cookieName(),
-  link_hosts: hosts(),
-  short_link_hosts: hosts(),
-  media_hosts: hosts(),
+const requests = table({
   user_agent: userAgent('forumd/1.0'),
   timeout_s: decimal(10, 0.1, 300, 'seconds'),
   read_deadline_s: decimal(30, 0.1, 600, 'seconds'),
-  retries: integer(3, 0, 10),
   ca_file: file('', { what: 'the path of a PEM file' }),
-  ends_at: day(),
 })
 
 const features = table({
@@ -131,6 +130,7 @@ const delivery = table({
   per_target_concurrency: integer(4, 1, 1000),
   pause_after_h: integer(168, 1, 8760, 'hours'),
   ca_file: file('', { what: 'the path of a PEM file' }),
+  media_hosts: hosts(),
 })
 
 const relevance = table({
@@ -178,26 +178,36 @@ const limits = table({
   health_cache_s: decimal(10, 0, 3600, 'seconds'),
 })
 
-export const SOURCE_KINDS = ['discourse', 'hackernews', 'lemmy', 'piefed', 'reddit'] as const
-
-/** Requests a minute to a source: those of its table, or where it sets 0, those of its kind. */
-export const paceOf = ({
-  kind,
-  requests_per_minute,
-}: {
-  kind: (typeof SOURCE_KINDS)[number]
-  requests_per_minute: number
-}): number => requests_per_minute || (kind === 'lemmy' ? 90 : 60)
-
-const source = table({
+/** Keys of every source, whatever its kind. */
+const SOURCE = {
   name: sourceName(),
-  kind: choice(SOURCE_KINDS),
   base_url: webAddress(),
   user_agent: userAgent(''),
-  requests_per_minute: integer(0, 0, 6000),
-  api_key: secret(),
   ends_at: day(),
-})
+}
+
+const tableOf = ({ kind, keys }: (typeof KINDS)[number]) =>
+  table({ ...SOURCE, kind: z.literal(kind), ...keys })
+
+/** The table of a source, by the kind that it names. */
+type SourceConfig = {
+  [Name in KindName]: z.output<z.ZodObject<typeof SOURCE>> & {
+    kind: Name
+  } & z.output<z.ZodObject<KeysOf<Name>>>
+}[KindName]
+
+export type PlatformConfig = Extract<SourceConfig, { kind: 'reddit' }>
+
+function sources() {
+  const [first, ...others] = KINDS.map(tableOf)
+  if (first === undefined) throw new RangeError('there is no kind of source')
+  const kinds = z.discriminatedUnion('kind', [first, ...others], {
+    error: `one of ${KIND_NAMES.map((it) => `"${it}"`).join(', ')}`,
+  })
+  return z
+    .array(kinds.pipe(z.custom<SourceConfig>()), { error: 'tables of sources, each [[source]]' })
+    .max(100, 'at most 100 sources')
+}
 
 /** The schema of the file: smol-toml's output to `Config`. */
 export const schema = table({
@@ -205,20 +215,13 @@ export const schema = table({
   storage,
   retention,
   archive,
-  platform,
-  source: z
-    .array(source, { error: 'tables of sources, each [[source]]' })
-    .max(100, 'at most 100 sources'),
+  requests,
+  source: sources(),
   wire: table({
     platform: word('forum', TAKEN_PLACES),
     community: word('subforum', TAKEN_FIELDS),
   }),
   features,
-  pool: table({
-    allow_anonymous: bool(true),
-    session_requests_per_minute: integer(30, 1, 60_000),
-    oauth_requests_per_minute: integer(60, 1, 60_000),
-  }),
   billing,
   plans: z.record(planName(), plan, { error: 'tables of plans, such as [plans.entry]' }),
   monitor: table({
@@ -267,13 +270,33 @@ export const EMPTY_TABLES: Readonly<Record<string, unknown>> = {
 type OfFile = z.output<typeof schema>
 
 /** The validated configuration with all defaults. `is_added`: the source is of the database, not of the file. */
-export type Config = Omit<OfFile, 'source'> & {
-  source: (OfFile['source'][number] & { is_added?: true })[]
+export type Config = Omit<OfFile, 'source'> & { source: (SourceConfig & { is_added?: true })[] }
+
+/**
+ * The first source of a Reddit-style platform: the ids of its items have no prefix, and the accounts of the pool are for it.
+ * Null: there is none.
+ */
+export const homeOf = ({ source }: Pick<Config, 'source'>): PlatformConfig | null =>
+  source.find((it) => it.kind === 'reddit') ?? null
+
+/** All sources but the one of {@link homeOf}. */
+export function furtherOf(config: Pick<Config, 'source'>): Config['source'] {
+  const home = homeOf(config)
+  return config.source.filter((it) => it !== home)
 }
 
-/** True when there is a source `main`: `[platform]` has an address. Without one the first `[[source]]` is the default. */
-export const hasMain = ({ platform: at }: Pick<Config, 'platform'>): boolean => at.base_url !== ''
+/** Names of the sources that callers need not name, and whose items have no prefix. */
+export const sourceWords = (config: Pick<Config, 'source'>) => ({
+  default_source: config.source[0]?.name ?? '',
+  home: homeOf(config)?.name ?? null,
+})
 
-/** Name of the source of a read or a monitor that names none. */
-export const defaultSource = (config: Pick<Config, 'platform' | 'source'>): string =>
-  (hasMain(config) ? undefined : config.source[0]?.name) ?? MAIN
+/** Requests a minute to a source, for all reads and monitors together. */
+export const requestsPerMinute = (source: Config['source'][number]): number =>
+  'requests_per_minute' in source
+    ? source.requests_per_minute || kindOf(source.kind).pace
+    : source.accounts.session_requests_per_minute
+
+/** The operator's key for a source; '' for none. */
+export const apiKeyOf = (source: Config['source'][number]): string =>
+  'api_key' in source ? source.api_key : ''

@@ -1,5 +1,5 @@
 import { fail, ok, type Outcome } from '../core/base/result.ts'
-import { type Item, MAIN, ofItemKey, type Page } from '../core/forum/items.ts'
+import { HOME, type Item, ofItemKey, type Page } from '../core/forum/items.ts'
 import type { ByteBudget } from '../core/limits/byte-budget.ts'
 import { joinPlaces } from '../core/polling/batching.ts'
 import type { FeedKind } from '../core/polling/feed.ts'
@@ -66,7 +66,7 @@ export function createPreviewSource({
     page: cachedPage,
     async item(key) {
       const { source, name: fullname } = ofItemKey(key)
-      if (source !== MAIN) {
+      if (source !== HOME) {
         const found = await streams.get(source)?.refetch([fullname])
         if (found?.fault) return fail(found.fault)
         return ok(found?.found[0] ?? null)

@@ -113,7 +113,7 @@ export function createApprovals({ answer_s = ANSWER_S } = {}): OpenApproval {
           hasForms(client) &&
           Object.keys(connection.session).length > 0 &&
           draft.success &&
-          // The session of a connection is that of main, and must not be sent to another instance.
+          // The session of a connection is that of one source, and must not be sent to another instance.
           draft.data.source === null &&
           !PICTURES.includes(draft.data.action) &&
           shown(draft.data).length <= SHOWN_CHARACTERS_MAX

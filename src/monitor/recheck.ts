@@ -1,5 +1,5 @@
 import { countsOf, meetsThresholds } from '../core/filter/spec.ts'
-import { type Item, itemKey, MAIN, ofItemKey } from '../core/forum/items.ts'
+import { HOME, type Item, itemKey, ofItemKey } from '../core/forum/items.ts'
 import { isAhead } from '../core/limits/plan.ts'
 import type { StreamSources } from '../gateway/streams.ts'
 import type { Watch } from '../gateway/watch.ts'
@@ -68,10 +68,10 @@ async function refetch(
   const parts = await Promise.all(
     [...by_source].map(async ([source, mine]) => {
       const names = mine.map(({ name }) => name)
-      const stream = source === MAIN ? undefined : streams.get(source)
+      const stream = source === HOME ? undefined : streams.get(source)
       if (stream !== undefined) return { source, ...(await stream.refetch(names, signal)) }
-      if (source !== MAIN) return { source, tried: names, found: [] }
-      return { source: undefined, tried: names, found: await refetchMain(watch, names, signal) }
+      if (source !== HOME) return { source, tried: names, found: [] }
+      return { source: undefined, tried: names, found: await refetchHome(watch, names, signal) }
     }),
   )
   return {
@@ -83,7 +83,7 @@ async function refetch(
 }
 
 /** A read by id masks what was removed meanwhile: only what it shows as live is an item. */
-async function refetchMain(watch: Watch, names: string[], signal: AbortSignal): Promise<Item[]> {
+async function refetchHome(watch: Watch, names: string[], signal: AbortSignal): Promise<Item[]> {
   if (watch.states === undefined) {
     const items = await watch.refetch(names, signal)
     return items.ok ? items.value : []

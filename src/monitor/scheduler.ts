@@ -1,6 +1,5 @@
 import { Cron } from 'croner'
 
-import { hasMainSource } from '../core/forum/naming.ts'
 import { beginningAt } from '../core/limits/plan.ts'
 import { type AuditTokens, refill } from '../core/polling/audit.ts'
 import { FULL_PAGE, planBatches } from '../core/polling/batching.ts'
@@ -135,10 +134,10 @@ export function createMonitoring(deps: MonitoringDeps): Monitoring {
   transact(db, () => {
     const now = clock.now()
     const active_since = beginningAt(now, deps.watch.clock_earliest_ms())
-    const has_main = hasMainSource(deps.words)
+    const has_home = deps.words.home !== null
     verifier?.clamp()
     const coverage = coverageContext(deps.watch, deps.streams)
-    attachConfigured(db, [...deps.streams.keys()], { active_since, now, has_main }, coverage)
+    attachConfigured(db, [...deps.streams.keys()], { active_since, now, has_home }, coverage)
     wakeUp(db, now)
   })
 

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 
+import type { Naming } from '../core/forum/naming.ts'
 import { utcDay } from '../core/limits/plan.ts'
 import type { Clock, Log } from '../runtime/runtime.ts'
 import { runCooperatively } from '../store/db/chunked.ts'
@@ -40,7 +41,7 @@ export type StorageDeps = {
   dir: string
   instance_id: string
   /** The API's word for a subforum. */
-  community: string
+  words: Pick<Naming, 'community' | 'home'>
   clock: Clock
   log: Log
   snapshots: { schedule: Schedule } & Keep
@@ -209,8 +210,8 @@ export function createStorage(deps: StorageDeps): Storage {
   /** In the first run of a UTC day and after a start; after a failure in the next one. */
   async function eraseOnceADay(folder: string, now: number): Promise<void> {
     if (snapshots_erased_on === utcDay(now)) return
-    const { community, signal } = deps
-    const erasing = { db, instance_id, community, clock_offset_ms: () => 0 }
+    const { words, signal } = deps
+    const erasing = { db, instance_id, words, clock_offset_ms: () => 0 }
     try {
       const count = await eraseInSnapshots(erasing, folder, { now, signal })
       if (count > 0) log('info', 'erasure.snapshots', { count })

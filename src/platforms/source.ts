@@ -252,8 +252,8 @@ export type Source = {
   capabilities: ReadonlySet<Capability>
   reads: ReadPort
   stream: ItemStream | null
-  /** True: names of places and users have the form of those of `main`. Default: false. */
-  has_names_of_main?: true
+  /** True: names of places and users have the form of those of `home`. Default: false. */
+  has_names_of_home?: true
   /** The newest posts with fewer requests than `posts` takes; absent: that is one request. */
   newestPosts?: ReadPort['posts']
   /** States of items, with one or two requests for each; absent: kept items are not read again. */

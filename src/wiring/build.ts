@@ -8,7 +8,7 @@ import { countAttempt } from '../api/metrics/counters.ts'
 import { coverageOf } from '../api/monitors/health.ts'
 import { createReadsHealth } from '../api/status.ts'
 import { createArchive } from '../archive/archive.ts'
-import { type Config, defaultSource, hasMain } from '../config/schema.ts'
+import { type Config, homeOf, sourceWords } from '../config/schema.ts'
 import { createAllowed } from '../core/base/address.ts'
 import type { ErasureReason } from '../core/delivery/envelope.ts'
 import { createLinks } from '../core/forum/links.ts'
@@ -94,8 +94,8 @@ export function assemble({
   const { operator, metrics, log, tally, requests } = createObservers(shared, {
     wakeOperator: () => wake('operator'),
   })
-  const words = createNaming(config.wire, defaultSource(config))
-  const has_main = hasMain(config)
+  const words = createNaming(config.wire, sourceWords(config))
+  const home = homeOf(config)
   const reads_health = createReadsHealth(clock, () => usable(), log)
 
   const files = createFileShortage({ clock, log })
@@ -120,12 +120,12 @@ export function assemble({
     clock,
     log,
     client: account_client,
-    allow_anonymous: config.pool.allow_anonymous,
-    has_platform: has_main,
+    allow_anonymous: home?.accounts.allow_anonymous ?? false,
+    has_platform: home !== null,
     signal,
     nudge: () => wake('pool'),
   })
-  const deadline_ms = config.platform.read_deadline_s * 1000
+  const deadline_ms = config.requests.read_deadline_s * 1000
   const budget = createByteBudget(() => config.limits.in_flight_mib * MIB)
   const gateway = createReads({
     budget,
@@ -137,7 +137,7 @@ export function assemble({
     tree_fetches: config.limits.tree_fetches,
     read_cache_ms: config.limits.read_cache_s * 1000,
     on_read: (state) => metrics.count('reads_cache_total', { state }),
-    hosts: hostsOf(config.platform),
+    hosts: hostsOf(config),
   })
   const sources = connectSources(config, {
     clock,
@@ -152,9 +152,9 @@ export function assemble({
   })
   const streams = streamsOf(sources)
   const usable = () =>
-    has_main
-      ? pool.usable() && !platform.isDown()
-      : [...sources.values()].some(({ source }) => !source.isDown())
+    home === null
+      ? [...sources.values()].some(({ source }) => !source.isDown())
+      : pool.usable() && !platform.isDown()
   const write_actions = createWriteActions(
     config,
     { ...runtime, log },
@@ -197,7 +197,7 @@ export function assemble({
     path: instance.path,
     dir: config.storage.dir,
     instance_id,
-    community: words.community,
+    words,
     clock,
     log,
     snapshots: {
@@ -229,7 +229,7 @@ export function assemble({
     dir: config.storage.dir,
     clock,
     log,
-    words: { ...config.wire, default_source: defaultSource(config) },
+    words: { ...config.wire, ...sourceWords(config) },
     settings: config.archive,
     clock_offset_ms: platform.clock_offset_ms,
     signal,
@@ -323,9 +323,8 @@ export function assemble({
       public_url,
       reads_health,
       requests,
-      session_check: has_main
-        ? createProbe({ client: account_client, jars: wiring.jars, clock })
-        : null,
+      session_check:
+        home === null ? null : createProbe({ client: account_client, jars: wiring.jars, clock }),
       plan_of,
       sealSecret,
       openSecret,
@@ -355,10 +354,10 @@ export function assemble({
     metrics_token: config.metrics.token,
     trusted_proxies: config.server.trusted_proxies,
     features: config.features,
-    sources: [...sources.keys()],
-    platform_s: longestAtPlatform(config.platform),
+    sources: config.source.map(({ name }) => name),
+    platform_s: longestAtPlatform(config.requests),
     hosts: config.server.hosts,
-    has_accounts: config.platform.base_url !== '',
+    has_accounts: home !== null,
     page: async () => (await import('../page/assets.ts')).pageFiles(),
     live: { tally, accounts: () => accountCounts(pool), ended: readers.signal },
     public_url,

@@ -61,7 +61,7 @@ export function createDelivery(
 ) {
   const { clock } = runtime
   const { timeout_ms, ca } = receivers
-  const display = { community: words.community, media_hosts: config.platform.media_hosts }
+  const display = { community: words.community, media_hosts: config.delivery.media_hosts }
   const email =
     config.smtp.url === ''
       ? undefined
@@ -84,7 +84,7 @@ export function createDelivery(
       publish: createLazyPublisher({ ...runtime, guard, ...receivers }),
       display,
       email,
-      user_agent: config.platform.user_agent,
+      user_agent: config.requests.user_agent,
     }),
     sealSecret: (id: string, secret: string) => ring.seal(secretPlace(id), secret),
     sealCredentials: (id: string, credentials: Credentials) =>

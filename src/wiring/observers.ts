@@ -11,7 +11,7 @@ import { type GaugeSources, registerGauges } from '../api/metrics/gauges.ts'
 import { createMetrics, type Metrics } from '../api/metrics/registry.ts'
 import { createRequestCounts, type RequestCounts } from '../api/operator/accounts.ts'
 import type { ReadsHealth } from '../api/status.ts'
-import { type Config, hasMain } from '../config/schema.ts'
+import { type Config, homeOf } from '../config/schema.ts'
 import type { AccountState } from '../core/accounts/status.ts'
 import { createOperatorNotifier, createTrustedGuard } from '../delivery/operator.ts'
 import { createTransport } from '../net/transport.ts'
@@ -41,7 +41,7 @@ export function createObservers(
       ...receivers,
       guard: createTrustedGuard({ ...runtime, timeout_ms }),
     }),
-    user_agent: config.platform.user_agent,
+    user_agent: config.requests.user_agent,
     public_url: config.server.public_url,
     nudge: wakeOperator,
   })
@@ -126,7 +126,7 @@ export function connectGauges(
       }))
       return [...account_rows, { name: '', state: 'anonymous', budget: platform.budget(ANONYMOUS) }]
     },
-    has_platform: hasMain(config),
+    has_platform: homeOf(config) !== null,
     usable: pool.usable,
     unreachable: platform.isDown,
     reads: reads_health.state,

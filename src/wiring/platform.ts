@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 import { createAccountClient } from '../accounts/client.ts'
 import { createProbe } from '../accounts/probe.ts'
-import type { Config } from '../config/schema.ts'
+import { type Config, homeOf } from '../config/schema.ts'
 import { createAllowed } from '../core/base/address.ts'
 import { type LinkHosts, linkHosts } from '../core/forum/permalink.ts'
 import { IMAGE_BYTES_MAX } from '../core/forum/writes.ts'
@@ -55,21 +55,20 @@ type PlatformDeps = {
 }
 
 /** Creates the configured platform: its reads, and the operations on the operator's accounts. */
-export function createPlatform(
-  { platform: at, pool, browser: at_hand, storage }: Config,
-  runtime: Runtime,
-  deps: PlatformDeps,
-) {
+export function createPlatform(config: Config, runtime: Runtime, deps: PlatformDeps) {
   const { clock } = runtime
   const { guard, signal, on_request, on_recovered } = deps
-  const ca = authority(at.ca_file)
-  const timeout_ms = at.timeout_s * 1000
+  const { requests, browser: at_hand, storage } = config
+  const at = homeOf(config)
+  const ca = authority(requests.ca_file)
+  const timeout_ms = requests.timeout_s * 1000
   const egress = createEgress({ ...runtime, guard, ca })
-  const { base_url, session_cookie, token_url, user_agent } = at
+  const user_agent = at?.user_agent || requests.user_agent
+  const token_url = at?.token_url ?? ''
   const login_deps = { egress, clock, user_agent, timeout_ms }
   const tokens = createOAuthTokens({ ...login_deps, token_url })
   const account_deps = { tokens, clock, signal }
-  if (base_url === '')
+  if (at === null)
     return {
       ...ABSENT,
       egress,
@@ -77,10 +76,12 @@ export function createPlatform(
       browser_comment: async () => unsupported('session'),
       close: async () => egress.close(),
     }
+  const { name, base_url, session_cookie } = at
   const { ends = createAccessEnds(runtime) } = deps
   const noteLoginWall = watchLoginWall(ends, new URL(base_url).host)
   const forum = createForum({
     ...runtime,
+    name,
     egress,
     base_url,
     api_url: at.api_url,
@@ -91,8 +92,8 @@ export function createPlatform(
     user_agent,
     timeout_ms,
     retries: at.retries,
-    requests_per_minute: pool.session_requests_per_minute,
-    oauth_requests_per_minute: pool.oauth_requests_per_minute,
+    requests_per_minute: at.accounts.session_requests_per_minute,
+    oauth_requests_per_minute: at.accounts.oauth_requests_per_minute,
     on_request(event, through) {
       on_request?.(event, through)
       noteLoginWall(through, event.fault)
@@ -131,9 +132,11 @@ export function createPlatform(
   }
 }
 
-/** Hosts of the platform's links; none without a platform. */
-export const hostsOf = (at: Config['platform']): LinkHosts =>
-  at.base_url === '' ? { link: [], short: [] } : linkHosts(at)
+/** Hosts of the links of the source with accounts; none without one. */
+export function hostsOf(config: Config): LinkHosts {
+  const home = homeOf(config)
+  return home === null ? { link: [], short: [] } : linkHosts(home)
+}
 
 /** A browser created at its first call: it clears its folder, which until then may belong to a running daemon. */
 function lazyBrowser(make: () => Browser): Browser {
@@ -147,7 +150,7 @@ function lazyBrowser(make: () => Browser): Browser {
 /** The platform operations of the command line, without a daemon. */
 export function openPlatformTools(config: Config, runtime: Runtime) {
   const stopping = new AbortController()
-  const timeout_ms = config.platform.timeout_s * 1000
+  const timeout_ms = config.requests.timeout_s * 1000
   const { platform, egress, account_client, jars, close } = createPlatform(config, runtime, {
     guard: createGuard({ ...runtime, allowed: createAllowed(config.guard), timeout_ms }),
     signal: stopping.signal,
@@ -217,7 +220,7 @@ const STOPS_A_PROBE: ReadonlySet<string> = new Set([
 const ANSWERS_FOR_A_CLOCK = 3
 
 /** Starts a separate browser with files of its own; a daemon may be running one. */
-async function tryBrowser({ browser, platform: { user_agent } }: Config, { clock }: Runtime) {
+async function tryBrowser({ browser, requests: { user_agent } }: Config, { clock }: Runtime) {
   const folder = mkdtempSync(join(tmpdir(), 'forumd-browser-'))
   try {
     const launched = await createLaunch({ ...browser, folder, user_agent, believed: null, clock })()
@@ -246,7 +249,7 @@ const browserDeadline = (deadline_ms: number) => Math.max(deadline_ms, BROWSER_D
 /** Longest duration of a call at the platform, seconds: one over HTTP that is repeated in a browser. */
 export const longestAtPlatform = ({
   read_deadline_s,
-}: Pick<Config['platform'], 'read_deadline_s'>): number =>
+}: Pick<Config['requests'], 'read_deadline_s'>): number =>
   read_deadline_s + browserDeadline(read_deadline_s * 1000) / 1000
 
 type WriteDeps = {
@@ -258,12 +261,13 @@ type WriteDeps = {
 }
 
 export function createWriteActions(
-  { platform: at }: Config,
+  config: Config,
   runtime: Runtime,
   { guard, wiring, identities }: WriteDeps,
 ): WriteActions {
   const { platform, login, browser_login, browser_comment } = wiring
-  const deadline_ms = at.read_deadline_s * 1000
+  const { requests } = config
+  const deadline_ms = requests.read_deadline_s * 1000
   const within = {
     identities,
     clock: runtime.clock,
@@ -275,14 +279,14 @@ export function createWriteActions(
       ...within,
       acts: platform.acts,
       browser_comment,
-      hosts: hostsOf(at),
+      hosts: hostsOf(config),
     }),
     signIn: createSignIn({ ...within, login, browser_login, browser_schemes: BROWSER_SCHEMES }),
     loadPicture: createDownload({
       ...runtime,
       guard,
-      user_agent: at.user_agent,
-      timeout_ms: at.timeout_s * 1000,
+      user_agent: requests.user_agent,
+      timeout_ms: requests.timeout_s * 1000,
       bytes_max: IMAGE_BYTES_MAX,
     }),
   }

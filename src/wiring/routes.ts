@@ -40,7 +40,7 @@ import { messageWrites } from '../api/writes/messages.ts'
 import { type LoadPicture, profileWrites } from '../api/writes/profile.ts'
 import { voteWrites } from '../api/writes/votes.ts'
 import type { Archive } from '../archive/archive.ts'
-import { type Config, hasMain } from '../config/schema.ts'
+import { apiKeyOf, type Config, homeOf } from '../config/schema.ts'
 import type { Links } from '../core/forum/links.ts'
 import type { ByteBudget } from '../core/limits/byte-budget.ts'
 import type { Plan } from '../core/limits/plan.ts'
@@ -91,7 +91,7 @@ function readsOfSources(
       ...options,
       degraded: () => false,
       source: name,
-      has_names_of_main: source.has_names_of_main,
+      has_names_of_home: source.has_names_of_home,
     })
   })
 }
@@ -198,8 +198,9 @@ type Parts = Pick<WebhookDeps, 'sealSecret' | 'openSecret' | 'sealCredentials' |
 export function createRoutes({ config, clock, instance }: RoutesInput, parts: Parts) {
   const { db, instance_id, ring } = instance
   const { guard, platform, pool, links, reads_health } = parts
+  const home = homeOf(config)
   const sessions = {
-    session_cookie: config.platform.session_cookie,
+    session_cookie: home?.session_cookie ?? '',
     guardProxy: createProxyGuard(guard),
   }
   const write_options = {
@@ -262,9 +263,9 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       db,
       delegate: pool.delegate,
       sources: new Map(
-        [...parts.sources.values()].map(({ name, config: { api_key } }) => [
+        [...parts.sources.values()].map(({ name, config: it }) => [
           name,
-          () => openSourceAccount(db, ring, name) ?? (api_key || null),
+          () => openSourceAccount(db, ring, name) ?? (apiKeyOf(it) || null),
         ]),
       ),
     }))
@@ -284,7 +285,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
     ...writesOfSources(route_context, parts.sources, {
       ...write_options,
       loadPicture: parts.write_actions.loadPicture,
-      deadline_ms: config.platform.read_deadline_s * 1000,
+      deadline_ms: config.requests.read_deadline_s * 1000,
     }),
     ...reads(route_context, parts.gateway, {
       ...sessions,
@@ -330,19 +331,20 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
     deliveryRequest(route_context, {
       db,
       openSecret: parts.openSecret,
-      user_agent: config.platform.user_agent,
+      user_agent: config.requests.user_agent,
       clock_offset_ms: platform.clock_offset_ms,
     }),
     feedback(route_context, { db, limits: config.limits, notify: parts.notifyOperator }),
     operatorRoutes({
       db,
+      words: route_context.words,
       ring,
       clock,
       log: route_context.log,
       random: route_context.random,
       operatorOf: route_context.operatorOf,
       session_check: parts.session_check,
-      oauth: config.platform.token_url !== '' && config.platform.api_url !== '',
+      oauth: home !== null && home.token_url !== '' && home.api_url !== '',
       plans: () => ({
         names: Object.keys(config.plans),
         default_plan: config.billing.default_plan,
@@ -350,7 +352,7 @@ export function createRoutes({ config, clock, instance }: RoutesInput, parts: Pa
       starting_credit_micros: config.billing.starting_credit_micros,
       pool,
       requests: parts.requests,
-      allow_anonymous: config.pool.allow_anonymous && hasMain(config),
+      allow_anonymous: home?.accounts.allow_anonymous ?? false,
       storage: parts.storage,
       reads: reads_health.state,
       model: parts.model,

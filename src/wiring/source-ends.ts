@@ -2,11 +2,9 @@ import type { Config } from '../config/schema.ts'
 import { daysUntil, endWarning, type SourceEnd } from '../core/limits/ends-at.ts'
 import type { Clock, Log } from '../runtime/runtime.ts'
 
-/** The sources whose configuration names a day on which their way in ends, `main` first. */
-export function sourceEnds({ platform, source }: Pick<Config, 'platform' | 'source'>): SourceEnd[] {
-  const all = [{ name: 'main', ends_at: platform.ends_at }, ...source]
-  return all.flatMap(({ name, ends_at }) => (ends_at === '' ? [] : [{ source: name, ends_at }]))
-}
+/** The sources whose configuration names a day on which their way in ends, in their order. */
+export const sourceEnds = ({ source }: Pick<Config, 'source'>): SourceEnd[] =>
+  source.flatMap(({ name, ends_at }) => (ends_at === '' ? [] : [{ source: name, ends_at }]))
 
 /** Sources that end within the time of the first warning, and those that have ended. */
 export const endingSoon = (ends: readonly SourceEnd[], now: number): SourceEnd[] =>

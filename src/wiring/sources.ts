@@ -1,40 +1,34 @@
 import type { OperatedSource, SourceDesk } from '../api/operator/sources.ts'
 import type { SourceInfo } from '../api/reads/sources.ts'
 import { checkSource, withSources } from '../config/added-sources.ts'
-import { type Config, paceOf } from '../config/schema.ts'
+import { apiKeyOf, type Config, furtherOf, homeOf, requestsPerMinute } from '../config/schema.ts'
 import { guardLines, REFUSALS } from '../core/base/address.ts'
 import { type Fault, faultText, ok, type Outcome } from '../core/base/result.ts'
 import { reportedOffset } from '../core/base/time.ts'
 import type { WatchableSource } from '../core/filter/feeds.ts'
-import { MAIN } from '../core/forum/items.ts'
 import type { ByteBudget } from '../core/limits/byte-budget.ts'
 import type { CacheState } from '../gateway/cache.ts'
 import { createReads, type Reads } from '../gateway/reads.ts'
 import { createStreamSource, type StreamSource, type StreamSources } from '../gateway/streams.ts'
 import type { Egress } from '../net/egress.ts'
 import type { Guard } from '../net/guard.ts'
-import { createDiscourse } from '../platforms/discourse/adapter.ts'
 import { createLeftOut, fenced } from '../platforms/fence.ts'
-import { createHackerNews } from '../platforms/hackernews/adapter.ts'
 import { createHosts, type Hosts } from '../platforms/hosts.ts'
-import { createLemmy } from '../platforms/lemmy/adapter.ts'
+import { kindOf, KINDS } from '../platforms/kinds.ts'
 import type { PaceStore } from '../platforms/pace.ts'
 import { ANONYMOUS, type Call, type Platform } from '../platforms/port.ts'
-import { createFurtherForum } from '../platforms/reddit/source.ts'
 import {
   ACT_CAPABILITIES,
   itemAt,
   READ_CAPABILITIES,
   type ReadPort,
   type Source,
-  type SourceOptions,
   unsupported,
 } from '../platforms/source.ts'
 import type { Runtime } from '../runtime/runtime.ts'
 import { findHostPace, listStoredSources, putHostPace } from '../store/accounts/sources.ts'
 import type { Db } from '../store/db/connection.ts'
 
-/** A configured source beside the one of `[platform]`. */
 type ConfiguredSource = Config['source'][number]
 
 export type ReadySource = {
@@ -51,17 +45,6 @@ export type ReadySource = {
 /** `at`: epoch ms. */
 type ReadFault = { fault: string; at: number }
 
-/** The adapter of each kind. */
-export const ADAPTERS: Readonly<
-  Record<ConfiguredSource['kind'], (options: SourceOptions) => Source>
-> = {
-  discourse: createDiscourse,
-  hackernews: createHackerNews,
-  lemmy: createLemmy,
-  piefed: (options) => createLemmy(options, 'piefed'),
-  reddit: createFurtherForum,
-}
-
 type Deps = Pick<Runtime, 'clock' | 'log' | 'random'> & {
   egress: Egress
   hosts?: Hosts
@@ -76,20 +59,22 @@ type Deps = Pick<Runtime, 'clock' | 'log' | 'random'> & {
 
 /** Creates the adapter of one configured source. Nothing is requested yet. */
 export const createSource = (
-  { name, kind, base_url, user_agent, requests_per_minute, api_key, is_added }: ConfiguredSource,
-  { platform }: Pick<Config, 'platform'>,
+  config: ConfiguredSource,
+  { requests }: Pick<Config, 'requests'>,
   deps: Pick<Deps, 'clock' | 'log' | 'random' | 'egress' | 'hosts' | 'on_recovered' | 'on_row'>,
 ): Source => {
+  const { name, base_url } = config
+  const api_key = apiKeyOf(config)
   const left_out = createLeftOut(name, deps)
-  const source = ADAPTERS[kind]({
+  const source = kindOf(config.kind).open({
     ...deps,
-    ...(is_added && { egress: guardedEgress(deps.egress) }),
+    ...(config.is_added && { egress: guardedEgress(deps.egress) }),
     left_out: left_out.add,
     base_url,
-    user_agent: user_agent || platform.user_agent,
-    requests_per_minute: paceOf({ kind, requests_per_minute }),
-    is_pace_set: requests_per_minute > 0,
-    timeout_ms: platform.timeout_s * 1000,
+    user_agent: config.user_agent || requests.user_agent,
+    requests_per_minute: requestsPerMinute(config),
+    is_pace_set: 'requests_per_minute' in config && config.requests_per_minute > 0,
+    timeout_ms: requests.timeout_s * 1000,
     credential: api_key === '' ? null : api_key,
     // The operator of the site gave the holder of a key access to its API.
     robots: api_key === '',
@@ -105,7 +90,7 @@ const guardedEgress = ({ send, close }: Egress): Egress => ({
 
 export function connectSources(config: Config, deps: Deps): Map<string, ReadySource> {
   const hosts = createHosts(deps.clock, deps.paceOf)
-  const created = config.source.map((it) => {
+  const created = furtherOf(config).map((it) => {
     const source = createSource(it, config, { ...deps, hosts })
     let fault: ReadFault | null = null
     const note = (met: Fault) => {
@@ -115,7 +100,7 @@ export function connectSources(config: Config, deps: Deps): Map<string, ReadySou
       name: it.name,
       source,
       platform: toPlatform(source),
-      requests_per_minute: paceOf(it),
+      requests_per_minute: requestsPerMinute(it),
       clock: deps.clock,
     })
     const reads = readsOf(source, config, { ...deps, note })
@@ -155,21 +140,21 @@ export const watchableOf = (
   deps: Parameters<typeof createSource>[2],
 ): ReadonlyMap<string, WatchableSource> =>
   new Map(
-    config.source.flatMap((it): [string, WatchableSource][] => {
+    furtherOf(config).flatMap((it): [string, WatchableSource][] => {
       const { stream, capabilities, isPlace } = createSource(it, config, deps)
       const has = (name: Parameters<WatchableSource['has']>[0]) => capabilities.has(name)
       return stream === null ? [] : [[it.name, { name: it.name, has, isPlace }]]
     }),
   )
 
-const deadlineOf = ({ platform }: Pick<Config, 'platform'>, { clock }: Pick<Runtime, 'clock'>) =>
-  clock.now() + platform.read_deadline_s * 1000
+const deadlineOf = ({ requests }: Pick<Config, 'requests'>, { clock }: Pick<Runtime, 'clock'>) =>
+  clock.now() + requests.read_deadline_s * 1000
 
 const PROBE_REQUESTS = 5
 
 export const probeSource = (
   source: Source,
-  config: Pick<Config, 'platform'>,
+  config: Pick<Config, 'requests'>,
   runtime: Pick<Runtime, 'clock'>,
 ) =>
   source.probe({
@@ -181,7 +166,7 @@ export const probeSource = (
 /** Ways to get the operator's credential at a source; null: it has no such way. */
 export function accessOf(
   { acts: { login }, authorization }: Source,
-  config: Pick<Config, 'platform'>,
+  config: Pick<Config, 'requests'>,
   runtime: Pick<Runtime, 'clock' | 'random'>,
 ) {
   return {
@@ -221,6 +206,7 @@ export function createSourceDesk(config: Config, deps: DeskDeps): SourceDesk {
     return source === undefined ? null : accessOf(source, config, deps)
   }
   return {
+    kinds: KINDS.map(({ kind, title, address }) => ({ kind, title, address })),
     async problems(added) {
       const stored = listStoredSources(db)
       // One that was removed still runs, and its name is free.
@@ -289,7 +275,7 @@ function readsOf(
     clock,
     budget,
     on_read,
-    read_deadline_ms: config.platform.read_deadline_s * 1000,
+    read_deadline_ms: config.requests.read_deadline_s * 1000,
     read_wait_ms: () => config.limits.read_wait_s * 1000,
     tree_fetches: config.limits.tree_fetches,
     read_cache_ms: config.limits.read_cache_s * 1000,
@@ -355,38 +341,43 @@ const FEATURES: Readonly<Record<string, keyof Config['features']>> = {
 
 /** The sources as callers see them, the default first. */
 export function listSources(
-  { platform, features }: Pick<Config, 'platform' | 'features'>,
-  main: { isDown(): boolean },
+  config: Pick<Config, 'source' | 'features'>,
+  home_state: { isDown(): boolean },
   sources: ReadonlyMap<string, ReadySource>,
 ): SourceInfo[] {
   const isAllowed = (capability: string): boolean => {
     const feature = FEATURES[capability]
-    return feature === undefined || features[feature]
+    return feature === undefined || config.features[feature]
   }
-  const others = [...sources.values()].map(({ name, config, source, stream }): SourceInfo => ({
-    name,
-    kind: source.kind,
-    url: source.url,
-    capabilities: [...source.capabilities, ...(stream === null ? [] : ['monitor'])].filter(
-      isAllowed,
-    ),
-    place_examples: source.place_examples,
-    proof: source.stream?.proof ?? null,
-    reachable: !source.isDown(),
-    ends_at: config.ends_at || null,
-  }))
-  if (platform.base_url === '') return others
+  const others = [...sources.values()].map(
+    ({ name, config: { ends_at }, source, stream }): SourceInfo => ({
+      name,
+      kind: source.kind,
+      url: source.url,
+      capabilities: [...source.capabilities, ...(stream === null ? [] : ['monitor'])].filter(
+        isAllowed,
+      ),
+      place_examples: source.place_examples,
+      proof: source.stream?.proof ?? null,
+      reachable: !source.isDown(),
+      ends_at: ends_at || null,
+    }),
+  )
+  const home = homeOf(config)
+  if (home === null) return others
   const first: SourceInfo = {
-    name: MAIN,
-    kind: 'reddit',
-    url: platform.base_url,
+    name: home.name,
+    kind: home.kind,
+    url: home.base_url,
     capabilities: [...READ_CAPABILITIES, ...ACT_CAPABILITIES, 'home', 'monitor'].filter(isAllowed),
     place_examples: ['coffee', 'gardening'],
     proof: 'time_listing',
-    reachable: !main.isDown(),
-    ends_at: platform.ends_at || null,
+    reachable: !home_state.isDown(),
+    ends_at: home.ends_at || null,
   }
-  return [first, ...others]
+  return config.source.flatMap(
+    ({ name }) => [first, ...others].find((it) => it.name === name) ?? [],
+  )
 }
 
 export const operatedSources = (
@@ -400,7 +391,7 @@ export const operatedSources = (
       of_file: ready === undefined || !ready.config.is_added,
       account_by:
         authorization != null ? 'permission' : acts?.login === undefined ? null : 'password',
-      requests_per_minute: ready === undefined ? null : paceOf(ready.config),
+      requests_per_minute: ready === undefined ? null : requestsPerMinute(ready.config),
       read_fault: ready?.readFault() ?? null,
     }
   })

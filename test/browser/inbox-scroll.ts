@@ -39,7 +39,7 @@ function insertMatches(
       ).run({ ...span, monitor })
       db.query(
         `${numbers} INSERT INTO inbox_items (customer_id, item_id, matched_at, source, place, author)
-         SELECT $customer, 't3_b' || i, $started_at + i * 1000, 'main', 'bulk', 'baker_' || (i % 50) FROM n`,
+         SELECT $customer, 't3_b' || i, $started_at + i * 1000, '~', 'bulk', 'baker_' || (i % 50) FROM n`,
       ).run({ ...span, customer })
       db.query(
         `${numbers} INSERT INTO inbox_matches (item, monitor_id, matched_at, found_at, message)

@@ -35,7 +35,7 @@ test(
       config,
       `server = { port = 0 }
        storage = { dir = "${data}" }
-       platform = { base_url = "${sandbox.url}", session_cookie = "session" }
+       source = [{ name = "forum", kind = "reddit", base_url = "${sandbox.url}", session_cookie = "session" }]
        limits = { key_rate = 0, read_cache_s = 3600 }
        log = { json = true }`,
     )

@@ -41,7 +41,7 @@ async function onDisk() {
   const data = join(disk.path, 'data')
   writeFileSync(
     config,
-    `[server]\nport = ${port}\n[storage]\ndir = "${data}"\n[limits]\nmanagement_per_minute = 60000\n[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n`,
+    `[server]\nport = ${port}\n[storage]\ndir = "${data}"\n[limits]\nmanagement_per_minute = 60000\n[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n`,
   )
   const filler = join(disk.path, 'filler')
   const freeBytes = () => {

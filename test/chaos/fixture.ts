@@ -151,10 +151,12 @@ const configText = (dir: string, data: string, platform: string) => `
 port = 0
 [storage]
 dir = "${data}"
-[platform]
+[[source]]
+name = "forum"
+kind = "reddit"
 base_url = "${platform}"
 session_cookie = "session"
-[pool]
+[source.accounts]
 session_requests_per_minute = 60000
 [plans.entry]
 slots = 100

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 
 import * as z from 'zod'
 
+import { homeOf } from '../../src/config/schema.ts'
 import { ANONYMOUS, type Call, type Identity } from '../../src/platforms/port.ts'
 import { createForum } from '../../src/platforms/reddit/adapter.ts'
 import { type Played, type Recording, startReplay } from '../support/replay.ts'
@@ -25,8 +26,8 @@ export async function startConformanceFixture(folder: string) {
     await startTestDaemon({
       platform_url: replay.url,
       change(config) {
-        config.platform.retries = 0
-        config.pool.session_requests_per_minute = PLENTY
+        homeOf(config)!.retries = 0
+        homeOf(config)!.accounts.session_requests_per_minute = PLENTY
         config.monitor.schedule = '0 0 0 1 1 *'
         config.limits.key_burst = 0
         config.limits.key_rate = 0
@@ -35,6 +36,7 @@ export async function startConformanceFixture(folder: string) {
     }),
   )
   const forum = createForum({
+    name: 'forum',
     fetch,
     clock: daemon.clock,
     random: { uuid: () => '', fraction: () => 0.5, bytes: (count) => new Uint8Array(count) },

@@ -19,7 +19,7 @@ const digest = (value: unknown) =>
 const documentWith = (wire: string) =>
   createOpenApiDocument(
     parseConfig(
-      `[platform]\nbase_url = "https://www.forum.example"\nsession_cookie = "s"\n${wire}`,
+      `[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "https://www.forum.example"\nsession_cookie = "s"\n${wire}`,
     ),
   )
 

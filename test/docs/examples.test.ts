@@ -17,8 +17,9 @@ describe('an example of configuration', () => {
   const found = blocks.filter(({ language, words }) => language === 'toml' && words[0] === 'config')
 
   test.each(found)('in $page is accepted as it is', ({ text }) => {
-    const platform = '\n[platform]\nbase_url = "https://f.example"\nsession_cookie = "s"\n'
-    const whole = text.includes('[platform]') ? text : text + platform
+    const platform =
+      '\n[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "https://f.example"\nsession_cookie = "s"\n'
+    const whole = text.includes('[[source]]') ? text : text + platform
 
     expect(() => parseConfig(whole)).not.toThrow()
   })

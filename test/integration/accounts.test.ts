@@ -39,7 +39,9 @@ function createTools() {
     folder.file('forumd.toml'),
     `[storage]
 dir = "${folder.file('data')}"
-[platform]
+[[source]]
+name = "forum"
+kind = "reddit"
 base_url = "${sandbox.url}"
 session_cookie = "${sandbox.session_cookie}"
 api_url = "${sandbox.bearer_url}"

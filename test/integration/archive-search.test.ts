@@ -76,8 +76,8 @@ test.each<[Record<string, string>, string[]]>([
   [{ q: 'title:grinder AND NOT café' }, ['t3_x1']],
   [{ q: 'grinder', kind: 'comment' }, ['t1_x4']],
   [{ q: 'grinder', source: 'hn' }, ['t3_x3']],
-  [{ q: 'grinder', source: 'main' }, ['t1_x4', 't3_x2', 't3_x1']],
-  [{ filter_spec: '{"source":"main","q":"café"}' }, []],
+  [{ q: 'grinder', source: 'forum' }, ['t1_x4', 't3_x2', 't3_x1']],
+  [{ filter_spec: '{"source":"forum","q":"café"}' }, []],
   [{ source: 'hn,main', subforum: 'tea, cats', author: 'ANN' }, ['t3_x1']],
   [{ min_score: '5' }, ['t3_x3', 't3_x1']],
   [{ from: '2026-01-04T00:00:00Z', to: '2026-01-05' }, ['t3_x3']],
@@ -189,7 +189,7 @@ async function command(...args: string[]) {
   const config = join(house.dir, 'forumd.toml')
   writeFileSync(
     config,
-    `[storage]\ndir = "${house.dir}"\n[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n`,
+    `[storage]\ndir = "${house.dir}"\n[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n`,
   )
   const { around, said } = surroundings()
   return { code: await run(['archive', 'export', ...args, '--config', config], around), ...said }

@@ -39,7 +39,8 @@ const DAY_MS = 86_400_000
 // Each run starts a process, and the machine may be busy.
 setDefaultTimeout(60_000)
 
-const CONFIG = '[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n'
+const CONFIG =
+  '[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n'
 const PASSWORD = 'correct horse battery staple'
 
 const world = {
@@ -528,7 +529,9 @@ test('a backup of a running daemon has every acknowledged write, and restores co
 port = 0
 [storage]
 dir = "${folder.file('data')}"
-[platform]
+[[source]]
+name = "forum"
+kind = "reddit"
 base_url = "http://127.0.0.1:1"
 session_cookie = "s"
 [guard]

@@ -53,7 +53,7 @@ async function startTen() {
   const folder = stack.use(tempFolder())
   const base_url = sandboxes[0]?.url ?? ''
   const config = parseConfig(
-    `[platform]\nbase_url = "${base_url}"\nsession_cookie = "${SESSION_COOKIE}"`,
+    `[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "${base_url}"\nsession_cookie = "${SESSION_COOKIE}"`,
   )
   config.storage.dir = folder.path
 

@@ -18,7 +18,7 @@ beforeAll(() => {
   folder = tempFolder()
   writeFileSync(
     folder.file('forumd.toml'),
-    `[server]\nport = 0\n[storage]\ndir = "${folder.file('data')}"\n[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n`,
+    `[server]\nport = 0\n[storage]\ndir = "${folder.file('data')}"\n[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n`,
   )
 })
 afterAll(() => folder[Symbol.dispose]())

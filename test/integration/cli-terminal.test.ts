@@ -17,7 +17,7 @@ async function doctor(terminal: boolean, env: Record<string, string> = {}): Prom
   using folder = tempFolder()
   writeFileSync(
     folder.file('forumd.toml'),
-    '[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\nretries = 0\n[features]\nlogin = false\ncomment = false\n',
+    '[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\nretries = 0\n[features]\nlogin = false\ncomment = false\n',
   )
   const under = terminal ? ['/usr/bin/python3', '-c', ON_A_TERMINAL] : []
   const child = Bun.spawn([...under, process.execPath, MAIN, 'doctor'], {
@@ -55,7 +55,7 @@ test.each([
 ])('%s', async (_, terminal, env, coloured) => {
   const output = await doctor(terminal, env)
 
-  expect(output).toContain('platform')
+  expect(output).toContain('source')
   expect(output.includes(`${ESCAPE}33m`)).toBe(coloured)
   // The progress line is no colour: a terminal gets it in any case.
   expect(output.includes(`\r${ESCAPE}K`)).toBe(terminal)

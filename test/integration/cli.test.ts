@@ -9,7 +9,8 @@ import { withoutConfigLine } from '../support/stderr.ts'
 // Each run starts a process, and the machine may be busy.
 setDefaultTimeout(60_000)
 
-const CONFIG = '[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n'
+const CONFIG =
+  '[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n'
 
 let root = ''
 beforeAll(() => {
@@ -163,7 +164,7 @@ describe('check-config', () => {
 
   test('reports mistakes as JSON, too', () => {
     const dir = folder(
-      '[server]\nprot = 1\n[platform]\nbase_url = "http://a.test"\nsession_cookie = "s"\n',
+      '[server]\nprot = 1\n[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "http://a.test"\nsession_cookie = "s"\n',
     )
 
     const { code, out, err } = forumd(dir, ['check-config', '--json'])
@@ -187,7 +188,7 @@ describe('check-config', () => {
 
   test('reports five mistakes in five lines with their places, and exits with 2', () => {
     const dir = folder(
-      '[server]\nprot = 1\nhost = 5\n\n[platform]\nbase_url = "x"\nsession_cookie = "s"\n[gaurd]\n[log]\nlevel = "env:NOT_SET"\n',
+      '[server]\nprot = 1\nhost = 5\n\n[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "x"\nsession_cookie = "s"\n[gaurd]\n[log]\nlevel = "env:NOT_SET"\n',
     )
 
     const { code, out, err } = forumd(dir, ['check-config'])
@@ -413,7 +414,7 @@ test('sandbox prints a matching configuration, and exits on SIGTERM', async () =
     'session_cookie = ',
   )
 
-  const dir = folder(out.slice(out.indexOf('[platform]')))
+  const dir = folder(out.slice(out.indexOf('[[source]]')))
   expect(forumd(dir, ['check-config']).code).toBe(0)
   const { base_url } = /base_url = "(?<base_url>[^"]+)"/.exec(out)?.groups ?? {}
   const answer = await fetch(`${base_url}/__sandbox/`)

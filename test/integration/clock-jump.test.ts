@@ -34,8 +34,7 @@ const trueTime = () => Date.now() / 1000
 const configText = (platform: string) => `
 server = { port = 0 }
 storage = { dir = "${join(dir, 'data')}" }
-platform = { base_url = "${platform}", session_cookie = "session" }
-pool = { session_requests_per_minute = 60000 }
+source = [{ name = "forum", kind = "reddit", base_url = "${platform}", session_cookie = "session", accounts = { session_requests_per_minute = 60000 } }]
 plans = { entry = { cadence_s = 1 } }
 guard = { allow_targets = ["127.0.0.1"] }
 delivery = { retry_delays_s = [0, 2, 2], ca_file = "${join(dir, 'ca.pem')}" }

@@ -61,7 +61,7 @@ function setUp({ platform = sandbox.url, more = NO_BROWSER, dir = '' } = {}) {
   const data = dir || folder.file('data')
   const configure = (text: string) => writeFileSync(folder.file('forumd.toml'), text)
   configure(
-    `[server]\nport = 0\n[storage]\ndir = "${data}"\n[platform]\nbase_url = "${platform}"\nsession_cookie = "${sandbox.session_cookie}"\ntimeout_s = 2\nretries = 0\n${more}`,
+    `[server]\nport = 0\n[storage]\ndir = "${data}"\n[requests]\ntimeout_s = 2\n[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "${platform}"\nsession_cookie = "${sandbox.session_cookie}"\nretries = 0\n${more}`,
   )
   /** Runs the program within this process: there are many runs. */
   async function run(args: string, stdin = '') {
@@ -123,8 +123,8 @@ test('in a healthy set-up every line is ok, and it exits with 0', async () => {
     ),
     `ok    daemon    it serves at ${daemon.url}`,
     'ok    dns       the configuration names no host that needs resolving',
-    `ok    platform  ${sandbox.url} answers`,
-    "ok    clock     it agrees with the platform's",
+    `ok    source    forum: ${sandbox.url} answers`,
+    "ok    clock     it agrees with the source's",
     `ok    account   main: signed in as ${username}`,
     'ok    browser   not needed: login and comment are disabled',
     '',
@@ -149,7 +149,9 @@ test('before the first start nothing is created, and every line is ok', async ()
 
 test('each problem of the configuration is a line, and no further check runs', async () => {
   using it = setUp()
-  it.configure('[platform]\nbase_url = "x"\n[limits]\nkey_rat = 1\n')
+  it.configure(
+    '[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "x"\n[limits]\nkey_rat = 1\n',
+  )
 
   const { code, checks } = await it.examine()
 
@@ -157,8 +159,8 @@ test('each problem of the configuration is a line, and no further check runs', a
   expect(
     checks.map(({ check, verdict, found }) => [check, verdict, found.split(': ', 2)[1]]),
   ).toEqual([
-    ['config', 'fail', 'platform.session_cookie'],
-    ['config', 'fail', 'platform.base_url'],
+    ['config', 'fail', 'source[0].session_cookie'],
+    ['config', 'fail', 'source[0].base_url'],
     ['config', 'fail', 'limits.key_rat'],
   ])
 })
@@ -411,7 +413,8 @@ describe('storage checks report', () => {
     const { of } = await it.examine()
 
     expect(of('source')).toMatchObject([
-      { name: 'main', verdict: 'warn', found: 'access ended on 2020-01-01' },
+      { name: 'forum', verdict: 'ok' },
+      { name: 'forum', verdict: 'warn', found: 'access ended on 2020-01-01' },
     ])
   })
 
@@ -468,7 +471,7 @@ describe('network checks report', () => {
     const { code, of } = await it.examine()
 
     expect(code).toBe(1)
-    expect(of('platform')[0]).toMatchObject({
+    expect(of('source')[0]).toMatchObject({
       verdict: 'fail',
       found: 'http://127.0.0.1:1 cannot be reached',
     })
@@ -486,7 +489,7 @@ describe('network checks report', () => {
     const { code, of } = await it.examine()
 
     expect(code).toBe(1)
-    expect(of('platform')[0]?.found).toContain('not like the platform')
+    expect(of('source')[0]?.found).toContain('not like a site of its kind')
   })
 
   test('an unknown host name, with the key that names it', async () => {
@@ -499,7 +502,7 @@ describe('network checks report', () => {
       {
         name: 'unknown.invalid',
         verdict: 'fail',
-        fix: expect.stringContaining('platform.api_url'),
+        fix: expect.stringContaining('api_url of source forum'),
       },
     ])
   })
@@ -567,7 +570,7 @@ describe('account checks report', () => {
   })
 
   test('an empty pool without anonymous reads', async () => {
-    using it = setUp({ more: `${NO_BROWSER}[pool]\nallow_anonymous = false\n` })
+    using it = setUp({ more: `${NO_BROWSER}[source.accounts]\nallow_anonymous = false\n` })
 
     const { code, of } = await it.examine()
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 
+import { homeOf } from '../../src/config/schema.ts'
 import type { Config } from '../../src/config/schema.ts'
 import { newStatus } from '../../src/core/accounts/status.ts'
 import { addAccounts, SESSION_COOKIE } from '../support/accounts.ts'
@@ -40,8 +41,8 @@ async function start(
   const daemon = await startTestDaemon({
     ...choice,
     change(config) {
-      config.platform.retries = 0
-      config.platform.session_cookie = SESSION_COOKIE
+      homeOf(config)!.retries = 0
+      homeOf(config)!.session_cookie = SESSION_COOKIE
       config.limits.read_cache_s = 0
       config.limits.health_cache_s = 0
       config.limits.key_burst = 0
@@ -303,7 +304,7 @@ describe('a read', () => {
 
 async function withApplication() {
   const daemon = await start({ world: 'seeded', bearer: true }, (config) => {
-    config.pool.oauth_requests_per_minute = 60_000
+    homeOf(config)!.accounts.oauth_requests_per_minute = 60_000
   })
   const application = daemon.sandbox.overview().application
   if (application === null) throw new Error('the sandbox has no application')
@@ -363,7 +364,7 @@ describe('a source with a last day', () => {
   test('is announced at 30, 14, 7 and 1 days, and explains its faults afterwards', async () => {
     const start_at = Date.parse('2027-02-10T10:00:00Z')
     await using daemon = await start({ start_at }, (config) => {
-      config.platform.ends_at = '2027-03-31'
+      homeOf(config)!.ends_at = '2027-03-31'
     })
     await daemon.clock.advance(MINUTE)
     const logged = () => daemon.events.filter(({ event }) => event.startsWith('source.end'))
@@ -388,7 +389,7 @@ describe('a source with a last day', () => {
       'source_ended main',
     ])
     expect((await daemon.call('/health')).body.ends).toEqual([
-      { source: 'main', ends_at: '2027-03-31' },
+      { source: 'forum', ends_at: '2027-03-31' },
     ])
     daemon.sandbox.addFault({ path: '/r/*', fault: 'login_page_200' })
     expect((await daemon.read('/posts?subforum=cats')).body.message).toEndWith(

@@ -66,7 +66,7 @@ function store(db: Db, n: number): Item & { kind: 'post' } {
       monitor_id: 'mon_1',
       message,
       found_at: now,
-      items: [{ item_id: name, source: 'main', place: 'cats', author: item.author }],
+      items: [{ item_id: name, source: '~', place: 'cats', author: item.author }],
     },
   ])
   insertDelivery(db, {
@@ -124,7 +124,7 @@ function maintain(db: Db, folder: Folder) {
     ...shared,
     path: folder.file('forumd.sqlite'),
     instance_id: 'instance',
-    community: 'subforum',
+    words: { community: 'subforum', home: 'forum' },
     snapshots: { ...KEEP, schedule: (at) => at + DAY_MS },
     noteConfig: () => {},
     nudge: () => {},
@@ -132,7 +132,7 @@ function maintain(db: Db, folder: Folder) {
   })
   const archive = createArchive({
     ...shared,
-    words: { platform: 'forum', community: 'subforum', default_source: 'main' },
+    words: { platform: 'forum', community: 'subforum', default_source: 'forum', home: 'forum' },
     settings: { keep: 'matches', days: 90, max_size_mb: 5000 },
     clock_offset_ms: () => 0,
   })
@@ -153,7 +153,12 @@ function maintain(db: Db, folder: Folder) {
 }
 
 function erase(db: Db, items: readonly Item[]): void {
-  const deps = { db, instance_id: 'instance', community: 'subforum', clock_offset_ms: () => 0 }
+  const deps = {
+    db,
+    instance_id: 'instance',
+    words: { community: 'subforum', home: 'forum' },
+    clock_offset_ms: () => 0,
+  }
   for (let at = 0; at < items.length; at += ERASED_AT_ONCE)
     eraseItems(
       deps,

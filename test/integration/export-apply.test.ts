@@ -29,7 +29,7 @@ async function setUp(more = '') {
   const config = folder.file('forumd.toml')
   writeFileSync(
     config,
-    `[server]\nport = 0\n[storage]\ndir = "${folder.file('data')}"\n[platform]\nbase_url = "${sandbox.url}"\nsession_cookie = "${sandbox.session_cookie}"\n[guard]\nallow_targets = ["127.0.0.1"]\nallow_http = true\n[plans.entry]\nslots = 3\nsitewide_slots = 1\ncadence_s = 1\n${more}`,
+    `[server]\nport = 0\n[storage]\ndir = "${folder.file('data')}"\n[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "${sandbox.url}"\nsession_cookie = "${sandbox.session_cookie}"\n[guard]\nallow_targets = ["127.0.0.1"]\nallow_http = true\n[plans.entry]\nslots = 3\nsitewide_slots = 1\ncadence_s = 1\n${more}`,
   )
   /** Runs the program within this process: there are many runs. */
   async function run(args: string, { stdin = '', env = {} } = {}) {

@@ -213,7 +213,7 @@ beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), 'forumd-feedback-'))
   writeFileSync(
     join(dir, 'forumd.toml'),
-    '[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n',
+    '[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n',
   )
 })
 afterAll(() => rmSync(dir, { recursive: true, force: true }))

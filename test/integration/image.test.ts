@@ -138,7 +138,7 @@ describe.skipIf(!can)('the container image', () => {
     writeFileSync(
       file,
       '[server]\nport = 0\n[storage]\ndir = "/data"\ninstance_file = "/instance/id"\n' +
-        '[platform]\nbase_url = "http://127.0.0.1:9"\nsession_cookie = "session"\n',
+        '[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "http://127.0.0.1:9"\nsession_cookie = "session"\n',
       { mode: 0o644 },
     )
     const volumes = [

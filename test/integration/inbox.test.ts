@@ -21,7 +21,7 @@ test('an item is listed with its text, its terms and its state', async () => {
   const [{ excerpt, ...item }] = body.items
   expect(item).toEqual({
     id: 't3_k1',
-    source: 'main',
+    source: 'forum',
     kind: 'post',
     title: 'A kitten, number 1',
     highlights: [
@@ -74,7 +74,12 @@ test('one item has its whole text, and none once it is erased', async () => {
   expect(long).toEqual({ ...row, text: `${text.slice(0, 39_999)}…` })
   expect((await it.call('/item?id=t3_k2')).body.text).toBe('Short.')
 
-  const deps = { db: it.db, instance_id: 'ins_1', community: 'subforum', clock_offset_ms: () => 0 }
+  const deps = {
+    db: it.db,
+    instance_id: 'ins_1',
+    words: { community: 'subforum', home: 'forum' },
+    clock_offset_ms: () => 0,
+  }
   eraseItems(deps, [{ item_id: 't3_k2', reason: 'author' }], NOON)
   expect((await it.call('/item?id=t3_k2')).body).toMatchObject({ text: null, erased: true })
   const unknown = await it.call('/item?id=t3_none')
@@ -146,7 +151,7 @@ test.each([
   ['?starred=false&state=read', ['t3_d1']],
   ['?label=ann', ['t3_k2']],
   ['?source=meta', []],
-  ['?source=main&place=DOGS', ['t3_d1']],
+  ['?source=forum&place=DOGS', ['t3_d1']],
   ['?author=JANE', ['t3_k2']],
   ['?from=2026-05-01T12:01:00Z&to=2026-05-01T12:03:00Z', ['t3_d1', 't3_k2']],
   ['?text=whisker%20two', ['t3_k2']],
@@ -361,7 +366,12 @@ test('an erased item keeps its state and loses its content', async () => {
   it.match([kitten(1, { author: 'jane', text: 'a secret' }), kitten(2)])
   await it.set(['t3_k1'], { state: 'answered' })
 
-  const deps = { db: it.db, instance_id: 'ins_1', community: 'subforum', clock_offset_ms: () => 0 }
+  const deps = {
+    db: it.db,
+    instance_id: 'ins_1',
+    words: { community: 'subforum', home: 'forum' },
+    clock_offset_ms: () => 0,
+  }
   eraseItems(deps, [{ item_id: 't3_k1', reason: 'author' }], NOON)
 
   const [other, erased] = (await it.call('')).body.items

@@ -70,14 +70,14 @@ test('on a terminal it asks, repeats a question after a wrong answer, and the re
   )
 
   expect(code).toBe(0)
-  expect(out).toContain('"reddish" is not a source; allowed: hn, discourse ADDRESS')
+  expect(out).toContain('"reddish" is not a source; allowed: discourse ADDRESS, hn')
   expect(out.match(/\]: /g)).toHaveLength(5)
   expect(out).toMatch(/\nhn +works +Hacker News\n/)
   const { config } = configOf(folder)
   expect(config).toMatchObject({
     server: { port },
     storage: { dir: folder.file('here') },
-    platform: { base_url: '', user_agent: 'forumd/1.0 (me@example.org)' },
+    requests: { user_agent: 'forumd/1.0 (me@example.org)' },
     source: [{ name: 'hn', kind: 'hackernews', base_url: site.url }],
     billing: { enabled: false },
   })
@@ -165,13 +165,15 @@ test('with options it asks nothing and answers in JSON', async () => {
 
 test('a platform is written with its cookie', async () => {
   using folder = tempFolder()
-  const sources = `platform ${site.url} session, hn`
+  const sources = `reddit ${site.url} session, hn`
   const { code } = await run(folder, ['init', '--yes', '--offline', '--sources', sources])
 
   expect(code).toBe(0)
   expect(configOf(folder).config).toMatchObject({
-    platform: { base_url: site.url, session_cookie: 'session', user_agent: 'forumd/1.0' },
-    source: [{ name: 'hn', kind: 'hackernews' }],
+    source: [
+      { name: 'reddit', kind: 'reddit', base_url: site.url, session_cookie: 'session' },
+      { name: 'hn', kind: 'hackernews' },
+    ],
   })
 })
 
@@ -191,10 +193,13 @@ describe('nothing is written', () => {
   test.each([
     [['init'], 'standard input is not a terminal: add --yes'],
     [['init', '--yes', '--sources', 'discourse'], 'source[0].base_url: missing'],
-    [['init', '--yes', '--sources', 'usenet x'], '"usenet x" is not a source; allowed: hn,'],
+    [
+      ['init', '--yes', '--sources', 'usenet x'],
+      '"usenet x" is not a source; allowed: discourse ADDRESS, hn,',
+    ],
     [['init', '--yes', '--sources', 'platform x.example'], 'is not a source'],
     [['init', '--yes', '--sources', ' , '], 'found 0 sources; allowed: 1 to 20'],
-    [['init', '--yes', '--contact', 'ö'], 'platform.user_agent: found "forumd/1.0 (ö)"'],
+    [['init', '--yes', '--contact', 'ö'], 'requests.user_agent: found "forumd/1.0 (ö)"'],
     [['init', '--yes', '--port', '0'], '--port is "0": allowed is a whole number from 1 to 65535'],
     [['init', '--yes', '--public-url', 'nowhere'], 'server.public_url: found "nowhere"'],
     [['init', '--yes', '--dir', '/proc/none'], 'storage.dir: found "/proc/none"'],

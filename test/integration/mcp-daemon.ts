@@ -28,7 +28,9 @@ export async function startMcpDaemon() {
 port = 0
 [storage]
 dir = "${folder.file('data')}"
-[platform]
+[[source]]
+name = "forum"
+kind = "reddit"
 base_url = "${sandbox.url}"
 session_cookie = "${SESSION_COOKIE}"
 [limits]

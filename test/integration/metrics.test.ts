@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 
+import { homeOf } from '../../src/config/schema.ts'
 import { installsAll } from '../support/long-form.ts'
 import { startTestDaemon } from '../support/test-daemon.ts'
 
@@ -27,7 +28,7 @@ async function documented(): Promise<Row[]> {
 
 /** A daemon with polls, matches, deliveries, failures, reads and bills. */
 async function startMonitored() {
-  const daemon = await startTestDaemon({ change: (config) => (config.platform.retries = 0) })
+  const daemon = await startTestDaemon({ change: (config) => (homeOf(config)!.retries = 0) })
   const { call, send, clock, receiver, sandbox } = daemon
   sandbox.post({ subforum: 'cats', title: 'an old cat' })
   await clock.advance(MINUTE)

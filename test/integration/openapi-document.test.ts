@@ -61,7 +61,8 @@ const document_shape = z.object({
   }),
 })
 
-const PLATFORM = '[platform]\nbase_url = "https://www.example.org"\nsession_cookie = "session"\n'
+const PLATFORM =
+  '[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "https://www.example.org"\nsession_cookie = "session"\n'
 
 async function documentFor(toml: string) {
   const it = await createOpenApiDocument(parseConfig(PLATFORM + toml))

@@ -1,10 +1,11 @@
-// Goal: an operator adds accounts and sources by the API as by the command line, each action is
-// recorded, a refused credential is not stored, and no answer, list or record has a secret.
 import { expect, setDefaultTimeout, test } from 'bun:test'
 
 import { DISCOURSE } from '../../sandbox/discourse/kind.ts'
 import { LEMMY } from '../../sandbox/lemmy/kind.ts'
 import { startSource } from '../../sandbox/sources/start.ts'
+// Goal: an operator adds accounts and sources by the API as by the command line, each action is
+// recorded, a refused credential is not stored, and no answer, list or record has a secret.
+import { homeOf } from '../../src/config/schema.ts'
 import { openSourceAccount } from '../../src/store/accounts/sources.ts'
 import { SESSION_COOKIE } from '../support/accounts.ts'
 import { startTestDaemon } from '../support/test-daemon.ts'
@@ -21,7 +22,7 @@ async function start(change: Parameters<typeof startTestDaemon>[0] = {}) {
     bearer: true,
     ...change,
     change(config) {
-      config.platform.session_cookie = SESSION_COOKIE
+      homeOf(config)!.session_cookie = SESSION_COOKIE
       config.limits.management_per_minute = 0
       config.guard.allow_targets.push('127.0.0.1')
       config.guard.allow_http = true

@@ -1,3 +1,4 @@
+import { homeOf } from '../../src/config/schema.ts'
 import type { Config } from '../../src/config/schema.ts'
 import { apiKey } from '../../src/core/base/ids.ts'
 import type { Proxy } from '../../src/core/forum/proxy.ts'
@@ -16,7 +17,7 @@ export const startOperated = (more: (config: Config) => void = () => {}): Promis
   startTestDaemon({
     world: 'seeded',
     change(config) {
-      config.platform.session_cookie = SESSION_COOKIE
+      homeOf(config)!.session_cookie = SESSION_COOKIE
       config.limits.read_cache_s = 0
       config.limits.management_per_minute = 0
       config.limits.failed_auth_per_minute = 0

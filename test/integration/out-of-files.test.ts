@@ -3,6 +3,7 @@
 
 import { expect, test } from 'bun:test'
 
+import { homeOf } from '../../src/config/schema.ts'
 import { startTestDaemon } from '../support/test-daemon.ts'
 
 const S = 1000
@@ -12,7 +13,7 @@ test('reads without a file descriptor are reported as the own failure, and end w
   await using daemon = await startTestDaemon({
     out_of_files: () => out,
     change(config) {
-      config.platform.retries = 0
+      homeOf(config)!.retries = 0
       config.limits.read_cache_s = 0
       config.limits.health_cache_s = 0
       config.limits.key_rate = 0
@@ -51,7 +52,7 @@ test('a failure without a successor counts for a minute', async () => {
   let out = true
   await using daemon = await startTestDaemon({
     out_of_files: () => out,
-    change: (config) => void (config.platform.retries = 0),
+    change: (config) => void (homeOf(config)!.retries = 0),
   })
   const headers = { authorization: `Bearer ${daemon.key}` }
   await daemon.call('/api/forum/posts?subforum=cats', { headers })

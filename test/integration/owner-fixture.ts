@@ -16,7 +16,8 @@ export const can_be_others =
   Bun.spawnSync([...AS_DAEMON, ...PROGRAM, 'version']).exitCode === 0
 if (!can_be_others) console.log('not run as another user here: it takes root and setpriv')
 
-export const PLATFORM = '[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n'
+export const PLATFORM =
+  '[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n'
 
 const folders: Folder[] = []
 afterAll(() => folders.forEach((it) => it[Symbol.dispose]()))

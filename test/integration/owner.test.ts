@@ -297,7 +297,7 @@ function createTrap(it: ReturnType<typeof createPlace>, port: number) {
   writeFileSync(
     join(dir, 'forumd.toml'),
     `[storage]\ndir = "${dir}/data"\n[browser]\nexecutable = "${program}"\n` +
-      `[platform]\nbase_url = "http://127.0.0.1:${port}"\nsession_cookie = "s"\nuser_agent = "file:${it.vault}/secret"\n`,
+      `[requests]\nuser_agent = "file:${it.vault}/secret"\n[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "http://127.0.0.1:${port}"\nsession_cookie = "s"\n`,
   )
   for (const path of [dir, program, join(dir, 'forumd.toml')]) chownSync(path, DAEMON_ID, DAEMON_ID)
   return { dir, ran, config: join(dir, 'forumd.toml') }

@@ -36,6 +36,7 @@ async function createFixture() {
   })
   const common = { egress, clock, base_url, user_agent: 'forumd-test/1.0', timeout_ms: 10_000 }
   const forum = createForum({
+    name: 'forum',
     ...common,
     fetch,
     random: { uuid: () => '', fraction: () => 0.5, bytes: (count) => new Uint8Array(count) },

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 
 import { createPool } from '../../src/accounts/pool.ts'
 import { parseConfig } from '../../src/config/load.ts'
+import { homeOf } from '../../src/config/schema.ts'
 import { newStatus } from '../../src/core/accounts/status.ts'
 import { createRuntime } from '../../src/runtime/runtime.ts'
 import { insertAccount, listAccounts, openAccount } from '../../src/store/accounts/accounts.ts'
@@ -82,10 +83,10 @@ test("with interleaved answers of ten accounts, no cookie is sent with another a
   await using baker = startBaker()
   using folder = tempFolder()
   const config = parseConfig(
-    `[platform]\nbase_url = "${baker.url}"\nsession_cookie = "${SESSION_COOKIE}"`,
+    `[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "${baker.url}"\nsession_cookie = "${SESSION_COOKIE}"`,
   )
   config.storage.dir = folder.path
-  config.pool.session_requests_per_minute = 600
+  homeOf(config)!.accounts.session_requests_per_minute = 600
   const runtime = createRuntime(() => {})
   const { clock, random, log } = runtime
   const instance = openInstance({ ...config.storage, clock, random }, { mode: 'serve' })
@@ -170,7 +171,7 @@ const startPoolDaemon = (operator_url = '') =>
   startTestDaemon({
     world: 'seeded',
     change(config) {
-      config.platform.session_cookie = SESSION_COOKIE
+      homeOf(config)!.session_cookie = SESSION_COOKIE
       config.operator.webhook = operator_url
       config.limits.read_cache_s = 0
     },
@@ -390,9 +391,9 @@ const daemonWith = (bearer: { url: string }) =>
   startTestDaemon({
     world: 'seeded',
     change(config) {
-      config.platform.session_cookie = SESSION_COOKIE
-      config.platform.api_url = bearer.url
-      config.platform.token_url = `${bearer.url}/token`
+      homeOf(config)!.session_cookie = SESSION_COOKIE
+      homeOf(config)!.api_url = bearer.url
+      homeOf(config)!.token_url = `${bearer.url}/token`
       config.limits.read_cache_s = 0
     },
   })

@@ -55,7 +55,7 @@ test('an outage of the platform is reported within two polls, and its end', asyn
   await daemon.clock.advance(2 * MINUTE + SECOND)
 
   expect((await report()).problems).toMatchObject([
-    { kind: 'source_unreachable', subject: { id: null, name: 'main' } },
+    { kind: 'source_unreachable', subject: { id: 'forum', name: 'forum' } },
   ])
   await daemon.clock.advance(3 * MINUTE)
   expect((await report()).status).toBe('error')

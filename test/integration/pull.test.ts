@@ -367,7 +367,12 @@ test('a feed with erased content is sent again instead of 304', async () => {
   const etag = (await fetch(link)).headers.get('etag') ?? ''
   const ring = createRing(new Uint8Array(32), (count) => new Uint8Array(count))
   const purged = { by: 'item', source: null, id: 'p1', kind: 'post' } as const
-  purge(it.db, { purged, community: 'subforum', ring, now: it.clock.now() })
+  purge(it.db, {
+    purged,
+    words: { community: 'subforum', home: 'forum' },
+    ring,
+    now: it.clock.now(),
+  })
 
   const again = await fetch(link, { headers: { 'if-none-match': etag } })
   expect([again.status, await again.text()]).toEqual([200, expect.stringContaining('[purged]')])

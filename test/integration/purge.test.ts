@@ -60,7 +60,7 @@ async function delivered() {
   const config = join(daemon.dir, 'forumd.toml')
   writeFileSync(
     config,
-    `[storage]\ndir = "${daemon.dir}"\n[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n`,
+    `[storage]\ndir = "${daemon.dir}"\n[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n`,
   )
   return {
     daemon,
@@ -202,7 +202,7 @@ test('an id of several sources is refused until one is named, and the item of th
   db.close()
 
   const refused = await it.forumd('purge', '--item', name)
-  const named = await it.forumd('purge', '--item', name, '--source', 'main')
+  const named = await it.forumd('purge', '--item', name, '--source', 'forum')
 
   expect([refused.code, refused.err]).toEqual([
     2,

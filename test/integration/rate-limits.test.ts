@@ -35,7 +35,9 @@ async function repeat(times: number, call: (n: number) => Promise<{ status: numb
 function assembled() {
   const runtime = createRuntime(() => {})
   const db = memoryDb()
-  const config = parseConfig('platform = { base_url = "http://127.0.0.1:1", session_cookie = "s" }')
+  const config = parseConfig(
+    'source = [{ name = "forum", kind = "reddit", base_url = "http://127.0.0.1:1", session_cookie = "s" }]',
+  )
   for (const name of Object.keys(config.limits))
     if (/_per_minute$|^key_(rate|burst)$/.test(name)) Object.assign(config.limits, { [name]: 0.5 })
   config.limits.key_max_wait_s = 0

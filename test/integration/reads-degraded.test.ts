@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { createServer } from 'node:http'
 
 import { SESSION_COOKIE } from '../../sandbox/server/sessions.ts'
+import { homeOf } from '../../src/config/schema.ts'
 import { startReading } from '../support/reads-fixture.ts'
 import { signedIn } from '../support/sessions.ts'
 import { startTestDaemon } from '../support/test-daemon.ts'
@@ -40,7 +41,7 @@ test('while the platform is degraded four reads of a key run, eight wait, and on
 test('the outcomes of platform requests decide if reads are degraded', async () => {
   await using daemon = await startTestDaemon({
     change: (config) => {
-      config.platform.retries = 0
+      homeOf(config)!.retries = 0
       config.limits.health_cache_s = 0
       config.limits.key_burst = 0
     },
@@ -65,7 +66,7 @@ test('reads are degraded while the platform is unreachable, and the operator is 
   })
   await using daemon = await startTestDaemon({
     change: (config) => {
-      config.platform.retries = 0
+      homeOf(config)!.retries = 0
       config.limits.health_cache_s = 0
       config.limits.key_burst = 0
       config.operator.webhook = operator.url.href
@@ -103,7 +104,7 @@ test('the share of cached reads is counted, without those of sessions', async ()
 
 test('without an account, and without permission for anonymous reads, nothing is read', async () => {
   await using daemon = await startTestDaemon({
-    change: (config) => void (config.pool.allow_anonymous = false),
+    change: (config) => void (homeOf(config)!.accounts.allow_anonymous = false),
   })
 
   const { status, body, headers } = await get(daemon, '/posts?subforum=coffee')
@@ -115,7 +116,7 @@ test('without an account, and without permission for anonymous reads, nothing is
 })
 
 const knowSession = (config: TestDaemon['config']) => {
-  config.platform.session_cookie = SESSION_COOKIE
+  homeOf(config)!.session_cookie = SESSION_COOKIE
 }
 
 /**
@@ -151,7 +152,7 @@ async function startProxy({ gone = false } = {}) {
 const privately = (config: TestDaemon['config']) => {
   knowSession(config)
   config.guard.allow_targets = ['127.0.0.1/32']
-  config.platform.retries = 0
+  homeOf(config)!.retries = 0
 }
 
 describe('a caller’s own proxy', () => {

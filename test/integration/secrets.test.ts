@@ -174,18 +174,21 @@ test('none of fifty secrets appears in logs, errors, metrics, lists, the databas
 port = 0
 [storage]
 dir = "${at('data')}"
-[platform]
+[requests]
+timeout_s = 2
+read_deadline_s = 3
+[[source]]
+name = "forum"
+kind = "reddit"
 base_url = "${sandbox.url}"
 session_cookie = "${SESSION_COOKIE}"
 api_url = "${sandbox.bearer_url}"
 token_url = "${sandbox.url}/api/v1/access_token"
 retries = 1
-timeout_s = 2
-read_deadline_s = 3
+[source.accounts]
+session_requests_per_minute = 60000
 [plans.entry]
 cadence_s = 1
-[pool]
-session_requests_per_minute = 60000
 [guard]
 allow_targets = ["127.0.0.1/32"]
 allow_http = true

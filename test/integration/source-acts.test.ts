@@ -95,8 +95,12 @@ beforeAll(async () => {
     config,
     `server = { port = 0, trusted_proxies = ["127.0.0.1"] }
 storage = { dir = "${folder.file('data')}" }
-platform = { base_url = "http://127.0.0.1:1", session_cookie = "s" }
 limits = { writes_per_minute = 1000 }
+[[source]]
+name = "forum"
+kind = "reddit"
+base_url = "http://127.0.0.1:1"
+session_cookie = "s"
 ${sources.join('')}`,
   )
   const create = (...more: string[]) =>

@@ -14,8 +14,12 @@ function configured(folder: Folder) {
   writeFileSync(
     config,
     `storage = { dir = "${folder.file('data')}" }
-platform = { base_url = "http://127.0.0.1:1", session_cookie = "s" }
-metrics = { token = "file:${folder.file('token')}" }`,
+metrics = { token = "file:${folder.file('token')}" }
+[[source]]
+name = "forum"
+kind = "reddit"
+base_url = "http://127.0.0.1:1"
+session_cookie = "s"`,
   )
   const forumd = (...args: string[]) => runForumd([...args, '--config', config])
   return { config, forumd, before: readFileSync(config, 'utf8') }
@@ -32,16 +36,17 @@ test('a source is appended to the configuration, which keeps its text', async ()
   expect(text.startsWith(before)).toBe(true)
   const { source } = parseConfig(text, { readFile: (path) => readFileSync(path, 'utf8') })
   expect(source.map(({ name, kind, base_url }) => [name, kind, base_url])).toEqual([
+    ['forum', 'reddit', 'http://127.0.0.1:1'],
     ['hn', 'hackernews', ''],
     ['meta', 'discourse', 'https://meta.example.org'],
   ])
-  expect(JSON.parse(await forumd('source', 'list', '--json')).sources).toHaveLength(2)
+  expect(JSON.parse(await forumd('source', 'list', '--json')).sources).toHaveLength(3)
 })
 
 test.each([
   [['hn', 'hackernews'], 'which another source has'],
-  [['forum', 'discourse'], 'the address of the site is needed'],
-  [['main', 'hackernews'], 'other than main'],
+  [['meta', 'discourse'], 'the address of the site is needed'],
+  [['all', 'hackernews'], 'other than all'],
   [['x', 'fidonet'], 'one of "discourse"'],
 ])('%j is refused, and the file stays as it was', async (args, sentence) => {
   using folder = tempFolder()
@@ -64,11 +69,11 @@ test('each source is requested once, and one that cannot be reached fails the co
     now: Date.now,
   })
   await forumd('source', 'add', 'meta', 'discourse', platform.url)
-  const { sources } = JSON.parse(await forumd('source', 'test', '--json'))
+  const { sources } = JSON.parse(await forumd('source', 'test', 'meta', '--json'))
   expect(sources).toMatchObject([{ name: 'meta', verdict: 'works', error: null }])
 
   await forumd('source', 'add', 'gone', 'discourse', 'http://127.0.0.1:1')
-  const failure = await forumd('source', 'test', 'gone').catch(String)
+  const failure = await forumd('source', 'test').catch(String)
   expect(failure).toContain('ended with 1')
 })
 
@@ -84,7 +89,7 @@ test('apply checks sources and their places as the API does', async () => {
     return forumd('apply', file).catch(String)
   }
   const refusals: [object, string][] = [
-    [{ source: 'nowhere' }, 'nowhere cannot be monitored; the sources are main, hn'],
+    [{ source: 'nowhere' }, 'nowhere cannot be monitored; the sources are forum, hn'],
     [{ source: 'hn', subforum: 'coffee' }, 'filter_spec.subforum: coffee is no place of hn'],
     [{ source: 'hn', exclude_subforums: 'coffee' }, 'filter_spec.exclude_subforums: coffee'],
     [{ source: 'hn', subforum: 'all' }, 'all stands for many'],
@@ -108,13 +113,14 @@ test('a source that was added in the dashboard is listed, tested and removed', a
 
   const { sources } = JSON.parse(await forumd('source', 'list', '--json'))
   expect(sources).toMatchObject([
+    { name: 'forum', from: 'file' },
     { name: 'hn', from: 'file' },
     { name: 'cats', from: 'dashboard', address: platform.url },
   ])
   const tested = JSON.parse(await forumd('source', 'test', 'cats', '--json'))
   expect(tested.sources).toMatchObject([{ name: 'cats', verdict: 'works' }])
   expect(await forumd('source', 'remove', 'cats')).toContain('cats is removed')
-  expect(JSON.parse(await forumd('source', 'list', '--json')).sources).toHaveLength(1)
+  expect(JSON.parse(await forumd('source', 'list', '--json')).sources).toHaveLength(2)
   expect(await forumd('source', 'remove', 'hn').catch(String)).toContain(`a table of ${config}`)
   expect(await forumd('source', 'remove', 'cats').catch(String)).toContain('there is no source')
 })

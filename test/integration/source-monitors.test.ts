@@ -159,7 +159,12 @@ test.each(['matches', 'feeds'] as const)(
     await daemon.clock.advance(30 * S)
     expect(await search()).toEqual(['a regretted kettle'])
 
-    const deps = { db, instance_id: 'i', community: 'subforum', clock_offset_ms: () => 0 }
+    const deps = {
+      db,
+      instance_id: 'i',
+      words: { community: 'subforum', home: 'forum' },
+      clock_offset_ms: () => 0,
+    }
     eraseItems(deps, [{ item_id: `hn/t3_${erased}`, reason: 'request' }], daemon.clock.now())
     hn.edit(erased, { title: 'a regretted kettle again' })
     await daemon.clock.advance(2 * MINUTE)
@@ -241,7 +246,7 @@ test('many monitors share the requests of one', async () => {
   expect(titles(daemon.delivered())).toEqual(['word7 and word99', 'word7 and word99'])
 }, 60_000)
 
-test('equal ids of two sources and of main are different items', async () => {
+test('equal ids of two sources and of the platform are different items', async () => {
   await using daemon = await startWith(['hn', 'other'])
   const filter_spec = { source: 'all', include_any: ['kettle'] }
   const monitor = await daemon.watch(filter_spec)
@@ -252,15 +257,19 @@ test('equal ids of two sources and of main are different items', async () => {
     'stream:other',
   ])
   await daemon.clock.advance(2 * MINUTE)
-  const { id } = daemon.sandbox.post({ subforum: 'cats', title: 'a kettle of main' })
+  const { id } = daemon.sandbox.post({ subforum: 'cats', title: 'a kettle of forum' })
   for (const name of ['hn', 'other']) daemon.site(name).put({ title: `a kettle of ${name}` }, 101)
   await daemon.clock.advance(2 * MINUTE)
 
   const items = daemon.delivered()
-  expect(sorted(titles(items))).toEqual(['a kettle of hn', 'a kettle of main', 'a kettle of other'])
-  expect(items.map(({ source = 'main' }) => source).toSorted(byText)).toEqual([
+  expect(sorted(titles(items))).toEqual([
+    'a kettle of forum',
+    'a kettle of hn',
+    'a kettle of other',
+  ])
+  expect(items.map(({ source = 'forum' }) => source).toSorted(byText)).toEqual([
+    'forum',
     'hn',
-    'main',
     'other',
   ])
   const why = async (item_id: string) =>
@@ -281,10 +290,10 @@ test('a source that is down delays only its own feed, and nothing of it is lost'
   hn.state.status = 503
   hn.story('a kettle while it is down')
   await daemon.clock.advance(2 * MINUTE)
-  daemon.sandbox.post({ subforum: 'cats', title: 'a kettle of main' })
+  daemon.sandbox.post({ subforum: 'cats', title: 'a kettle of forum' })
   await daemon.clock.advance(MINUTE)
 
-  expect(titles(daemon.delivered())).toEqual(['a kettle of main'])
+  expect(titles(daemon.delivered())).toEqual(['a kettle of forum'])
   const { coverage_24h, stream_liveness } = await daemon.health(monitor.id)
   expect(coverage_24h).toMatchObject({ status: 'degraded', reason: 'source_unreachable' })
   expect(stream_liveness.status).toBe('degraded')
@@ -296,7 +305,7 @@ test('a source that is down delays only its own feed, and nothing of it is lost'
 
   hn.state.status = 200
   await daemon.clock.advance(2 * MINUTE)
-  expect(titles(daemon.delivered())).toEqual(['a kettle of main', 'a kettle while it is down'])
+  expect(titles(daemon.delivered())).toEqual(['a kettle of forum', 'a kettle while it is down'])
   expect(logged()).toEqual(['check.cut', 'feed.recovered'])
   expect((await daemon.health(monitor.id)).coverage_24h.status).toBe('complete')
 })
@@ -376,14 +385,14 @@ test('a spec that its sources cannot serve is refused with the field', async () 
   expect(await refusal({ source: 'nowhere' })).toEqual([
     400,
     'filter_spec.source',
-    'filter_spec.source: nowhere cannot be monitored; the sources are main, hn',
+    'filter_spec.source: nowhere cannot be monitored; the sources are forum, hn',
   ])
   const fields: [object, string][] = [
     [{ source: ['all', 'hn'] }, 'filter_spec.source'],
     [{ source: 'hn', subforum: 'nope' }, 'filter_spec.subforum'],
     [{ source: 'hn', exclude_subforums: 'nope' }, 'filter_spec.exclude_subforums'],
     [{ source: 'hn', subforum: 'all' }, 'filter_spec.subforum'],
-    [{ source: ['main', 'hn'], kind: 'both' }, 'filter_spec'],
+    [{ source: ['forum', 'hn'], kind: 'both' }, 'filter_spec'],
   ]
   for (const [filter_spec, field] of fields)
     expect((await refusal(filter_spec)).slice(0, 2)).toEqual([400, field])

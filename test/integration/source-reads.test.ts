@@ -55,7 +55,7 @@ requests_per_minute = 6000
     config,
     `server = { port = 0 }
 storage = { dir = "${folder.file('data')}" }
-platform = { base_url = "http://127.0.0.1:1", session_cookie = "s", read_deadline_s = 2 }
+requests = { read_deadline_s = 2 }
 limits = { read_cache_s = 0 }
 billing = { enabled = false }
 ${sources.join('')}`,

@@ -1,4 +1,4 @@
-// Goal: a second platform of the kind of [platform] is read beside it, each with its own items and budget.
+// Goal: a second platform of the same kind is read beside it, each with its own items and budget.
 // Method: the program as it ships, on two simulated platforms with different worlds.
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
@@ -22,7 +22,11 @@ test('a further platform of this kind is read anonymously, and says what it cann
   const tables = `server = { port = 0 }
 storage = { dir = "${folder.file('data')}" }
 billing = { enabled = false }
-platform = { base_url = "${first.url}", session_cookie = "${first.session_cookie}" }
+[[source]]
+name = "forum"
+kind = "reddit"
+base_url = "${first.url}"
+session_cookie = "${first.session_cookie}"
 [[source]]
 name = "other"
 kind = "reddit"
@@ -42,7 +46,7 @@ base_url = `
 
   const { sources } = (await call('/api/forum/sources')).body
   expect(sources).toMatchObject([
-    { name: 'main', kind: 'reddit' },
+    { name: 'forum', kind: 'reddit' },
     { name: 'other', kind: 'reddit', url: second.url, proof: null, reachable: true },
   ])
   expect(sources[1].capabilities).toEqual(
@@ -73,9 +77,11 @@ base_url = `
     return runForumd(['check-config', '--config', config]).catch(String)
   }
   expect(await check(`${tables}"${first.url}"\n`)).toContain(
-    'which another platform of this kind has',
+    'which another source of this kind has',
   )
-  expect(await check(`${tables}"${second.url}"\napi_key = "k"\n`)).toContain('is read anonymously')
+  expect(await check(`${tables}"${second.url}"\napi_key = "k"\n`)).toContain(
+    'a source of this kind takes',
+  )
   writeFileSync(config, `${tables}"${second.url}"\n`)
   const tested = await runForumd(['source', 'test', 'other', '--json', '--config', config])
   expect(JSON.parse(tested).sources).toMatchObject([{ name: 'other', verdict: 'works' }])

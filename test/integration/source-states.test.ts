@@ -146,7 +146,7 @@ test('the whole daemon erases what is deleted at the platform, and its receivers
 
   const bodies = receiver.received.map(({ text }) => JSON.parse(text))
   expect(bodies.filter(({ type }) => type !== undefined)).toMatchObject([
-    { type: 'item.deleted', item: { id: gone.name, source: 'main' }, reason: 'author', items: [] },
+    { type: 'item.deleted', item: { id: gone.name, source: 'forum' }, reason: 'author', items: [] },
   ])
   const { body } = await daemon.call('/forum/monitor/deliveries?limit=50')
   const text = JSON.stringify(body)

@@ -97,7 +97,7 @@ test('the sources are listed with what each can do', async () => {
   const { status, body } = await daemon.call('/api/forum/sources')
   expect(status).toBe(200)
   expect(body.sources).toMatchObject([
-    { name: 'main', kind: 'reddit', proof: 'time_listing', reachable: true },
+    { name: 'forum', kind: 'reddit', proof: 'time_listing', reachable: true },
     {
       name: 'hn',
       kind: 'hackernews',
@@ -157,11 +157,11 @@ test('a call that a source has no means for names the capability', async () => {
 test('an unknown source is refused with the names of those that exist', async () => {
   const { status, body } = await daemon.call('/api/forum/posts?subforum=show&source=nowhere')
   expect(status).toBe(400)
-  expect(body).toMatchObject({ error: 'source must be one of main, hn' })
+  expect(body).toMatchObject({ error: 'source must be one of forum, hn' })
 })
 
-test('the source of [platform] has the name main, and its rows stay as they are', async () => {
-  const { status, body } = await daemon.call('/api/forum/posts?subforum=coffee&source=main')
+test('the first platform has the name of its table, and its rows stay as they are', async () => {
+  const { status, body } = await daemon.call('/api/forum/posts?subforum=coffee&source=forum')
   const plain = await daemon.call('/api/forum/posts?subforum=coffee')
   expect([status, body]).toEqual([plain.status, plain.body])
 })

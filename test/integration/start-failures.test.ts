@@ -36,7 +36,7 @@ function configured(folder: Folder, dir: string, { port = 0, more = '' } = {}): 
   const path = folder.file('forumd.toml')
   writeFileSync(
     path,
-    `[server]\nport = ${port}\n[storage]\ndir = "${dir}"\n${more}\n[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n[browser]\nexecutable = "/nowhere/chromium"\n`,
+    `[server]\nport = ${port}\n[storage]\ndir = "${dir}"\n${more}\n[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n[browser]\nexecutable = "/nowhere/chromium"\n`,
   )
   return path
 }

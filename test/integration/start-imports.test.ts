@@ -21,7 +21,7 @@ beforeAll(async () => {
     config,
     `server = { port = 0 }
 storage = { dir = "${folder.file('data')}" }
-platform = { base_url = "http://127.0.0.1:1", session_cookie = "s" }
+source = [{ name = "forum", kind = "reddit", base_url = "http://127.0.0.1:1", session_cookie = "s" }]
 log = { json = true }
 `,
   )

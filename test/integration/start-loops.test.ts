@@ -10,7 +10,9 @@ const LOOPS = 8
 
 test('a start yields after each loop so that requests are answered', async () => {
   using folder = tempFolder()
-  const config = parseConfig('platform = { base_url = "http://127.0.0.1:1", session_cookie = "s" }')
+  const config = parseConfig(
+    'source = [{ name = "forum", kind = "reddit", base_url = "http://127.0.0.1:1", session_cookie = "s" }]',
+  )
   config.server.port = 0
   config.storage.dir = folder.path
   let turns = 0

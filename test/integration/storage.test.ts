@@ -58,7 +58,7 @@ test.skipIf(no_memory !== null)(
     const config = join(disk.path, 'forumd.toml')
     writeFileSync(
       config,
-      `[server]\nport = 0\n[storage]\ndir = "${disk.path}/data"\n[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n`,
+      `[server]\nport = 0\n[storage]\ndir = "${disk.path}/data"\n[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n`,
     )
     await runForumd(['customer', 'create', 'ann', '--config', config])
     writeFileSync(join(disk.path, 'data/ballast'), new Uint8Array(32 * MIB))

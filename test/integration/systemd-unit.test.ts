@@ -153,7 +153,7 @@ test.skipIf(!canBoot)(
     )
     writeFileSync(
       folder.file('forumd.toml'),
-      '[server]\nport = 8099\n[storage]\ndir = "/var/lib/forumd"\ninstance_file = "/var/lib/forumd-instance/id"\n[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n[limits]\naccount_per_minute = 30\n[metrics]\ntoken = "file:metrics"\n',
+      '[server]\nport = 8099\n[storage]\ndir = "/var/lib/forumd"\ninstance_file = "/var/lib/forumd-instance/id"\n[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n[limits]\naccount_per_minute = 30\n[metrics]\ntoken = "file:metrics"\n',
     )
     writeFileSync(folder.file('credential'), 'key-from-credential\n', { mode: 0o600 })
     writeFileSync(folder.file('probe.sh'), PROBE)

@@ -63,7 +63,7 @@ function configured(folder: Folder, extra = ''): string {
   writeFileSync(
     path,
     `[server]\nport = 0\n[storage]\ndir = "${folder.file('data')}"
-[platform]\nbase_url = "${sandbox.url}"\nsession_cookie = "${sandbox.session_cookie}"\n${extra}`,
+[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "${sandbox.url}"\nsession_cookie = "${sandbox.session_cookie}"\n${extra}`,
   )
   return path
 }

@@ -1,4 +1,4 @@
-// Goal: an installation with sources alone needs no [platform], and mentions none.
+// Goal: an installation without a source of accounts needs none, and mentions none.
 // Method: the program as it ships, on a configuration without that table and a simulated source.
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { writeFileSync } from 'node:fs'
@@ -56,7 +56,7 @@ async function call(path: string, body?: object): Promise<{ status: number; body
   return { status: answer.status, body: await answer.json() }
 }
 
-test('reads come from the first source, and the list of sources has no main', async () => {
+test('reads come from the first source, and the list has no other', async () => {
   const { body: list } = await call('/api/forum/sources')
   expect(list.sources.map(({ name }: { name: string }) => name)).toEqual(['hn', 'second'])
 
@@ -70,9 +70,9 @@ test('reads come from the first source, and the list of sources has no main', as
   const id = first.body.posts[0].name
   expect((await call(`/api/forum/post/${id}/comments`)).status).toBe(200)
 
-  const main = await call('/api/forum/posts?subforum=story&source=main')
-  expect(main.status).toBe(400)
-  expect(main.body.error).toBe('source must be one of hn, second')
+  const other = await call('/api/forum/posts?subforum=story&source=forum')
+  expect(other.status).toBe(400)
+  expect(other.body.error).toBe('source must be one of hn, second')
 })
 
 const SESSION = { forum_session: 's'.repeat(40), loid: 'l' }
@@ -109,11 +109,11 @@ test('a monitor that names no source watches the first', async () => {
     'stream:second',
   ])
   const refused = await call('/forum/monitor/add', {
-    filter_spec: { source: ['main'], include_any: ['kettle'] },
+    filter_spec: { source: ['forum'], include_any: ['kettle'] },
     targets: 'none',
   })
   expect(refused.status).toBe(400)
-  expect(refused.body.error).toContain('no [platform] is configured')
+  expect(refused.body.error).toContain('forum cannot be monitored; the sources are hn, second')
 
   const { id } = added.body
   const items = async () => (await call(`/forum/monitor/items?id=${id}`)).body.items
@@ -160,7 +160,7 @@ test('doctor asks each source, and speaks of no platform', async () => {
 
 test('commands on accounts say that there is no platform', async () => {
   const refusal = await forumd('account', 'add', 'first', '--jar', '-').catch(String)
-  expect(refusal).toContain('the configuration has no [platform]')
+  expect(refusal).toContain('the configuration has no source of the kind reddit')
 })
 
 test('an account at a source is not one of the pool', async () => {

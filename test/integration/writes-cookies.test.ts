@@ -9,6 +9,7 @@ import type { AddressInfo } from 'node:net'
 
 import * as fc from 'fast-check'
 
+import { homeOf } from '../../src/config/schema.ts'
 import { SESSION_COOKIE } from '../support/accounts.ts'
 import { cases } from '../support/long-form.ts'
 import { startTestDaemon } from '../support/test-daemon.ts'
@@ -69,8 +70,8 @@ beforeAll(async () => {
   daemon = await startTestDaemon({
     platform_url: `http://127.0.0.1:${port}`,
     change: (config) => {
-      config.platform.session_cookie = SESSION_COOKIE
-      config.platform.retries = 0
+      homeOf(config)!.session_cookie = SESSION_COOKIE
+      homeOf(config)!.retries = 0
       config.billing.enabled = false
       config.limits.writes_per_minute = 0
     },

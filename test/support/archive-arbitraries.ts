@@ -85,7 +85,7 @@ const some = <T>(it: fc.Arbitrary<T>) => fc.option(it, { nil: undefined, freq: 3
 export const anySpec = fc
   .record(
     {
-      source: some(fc.constantFrom(['all'], ['main'], ['hn'], ['hn', 'main'])),
+      source: some(fc.constantFrom(['all'], ['forum'], ['hn'], ['hn', 'forum'])),
       subforum: some(fc.uniqueArray(fc.constantFrom('cats', 'DOGS', 'tag'), { minLength: 1 })),
       kind: fc.constantFrom('post', 'comment', 'both'),
       q: some(q),

@@ -16,7 +16,7 @@ const archive = createArchive({
   dir,
   clock: realClock,
   log: () => {},
-  words: { platform: 'forum', community: 'subforum', default_source: 'main' },
+  words: { platform: 'forum', community: 'subforum', default_source: 'forum', home: 'forum' },
   settings: { keep: 'matches', days: 36_500, max_size_mb: 1000 },
   clock_offset_ms: () => 0,
   signal: new AbortController().signal,

@@ -8,7 +8,12 @@ import { eraseInSnapshots } from '../../src/store/erasure/snapshots.ts'
 
 const [dir = ''] = process.argv.slice(2)
 const db = connect(join(dir, 'forumd.sqlite'))
-const deps = { db, instance_id: 'instance', community: 'subforum', clock_offset_ms: () => 0 }
+const deps = {
+  db,
+  instance_id: 'instance',
+  words: { community: 'subforum', home: 'forum' },
+  clock_offset_ms: () => 0,
+}
 const { signal } = new AbortController()
 process.stdout.write('erasing\n')
 for (;;) {

@@ -1,8 +1,9 @@
 import { parseConfig } from '../../src/config/load.ts'
 import { createStreamSource } from '../../src/gateway/streams.ts'
+import { type KindName } from '../../src/platforms/kinds.ts'
 import { ANONYMOUS, type Platform } from '../../src/platforms/port.ts'
 import { realClock } from '../../src/runtime/runtime.ts'
-import { ADAPTERS, createSource } from '../../src/wiring/sources.ts'
+import { createSource } from '../../src/wiring/sources.ts'
 import { createLoopbackEgress } from './loopback-egress.ts'
 
 /** One row of a site: what an author wrote. `over`: fields of the answer that replace those of the row. */
@@ -60,7 +61,7 @@ const redditRow = ({ id, at, title, text, over }: SiteRow) => ({
 })
 
 /** Small sites of each kind of source. A new kind needs its own. */
-const SITES: Readonly<Record<keyof typeof ADAPTERS, Site>> = {
+const SITES: Readonly<Record<KindName, Site>> = {
   discourse(rows, path, query) {
     if (path === '/site.json') return { categories: [{ id: 5, name: 'Help', slug: 'help' }] }
     if (path === '/posts.json') {
@@ -127,8 +128,8 @@ export const KINDS = Object.keys(SITES).filter((it): it is SiteKind => it in SIT
 export const STREAMED = KINDS.filter((it) => it !== 'reddit')
 
 const T0 = Date.UTC(2026, 0, 1)
-const { platform } = parseConfig(
-  'platform = { base_url = "http://127.0.0.1:1", session_cookie = "s" }',
+const config = parseConfig(
+  'source = [{ name = "forum", kind = "reddit", base_url = "http://127.0.0.1:1", session_cookie = "s" }]',
 )
 const KEYS: Readonly<Record<SiteKind, { id: string; time: string; title: string; text: string }>> =
   {
@@ -138,6 +139,18 @@ const KEYS: Readonly<Record<SiteKind, { id: string; time: string; title: string;
     piefed: { id: 'id', time: 'published', title: 'name', text: 'body' },
     reddit: { id: 'id', time: 'created_utc', title: 'title', text: 'selftext' },
   }
+
+/** The table of a source of a kind, as the configuration has it. */
+function tableOf(kind: SiteKind, base_url: string) {
+  const rate =
+    kind === 'reddit'
+      ? 'session_cookie = "s"\naccounts = { session_requests_per_minute = 600 }'
+      : 'requests_per_minute = 600'
+  const { source } = parseConfig(
+    `[[source]]\nname = "s"\nkind = "${kind}"\nbase_url = "${base_url}"\nuser_agent = "forumd-test/1.0"\n${rate}`,
+  )
+  return source[0]!
+}
 
 /** A site of a kind over HTTP, on a clock of its own, and its source within the fence. `base_url`: another site is read. */
 export function startSite(kind: SiteKind, base_url?: string) {
@@ -181,16 +194,8 @@ export function startSite(kind: SiteKind, base_url?: string) {
   }
   const left_out: string[] = []
   const source = createSource(
-    {
-      name: 's',
-      kind,
-      base_url: base_url ?? `http://127.0.0.1:${server.port}`,
-      user_agent: 'forumd-test/1.0',
-      requests_per_minute: 600,
-      api_key: '',
-      ends_at: '',
-    },
-    { platform },
+    tableOf(kind, base_url ?? `http://127.0.0.1:${server.port}`),
+    config,
     {
       clock,
       log: (_level: string, event: string, fields?: object) =>

@@ -15,8 +15,8 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   mcp: ['core', 'runtime'],
   page: [],
   sandbox: [],
-  config: ['core'],
-  cli: ['core', 'store', 'delivery', 'runtime', 'config'],
+  config: ['core', 'platforms'],
+  cli: ['core', 'store', 'delivery', 'platforms', 'runtime', 'config'],
   runtime: [],
 }
 
@@ -24,4 +24,9 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
 export const ROOTS = ['main', 'daemon', 'wiring']
 
 /** Below `platforms`, callers see the ports alone; the one adapter that `accounts` calls directly is listed. */
-export const PORTS: readonly string[] = ['src/platforms/port.ts', 'src/platforms/source.ts']
+export const PORTS: readonly string[] = [
+  'src/platforms/port.ts',
+  'src/platforms/source.ts',
+  'src/platforms/kind.ts',
+  'src/platforms/kinds.ts',
+]

@@ -57,6 +57,7 @@ export async function startReading({
   })
   const reads = createReads({
     platform: createForum({
+      name: 'forum',
       fetch: out,
       clock,
       random,

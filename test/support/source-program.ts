@@ -22,12 +22,16 @@ export async function startSourceProgram(source: { kind: string; url: string; mo
     config,
     `server = { port = 0 }
 storage = { dir = "${folder.file('data')}" }
-platform = { base_url = "http://127.0.0.1:1", session_cookie = "s" }
 billing = { enabled = false }
 limits = { management_per_minute = 0, key_rate = 0 }
 ${source.more ?? ''}
 [plans.entry]
 cadence_s = 1
+[[source]]
+name = "forum"
+kind = "reddit"
+base_url = "http://127.0.0.1:1"
+session_cookie = "s"
 [[source]]
 name = "s"
 kind = "${source.kind}"

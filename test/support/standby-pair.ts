@@ -313,11 +313,14 @@ const configText = (it: {
 port = 0
 [storage]
 dir = "${it.dir}"
-[platform]
+[requests]
+user_agent = "forumd-${it.life}"
+[[source]]
+name = "forum"
+kind = "reddit"
 base_url = "${it.platform}"
 session_cookie = "session"
-user_agent = "forumd-${it.life}"
-[pool]
+[source.accounts]
 session_requests_per_minute = 60000
 [plans.entry]
 slots = 100

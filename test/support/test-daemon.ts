@@ -5,6 +5,7 @@ import { join } from 'node:path'
 
 import { startSandbox } from '../../sandbox/server/sandbox.ts'
 import { parseConfig } from '../../src/config/load.ts'
+import { homeOf } from '../../src/config/schema.ts'
 import type { Config } from '../../src/config/schema.ts'
 import { apiKey } from '../../src/core/base/ids.ts'
 import { once } from '../../src/core/base/lazy.ts'
@@ -68,17 +69,17 @@ export async function startTestDaemon({
   if (!hold_back) await writeFile(join(dir, RESERVE_FILE_NAME), '')
 
   const config = parseConfig(
-    `platform = { base_url = "${platform_url ?? sandbox.url}", session_cookie = "${sandbox.session_cookie}" }`,
+    `source = [{ name = "forum", kind = "reddit", base_url = "${platform_url ?? sandbox.url}", session_cookie = "${sandbox.session_cookie}" }]`,
   )
-  config.platform.chat_url = sandbox.chat_url ?? ''
+  homeOf(config)!.chat_url = sandbox.chat_url ?? ''
   if (bearer) {
-    config.platform.api_url = sandbox.bearer_url ?? ''
-    config.platform.token_url = `${sandbox.url}/api/v1/access_token`
+    homeOf(config)!.api_url = sandbox.bearer_url ?? ''
+    homeOf(config)!.token_url = `${sandbox.url}/api/v1/access_token`
   }
   config.server.port = 0
   config.storage.dir = dir
   config.guard.allow_targets = ['receiver.test']
-  config.pool.session_requests_per_minute = 60_000
+  homeOf(config)!.accounts.session_requests_per_minute = 60_000
   change?.(config)
 
   const events: { level: string; event: string; fields: Record<string, unknown> }[] = []

@@ -1,3 +1,4 @@
+import { homeOf } from '../../src/config/schema.ts'
 import type { Config } from '../../src/config/schema.ts'
 import { SESSION_COOKIE } from './accounts.ts'
 import { startTestDaemon } from './test-daemon.ts'
@@ -17,14 +18,14 @@ export async function startWriting({
     chat: true,
     ...(start_at !== undefined && { start_at }),
     change: (config) => {
-      config.platform.session_cookie = SESSION_COOKIE
+      homeOf(config)!.session_cookie = SESSION_COOKIE
       // Time stands still: what would be tried again would wait for ever.
-      config.platform.retries = 0
+      homeOf(config)!.retries = 0
       config.limits.account_per_minute = 0
       config.limits.writes_per_minute = 0
       config.limits.uploads_per_minute = 0
       config.limits.health_per_minute = 0
-      config.platform.link_hosts = ['www.forum.test']
+      homeOf(config)!.link_hosts = ['www.forum.test']
       // Where the sandbox has pictures stored.
       config.guard.allow_targets = ['127.0.0.1/32', 'receiver.test']
       config.guard.allow_http = true

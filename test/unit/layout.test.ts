@@ -77,7 +77,9 @@ test('SQL on tables is in the store alone', () => {
 })
 
 test('a file exports its own declarations only', () => {
-  const forwarded = [...tree.files].flatMap(([file, text]) =>
+  // There a kind of source is one line.
+  const files = [...tree.files].filter(([file]) => file !== 'src/platforms/list.ts')
+  const forwarded = files.flatMap(([file, text]) =>
     [...text.matchAll(/^export (?:type )?[{*].*$/gm)].map(([line]) => `${file}: ${line}`),
   )
 

@@ -9,7 +9,7 @@ const NATIVE =
  * platform, and the platform of the benches.
  */
 const FLUENT =
-  /^src\/platforms\/(?:reddit\/|items\.ts)|^sandbox\/|^src\/(?:cli\/demo\/kinds|wiring\/sources)\.ts$|^test\/unit\/(platforms|sandbox)\/|^test\/(browser|clients|conformance|integration|support|world)\/|^scripts\/(?:bars\/(?:flood|fuzz)\/|bench\/(?:load\/upstream|floors\/server|trees)\.ts$)/
+  /^src\/platforms\/(?:reddit\/|(?:items|list)\.ts)|^sandbox\/|^src\/(?:cli\/demo\/kinds|wiring\/sources)\.ts$|^test\/unit\/(platforms|sandbox)\/|^test\/(browser|clients|conformance|integration|support|world)\/|^scripts\/(?:bars\/(?:flood|fuzz)\/|bench\/(?:load\/upstream|floors\/server|trees)\.ts$)/
 
 const root = `${import.meta.dir}/../../`
 
@@ -19,11 +19,11 @@ const OF_SOURCES =
 
 /** Adapters and simulations of these platforms, and the files that list them. */
 const SPEAKERS =
-  /^sandbox\/|^src\/platforms\/(?:discourse|hackernews|lemmy)\/|^src\/wiring\/sources\.ts$|^src\/cli\/(?:demo\/kinds|account\/source|init\/answers)\.ts$|^test\/(unit\/(?:sandbox|platforms|config)|conformance|integration)\/|^test\/simulation\/sources\.test\.ts$|^test\/support\/(?:hostile-site|mutations)\.ts$|^test\/world\/sources\/|^scripts\/bars\/(?:flood\/|fuzz\/|sources\/(?:sources|scenarios)\.ts$)/
+  /^sandbox\/|^src\/platforms\/(?:(?:discourse|hackernews|lemmy|piefed)\/|(?:list|kind)\.ts)|^src\/wiring\/sources\.ts$|^src\/cli\/(?:demo\/kinds|account\/source|init\/answers)\.ts$|^test\/(unit\/(?:sandbox|platforms|config)|conformance|integration)\/|^test\/simulation\/sources\.test\.ts$|^test\/support\/(?:hostile-site|mutations)\.ts$|^test\/world\/sources\/|^scripts\/bars\/(?:flood\/|fuzz\/|sources\/(?:sources|scenarios)\.ts$)/
 
 /** Names of kinds are values of the configuration and of answers, and of folders. */
 const KIND =
-  /platforms\/(?:reddit|discourse|hackernews|lemmy)|['"](?:reddit|discourse|hackernews|lemmy|piefed)['"]/g
+  /platforms\/(?:reddit|discourse|hackernews|lemmy)|Reddit-style|of the kind reddit|['"](?:reddit|discourse|hackernews|lemmy|piefed)['"]/g
 
 /** Native words of a text as `line: text`. The names of kinds may occur everywhere. */
 function nativeWords(text: string, words = NATIVE): string[] {

@@ -182,10 +182,13 @@ const configOf = (options: DaemonOptions): string => `
 port = 0
 [storage]
 dir = "${join(options.dir, 'data')}"
-[platform]
+[requests]
+user_agent = "forumd/1.0 (judged by test/world)"
+[[source]]
+name = "forum"
+kind = "reddit"
 base_url = "${options.platformUrl}"
 session_cookie = "reddit_session"
-user_agent = "forumd/1.0 (judged by test/world)"
 [billing]
 enabled = false
 default_plan = "world"

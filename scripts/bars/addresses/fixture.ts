@@ -47,18 +47,21 @@ host = "${PLACES.daemon}"
 port = 0
 [storage]
 dir = "${join(dir, 'data')}"
-[platform]
+[requests]
+timeout_s = ${TIMEOUT_S}
+read_deadline_s = 4
+[[source]]
+name = "forum"
+kind = "reddit"
 base_url = "${sandbox.url}"
 session_cookie = "${SESSION_COOKIE}"
 link_hosts = ["www.forum.test"]
 short_link_hosts = ["short.forum.test"]
 retries = 1
-timeout_s = ${TIMEOUT_S}
-read_deadline_s = 4
+[source.accounts]
+session_requests_per_minute = 60000
 [plans.entry]
 cadence_s = 1
-[pool]
-session_requests_per_minute = 60000
 [guard]
 allow_targets = ${JSON.stringify(allow)}
 [delivery]

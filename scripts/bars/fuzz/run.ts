@@ -144,7 +144,7 @@ export async function fuzz(plan: Plan, say: (line: string) => void): Promise<Rep
   const customer = z.object({ key: z.string() }).parse(JSON.parse(await runForumd(args.split(' '))))
   const headers = { authorization: `Bearer ${customer.key}`, 'content-type': 'application/json' }
   for (const [n, cookies] of (
-    sites.find(({ name }) => name === 'main')?.accounts ?? []
+    sites.find(({ name }) => name === 'forum')?.accounts ?? []
   ).entries()) {
     const jar = join(dir, `jar${n}`)
     await Bun.write(
@@ -170,7 +170,7 @@ export async function fuzz(plan: Plan, say: (line: string) => void): Promise<Rep
       { include_any: ['report'], regex: ['beacon-[0-9]+'] },
     ]
     for (const filter of filters) {
-      const place = name === 'main' ? { subforum: 'coffee' } : {}
+      const place = name === 'forum' ? { subforum: 'coffee' } : {}
       const filter_spec = { source: name, kind: 'both', ...place, ...filter }
       const id = await post('/forum/monitor/add', {
         filter_spec,
@@ -383,7 +383,7 @@ async function startSite(
   { ledger, stack }: { ledger: ReturnType<typeof createLedger>; stack: AsyncDisposableStack },
 ): Promise<Site> {
   // The polled platform is main.
-  const name = kind === 'reddit' ? 'main' : kind
+  const name = kind === 'reddit' ? 'forum' : kind
   const ready = Promise.withResolvers<Pick<Site, 'url' | 'accounts' | 'session_cookie'>>()
   const site: Site = {
     name,
@@ -433,7 +433,7 @@ async function readAll(
     signal: AbortSignal
   },
 ) {
-  const source = name === 'main' ? '' : `&source=${name}`
+  const source = name === 'forum' ? '' : `&source=${name}`
   while (!signal.aborted) {
     const fullname = ledger.any(name, random.fraction()) ?? 't3_1'
     const id = fullname.slice(3)
@@ -532,18 +532,19 @@ port = 0
 [storage]
 dir = "${join(dir, 'data')}"
 ${sites
-  .filter(({ name }) => name === 'main')
-  .map((it) => `[platform]\nbase_url = "${it.url}"\nsession_cookie = "${it.session_cookie}"`)
+  .filter(({ name }) => name === 'forum')
+  .map(
+    (it) =>
+      `[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "${it.url}"\nsession_cookie = "${it.session_cookie}"\n[source.accounts]\nsession_requests_per_minute = 60000`,
+  )
   .join('\n')}
 ${sites
-  .filter(({ name }) => name !== 'main')
+  .filter(({ name }) => name !== 'forum')
   .map(
     ({ name, url }) =>
       `[[source]]\nname = "${name}"\nkind = "${SOURCE_KINDS(name)}"\nbase_url = "${url}"\nrequests_per_minute = 600`,
   )
   .join('\n')}
-[pool]
-session_requests_per_minute = 60000
 [plans.entry]
 slots = 10000
 cadence_s = 1

@@ -290,7 +290,9 @@ const configText = (
 port = 0
 [storage]
 dir = "${join(dir, 'data')}"
-[platform]
+[[source]]
+name = "forum"
+kind = "reddit"
 base_url = "http://127.0.0.1:1"
 session_cookie = "session"
 ${[...sites].map(([name, { url }]) => `[[source]]\nname = "${name}"\nkind = "${kind}"\nbase_url = "${url}"\nrequests_per_minute = ${requests_per_minute ?? 0}`).join('\n')}

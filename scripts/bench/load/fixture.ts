@@ -82,8 +82,7 @@ export async function startForumd(
     [
       `server = { port = ${freePort()} }`,
       `storage = { dir = "${dir}" }`,
-      `platform = { base_url = "${platform_url}", session_cookie = "session" }`,
-      'pool = { session_requests_per_minute = 60000 }',
+      `source = [{ name = "forum", kind = "reddit", base_url = "${platform_url}", session_cookie = "session", accounts = { session_requests_per_minute = 60000 } }]`,
       'log = { level = "info" }',
       'plans = { entry = { slots = 1000000, daily_deliveries = 1000000000 } }',
       `limits = { read_cache_s = ${cache_s}, ${NO_LIMITS.map((it) => `${it} = 0`).join(', ')} }`,

@@ -114,7 +114,7 @@ const archive = createArchive({
   dir,
   clock,
   log,
-  words: { platform: 'forum', community: 'subforum', default_source: 'main' },
+  words: { platform: 'forum', community: 'subforum', default_source: 'forum', home: 'forum' },
   settings: { keep: 'matches', days: 365, max_size_mb: 5000 },
   clock_offset_ms: () => 0,
   signal: stopping.signal,

@@ -285,7 +285,7 @@ const open = () =>
     dir: values.dir,
     clock: realClock,
     log: () => {},
-    words: { platform: 'forum', community: 'subforum', default_source: 'main' },
+    words: { platform: 'forum', community: 'subforum', default_source: 'forum', home: 'forum' },
     settings: { keep: 'feeds', days: 36_500, max_size_mb: 1_000_000 },
     clock_offset_ms: () => 0,
     signal: new AbortController().signal,

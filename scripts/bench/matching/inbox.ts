@@ -90,7 +90,7 @@ function storeMatch(n: number): void {
         items: [
           {
             item_id: item.name,
-            source: 'main',
+            source: '~',
             place: item.subforum,
             author: item.author,
           },
@@ -140,7 +140,7 @@ const page = (filter: Partial<InboxFilter>, limit = 50) => {
     items: found.rows,
     filter: whole,
     wanted: limit,
-    community: 'subforum',
+    words: { community: 'subforum', home: 'forum' },
   })
   return `${read.rows.length} items`
 }
@@ -190,7 +190,7 @@ const WORK: Record<string, () => string> = {
   'counts, monitor': () =>
     JSON.stringify(countFiltered(db, customer_id, { ...NO_FILTER, monitor: 'mon_3' })),
   'counts, source': () =>
-    JSON.stringify(countFiltered(db, customer_id, { ...NO_FILTER, source: 'main' })),
+    JSON.stringify(countFiltered(db, customer_id, { ...NO_FILTER, source: '~' })),
   'update, 500 ids': () => {
     const who = actor()
     const ids = Array.from({ length: 500 }, (_, n) => `t3_${(n * 150).toString(36)}`)

@@ -25,7 +25,9 @@ const SCRAPES = 20
 const dir = mkdtempSync(join(tmpdir(), 'forumd-scrape-'))
 const runtime = createRuntime(() => {})
 const { clock, random } = runtime
-const config = parseConfig('platform = { base_url = "http://127.0.0.1:9", session_cookie = "s" }')
+const config = parseConfig(
+  'source = [{ name = "forum", kind = "reddit", base_url = "http://127.0.0.1:9", session_cookie = "s" }]',
+)
 config.server.port = 0
 config.storage.dir = dir
 

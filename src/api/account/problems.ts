@@ -2,7 +2,7 @@ import * as z from 'zod'
 
 import { once } from '../../core/base/lazy.ts'
 import { iso } from '../../core/base/time.ts'
-import { MAIN } from '../../core/forum/items.ts'
+import { nameOfSource, type Naming } from '../../core/forum/naming.ts'
 import {
   countWaiting,
   type FeedGroup,
@@ -120,12 +120,16 @@ type Audience = 'customer' | 'operator'
 const many = (n: number, one: string, more = `${one}s`) => `${n} ${n === 1 ? one : more}`
 
 /** Reads what does not work for a customer; null: for all, in words for the operator. */
-export function readProblems(db: Db, customer_id: string | null, now: number): Problem[] {
+export function readProblems(
+  db: Db,
+  customer_id: string | null,
+  { home, now }: Pick<Naming, 'home'> & { now: number },
+): Problem[] {
   const audience: Audience = customer_id === null ? 'operator' : 'customer'
   const owned = (problem: Problem, { customer_id: id, customer: name }: Owner): Problem =>
     audience === 'operator' ? { ...problem, customer: { id, name } } : problem
   return [
-    ...sourceProblems(listFeedStates(db, customer_id, now), audience, now),
+    ...sourceProblems(listFeedStates(db, customer_id, now), audience, { home, now }),
     ...listTroubledTargets(db, customer_id, KIND_MAX).flatMap((it) => {
       const problem = targetProblem(it, audience)
       return problem === null ? [] : [owned(problem, it)]
@@ -269,15 +273,20 @@ const FAULTS: Readonly<Record<string, { text: string; customer?: string; operato
 
 const RETRIED = 'forumd tries again at every poll'
 
-function sourceProblems(states: readonly FeedGroup[], audience: Audience, now: number): Problem[] {
+function sourceProblems(
+  states: readonly FeedGroup[],
+  audience: Audience,
+  { home, now }: Pick<Naming, 'home'> & { now: number },
+): Problem[] {
   const total = new Map<string, number>()
   for (const { source, feeds } of states) total.set(source, (total.get(source) ?? 0) + feeds)
   return states.flatMap((state): Problem[] => {
-    const { source, fault, feeds, monitors, ok_at, interval_s } = state
-    const name = source === MAIN ? 'The platform' : `Source ${source}`
-    const all = feeds === total.get(source)
+    const { fault, feeds, monitors, ok_at, interval_s } = state
+    const source = nameOfSource({ home }, state.source)
+    const name = `Source ${source}`
+    const all = feeds === total.get(state.source)
     const of = (rest: Omit<Problem, 'subject'>): Problem[] => [
-      { ...rest, subject: { id: source === MAIN ? null : source, name: source } },
+      { ...rest, subject: { id: source, name: source } },
     ]
     if (fault !== null && !READ_IN_PART.includes(fault)) {
       const known = FAULTS[fault]

@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { invalid } from '../../core/base/errors.ts'
 import { once } from '../../core/base/lazy.ts'
 import { iso } from '../../core/base/time.ts'
+import type { Naming } from '../../core/forum/naming.ts'
 import { bucketed, toUsd } from '../../core/limits/price.ts'
 import type { Clock } from '../../runtime/runtime.ts'
 import { findCustomer } from '../../store/customers/customers.ts'
@@ -18,6 +19,7 @@ import { type Problem, problemsShape, readProblems, toProblemReport } from './pr
 type Deps = {
   db: Db
   keyed: Keyed
+  words: Pick<Naming, 'home'>
   clock: Clock
   /** Monitors of a customer, including paused ones, the limit of its plan, and the interval of a monitor that names none. */
   monitors: (customer: { id: string; plan: string }) => {
@@ -127,14 +129,17 @@ function accountProblems(
 
 /** Routes for the customer's own account, its state and its billing records; free. */
 export function account(deps: Deps) {
-  const { db, keyed, clock, monitors } = deps
+  const { db, keyed, clock, monitors, words } = deps
   const readActivity = createActivity(deps)
   return new Elysia({ name: 'account', prefix: '/account' })
     .use(keyed)
     .get(
       '/problems',
       ({ customer: { id } }) =>
-        toProblemReport([...accountProblems(deps, id), ...readProblems(db, id, clock.now())]),
+        toProblemReport([
+          ...accountProblems(deps, id),
+          ...readProblems(db, id, { home: words.home, now: clock.now() }),
+        ]),
       {
         detail: {
           summary: 'What does not work, and what waits for you',

@@ -64,8 +64,7 @@ export function createExports(
               ? { rows: [], after: null }
               : await archive.search({ ...selected, before, limit: PAGE })
           before = found.after ?? DONE
-          const text =
-            head + found.rows.map((it) => exportLine(format, words.community, it)).join('')
+          const text = head + found.rows.map((it) => exportLine(format, words, it)).join('')
           head = ''
           if (text !== '') return encoder.encode(text)
         }

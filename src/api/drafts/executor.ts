@@ -2,6 +2,7 @@ import * as z from 'zod'
 
 import { ApiError, invalid } from '../../core/base/errors.ts'
 import { afterWrite, EXPIRED, pathOfDraft, statusOf } from '../../core/forum/draft.ts'
+import { sourceNames } from '../../core/forum/naming.ts'
 import type { Session } from '../../core/forum/session.ts'
 import {
   type Draft,
@@ -95,7 +96,7 @@ export function createDraftExecutor(
   ): Promise<Written> {
     // A source may have left the configuration since the draft was made.
     if (source !== null && !sources.has(source))
-      throw invalid('source', `source must be one of ${['main', ...sources.keys()].join(', ')}`)
+      throw invalid('source', `source must be one of ${sourceNames(words, [...sources.keys()])}`)
     const place = source === null ? words.api : sourcePath(words, source)
     const request = new Request(`http://localhost${place}${pathOfDraft(action)}`, {
       method: 'POST',

@@ -76,7 +76,7 @@ export function drafts(context: RouteContext, { db, executor }: Deps) {
             `body.${session_field}`,
             'is not stored in a draft: send it with the approval',
           )
-        const source = to.source === undefined || to.source === 'main' ? null : to.source
+        const source = to.source === undefined || to.source === words.home ? null : to.source
         const outcome = await executor.dryRun({ action, body, source }, holder)
         if (outcome.status !== 200) return forwardAnswer(outcome, set)
         const id = `drf_${random.uuid()}`

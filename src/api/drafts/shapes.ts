@@ -34,7 +34,7 @@ export const draftBody = bodySchema(() => ({
     .string({ error: 'source must be the name of a source' })
     .max(SOURCE_MAX, `source must have at most ${SOURCE_MAX} characters`)
     .nullish()
-    .describe('Name of the source to act on; absent or null: main.'),
+    .describe('Name of the source to act on; absent or null: the source of the accounts.'),
 }))
 
 export const draftsQuery = querySchema(() => ({
@@ -101,7 +101,10 @@ export const draftShapes = once(() => {
     id: z.string(),
     action: z.enum(DRAFT_ACTIONS),
     body: open.describe(BODY_TEXT),
-    source: z.string().nullable().describe('Source that it acts on; null: main.'),
+    source: z
+      .string()
+      .nullable()
+      .describe('Source that it acts on; null: the source of the accounts.'),
     status: z.enum(DRAFT_STATUSES),
     created_at: instant,
     expires_at: instant,

@@ -228,7 +228,7 @@ export function policyOf(words: Naming, method: string, path: string): Policy {
     const sources = sourcePath(words, '')
     if (path === sources) return { ...CLOSED, scope: 'read' }
     if (isUnderPath(path, sources)) {
-      // A call of a source has the conditions of the same call of `main`.
+      // A call of a source has the conditions of the same call of `home`.
       const [, below] = /^\/[^/]+(\/.+)$/.exec(path.slice(sources.length)) ?? []
       return below === undefined ? CLOSED : policyOf(words, method, words.api + below)
     }

@@ -49,7 +49,7 @@ export type SessionDeps = {
   session_cookie: string
   /** The proxy with its name resolved once; null if it must not be dialled. */
   guardProxy: (proxy: Proxy) => Promise<Proxy | null>
-  /** Name of the source of the routes; null: `main`, the only one with sessions. */
+  /** Name of the source of the routes; null: `home`, the only one with sessions. */
   source?: string | null
 }
 

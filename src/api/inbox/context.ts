@@ -3,7 +3,7 @@ import * as z from 'zod'
 
 import { invalid } from '../../core/base/errors.ts'
 import { once } from '../../core/base/lazy.ts'
-import { MAIN, type Node, ofItemKey } from '../../core/forum/items.ts'
+import { HOME, type Node, ofItemKey } from '../../core/forum/items.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import { threadOf } from '../../core/inbox/thread.ts'
 import { everyNode, repliesOf } from '../../gateway/comments.ts'
@@ -88,7 +88,7 @@ function readTree(
 
 function placeOf(words: Naming, item_id: string): string {
   const { source } = ofItemKey(item_id)
-  return source === MAIN ? words.api : sourcePath(words, source)
+  return source === HOME ? words.api : sourcePath(words, source)
 }
 
 /** @throws {ApiError} NOT_FOUND; INVALID_REQUEST if its content is erased */

@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { ApiError } from '../../core/base/errors.ts'
 import { normalise } from '../../core/base/form.ts'
 import { parseInstant } from '../../core/base/time.ts'
+import { type Naming, sourceOfName } from '../../core/forum/naming.ts'
 import {
   INBOX_STATES,
   type InboxFilter,
@@ -115,24 +116,24 @@ const atOf = (given: number | string | undefined): number | null =>
   typeof given === 'string' ? parseInstant(given) : (given ?? null)
 
 /** @throws {ApiError} INVALID_REQUEST if it ends before it begins */
-export function toFilter(given: GivenFilter): InboxFilter {
+export function toFilter(given: GivenFilter, words: Pick<Naming, 'home'>): InboxFilter {
   const from = atOf(given.from)
   const to = atOf(given.to)
   if (from !== null && to !== null && to < from)
     throw new ApiError('INVALID_REQUEST', { field: 'to', message: 'to must not be before from' })
-  const { monitor, state, starred, label, source, place, author, text: words } = given
+  const { monitor, state, starred, label, source, place, author, text } = given
   return {
     ...NO_FILTER,
     monitor: monitor ?? null,
     state: state ?? [],
     starred: starred ?? null,
     label: label ?? null,
-    source: source ?? null,
+    source: source == null ? null : sourceOfName(words, source),
     place: place == null ? null : normalise(place),
     author: author == null ? null : normalise(author),
     from,
     to,
-    text: words ?? null,
+    text: text ?? null,
   }
 }
 

@@ -111,7 +111,7 @@ export function inbox(context: RouteContext, deps: MonitorDeps) {
   const { db } = deps
   return new Elysia({ name: 'inbox', prefix: inboxPaths(words)[0] })
     .use(keyed)
-    .get('', ({ customer, query }) => list(db, customer.id, query, words.community), {
+    .get('', ({ customer, query }) => list(db, customer.id, query, words), {
       query: listQuery,
       detail: {
         summary: 'Matches of all monitors as an inbox, newest first',
@@ -122,7 +122,7 @@ export function inbox(context: RouteContext, deps: MonitorDeps) {
         ...answers(inboxPageShape),
       },
     })
-    .get('/ids', ({ customer, query }) => listIds(db, customer.id, query), {
+    .get('/ids', ({ customer, query }) => listIds(db, customer.id, query, words), {
       query: listIdsQuery,
       detail: {
         summary:
@@ -134,8 +134,7 @@ export function inbox(context: RouteContext, deps: MonitorDeps) {
     })
     .get(
       '/item',
-      ({ customer, query: { id } }) =>
-        readItem(db, requireItem(db, customer.id, id), words.community),
+      ({ customer, query: { id } }) => readItem(db, requireItem(db, customer.id, id), words),
       {
         query: itemQuery,
         detail: {
@@ -147,7 +146,7 @@ export function inbox(context: RouteContext, deps: MonitorDeps) {
         },
       },
     )
-    .get('/counts', ({ customer, query }) => counts(db, customer.id, query), {
+    .get('/counts', ({ customer, query }) => counts(db, customer.id, query, words), {
       query: countsQuery,
       detail: {
         summary: 'Numbers of items in the inbox by state',
@@ -159,7 +158,7 @@ export function inbox(context: RouteContext, deps: MonitorDeps) {
     .post(
       '/update',
       ({ customer, holder: { key }, body }) =>
-        update(db, actorOf(context, customer.id, key.id), body),
+        update(db, actorOf(context, customer.id, key.id), body, words),
       {
         body: updateBody,
         detail: {
@@ -216,9 +215,9 @@ function list(
   db: Db,
   customer_id: string,
   { ids, cursor, limit: rows, ...given }: SchemaOutput<typeof listQuery>,
-  community: string,
+  words: Naming,
 ) {
-  const filter = toFilter(given)
+  const filter = toFilter(given, words)
   const after = cursor ?? null
   if (ids !== undefined && !isEmptyFilter(filter))
     throw invalid('ids', 'ids does not go with the fields of a filter')
@@ -230,7 +229,7 @@ function list(
       ? listInbox(db, { customer_id, filter, span, limit: wanted, examined: EXAMINED_MAX })
       : { rows: findInbox(db, customer_id, ids, span.below), examined_to: null }
   const page_rows = ids === undefined ? rows : IDS_MAX
-  const read = readPage(db, { items: found.rows, filter, wanted: page_rows, community })
+  const read = readPage(db, { items: found.rows, filter, wanted: page_rows, words })
   const last = found.rows.at(-1) ?? null
   const is_all_read = read.stopped_at === null || read.stopped_at.row === last?.row
   const rest = found.rows.length === wanted && ids === undefined ? last : found.examined_to
@@ -242,8 +241,13 @@ function list(
   }
 }
 
-function counts(db: Db, customer_id: string, given: SchemaOutput<typeof countsQuery>) {
-  const filter = toFilter(given)
+function counts(
+  db: Db,
+  customer_id: string,
+  given: SchemaOutput<typeof countsQuery>,
+  words: Naming,
+) {
+  const filter = toFilter(given, words)
   const { complete, starred, ...states } = isEmptyFilter(filter)
     ? countInbox(db, customer_id)
     : countFiltered(db, customer_id, filter)
@@ -255,8 +259,9 @@ function listIds(
   db: Db,
   customer_id: string,
   { cursor, limit: rows, ...given }: SchemaOutput<typeof listIdsQuery>,
+  words: Naming,
 ) {
-  const filter = toFilter(given)
+  const filter = toFilter(given, words)
   const span = spanOf(filter, cursor ?? null)
   const query = { customer_id, filter, span, limit: rows, examined: EXAMINED_MAX }
   const found = listInboxIds(db, query)
@@ -271,13 +276,14 @@ function update(
   db: Db,
   actor: InboxActor,
   { ids, filter, cursor, set }: SchemaOutput<typeof updateBody>,
+  words: Naming,
 ) {
   if ((ids === undefined) === (filter === undefined))
     throw invalid('ids', 'exactly one of ids and filter is required')
   if (ids !== undefined && cursor !== undefined)
     throw invalid('cursor', 'cursor goes with filter only')
   const which =
-    ids === undefined ? { filter: toFilter(filter ?? {}), after: cursor ?? null } : { ids }
+    ids === undefined ? { filter: toFilter(filter ?? {}, words), after: cursor ?? null } : { ids }
   const { rows, unchanged, unknown_ids, next } = changeInbox(db, actor, which, set)
   const changed = rows.length
   return {

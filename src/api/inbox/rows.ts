@@ -1,5 +1,6 @@
 import { ApiError } from '../../core/base/errors.ts'
 import { iso } from '../../core/base/time.ts'
+import { nameOfSource, type Naming } from '../../core/forum/naming.ts'
 import { containsWords } from '../../core/inbox/excerpt.ts'
 import { type InboxFilter, type InboxPosition, NO_FILTER, spanOf } from '../../core/inbox/filter.ts'
 import {
@@ -37,6 +38,8 @@ export function requireItem(db: Db, customer_id: string, id: string): InboxEntry
   throw new ApiError('NOT_FOUND', { message: 'there is no such item in the inbox' })
 }
 
+type Words = Pick<Naming, 'community' | 'home'>
+
 /** Bytes of stored matches that one page reads, which takes milliseconds. */
 const BYTES_MAX = 4_000_000
 
@@ -72,12 +75,12 @@ export function readPage(
     items,
     filter,
     wanted,
-    community,
+    words,
   }: {
     items: readonly InboxEntry[]
     filter: Pick<InboxFilter, 'text'>
     wanted: number
-    community: string
+    words: Words
   },
 ): { rows: ReturnType<typeof toInboxItem>[]; stopped_at: InboxPosition | null } {
   const bodies = createBodies(db)
@@ -97,20 +100,20 @@ export function readPage(
     const meets =
       filter.text === null ||
       (newest !== null && containsWords(searchableText(newest), filter.text))
-    if (meets) rows.push(toInboxItem(item, of_item, newest, found.toReversed(), community))
+    if (meets) rows.push(toInboxItem(item, of_item, newest, found.toReversed(), words))
     if (rows.length === wanted || bodies.bytes() >= BYTES_MAX)
       return { rows, stopped_at: { matched_at: item.matched_at, row: item.row } }
   }
   return { rows, stopped_at: null }
 }
 
-export function readItem(db: Db, entry: InboxEntry, community: string) {
+export function readItem(db: Db, entry: InboxEntry, words: Words) {
   const bodies = createBodies(db)
   const matches = listInboxMatches(db, [entry.row])
   const found = matches.map(({ message }) => bodies.rowOf(message, entry.item_id))
   const newest = found.findLast((it) => it !== null) ?? null
   return {
-    ...toInboxItem(entry, matches, newest, found, community),
+    ...toInboxItem(entry, matches, newest, found, words),
     text: newest === null ? null : wholeText(newest),
   }
 }
@@ -121,17 +124,17 @@ function toInboxItem(
   matches: readonly InboxMatch[],
   newest: StoredRow | null,
   found: readonly (StoredRow | null)[],
-  community: string,
+  words: Words,
 ) {
   const judgements = found.map((it) => (it === null ? null : judgementOfRow(it)))
   const terms = found.map((it) => (it === null ? [] : termsOfRow(it)))
   const text: InboxText =
     newest === null
       ? missingText(item.item_id)
-      : toInboxText(newest, [...new Set(terms.flat())], community)
+      : toInboxText(newest, [...new Set(terms.flat())], words.community)
   return {
     id: item.item_id,
-    source: item.source,
+    source: nameOfSource(words, item.source),
     ...text,
     matched_at: iso(item.matched_at),
     monitors: matches.map(({ monitor_id, name, removed, found_at }, at) => ({

@@ -42,7 +42,7 @@ const inboxItemShape = () =>
   z.object({
     id: z.string().meta({
       description:
-        'Fullname of the item, after the name of its source and a slash unless it is of main.',
+        'Fullname of the item, after the name of its source and a slash unless that is the first one of a Reddit-style platform.',
       examples: ['t3_1abcde'],
     }),
     source: z.string(),

@@ -6,7 +6,7 @@ import { iso } from '../../core/base/time.ts'
 import { placesOf } from '../../core/filter/feeds.ts'
 import type { FilterSpec } from '../../core/filter/fields.ts'
 import { renderFilterSpec } from '../../core/filter/parse.ts'
-import { hasMainSource, type Naming } from '../../core/forum/naming.ts'
+import type { Naming } from '../../core/forum/naming.ts'
 import { effectiveCadence, type Plan } from '../../core/limits/plan.ts'
 import type { BacktestResult, Comparison, DayCounts } from '../../store/archive/backtest.ts'
 import { ARCHIVE_KEEPS, scopesOf } from '../../store/archive/scopes.ts'
@@ -143,7 +143,7 @@ const pollsPerDay = (
   words: Naming,
   sources: readonly string[],
   cadence_s: number,
-): number => Math.round((placesOf(spec, sources, hasMainSource(words)).length * 86_400) / cadence_s)
+): number => Math.round((placesOf(spec, sources, words.home !== null).length * 86_400) / cadence_s)
 
 const comparisonOf = (words: Naming, spec: FilterSpec, { days, ...counts }: Comparison) => ({
   filter_spec: renderFilterSpec(spec, words),

@@ -6,8 +6,8 @@ import { type Attention, encodeAttention } from '../../core/delivery/attention.t
 import { checkSources, placesOf } from '../../core/filter/feeds.ts'
 import type { FilterSpec } from '../../core/filter/fields.ts'
 import { decodeFilterSpec, encodeFilterSpec, parseFilterSpec } from '../../core/filter/parse.ts'
-import { furtherSources, watchesMain } from '../../core/filter/spec.ts'
-import { hasMainSource, type Naming, wireCode } from '../../core/forum/naming.ts'
+import { furtherSources, watchesHome } from '../../core/filter/spec.ts'
+import { type Naming, wireCode } from '../../core/forum/naming.ts'
 import { parseCommunityName } from '../../core/forum/permalink.ts'
 import {
   beginningAt,
@@ -173,9 +173,9 @@ async function checkSourcePlaces(
   known: readonly string[] = [],
 ): Promise<boolean> {
   const sources = furtherSources(spec, [...streams.keys()]).flatMap((it) => streams.get(it) ?? [])
-  const is_main = hasMainSource(words) && watchesMain(spec)
+  const is_home = words.home !== null && watchesHome(spec)
   const names = spec.subforum.filter(
-    (it) => !known.includes(it) && !(is_main && parseCommunityName(it) !== null),
+    (it) => !known.includes(it) && !(is_home && parseCommunityName(it) !== null),
   )
   const absent: string[] = []
   const closed: string[] = []
@@ -271,7 +271,7 @@ export async function addMonitor(
 ) {
   const spec = spelledPlaces(parseFilterSpec(given.filter_spec, words), streams)
   const plan = plan_of(customer.plan)
-  const places = placesOf(spec, [...streams.keys()], hasMainSource(words))
+  const places = placesOf(spec, [...streams.keys()], words.home !== null)
   if (given.baseline_item_id !== undefined && places.some(({ kind }) => kind === 'stream'))
     throw invalid(
       'baseline_item_id',
@@ -349,7 +349,7 @@ export async function editMonitor(
     given.filter_spec === undefined
       ? null
       : spelledPlaces(parseFilterSpec(given.filter_spec, words), streams)
-  const places = spec && placesOf(spec, [...streams.keys()], hasMainSource(words))
+  const places = spec && placesOf(spec, [...streams.keys()], words.home !== null)
   const plan = plan_of(customer.plan)
   const requested_at = clock.now()
   const begins_at = beginningAt(requested_at, watch.clock_earliest_ms())

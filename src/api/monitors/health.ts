@@ -66,7 +66,7 @@ export function monitorHealth(
     ...countersOf(countDeliveries(db, day), ceilingCapped(db, day)),
     last_match_at: iso(lastDeliveryAt(db, id)),
     coverage_24h: toCoverage(coverage),
-    // Monitors of main alone have the shape that they had before there were sources.
+    // Monitors of the source of the accounts alone have the shape that they had before there were sources.
     ...(further.length > 0 && {
       sources: readable(log, () =>
         further.flatMap(({ row, facts }) =>

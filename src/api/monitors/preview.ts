@@ -10,8 +10,8 @@ import { checkSources, placesOf } from '../../core/filter/feeds.ts'
 import { ALL_SOURCES, filterSchema, type FilterSpec } from '../../core/filter/fields.ts'
 import { parseFilterSpec, renderFilterSpec } from '../../core/filter/parse.ts'
 import { judgeItem, matchesPerDay, previewOf } from '../../core/filter/preview.ts'
-import { type Item, itemKey, MAIN, type Page } from '../../core/forum/items.ts'
-import { hasMainSource, type Naming, toWire, wireCode } from '../../core/forum/naming.ts'
+import { HOME, type Item, itemKey, type Page } from '../../core/forum/items.ts'
+import { type Naming, sourceOfName, toWire, wireCode } from '../../core/forum/naming.ts'
 import { type Bucket, perMinute, step } from '../../core/limits/pace.ts'
 import { oldestAt } from '../../core/polling/cursor.ts'
 import type { FeedKind } from '../../core/polling/feed.ts'
@@ -58,7 +58,7 @@ const ITEM_ID = /^(?:[a-z0-9][a-z0-9-]{0,30}\/)?(?:t[13]_)?[a-z0-9]{1,13}$/
 
 const limitSentence = `limit must be a whole number from 1 to ${MATCHES_MAX}`
 const itemSentence =
-  'item_id must be the id of a post or comment, such as t3_abc123, after the name of its source and a slash unless it is of main'
+  'item_id must be the id of a post or comment, such as t3_abc123, after the name of its source and a slash unless that is the first one of a Reddit-style platform'
 
 /**
  * Key of an id: of a post, or a comment if the filter watches comments only; of the filter's source
@@ -66,10 +66,12 @@ const itemSentence =
  */
 export function itemKeyOf(spec: FilterSpec, text: string, words: Naming): string {
   const [id = '', given] = text.split('/').toReversed()
-  const [only = MAIN, ...others] = spec.source
-  const source = given ?? (others.length > 0 || only === ALL_SOURCES ? words.default_source : only)
+  const [only = HOME, ...others] = spec.source
+  const is_one = others.length === 0 && only !== ALL_SOURCES
+  const source =
+    given === undefined && is_one ? only : sourceOfName(words, given ?? words.default_source)
   const name = /^t\d_/.test(id) ? id : `${spec.kind === 'comment' ? 't1' : 't3'}_${id}`
-  return itemKey({ name, source: source === MAIN ? undefined : source })
+  return itemKey({ name, source: source === HOME ? undefined : source })
 }
 
 /** Filter in a body, checked with the other fields, so that one error names every invalid one. */
@@ -219,7 +221,7 @@ async function runPreview(
   const spec = parseFilterSpec(filter_spec, words)
   checkSources(spec, streams, words)
   await checkPatternCost(patterns, spec, customer_id)
-  const places = placesOf(spec, [...streams.keys()], hasMainSource(words))
+  const places = placesOf(spec, [...streams.keys()], words.home !== null)
   const batches = previewBatches(places, REQUESTS_MAX, LISTED[spec.kind])
   pace.before(customer_id)
   let requests = 0

@@ -194,7 +194,7 @@ export function accountChanges(
   function platform(): SessionCheck {
     if (session_check !== null) return session_check
     throw new ApiError('NOT_FOUND', {
-      message: 'the configuration has no [platform], to which accounts belong',
+      message: 'the configuration has no source of the kind reddit, to which accounts belong',
     })
   }
 
@@ -253,7 +253,7 @@ export function accountChanges(
     if (!oauth)
       throw invalid(
         'kind',
-        'kind must be session: the configuration has no [platform].token_url and api_url for an oauth application',
+        'kind must be session: the source has no token_url and api_url for an oauth application',
       )
     return { kind, client_id: client_id ?? '', client_secret: client_secret ?? '', refresh_token }
   }

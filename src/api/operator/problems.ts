@@ -1,5 +1,5 @@
 import { iso } from '../../core/base/time.ts'
-import { MAIN } from '../../core/forum/items.ts'
+import type { Naming } from '../../core/forum/naming.ts'
 import { daysUntil, endWarning } from '../../core/limits/ends-at.ts'
 import { allCalls } from '../../core/relevance/calls.ts'
 import { type ModelReport, OVERDUE_MS } from '../../core/relevance/judgement.ts'
@@ -37,6 +37,7 @@ type StorageReport = () => {
 
 export type ProblemDeps = {
   db: Db
+  words: Pick<Naming, 'home'>
   clock: Clock
   storage: StorageReport
   /** State of reads as in `/health`. */
@@ -63,9 +64,9 @@ const mild = (...text: Parameters<typeof severe>): Problem => ({
 })
 
 export function instanceProblems(deps: ProblemDeps): ProblemReport {
-  const { db, clock } = deps
+  const { db, clock, words } = deps
   const now = clock.now()
-  const found = readProblems(db, null, now)
+  const found = readProblems(db, null, { home: words.home, now })
   return toProblemReport([
     ...storageProblems(deps),
     ...found,
@@ -131,8 +132,8 @@ function sourceProblems(
   now: number,
 ): Problem[] {
   return sources().flatMap(({ name, reachable, ends_at }) => {
-    const subject = { id: name === MAIN ? null : name, name }
-    const called = name === MAIN ? 'The platform' : `Source ${name}`
+    const subject = { id: name, name }
+    const called = `Source ${name}`
     const warning = ends_at === null ? null : endWarning(ends_at, now)
     const days = ends_at === null ? 0 : daysUntil(ends_at, now)
     const end = (text: string) => ({

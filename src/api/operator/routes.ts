@@ -7,7 +7,6 @@ import { bucketed, toUsd } from '../../core/limits/price.ts'
 import { findCustomer } from '../../store/customers/customers.ts'
 import { listKeys } from '../../store/customers/keys.ts'
 import { listUsage, sumUsage } from '../../store/customers/ledger.ts'
-import type { Db } from '../../store/db/connection.ts'
 import { listWebhooks } from '../../store/delivery/webhooks.ts'
 import { countPending, countSystem, listCustomerSummaries } from '../../store/maintenance/counts.ts'
 import { listMonitors } from '../../store/monitoring/monitors.ts'
@@ -66,7 +65,7 @@ function system(deps: OperatorRouteDeps) {
     .get('/activity', ({ query: { period } }) => readActivity(null, period), {
       query: activityQuery,
     })
-    .get('/customers/:id', ({ params: { id } }) => oneCustomer(db, id, clock.now()))
+    .get('/customers/:id', ({ params: { id } }) => oneCustomer(deps, id, clock.now()))
     .get('/customers', () => {
       const rows = listCustomerSummaries(db, clock.now() - DAY_MS, CUSTOMERS_MAX + 1)
       return {
@@ -98,7 +97,7 @@ function system(deps: OperatorRouteDeps) {
 }
 
 /** A customer with everything that is its own, without secrets: of an address the host, of a key the prefix. */
-function oneCustomer(db: Db, id: string, now: number) {
+function oneCustomer({ db, words }: OperatorRouteDeps, id: string, now: number) {
   const customer = findCustomer(db, id)
   if (customer === null) throw new ApiError('NOT_FOUND', { message: 'there is no such customer' })
   const used = sumUsage(db, id)
@@ -112,7 +111,7 @@ function oneCustomer(db: Db, id: string, now: number) {
     credits_used: toUsd(used.cost_micros),
     total_requests: used.calls,
     deliveries: countPending(db, id, PENDING_MAX),
-    report: toProblemReport(readProblems(db, id, now)),
+    report: toProblemReport(readProblems(db, id, { home: words.home, now })),
     usage: bucketed(listUsage(db, id, now - USAGE_DAYS * DAY_MS, now), 'day').usage,
     keys: listKeys(db, id)
       .filter(({ revoked_at }) => revoked_at === null)

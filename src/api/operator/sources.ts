@@ -39,6 +39,8 @@ type Permission = {
 }
 
 export type SourceDesk = {
+  /** Kinds of source that may be added. */
+  kinds: readonly { kind: string; title: string; address: string | null }[]
   /** Sentences about what a further source must not be, by field. */
   problems(added: {
     name: string
@@ -261,12 +263,13 @@ const REFUSALS: Readonly<Record<string, readonly [string, string]>> = {
 }
 
 /** The sources with their feeds and accounts; `waiting`: those that the next start of the daemon reads. */
-function toList({ db, clock, sources }: SourceDeps) {
+function toList({ db, clock, sources, source_desk: { kinds } }: SourceDeps) {
   const feeds = new Map(listSourceFeeds(db).map((it) => [it.source, it]))
   const accounts = new Map(listSourceAccounts(db).map((it) => [it.source, it.created_at]))
   const stored = listStoredSources(db)
   const running = sources()
   return {
+    kinds,
     sources: running.map(({ read_fault, of_file, ...source }) => {
       const watched = feeds.get(source.name)
       const verified_until = watched?.verified_until ?? null

@@ -86,7 +86,7 @@ export type RowMapper = {
   items<T extends { items: Item[] }>(body: T): T
 }
 
-/** Creates the mapping to the wire's words; rows of another source than `main` name it. */
+/** Creates the mapping to the wire's words; rows of another source than `home` name it. */
 export function createRowMapper(words: Naming, source: string | null = null): RowMapper {
   const row = <T extends object>(it: T): T =>
     source === null ? toWire(words, it) : { ...toWire(words, it), source }
@@ -113,10 +113,10 @@ export type ReadsOptions = Omit<SessionDeps, 'words'> & {
   }
   /** True while the platform answers badly. */
   degraded: () => boolean
-  /** Name of the source of the reads; null: `main`. */
+  /** Name of the source of the reads; null: `home`. */
   source: string | null
-  /** True: its names have the form of those of `main`. */
-  has_names_of_main?: boolean | undefined
+  /** True: its names have the form of those of `home`. */
+  has_names_of_home?: boolean | undefined
   /** Day on which the way in to a source has ended; null: it has not. Absent: none has. */
   endedOn?: (source: string) => string | null
 }
@@ -155,7 +155,7 @@ export type ReadContext = Pick<RouteContext, 'words' | 'keyed'> &
     of_user: PathOfName
     shapes: ReturnType<typeof createShapes>
     deepSearchBulkhead: Bulkhead
-    /** Null: `main`. */
+    /** Null: `home`. */
     source: string | null
   }
 
@@ -164,8 +164,8 @@ export function createReadContext(
   options: ReadsOptions,
 ): ReadContext {
   const { limits, endedOn = () => null } = options
-  const is_like_main = options.source === null || options.has_names_of_main === true
-  const names = is_like_main ? PLATFORM_NAMES : SOURCE_NAMES
+  const is_like_home = options.source === null || options.has_names_of_home === true
+  const names = is_like_home ? PLATFORM_NAMES : SOURCE_NAMES
   const capacity = () => ({
     in_flight: limits.degraded_reads_per_key,
     waiting: limits.degraded_waiting_per_key,
@@ -176,7 +176,7 @@ export function createReadContext(
     keyed,
     ...createSessions({ words, ...options }),
     ...createResponders(
-      withEnd(meter, () => endedOn(options.source ?? 'main')),
+      withEnd(meter, () => endedOn(options.source ?? words.home ?? '')),
       readBulkhead,
     ),
     rows: createRowMapper(words, options.source),

@@ -3,8 +3,7 @@ import * as z from 'zod'
 
 import { invalid } from '../../core/base/errors.ts'
 import { meant } from '../../core/base/text.ts'
-import { MAIN } from '../../core/forum/items.ts'
-import { hasMainSource, type Naming, sourceNames } from '../../core/forum/naming.ts'
+import type { Naming } from '../../core/forum/naming.ts'
 import type { RouteContext } from '../context.ts'
 import { notSupported } from '../http/errors.ts'
 import { archivePaths, isUnderPath, sourcePath } from '../http/routes.ts'
@@ -68,22 +67,19 @@ export function forSource(
   const target = URL.parse(request.url)
   const named = target?.searchParams.get('source') ?? null
   const source = named ?? words.default_source
-  if (target === null || (named === null && source === MAIN)) return null
+  if (target === null || (named === null && source === words.home)) return null
   const { pathname } = target
   const is_call = pathname.startsWith(`${words.api}/`) && request.method !== 'DELETE'
   const sources = sourcePath(words, '')
   // The archive holds items of all sources.
   if (archivePaths(words).some((place) => isUnderPath(pathname, place))) return null
   if (!is_call || pathname === sources || pathname.startsWith(`${sources}/`)) return null
-  if (named !== null && !names.includes(named) && !(named === MAIN && hasMainSource(words)))
-    throw invalid(
-      'source',
-      `source must be one of ${sourceNames(words, names)}${meant(named, names)}`,
-    )
+  if (named !== null && !names.includes(named))
+    throw invalid('source', `source must be one of ${names.join(', ')}${meant(named, names)}`)
   target.searchParams.delete('source')
-  if (source !== MAIN)
+  if (source !== words.home)
     target.pathname = sourcePath(words, source) + pathname.slice(words.api.length)
-  // Actions and listings of the caller's own account belong to the platform of `[platform]`.
+  // Actions and listings of the caller's own account belong to the source of the accounts.
   if (named === null && !serves(request.method, target.pathname)) throw notSupported('session')
   return new Request(target.href, request)
 }

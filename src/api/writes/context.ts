@@ -39,7 +39,7 @@ export type WritesOptions = Pick<IdempotencyDeps, 'db' | 'ring'> & {
   /** The proxy with its name resolved once; null if it must not be dialled. */
   guardProxy: (proxy: Proxy) => Promise<Proxy | null>
   browser_schemes: Schemes
-  /** The further source that is acted on; null: `main`, which has every act. */
+  /** The further source that is acted on; null: `home`, which has every act. */
   source: { name: string; capabilities: ReadonlySet<string> } | null
   /** Called after a comment was written, with the key of the item that it answers. */
   commented?: (by: { customer_id: string; key_id: string }, item_id: string) => void

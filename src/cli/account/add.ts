@@ -1,4 +1,4 @@
-import type { Config } from '../../config/schema.ts'
+import { type Config, homeOf } from '../../config/schema.ts'
 import {
   type AccountResult,
   type AccountStatus,
@@ -220,11 +220,12 @@ const REMARKS: Readonly<Partial<Record<AccountResult['kind'], string>>> = {
   unclear: `the platform gave no readable answer; ${LATER}`,
 }
 
-/** @throws {UsageError} A key of [platform] is missing. */
-export function checkOauth({ platform }: Config): void {
+/** @throws {UsageError} A key of the source is missing. */
+export function checkOauth(config: Config): void {
+  const home = homeOf(config)
   for (const key of ['token_url', 'api_url'] as const)
-    if (platform[key] === '')
-      throw new UsageError(`--kind oauth needs [platform].${key} in the configuration`)
+    if (home?.[key] === '')
+      throw new UsageError(`--kind oauth needs ${key} in the [[source]] table of ${home.name}`)
 }
 
 const NOTES =

@@ -1,7 +1,7 @@
 import { appendFileSync, readFileSync } from 'node:fs'
 
 import { parseConfig } from '../../config/load.ts'
-import { paceOf } from '../../config/schema.ts'
+import { apiKeyOf, requestsPerMinute } from '../../config/schema.ts'
 import type { Fault } from '../../core/base/result.ts'
 import { daysUntil, endWarning } from '../../core/limits/ends-at.ts'
 import { command, CommandRefusal, EXIT, JSON_OPTION, UsageError } from '../command.ts'
@@ -24,17 +24,15 @@ export const sourceList = command({
   examples: ['forumd source list', 'forumd source list --json | jq .sources'],
   async run({ values, ...context }) {
     const config = await configWithSources(context)
-    const sources = config.source.map(
-      ({ name, kind, base_url, requests_per_minute, api_key, ends_at, is_added }) => ({
-        name,
-        from: is_added ? 'dashboard' : 'file',
-        kind,
-        address: base_url || null,
-        requests_per_minute: paceOf({ kind, requests_per_minute }),
-        api_key: api_key !== '',
-        ends_at: ends_at || null,
-      }),
-    )
+    const sources = config.source.map((it) => ({
+      name: it.name,
+      from: it.is_added ? 'dashboard' : 'file',
+      kind: it.kind,
+      address: it.base_url || null,
+      requests_per_minute: requestsPerMinute(it),
+      api_key: apiKeyOf(it) !== '',
+      ends_at: it.ends_at || null,
+    }))
     const { clock } = await context.factories.createRuntime(config.log, context.stdout)
     const rows = sources.map((it) => ({ ...it, ends_at: endText(it.ends_at, clock.now()) }))
     context.stdout.write(values.json ? `${JSON.stringify({ sources })}\n` : table(rows, NONE))

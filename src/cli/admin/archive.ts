@@ -1,6 +1,7 @@
 import { closeSync, existsSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 
+import { sourceWords } from '../../config/schema.ts'
 import { type ExportFormat, exportHead, exportLine } from '../../core/archive/export.ts'
 import { ApiError } from '../../core/base/errors.ts'
 import { parseInstant } from '../../core/base/time.ts'
@@ -52,11 +53,10 @@ export const archiveExport = command({
     const from_at = instantOf('--from', values.from) ?? 0
     const to_at = instantOf('--to', values.to) ?? END_OF_TIME
     if (from_at >= to_at) throw new UsageError('--to must be after --from')
-    const { dir, wire } = await withInstance(context, ({ config }) => ({
+    const { dir, words } = await withInstance(context, ({ config }) => ({
       dir: config.storage.dir,
-      wire: config.wire,
+      words: createNaming(config.wire, sourceWords(config)),
     }))
-    const words = createNaming(wire)
     const spec = specOf(values, words)
     const path = join(dir, ARCHIVE_FILE)
     if (!existsSync(path))
@@ -99,7 +99,7 @@ async function exportItems(
   do {
     const budget = createWorkBudget(() => 0, 1, 1)
     const found: ArchiveFound = runNow(searchArchive(db, { ...part, before }, words, budget))
-    write(found.rows.map((it) => exportLine(format, words.community, it)).join(''))
+    write(found.rows.map((it) => exportLine(format, words, it)).join(''))
     exported += found.rows.length
     scanned += found.scanned
     before = found.after

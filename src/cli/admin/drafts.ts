@@ -1,4 +1,4 @@
-import type { Config } from '../../config/schema.ts'
+import { apiKeyOf, type Config } from '../../config/schema.ts'
 import { iso } from '../../core/base/time.ts'
 import { DRAFT_HOURS, EXPIRED, statusOf } from '../../core/forum/draft.ts'
 import { findAccountByName } from '../../store/accounts/accounts.ts'
@@ -110,7 +110,7 @@ function checkAccount(db: Db, config: Config, { source }: Draft, account: string
   }
   if (account !== source)
     throw new CommandRefusal(`this draft is for the source ${source}: --account ${source}`)
-  const has_key = config.source.some((it) => it.name === source && it.api_key !== '')
+  const has_key = config.source.some((it) => it.name === source && apiKeyOf(it) !== '')
   if (!has_key && !listSourceAccounts(db).some((it) => it.source === source))
     throw new CommandRefusal(
       `there is no account at ${source}: forumd account add --source ${source}`,

@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 
+import { sourceWords } from '../../config/schema.ts'
 import { normalise } from '../../core/base/form.ts'
 import { ofItemKey } from '../../core/forum/items.ts'
-import { createNaming } from '../../core/forum/naming.ts'
+import { createNaming, sourceOfName } from '../../core/forum/naming.ts'
 import { parseItemId, type Purged } from '../../core/forum/purge.ts'
 import { eraseArchive } from '../../store/archive/erase.ts'
 import { ARCHIVE_FILE } from '../../store/archive/file.ts'
@@ -36,13 +37,16 @@ export const purgeContent = command({
   notes:
     'Deliveries and matches lose the content and keep their ids; what waits to be sent leaves its delivery. The stored responses of receivers are erased too. The table audit of the database records the purge without the name of the author. Targets that ask for item.deleted receive it. The archive loses the items too. Unused parts of both files are overwritten at once; if another process is reading them, the daemon repeats it within the hour. Snapshots lose the items in the next night; earlier backups still hold them. Drafts are texts of their customers, and keep what they quote. Content that its source still shows is stored again when another monitor matches it: exclude the author there first.',
   async run({ values, ...context }) {
-    const wanted = whatOf(values)
+    const asked = whatOf(values)
     using bar = openBar(context.screen)
     const { counts, settings } = await withInstance(context, ({ db, ring, config, now }) => {
+      const words = createNaming(config.wire, sourceWords(config))
+      const { source } = asked
+      const wanted = { ...asked, source: source === null ? null : sourceOfName(words, source) }
       if (wanted.by === 'item') refuseSeveral(keptOf(db, wanted))
       const erased = purge(db, {
         purged: wanted.by === 'item' ? wanted : { ...wanted, posts: findPostsBy(db, wanted) },
-        community: createNaming(config.wire).community,
+        words,
         on_progress: (share) => bar.update('searching stored content', share),
         ring,
         now,

@@ -1,4 +1,4 @@
-import { hasMain } from '../../config/schema.ts'
+import { furtherOf, homeOf } from '../../config/schema.ts'
 import { sealCredentials } from '../../core/delivery/credentials.ts'
 import { newTargetSecret, withSigningKey } from '../../core/delivery/signature.ts'
 import { placesOf } from '../../core/filter/feeds.ts'
@@ -93,7 +93,7 @@ function writeWebhook({ db, ring, now, random }: OpenInstance, step: WebhookStep
 
 function writeMonitor({ db, now, config }: OpenInstance, step: MonitorStep): void {
   const { customer_id, id } = step
-  const sources = config.source.map(({ name }) => name)
+  const sources = furtherOf(config).map(({ name }) => name)
   switch (step.action) {
     case 'create': {
       const monitor: WrittenMonitor = {
@@ -107,7 +107,7 @@ function writeMonitor({ db, now, config }: OpenInstance, step: MonitorStep): voi
         updated_at: now,
         last_match_at: null,
       }
-      startMonitor(db, monitor, placesOf(step.spec, sources, hasMain(config)))
+      startMonitor(db, monitor, placesOf(step.spec, sources, homeOf(config) !== null))
       return
     }
     case 'change': {
@@ -128,7 +128,7 @@ function writeMonitor({ db, now, config }: OpenInstance, step: MonitorStep): voi
         updated_at: at,
       }
       const places = step.fields.includes('filter_spec')
-        ? placesOf(step.spec, sources, hasMain(config))
+        ? placesOf(step.spec, sources, homeOf(config) !== null)
         : null
       // The sources are not at hand here, so that nothing of them counts as verified.
       const coverage = { offset_ms: 0, limitOf: () => 'not_verified' }

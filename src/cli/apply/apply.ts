@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 
 import { stringify } from 'smol-toml'
 
-import { defaultSource } from '../../config/schema.ts'
+import { sourceWords } from '../../config/schema.ts'
 import { createAllowed } from '../../core/base/address.ts'
 import { errorCode } from '../../core/base/errors.ts'
 import { createNaming } from '../../core/forum/naming.ts'
@@ -195,7 +195,7 @@ const planningWith = (
   { reads, ...rules }: Pick<PlanContext, 'prune' | 'sources'> & { reads: Set<string> },
 ): PlanContext => ({
   ...rules,
-  words: createNaming(config.wire, defaultSource(config)),
+  words: createNaming(config.wire, sourceWords(config)),
   allowed: createAllowed(config.guard),
   mails: config.smtp.url !== '',
   readUrl(text) {
@@ -289,7 +289,7 @@ export const exportDocument = command({
       const { customer } = values
       const wanted = customer === undefined ? listCustomers(db) : [customerNamed(db, customer)]
       const states = wanted.flatMap(({ name }) => currentStateOf(db, name, config.plans) ?? [])
-      return toDocument(states, createNaming(config.wire))
+      return toDocument(states, createNaming(config.wire, sourceWords(config)))
     })
     context.stdout.write(
       values.json ? `${JSON.stringify(document, null, 2)}\n` : `${HEAD}${stringify(document)}\n`,

@@ -93,7 +93,7 @@ export type CustomerPlan = { customer: string; steps: Step[] }
 
 export type PlanContext = AddressRules & {
   words: Naming
-  /** Configured sources beside main that can be monitored, by name. */
+  /** Configured sources beside `home` that can be monitored, by name. */
   sources: ReadonlyMap<string, WatchableSource>
   isTaken: (what: 'webhooks' | 'monitors', id: string) => boolean
   /** True for a pattern that is not too expensive on text made against it. */

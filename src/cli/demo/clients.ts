@@ -1,8 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-import { MAIN } from '../../core/forum/items.ts'
 import type { Runtime } from '../../runtime/runtime.ts'
-import { SECOND } from './kinds.ts'
+import { FIRST, SECOND } from './kinds.ts'
 import type { DemoOutput } from './output.ts'
 
 type ResponseBody = Record<string, unknown>
@@ -68,23 +67,23 @@ export async function readPeriodically(
 }
 
 /** Posts of the demo, so that there are matches even in a quiet minute. */
-const POSTED: { to: 'main' | 'second'; place: string; title: string }[] = [
+const POSTED: { to: 'first' | 'second'; place: string; title: string }[] = [
   {
-    to: 'main',
+    to: 'first',
     place: 'selfhosting',
     title: 'Can anyone recommend a backup job that tells me when it fails?',
   },
   { to: 'second', place: 'homelab', title: 'Which backup did you ever restore from?' },
-  { to: 'main', place: 'coffee', title: 'A quiet grinder for under 100 €?' },
+  { to: 'first', place: 'coffee', title: 'A quiet grinder for under 100 €?' },
   { to: 'second', place: 'coffee', title: 'The espresso of the week' },
-  { to: 'main', place: 'selfhosting', title: 'My wiki turned five today' },
+  { to: 'first', place: 'selfhosting', title: 'My wiki turned five today' },
 ]
 const POST_FIRST_MS = 2000
 const POST_EVERY_MS = 4000
 
 /** Posts at intervals, as a visitor of the platforms would. */
 export async function postPeriodically(
-  platforms: { main: string; second: string },
+  platforms: { first: string; second: string },
   output: DemoOutput,
   { fetch, clock }: Runtime,
   signal: AbortSignal,
@@ -95,10 +94,10 @@ export async function postPeriodically(
     const response = await fetch(`${platforms[to]}/__sandbox/post`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ [to === 'main' ? 'subforum' : 'category']: place, title }),
+      body: JSON.stringify({ [to === 'first' ? 'subforum' : 'category']: place, title }),
       proxy: false,
     })
-    if (response.ok) output.posted({ place: to === 'main' ? place : `${SECOND} ${place}`, title })
+    if (response.ok) output.posted({ place: to === 'first' ? place : `${SECOND} ${place}`, title })
     else output.trouble('post.failed', { status: response.status })
     await clock.sleep(POST_EVERY_MS, signal)
   }
@@ -139,7 +138,7 @@ export function startInbox({ clock }: Runtime, output: DemoOutput) {
       const { delivery_id, monitor_id, items } = JSON.parse(text)
       ids.add(delivery_id)
       const [item] = items
-      sources.add(item.source ?? MAIN)
+      sources.add(item.source ?? FIRST)
       output.delivered({
         monitor: names.get(monitor_id) ?? monitor_id,
         delivery_id,

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 import { parseConfig } from '../../config/load.ts'
-import { MAIN } from '../../core/forum/items.ts'
 import type { Log, Runtime } from '../../runtime/runtime.ts'
 import { openInstance } from '../../store/maintenance/instance.ts'
 import { createCustomer } from '../admin/customer.ts'
@@ -12,7 +11,7 @@ import { createSignInLink } from '../admin/sign-in-link.ts'
 import { EXIT, type Invocation } from '../command.ts'
 import type { OpenInstance } from '../configuration.ts'
 import { createDemoClient, postPeriodically, readPeriodically, startInbox } from './clients.ts'
-import { SECOND } from './kinds.ts'
+import { FIRST, SANDBOX_KINDS, SECOND } from './kinds.ts'
 import { createDemoOutput } from './output.ts'
 
 // Two platforms, the daemon and a receiver in one process, each over a real socket. Every printed event was observed at
@@ -125,7 +124,7 @@ export async function demo({
   const ends = [stop, ...(seconds === null ? [] : [clock.sleep(seconds * 1000, signal)])]
   const busy = [
     readPeriodically(client, output, real, signal),
-    postPeriodically({ main: sandbox.url, second: second.url }, output, real, signal),
+    postPeriodically({ first: sandbox.url, second: second.url }, output, real, signal),
   ]
   await Promise.race(ends)
   over.abort()
@@ -138,7 +137,7 @@ export async function demo({
     credits_used: Number(credits_used),
     total_requests: Number(total_requests),
   })
-  const both = seen.sources.includes(MAIN) && seen.sources.includes(SECOND)
+  const both = seen.sources.includes(FIRST) && seen.sources.includes(SECOND)
   const all = seen.reads > 0 && both && seen.verified > 0 && seen.refused === 0
   if (seconds === null) return EXIT.done
   return all ? EXIT.done : EXIT.failed
@@ -160,7 +159,9 @@ function configText({
 port = ${port}
 [storage]
 dir = ${JSON.stringify(join(dir, 'data'))}
-[platform]
+[[source]]
+name = "${FIRST}"
+kind = "${SANDBOX_KINDS[0]}"
 base_url = "${sandbox.url}"
 session_cookie = "${sandbox.session_cookie}"
 [[source]]

@@ -3,4 +3,6 @@ export const SANDBOX_KINDS = ['reddit', 'discourse', 'hackernews', 'lemmy', 'pie
 
 export type SandboxKind = (typeof SANDBOX_KINDS)[number]
 
+/** Names of the sources of the demo. */
+export const FIRST = 'forum'
 export const SECOND = SANDBOX_KINDS[1]

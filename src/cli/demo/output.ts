@@ -1,5 +1,5 @@
 import type { Stdout } from '../command.ts'
-import { SECOND } from './kinds.ts'
+import { FIRST, SECOND } from './kinds.ts'
 
 const WIDTH = 100
 
@@ -41,7 +41,7 @@ export function createDemoOutput({ write, color }: Pick<Stdout, 'write' | 'color
       print()
       print(`  daemon     ${cyan(daemon)}    reference: ${cyan(`${daemon}/docs`)}`)
       print(
-        `  main       ${platform}    the platform of [platform]; posts and comments keep appearing`,
+        `  ${FIRST.padEnd(10)} ${platform}    the first [[source]]; posts and comments keep appearing`,
       )
       print(`  ${SECOND.padEnd(10)} ${second}    a [[source]] beside it; likewise`)
       print(`  receiver   ${receiver}`)

@@ -82,7 +82,9 @@ export const sandboxCommand = command({
       [
         `The platform is at ${url}. For a daemon that reads it:`,
         '',
-        '[platform]',
+        '[[source]]',
+        'name = "forum"',
+        `kind = "${SANDBOX_KINDS[0]}"`,
         `base_url = "${url}"`,
         `session_cookie = "${sandbox.session_cookie}"`,
         ...(bearer_url === null

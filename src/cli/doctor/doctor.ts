@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 
-import { hasMain } from '../../config/schema.ts'
+import { homeOf } from '../../config/schema.ts'
 import { listAccounts, openAccount } from '../../store/accounts/accounts.ts'
 import { listProxies, openProxy } from '../../store/accounts/proxies.ts'
 import type { Db } from '../../store/db/connection.ts'
@@ -55,8 +55,8 @@ async function* examine(call: CommandContext): AsyncGenerator<CheckResult> {
     yield isPlaceholder(config)
       ? bad(
           'config',
-          `[platform].base_url is ${config.platform.base_url}, the placeholder of the example`,
-          'set it to the address of your platform',
+          'the base_url of a source is the placeholder of the example',
+          'set it to the address of your site',
         )
       : fine('config', `${file} is valid`)
     for (const warning of opened.warnings)
@@ -83,10 +83,9 @@ async function stored(
   tools: PlatformTools,
 ): Promise<Check[]> {
   const { pathsOf } = await import('../../store/maintenance/paths.ts')
-  const { allow_anonymous } = config.pool
-  // The pool belongs to the platform.
+  const home = homeOf(config)
   const checksOf = (pool: OpenedPool) =>
-    hasMain(config) ? poolChecks(pool, allow_anonymous, tools) : []
+    home === null ? [] : poolChecks(pool, home.accounts.allow_anonymous, tools)
   if (!existsSync(pathsOf(storage).db)) return checksOf({ accounts: [], proxies: [] })
   try {
     return await withInstance(call, (instance) => [
@@ -215,7 +214,11 @@ const ADD = 'add one: forumd account add NAME --jar FILE'
 const emptyPool = (allow_anonymous: boolean): CheckResult =>
   allow_anonymous
     ? fine('accounts', 'none: reads are anonymous, at the rate limit of one address')
-    : bad('accounts', 'none, and [pool].allow_anonymous is false: no read is possible', ADD)
+    : bad(
+        'accounts',
+        'none, and allow_anonymous of [source.accounts] is false: no read is possible',
+        ADD,
+      )
 
 const proxyOf = (name: string, trouble: string | null): CheckResult =>
   trouble === null

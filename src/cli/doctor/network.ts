@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { isIP } from 'node:net'
 
-import { type Config, hasMain } from '../../config/schema.ts'
+import { type Config, furtherOf, homeOf } from '../../config/schema.ts'
 import type { Fault, Outcome } from '../../core/base/result.ts'
 import { daysUntil, endWarning } from '../../core/limits/ends-at.ts'
 import type { Runtime } from '../../runtime/runtime.ts'
@@ -18,33 +18,28 @@ const NAME_MS = 5000
 export function networkChecks(config: Config, runtime: Runtime, tools: PlatformTools): Check[] {
   /** Lead of the remote clock over the local one; null: unknown. */
   let ahead_ms: number | null = null
-  const platform: Check = {
-    title: 'checking the platform',
+  const home = homeOf(config)
+  const platform = ({ name, base_url }: Config['source'][number]): Check => ({
+    title: `checking the source ${name}`,
     async run() {
       const tried = await tools.tryPlatform()
       ahead_ms = tried.ahead_ms
-      return [platformOf(config.platform.base_url, tried.answer)]
+      return [platformOf(name, base_url, tried.answer)]
     },
-  }
+  })
   return [
     { title: 'resolving host names', run: () => checkNames(config, runtime) },
-    ...(hasMain(config) ? [platform] : []),
+    ...(home === null ? [] : [platform(home)]),
     ...sourceChecks(config, tools, {
       onClock(ms) {
         // A single answer of a source is enough where no platform gives the median of three.
-        if (!hasMain(config)) ahead_ms ??= ms
+        if (home === null) ahead_ms ??= ms
       },
     }),
     { title: 'checking the ends of access', run: () => endsOf(config, runtime) },
     {
       title: 'comparing clocks',
-      run: () => [
-        clockOf(
-          ahead_ms,
-          behindStorage(config, runtime),
-          hasMain(config) ? 'the platform' : 'the source',
-        ),
-      ],
+      run: () => [clockOf(ahead_ms, behindStorage(config, runtime), 'the source')],
     },
     ...(config.smtp.url === ''
       ? []
@@ -57,12 +52,14 @@ export function networkChecks(config: Config, runtime: Runtime, tools: PlatformT
   ]
 }
 
-function hostsOf({ platform, source, smtp, operator }: Config): Map<string, string> {
+function hostsOf(config: Config): Map<string, string> {
+  const { source, smtp, operator } = config
+  const home = homeOf(config)
   const named: [string, string][] = [
-    ['platform.base_url', platform.base_url],
-    ['platform.api_url', platform.api_url],
-    ['platform.token_url', platform.token_url],
-    ['platform.chat_url', platform.chat_url],
+    ...(['api_url', 'token_url', 'chat_url'] as const).map((key): [string, string] => [
+      `${key} of source ${home?.name}`,
+      home?.[key] ?? '',
+    ]),
     ...source.map(({ name, base_url }): [string, string] => [`source ${name}`, base_url]),
     ['smtp.url', smtp.url],
     ['operator.webhook', operator.webhook],
@@ -76,9 +73,8 @@ function hostsOf({ platform, source, smtp, operator }: Config): Map<string, stri
 }
 
 /** Sources whose way in ends within the time of the first warning, or has ended. */
-function endsOf({ platform, source }: Config, { clock }: Runtime): CheckResult[] {
-  const all = [{ name: 'main', ends_at: platform.ends_at }, ...source]
-  return all.flatMap(({ name, ends_at }) => {
+function endsOf({ source }: Config, { clock }: Runtime): CheckResult[] {
+  return source.flatMap(({ name, ends_at }) => {
     if (ends_at === '' || endWarning(ends_at, clock.now()) === null) return []
     const days = daysUntil(ends_at, clock.now())
     const found =
@@ -107,38 +103,42 @@ const FAULT_TEXTS: Record<string, string> = {
   blocked: 'it shows a block page to this address',
 }
 
-function platformOf(base_url: string, answer: Outcome<unknown>): CheckResult {
-  if (answer.ok) return fine('platform', `${base_url} answers`)
+function platformOf(name: string, base_url: string, answer: Outcome<unknown>): CheckResult {
+  if (answer.ok) return fine('source', `${base_url} answers`, name)
   const { fault } = answer
   switch (fault.kind) {
     case 'throttled':
     case 'blocked':
       return doubtful(
-        'platform',
+        'source',
         `${base_url}: ${FAULT_TEXTS[fault.kind]}`,
         'wait, or use a proxy for the accounts: forumd proxy add',
+        name,
       )
     // A request to sign in also proves that the platform is reachable.
     case 'login_required':
     case 'forbidden':
-      return fine('platform', `${base_url} answers`)
+      return fine('source', `${base_url} answers`, name)
     case 'timeout':
       return bad(
-        'platform',
+        'source',
         `${base_url}: ${FAULT_TEXTS[fault.kind]}`,
         'check the network of this machine',
+        name,
       )
     case 'unavailable':
       return fault.status === null
         ? bad(
-            'platform',
+            'source',
             `${base_url} cannot be reached`,
-            'check [platform].base_url, ca_file and outgoing rules of the firewall',
+            'check its base_url, requests.ca_file and outgoing rules of the firewall',
+            name,
           )
         : doubtful(
-            'platform',
+            'source',
             `${base_url} answers ${fault.status}`,
-            'wait: the platform itself has a problem',
+            'wait: the site itself has a problem',
+            name,
           )
     case 'not_found':
     case 'unreadable':
@@ -146,9 +146,10 @@ function platformOf(base_url: string, answer: Outcome<unknown>): CheckResult {
     case 'unsupported':
     case 'proxy':
       return bad(
-        'platform',
-        `${base_url} answers, but not like the platform`,
-        'check [platform].base_url',
+        'source',
+        `${base_url} answers, but not like a site of its kind`,
+        'check its base_url',
+        name,
       )
   }
 }
@@ -214,14 +215,14 @@ const BROWSER_FIX = 'apt-get install chromium, or name one in [browser].executab
 export function browserChecks(config: Config, tools: PlatformTools): Check[] {
   const { browser, features } = config
   const is_off = !features.login && !features.comment
-  if (is_off || !hasMain(config))
+  if (is_off || homeOf(config) === null)
     return [
       {
         title: 'checking the browser',
         run: () => [
           fine(
             'browser',
-            `not needed: ${is_off ? 'login and comment are disabled' : 'only the platform of [platform] uses one'}`,
+            `not needed: ${is_off ? 'login and comment are disabled' : 'only a source of the kind reddit uses one'}`,
           ),
         ],
       },
@@ -250,11 +251,11 @@ async function start(
 
 /** Requests each source once. `onClock` receives the lead of the clock of each that answered, in ms. */
 function sourceChecks(
-  { source }: Config,
+  config: Config,
   tools: PlatformTools,
   { onClock }: { onClock: (ahead_ms: number) => void },
 ): Check[] {
-  return source.map(({ name }) => ({
+  return furtherOf(config).map(({ name }) => ({
     title: `checking the source ${name}`,
     async run() {
       const tested = await tools.trySources(name)

@@ -2,6 +2,8 @@ import { isIP } from 'node:net'
 
 import { stringify } from 'smol-toml'
 
+import type { Kind } from '../../platforms/kind.ts'
+import { KINDS } from '../../platforms/kinds.ts'
 import { UsageError } from '../command.ts'
 
 export type SetupAnswers = {
@@ -16,37 +18,32 @@ export type SetupAnswers = {
   public_url: string
 }
 
-/** Kinds of `[[source]]` by the words for them. */
-const KINDS: ReadonlyMap<string, string> = new Map([
-  ['hn', 'hackernews'],
-  ['hackernews', 'hackernews'],
-  ['discourse', 'discourse'],
-  ['lemmy', 'lemmy'],
-  ['piefed', 'piefed'],
-])
-/** Word for the platform of `[platform]`. */
-const PLATFORM = 'platform'
+/** Words for a kind, the shortest first. */
+const wordsOf = ({ words = [], kind }: Pick<Kind, 'words' | 'kind'>) => [...words, kind]
 
-export const SOURCE_FORMS: ReadonlyMap<string, string> = new Map([
-  ['hn', 'Hacker News'],
-  ['discourse ADDRESS', 'a Discourse forum'],
-  ['lemmy ADDRESS', 'a Lemmy instance'],
-  ['piefed ADDRESS', 'a PieFed instance'],
-  [`${PLATFORM} ADDRESS COOKIE`, 'the forum platform; COOKIE: its session cookie'],
-])
+/** What a person types for a source of each kind: `lemmy ADDRESS`. */
+export const SOURCE_FORMS: ReadonlyMap<string, string> = new Map(
+  KINDS.map((it: Kind) => [
+    [
+      wordsOf(it)[0],
+      ...(it.address === null ? [] : ['ADDRESS']),
+      ...(it.asks ?? []).map((key) => key.replace(/^.*_/, '').toUpperCase()),
+    ].join(' '),
+    it.title,
+  ]),
+)
 
 const SOURCES_MAX = 20
 const NAME_MAX = 31
 
 type Table = Record<string, string>
-type Tables = { platform: Table; source: Table[] }
 
 /**
  * Parses the list of sources. Addresses and names are checked by the loader of the configuration.
  * @throws {UsageError} A source has another form.
  */
-function parseSources(text: string): Tables {
-  const tables: Tables = { platform: {}, source: [] }
+function parseSources(text: string): Table[] {
+  const tables: Table[] = []
   const entries = text
     .split(',')
     .map((it) => it.trim())
@@ -56,26 +53,20 @@ function parseSources(text: string): Tables {
       `found ${entries.length} sources; allowed: 1 to ${SOURCES_MAX}, separated by commas`,
     )
   for (const entry of entries) {
-    const [word = '', address, cookie, ...more] = entry.split(/\s+/)
-    const kind = KINDS.get(word.toLowerCase())
-    const is_platform = word.toLowerCase() === PLATFORM
-    const is_complete = is_platform ? cookie !== undefined : cookie === undefined
-    if ((kind === undefined && !is_platform) || !is_complete || more.length > 0)
+    const [word = '', address, ...values] = entry.split(/\s+/)
+    const kind: Kind | undefined = KINDS.find((it) => wordsOf(it).includes(word.toLowerCase()))
+    const asks = kind?.asks ?? []
+    if (kind === undefined || values.length !== asks.length)
       throw new UsageError(
         `${JSON.stringify(entry)} is not a source; allowed: ${[...SOURCE_FORMS.keys()].join(', ')}`,
       )
-    if (is_platform) {
-      if ('base_url' in tables.platform)
-        throw new UsageError(`found ${PLATFORM} twice; allowed: once`)
-      tables.platform = { base_url: withScheme(address), session_cookie: cookie ?? '' }
-    } else {
-      const base_url = withScheme(address)
-      tables.source.push({
-        name: nameFor(base_url, word.toLowerCase(), tables.source),
-        kind: kind ?? '',
-        ...(base_url !== '' && { base_url }),
-      })
-    }
+    const base_url = withScheme(address)
+    tables.push({
+      name: nameFor(base_url, word.toLowerCase(), tables),
+      kind: kind.kind,
+      ...(base_url !== '' && { base_url }),
+      ...Object.fromEntries(asks.map((key, at) => [key, values[at] ?? ''])),
+    })
   }
   return tables
 }
@@ -101,9 +92,7 @@ function nameFor(base_url: string, word: string, taken: readonly Table[]): strin
 
 /** @throws {UsageError} The sources are malformed. */
 export function configText({ sources, contact, dir, port, public_url }: SetupAnswers): string {
-  const { platform, source } = parseSources(sources)
-  const user_agent = contact === '' ? {} : { user_agent: `forumd/1.0 (${contact})` }
-  const described = { ...platform, ...user_agent }
+  const source = parseSources(sources)
   return [
     '# Written by `forumd init`. `forumd config example` prints every key with its default.\n',
     part(
@@ -120,19 +109,14 @@ export function configText({ sources, contact, dir, port, public_url }: SetupAns
       },
     ),
     part('Database and keys.', { storage: { dir } }),
-    ...(Object.keys(described).length === 0
+    ...(contact === ''
       ? []
       : [
-          part(
-            'base_url' in platform
-              ? 'The platform that is read without naming a source.'
-              : 'How forumd names itself to every source.',
-            { platform: described },
-          ),
+          part('How forumd names itself to every source.', {
+            requests: { user_agent: `forumd/1.0 (${contact})` },
+          }),
         ]),
-    ...(source.length === 0
-      ? []
-      : [part('Sources. The first is read when a call names none.', { source })]),
+    part('Sources. The first is read when a call names none.', { source }),
     part('Nothing is charged; usage is recorded.', { billing: { enabled: false } }),
   ].join('\n')
 }

@@ -277,25 +277,12 @@ const works = ({ answer }: Tested): boolean => answer === 'works'
 function test(context: CommandContext): Promise<Tested[]> {
   return withPlatformTools(
     context,
-    async (tools, { platform, source }) => {
-      const main =
-        platform.base_url === ''
-          ? []
-          : [{ name: 'main', title: null, answer: (await tools.tryPlatform()).answer }]
-      const others =
-        source.length === 0
-          ? []
-          : (await tools.trySources(null)).map(({ name, answer }) => ({
-              name,
-              title: answer.ok ? answer.value.title : null,
-              answer,
-            }))
-      return [...main, ...others].map(({ name, title, answer }) => ({
+    async (tools) =>
+      (await tools.trySources(null)).map(({ name, answer }) => ({
         source: name,
         answer: answer.ok ? 'works' : faultSentence(answer.fault),
-        title,
-      }))
-    },
+        title: answer.ok ? answer.value.title : null,
+      })),
     { for_accounts: false },
   )
 }

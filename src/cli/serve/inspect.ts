@@ -37,7 +37,7 @@ export const configExample = command({
   options: {},
   examples: ['forumd config example', 'forumd config example > forumd.toml'],
   notes:
-    'Each value is the default, except for the address and the cookie of [platform], which have none. forumd init writes a configuration that works at once.',
+    'Each value is the default, except for the address and the cookie of a platform, which have none. forumd init writes a configuration that works at once.',
   async run({ stdout }) {
     const { default: text } = await import('../../../config.example.toml', {
       with: { type: 'text' },
@@ -73,9 +73,9 @@ export const healthCommand = command({
   },
 })
 
-// The platform's address has no default, and the document does not depend on it.
+// A source has no default, and the document depends on its name alone.
 const ANY_PLATFORM =
-  '[platform]\nbase_url = "https://www.forum.example"\nsession_cookie = "session"\n'
+  '[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "https://www.forum.example"\nsession_cookie = "session"\n'
 
 export const openapi = command({
   name: 'openapi',

@@ -1,3 +1,4 @@
+import type { Naming } from '../forum/naming.ts'
 export const EXPORT_FORMATS = ['ndjson', 'csv'] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
@@ -24,20 +25,24 @@ const columnsWith = (community: string): readonly string[] => [
 export const exportHead = (format: ExportFormat, community: string): string =>
   format === 'csv' ? `${columnsWith(community).join(',')}\r\n` : ''
 
-export function exportLine(format: ExportFormat, community: string, row: object): string {
+export function exportLine(
+  format: ExportFormat,
+  { community, home }: Pick<Naming, 'community' | 'home'>,
+  row: object,
+): string {
   if (format === 'ndjson') return `${JSON.stringify(row)}\n`
   const item: Row = Object.fromEntries(Object.entries(row))
   return `${columnsWith(community)
-    .map((column) => cell(valueOf(item, column)))
+    .map((column) => cell(valueOf(item, column, home)))
     .join(',')}\r\n`
 }
 
-function valueOf(item: Row, column: string): unknown {
+function valueOf(item: Row, column: string, home: string | null): unknown {
   switch (column) {
     case 'id':
       return item['name']
     case 'source':
-      return item['source'] ?? 'main'
+      return item['source'] ?? home
     case 'score':
       return item['upvotes']
     case 'title':

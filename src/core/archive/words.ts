@@ -6,7 +6,7 @@ import { ALL_SOURCES, type FilterSpec } from '../filter/fields.ts'
 import { type MatchOptions, matchOptionsOf, wordOf } from '../filter/match.ts'
 import type { Query, Term } from '../filter/query.ts'
 import { SEARCH_FIELDS, SPACELESS, textOf } from '../filter/text.ts'
-import { type Item, MAIN, placesOfItem } from '../forum/items.ts'
+import { HOME, type Item, placesOfItem } from '../forum/items.ts'
 
 // The archive's index holds, of each item, the words of all fields that a filter can search, in the form without case and
 // accents. A filter's required terms are translated into a query for these words that finds at least every match; the
@@ -79,7 +79,7 @@ export function indexText(item: Item): string {
   const words = new Set<string>()
   for (const field of SEARCH_FIELDS) addWords(words, textOf(item, field, VIEW))
   for (const place of placesOfItem(item)) words.add(factWord('place', place))
-  words.add(factWord('source', item.source ?? MAIN))
+  words.add(factWord('source', item.source ?? HOME))
   if (item.author !== '[deleted]') words.add(factWord('author', normalise(item.author)))
   if (item.kind === 'comment') words.add(factWord('thread', item.post_id))
   return [...words].join(' ')

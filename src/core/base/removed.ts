@@ -12,6 +12,8 @@ const BY_CALLS =
  */
 export const REMOVED: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
   config: {
+    platform: 'a Reddit-style platform is a source too: a [[source]] table of the kind reddit',
+    pool: 'accounts belong to a source of the kind reddit: [source.accounts]',
     'standby.lease':
       'the lease lies in the object store that Litestream replicates to: set standby.replica',
     'standby.name': 'a node is named by its host: remove it',

@@ -2,13 +2,13 @@ import { invalid } from '../base/errors.ts'
 import { normalise } from '../base/form.ts'
 import { meant } from '../base/text.ts'
 import type { Item } from '../forum/items.ts'
-import { hasMainSource, type Naming, sourceNames } from '../forum/naming.ts'
+import { type Naming, sourceNames } from '../forum/naming.ts'
 import { parseCommunityName } from '../forum/permalink.ts'
 import type { FeedKind } from '../polling/feed.ts'
 import { anyOf, ENTRIES, type FilterSpec, wireName } from './fields.ts'
 import { compileQuery, type MatchOptions, matchOptionsOf } from './match.ts'
 import { parseQuery, positiveTerms, type Query, type Term } from './query.ts'
-import { furtherSources, watchesMain } from './spec.ts'
+import { furtherSources, watchesHome } from './spec.ts'
 
 export type Keyword = { term: string; test: (item: Item) => boolean }
 
@@ -105,7 +105,7 @@ function checkPlaceNames(
     const none = spec[list].find(
       (place) =>
         !sources.some((it) => it.isPlace(place)) &&
-        !(hasMainSource(words) && watchesMain(spec) && parseCommunityName(place) !== null),
+        !(words.home !== null && watchesHome(spec) && parseCommunityName(place) !== null),
     )
     if (none === undefined) continue
     throw invalid(
@@ -121,21 +121,21 @@ type FeedPlace = { kind: FeedKind; place: string }
  * The feeds that contain everything a spec can match: communities in lower case; else the threads it names; else the
  * comments of its authors, by name in lower case, and search expressions for posts. Communities are narrower than any
  * search; all other criteria are tested on the items. A further source has one feed of all its items; `configured`:
- * the names of these sources. `has_main`: there is a source `main`.
+ * the names of these sources. `has_home`: there is a source `home`.
  */
 export function placesOf(
   spec: FilterSpec,
   configured: readonly string[] = [],
-  has_main = true,
+  has_home = true,
 ): FeedPlace[] {
   const streams = furtherSources(spec, configured).map((place): FeedPlace => ({
     kind: 'stream',
     place,
   }))
-  return has_main && watchesMain(spec) ? [...mainPlaces(spec), ...streams] : streams
+  return has_home && watchesHome(spec) ? [...homePlaces(spec), ...streams] : streams
 }
 
-function mainPlaces(spec: FilterSpec): FeedPlace[] {
+function homePlaces(spec: FilterSpec): FeedPlace[] {
   // Names that only another source can have are no places of this one.
   const names = spec.subforum
     .filter((it) => parseCommunityName(it) !== null)

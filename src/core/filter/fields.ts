@@ -6,7 +6,7 @@ import { soundOf } from '../enrichment/intent.ts'
 import { LANGUAGE_CODES, languageOf } from '../enrichment/language.ts'
 import { INTENTS } from '../enrichment/lexicon/cues.ts'
 import { SENTIMENT_LABELS } from '../enrichment/sentiment.ts'
-import { type Item, MAIN, MORE_PLACES, placesOfItem } from '../forum/items.ts'
+import { HOME, type Item, MORE_PLACES, placesOfItem } from '../forum/items.ts'
 import type { Naming } from '../forum/naming.ts'
 import { PATTERN_LENGTH_MAX, PATTERNS_MAX, readPatterns } from '../pattern/syntax.ts'
 import { parseQuery, type Query } from './query.ts'
@@ -53,8 +53,8 @@ Object.freeze(SEARCHED)
 
 type Text = string | ((words: Naming) => string)
 
-/** Form in which terms are compared, and true where the names are those of the source `main` alone. */
-type Context = { view: View; is_main_only: boolean }
+/** Form in which terms are compared, and true where the names are those of {@link HOME} alone. */
+type Context = { view: View; is_home_only: boolean }
 
 /** A condition of a spec: its test on an item, and the value of the item that it reads. */
 type Test = { met: (item: Item) => boolean; saw: (item: Item) => string }
@@ -233,7 +233,7 @@ const choices = <T extends string>(words: readonly T[], about: ListAbout<T>): Fi
     { options: asOptions(words), ...ofList(about) },
   )
 
-const sourceOf = (item: Item): string => item.source ?? MAIN
+const sourceOf = (item: Item): string => item.source ?? HOME
 const kindOf = (item: Item): string => item.kind
 const authorOf: Of = (item) => (item.author === '[deleted]' ? null : normalise(item.author))
 const flairOf = (item: Item): string => textOf(item, 'flair')
@@ -250,8 +250,8 @@ function noneOf(of: Of) {
   }
 }
 
-const places = ({ is_main_only }: Context) => (is_main_only ? COMMUNITIES : SOURCE_PLACES)
-const users = ({ is_main_only }: Context) => (is_main_only ? AUTHORS : SOURCE_USERS)
+const places = ({ is_home_only }: Context) => (is_home_only ? COMMUNITIES : SOURCE_PLACES)
+const users = ({ is_home_only }: Context) => (is_home_only ? AUTHORS : SOURCE_USERS)
 
 /** One of few values that an item has, or none if it is not known. */
 const isIn =

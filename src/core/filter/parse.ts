@@ -2,8 +2,8 @@ import { ApiError, withAllFields } from '../base/errors.ts'
 import { viewOf } from '../base/form.ts'
 import { isObject } from '../base/object.ts'
 import { meant } from '../base/text.ts'
-import { MAIN } from '../forum/items.ts'
-import { createNaming, hasMainSource, type Naming } from '../forum/naming.ts'
+import { HOME } from '../forum/items.ts'
+import { createNaming, nameOfSource, type Naming, sourceOfName } from '../forum/naming.ts'
 import { isViewerName, MANY_SUBFORUMS, VIEWER_NAME_REFUSAL } from '../forum/permalink.ts'
 import { placesOf, requiredQuery, searchExpressions } from './feeds.ts'
 import {
@@ -17,7 +17,7 @@ import {
 import { parseQuery } from './query.ts'
 import { type FieldInput, NONE, readEntries, readFlag, SOURCES, wrong } from './readers.ts'
 import { viewerTermIn } from './search-query.ts'
-import { FILTER_DEFAULTS, watchesMain } from './spec.ts'
+import { FILTER_DEFAULTS, watchesHome } from './spec.ts'
 
 type RenderSpec = () => Record<string, unknown>
 
@@ -28,7 +28,7 @@ type RenderSpec = () => Record<string, unknown>
 function checkSpec(spec: FilterSpec, words: Naming, render: RenderSpec): void {
   checkPairs(spec, words)
   // A further source is a place by itself, and has names of its own.
-  if (!watchesMain(spec)) return
+  if (!watchesHome(spec)) return
   checkReserved(spec, words)
   checkPlaces(spec, words, render)
   checkSearches(spec)
@@ -165,7 +165,7 @@ function readFields(value: unknown, words: Naming): FilterSpec {
     case_sensitive: isOn('case_sensitive'),
   })
   const source = readSources(sent('source'), words)
-  const context = { view, is_main_only: source.length === 0 }
+  const context = { view, is_home_only: source.length === 0 }
   // An array of any: the compiler cannot follow that each field has the type of its own reader.
   const spec: FilterSpec = Object.fromEntries(
     ENTRIES.map(([field, { absent, read }]): unknown[] => {
@@ -185,7 +185,13 @@ export function renderFilterSpec(spec: FilterSpec, words: Naming): Record<string
   const given_fields = Object.entries(spec).filter(
     ([field, value]) => field === 'kind' || !isAbsent(field, value),
   )
-  return Object.fromEntries(given_fields.map(([field, value]) => [wireName(field, words), value]))
+  const source = spec.source.map((it) => nameOfSource(words, it))
+  return Object.fromEntries(
+    given_fields.map(([field, value]) => [
+      wireName(field, words),
+      field === 'source' ? source : value,
+    ]),
+  )
 }
 
 const absent = new Map(
@@ -194,7 +200,10 @@ const absent = new Map(
 const isAbsent = (field: string, value: unknown): boolean =>
   JSON.stringify(value) === absent.get(field)
 
-const STORED = createNaming({ platform: 'forum', community: 'subforum' })
+const STORED = createNaming(
+  { platform: 'forum', community: 'subforum' },
+  { default_source: HOME, home: HOME },
+)
 
 /** The spec as text for the store, independent of the configured words. */
 export const encodeFilterSpec = (spec: FilterSpec): string =>
@@ -214,14 +223,12 @@ function checkFieldNames(value: Record<string, unknown>, words: Naming): void {
     }
 }
 
-/** The sources of a spec: names, or `all` alone. Empty: `main` only. */
+/** The sources of a spec: names, or `all` alone. Empty: {@link HOME} alone. */
 function readSources(sent: FieldInput, words: Naming): string[] {
   const named = readEntries(sent, SOURCES)
-  const has_main = hasMainSource(words)
-  const names = named.length === 0 && !has_main ? [words.default_source] : named
-  if (!has_main && names.includes(MAIN))
-    throw wrong(sent, 'must not name main: no [platform] is configured')
+  const { default_source } = words
+  const names = (named.length === 0 ? [default_source] : named).map((it) => sourceOfName(words, it))
   if (names.length > 1 && names.includes(ALL_SOURCES))
     throw wrong(sent, 'must be all alone, or a list of names')
-  return names.length === 1 && names[0] === MAIN ? NONE : names
+  return names.length === 1 && names[0] === HOME ? NONE : names
 }

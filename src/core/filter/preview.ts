@@ -1,6 +1,6 @@
 import { enrich, rowOf } from '../enrichment/enrich.ts'
 import type { Item } from '../forum/items.ts'
-import type { Naming } from '../forum/naming.ts'
+import { nameOfSource, type Naming } from '../forum/naming.ts'
 import { evaluateDirectly, type EvaluatePatterns } from '../pattern/evaluate.ts'
 import { criteriaOf } from './compile.ts'
 import { keywordsOf } from './feeds.ts'
@@ -31,7 +31,8 @@ export function explainItem(
   const found = criteriaOf(spec, undefined, evaluatePatterns).map(
     ({ field, met, saw }): Explained => {
       const verdict = met(item) ? 'met' : 'not_met'
-      return { criterion: wireName(field, words), verdict, detail: saw(item).slice(0, DETAIL_MAX) }
+      const seen = field === 'source' ? nameOfSource(words, saw(item)) : saw(item)
+      return { criterion: wireName(field, words), verdict, detail: seen.slice(0, DETAIL_MAX) }
     },
   )
   const least = (criterion: string, floor: number | null, count: number | null) => {

@@ -1,5 +1,6 @@
 import { type ApiError, invalid } from '../base/errors.ts'
 import { normalise, type View } from '../base/form.ts'
+import { HOME } from '../forum/items.ts'
 import { bareId, parseCommunityName, parseUserName } from '../forum/permalink.ts'
 
 // Readers of filter_spec fields. Each takes the sent value and returns the stored one, or throws an error that names
@@ -48,7 +49,7 @@ export const COMMUNITIES: Entries = {
 export const SOURCES: Entries = {
   allowed: 'names of sources',
   least: 1,
-  read: (text) => (/^[a-z0-9][a-z0-9-]{0,30}$/.test(text) ? text : null),
+  read: (text) => (text === HOME || /^[a-z0-9][a-z0-9-]{0,30}$/.test(text) ? text : null),
 }
 
 const PLACE_LENGTH_MAX = 100

@@ -1,4 +1,4 @@
-import { type Item, MAIN } from '../forum/items.ts'
+import { HOME, type Item } from '../forum/items.ts'
 import { ALL_SOURCES, ENTRIES, type FilterSpec } from './fields.ts'
 
 /** The spec of no given field. */
@@ -6,23 +6,23 @@ export const FILTER_DEFAULTS: FilterSpec = Object.fromEntries(
   ENTRIES.map(([name, { absent }]): unknown[] => [name, absent]),
 )
 
-/** True when a spec watches the source of `[platform]`. */
-export const watchesMain = ({ source }: Pick<FilterSpec, 'source'>): boolean =>
-  source.length === 0 || source.includes(MAIN) || source.includes(ALL_SOURCES)
+/** True when a spec watches the source {@link HOME}. */
+export const watchesHome = ({ source }: Pick<FilterSpec, 'source'>): boolean =>
+  source.length === 0 || source.includes(HOME) || source.includes(ALL_SOURCES)
 
 /**
- * The spec with its sources by name. A feed of the platform holds no item of another source, so a filter of `main` alone names
+ * The spec with its sources by name. A feed of the platform holds no item of another source, so a filter of {@link HOME} alone names
  * none; in a store of all sources it has to.
  */
 export const withNamedSource = (spec: FilterSpec): FilterSpec =>
-  spec.source.length === 0 ? { ...spec, source: [MAIN] } : spec
+  spec.source.length === 0 ? { ...spec, source: [HOME] } : spec
 
 /** The further sources that a spec watches. `configured`: those that exist. */
 export const furtherSources = (
   { source }: Pick<FilterSpec, 'source'>,
   configured: readonly string[],
 ): readonly string[] =>
-  source.includes(ALL_SOURCES) ? configured : source.filter((it) => it !== MAIN)
+  source.includes(ALL_SOURCES) ? configured : source.filter((it) => it !== HOME)
 
 // Criteria that are decided after the first match: thresholds, relevance and grouping.
 

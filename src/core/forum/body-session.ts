@@ -60,7 +60,7 @@ export function readBodySession(body: Record<string, unknown>, sending: Sending)
 
 /**
  * Parses the session of a write to a further source: one credential, in the place of the session
- * cookie. Every other field of a session is refused, so that cookies of the main platform are never
+ * cookie. Every other field of a session is refused, so that cookies of another source are never
  * sent to another site.
  * @throws {ApiError} 400 naming the field that is missing or malformed
  */

@@ -205,7 +205,7 @@ export type ItemLiveness = 'live' | 'deleted' | 'removed' | 'not_found'
 
 /**
  * Post or comment, discriminated by `kind`, as monitors match it. `source`: name of the source that
- * it is from; absent: `main`.
+ * it is from; absent: {@link HOME}.
  */
 export type Item = ((Post & { kind: 'post' }) | (Comment & { kind: 'comment' })) & {
   source?: string
@@ -219,10 +219,13 @@ export type Item = ((Post & { kind: 'post' }) | (Comment & { kind: 'comment' }))
 export type ItemState =
   { state: 'live'; item: Item; author_gone: boolean } | { state: 'deleted' | 'removed' | 'absent' }
 
-/** Name of the source of `[platform]`. */
-export const MAIN = 'main'
+/**
+ * Stands inside for the first source of a Reddit-style platform, whose name the configuration may change: the ids of its
+ * items have no prefix. Not a name that a source can have.
+ */
+export const HOME = '~'
 
-/** Key of an item among those of all sources: its fullname, after the name of another source than `main`. */
+/** Key of an item among those of all sources: its fullname, after the name of another source than {@link HOME}. */
 export const itemKey = ({ name, source }: { name: string; source?: string | undefined }): string =>
   source === undefined ? name : `${source}/${name}`
 
@@ -241,7 +244,7 @@ export function shownDigest(item: Item): string {
 export function ofItemKey(key: string): { source: string; name: string } {
   const at = key.indexOf('/')
   return at === -1
-    ? { source: MAIN, name: key }
+    ? { source: HOME, name: key }
     : { source: key.slice(0, at), name: key.slice(at + 1) }
 }
 

@@ -1,4 +1,4 @@
-import { MAIN } from './items.ts'
+import { HOME } from './items.ts'
 
 /**
  * Configured words for the platform and for a community (`[wire]`). Computed once; paths, headers,
@@ -23,17 +23,20 @@ export type Naming = {
   header: string
   /** The words are those of another service, whose clients expect some of its answers too. */
   renamed: boolean
-  /** Name of the source of reads and monitors that name none; `main`, unless there is no such source. */
+  /** Name of the source of reads and monitors that name none: the first. */
   default_source: string
+  /** Name of the first source of a Reddit-style platform; null: there is none. */
+  home: string | null
   /** `FORUM_RATELIMIT`, `FORUM_REJECTED`. */
   code(suffix: 'RATELIMIT' | 'REJECTED'): string
 }
 
 const DEFAULT_PLATFORM = 'forum'
+const FORUM_ALONE = { default_source: 'forum', home: 'forum' }
 
 export function createNaming(
   { platform, community }: { platform: string; community: string },
-  default_source: string = MAIN,
+  { default_source, home }: Pick<Naming, 'default_source' | 'home'> = FORUM_ALONE,
 ): Naming {
   return {
     platform,
@@ -46,16 +49,22 @@ export function createNaming(
     header: `x-${platform}-`,
     renamed: platform !== DEFAULT_PLATFORM,
     default_source,
+    home,
     code: (suffix) => `${platform.toUpperCase()}_${suffix}`,
   }
 }
 
-/** True when there is a source `main`. Without one, the default is another. */
-export const hasMainSource = ({ default_source }: Naming): boolean => default_source === MAIN
+/** Name of a source for a caller, by its name inside. */
+export const nameOfSource = ({ home }: Pick<Naming, 'home'>, source: string): string =>
+  source === HOME ? (home ?? source) : source
 
-/** The names of the sources, the default first, as a sentence lists them. `further`: all but `main`. */
-export const sourceNames = (words: Naming, further: readonly string[]): string =>
-  (hasMainSource(words) ? [MAIN, ...further] : further).join(', ')
+/** Name inside of a source that a caller names. */
+export const sourceOfName = ({ home }: Pick<Naming, 'home'>, name: string): string =>
+  name === home ? HOME : name
+
+/** The names of the sources as a sentence lists them. `further`: all but `home`. */
+export const sourceNames = ({ home }: Naming, further: readonly string[]): string =>
+  (home === null ? further : [home, ...further]).join(', ')
 
 /**
  * Replaces the keys `subforum` and `subforums` of a row by the configured words; keeps the order.

@@ -96,7 +96,7 @@ const DOMAIN = /^[^.]+(?:\.[^.]+)*\.[a-z][a-z0-9-]*$/
 
 /**
  * Hosts of a platform at `base_url`: its own, those of the same domain with a prefix of
- * `HOST_PREFIXES`, and those of `[platform]`.
+ * `HOST_PREFIXES`, and those of the configuration.
  */
 export function linkHosts(at: {
   base_url: string

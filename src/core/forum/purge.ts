@@ -1,5 +1,5 @@
 import { normalise } from '../base/form.ts'
-import { type Comment, itemKey, MAIN } from './items.ts'
+import { type Comment, HOME, itemKey } from './items.ts'
 
 /**
  * Author or item to erase. An item has its id without prefix, and its kind if the id had one. `source` null: of any source.
@@ -45,7 +45,7 @@ export function parseItemId(text: string): (Purged & { by: 'item' }) | null {
  * thread's title if only that is affected.
  */
 export function purgeItem(item: Row, purged: Purged, community: string): Row {
-  if (purged.source !== null && purged.source !== (sourceOf(item) ?? MAIN)) return item
+  if (purged.source !== null && purged.source !== (sourceOf(item) ?? HOME)) return item
   if (isMeant(item, purged))
     return { ...blanked(item, community), ...withoutOwnPage(item, community), author: GONE }
   if (!isUnder(item['post_id'], purged)) return item
@@ -70,7 +70,7 @@ export const isErasedRow = (row: Row): boolean => row['author'] === GONE
 
 const sourceOf = (row: Row): string | undefined => {
   const { source } = row
-  return typeof source === 'string' && source !== MAIN ? source : undefined
+  return typeof source === 'string' && source !== HOME ? source : undefined
 }
 
 /** Key of a stored row; null if it has no name. */
@@ -167,7 +167,7 @@ function isMeant(item: Row, purged: Purged): boolean {
 
 function isItemRow(item: Row, purged: Purged & { by: 'item' }): boolean {
   if (item['id'] !== purged.id) return false
-  if (purged.source !== null && purged.source !== (sourceOf(item) ?? MAIN)) return false
+  if (purged.source !== null && purged.source !== (sourceOf(item) ?? HOME)) return false
   // Only comments have a `post_id`.
   const kind = 'post_id' in item ? 'comment' : 'post'
   return purged.kind === null || purged.kind === kind
@@ -208,6 +208,6 @@ export const isPostBy = (
   { name, source }: { name: string; source: string | null },
 ): boolean =>
   !('post_id' in item) &&
-  (source === null || source === (sourceOf(item) ?? MAIN)) &&
+  (source === null || source === (sourceOf(item) ?? HOME)) &&
   typeof item['author'] === 'string' &&
   normalise(item['author']) === name

@@ -1,7 +1,7 @@
 import type { ErasureReason } from '../../core/delivery/envelope.ts'
 import { deliveryId, editedBody } from '../../core/delivery/envelope.ts'
 import { rowOf } from '../../core/enrichment/enrich.ts'
-import { type Item, type ItemState, MAIN, ofItemKey } from '../../core/forum/items.ts'
+import { HOME, type Item, type ItemState, ofItemKey } from '../../core/forum/items.ts'
 import type { Naming } from '../../core/forum/naming.ts'
 import { type AuditTokens, refill } from '../../core/polling/audit.ts'
 import {
@@ -42,7 +42,7 @@ import type { Filters } from '../match.ts'
 // Stored items are read again by their ids, and what is deleted at its source is erased here. An answer that is not clear
 // erases nothing: a block page, a refusal or an outage would otherwise delete everything.
 
-/** Items in one request of the main platform. */
+/** Items in one request of {@link HOME}. */
 const ITEMS_PER_REQUEST = 100
 /** Items in one round of another source, each with requests of its own. */
 const ITEMS_PER_ROUND = 20
@@ -63,7 +63,7 @@ export type VerifyDeps = {
   filters: Filters
   /** Share of the requests of a source that checks may use, 0 to 1. */
   recheck_share: number
-  /** Requests a minute that the main platform allows now. */
+  /** Requests a minute that {@link HOME} allows now. */
   requests_per_minute: () => number
   archive?: Archiving | undefined
   /** Called after deliveries were written. */
@@ -95,7 +95,7 @@ export function createVerifier(deps: VerifyDeps): Verifier {
   const rests = new Map<string, number>()
 
   function readerOf(source: string): Reader | null {
-    if (source === MAIN) {
+    if (source === HOME) {
       const { states } = deps.watch
       if (states === undefined) return null
       return {
@@ -229,14 +229,13 @@ export function createVerifier(deps: VerifyDeps): Verifier {
         .map((item_id) => ({ item_id, reason: 'author_gone' as const })),
     ]
     const { words, instance_id, watch } = deps
-    const { community } = words
     const { clock_offset_ms } = watch
     const total = { items: 0, bodies: 0, events: 0 }
     function* steps(): Chunks<void> {
       for (let at = 0; at < all.length; at += ERASED_AT_ONCE) {
         const part = all.slice(at, at + ERASED_AT_ONCE)
         const { items, bodies, events } = eraseItems(
-          { db, instance_id, community, clock_offset_ms },
+          { db, instance_id, words, clock_offset_ms },
           part,
           now,
         )

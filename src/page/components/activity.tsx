@@ -171,7 +171,7 @@ const delivery = (status: string) => `${dashboardPath('deliveries')}?status=${st
 
 /** Id of an item in the inbox: its fullname, after the name of a further source. */
 const inboxId = (name: string, source: unknown): string =>
-  typeof source === 'string' && source !== 'main' ? `${source}/${name}` : name
+  typeof source === 'string' ? `${source}/${name}` : name
 
 function Newest({ newest, linked }: { newest: Activity['newest']; linked: boolean }) {
   if (newest.length === 0)

@@ -240,8 +240,12 @@ export type OperatedSource = Source & {
 }
 
 /** The sources; `waiting`: those that the next start of the daemon reads. */
+/** A kind that an operator may add; `address`: an example, null where it has a fixed one. */
+export type SourceKind = { kind: string; title: string; address: string | null }
+
 export type OperatedSources = {
   sources: OperatedSource[]
+  kinds: SourceKind[]
   waiting: { name: string; kind: string; base_url: string; created_at: string }[]
 }
 

@@ -12,8 +12,6 @@ import { AddSource, RemoveSource, SourceActions } from './operator/source-action
 
 const REFRESH_MS = 10_000
 const DAY_MS = 86_400_000
-/** The source of `[platform]`, whose accounts are those of the pool. */
-const MAIN = 'main'
 /** The end of access is a warning from this many days before. */
 const WARN_DAYS = 60
 
@@ -28,7 +26,7 @@ export function SourcesPage() {
     <PageLayout
       title="Sources"
       lead="The forums that this daemon reads."
-      beside={value && <AddSource again={again} />}
+      beside={value && <AddSource kinds={value.kinds} again={again} />}
     >
       <ErrorNotice failure={failure} again={again} />
       {value === undefined && failure === null && <Skeleton rows={4} />}
@@ -150,7 +148,7 @@ function SourceCard({ source, known, again }: SourceCardProps) {
           </p>
         )}
       </details>
-      {name !== MAIN && <SourceActions source={source} again={again} />}
+      {source.requests_per_minute !== null && <SourceActions source={source} again={again} />}
     </li>
   )
 }

@@ -5,9 +5,9 @@ import type { Forum } from './adapter.ts'
 const refuse = (capability: string) => async () => unsupported(capability)
 const noSession = refuse('session')
 const signIn = async () => ({ ok: false, code: 'UPSTREAM_ERROR' }) as const
-const problem = 'there is no [platform] to which an account could belong'
+const problem = 'there is no source to which an account could belong'
 
-/** Takes the place of the platform where `[platform]` is left out: requests nothing, and refuses every call. */
+/** Takes the place of a source with accounts where there is none: requests nothing, and refuses every call. */
 export const ABSENT: {
   platform: Forum
   jars: CookieJars

@@ -1,5 +1,4 @@
 import { ok, type Outcome } from '../../core/base/result.ts'
-import { MAIN } from '../../core/forum/items.ts'
 import { OWN_TABS } from '../../core/forum/listing.ts'
 import type { Transport } from '../../net/transport.ts'
 import type { Random } from '../../runtime/runtime.ts'
@@ -38,6 +37,8 @@ import type { ClientOptions } from './request.ts'
 import { createActs } from './writes/writes.ts'
 
 export type ForumOptions = ClientOptions & {
+  /** Of the source. */
+  name: string
   random: Random
   /** Address of the chat; absent: no chat. */
   chat_url?: string | undefined
@@ -69,13 +70,13 @@ export type Forum = Platform & {
 export function createForum(options: ForumOptions): Forum {
   const client = createClient(options)
   const session_check = createSessionCheck(client, options.clock)
-  const left_out = createLeftOut(MAIN, options)
+  const left_out = createLeftOut(options.name, options)
   const read = createReaders(client.base, left_out.add)
   const by_id = createById(session_check, read, options.clock)
   const about = createAbout(session_check, read)
   const commentOf: Platform['commentOf'] = ({ data }) => toComment(client.base, data)
   const { clock, random, chat_url = '', store, link_hosts = [] } = options
-  const fence = createFence({ ...options, left_out, commentOf, name: MAIN })
+  const fence = createFence({ ...options, left_out, commentOf })
   return {
     ...fencedReads(
       { ...createListings(session_check, read), ...by_id, ...about, me: client.me },

@@ -8,13 +8,9 @@ import { createAbout, createById } from './lookups.ts'
 import { toComment } from './readers/items.ts'
 import { createReaders } from './readers/listing.ts'
 
-/** As the platform of `[platform]` by default. */
 const RETRIES = 3
 
-/**
- * A further platform of the kind of `[platform]`, read anonymously: with a rate budget of its own,
- * without accounts, actions and monitors.
- */
+/** A further platform of this kind, read anonymously: with a rate budget of its own, without accounts, acts and monitors. */
 export function createFurtherForum(options: SourceOptions): Source {
   const { clock, base_url } = options
   const client = createClient({
@@ -40,7 +36,7 @@ export function createFurtherForum(options: SourceOptions): Source {
     states,
     acts: {},
     authorization: null,
-    has_names_of_main: true,
+    has_names_of_home: true,
     place_examples: ['coffee', 'gardening'],
     isPlace: (place) => parseCommunityName(place) !== null,
     targetOf: ({ href }) => parsePermalink(href, hosts),

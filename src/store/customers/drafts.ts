@@ -17,7 +17,7 @@ export type Draft = {
   key_id: string
   action: DraftAction
   body: Record<string, unknown>
-  /** Name of the further source that it is for; null: `main`. */
+  /** Name of the further source that it is for; null: the source of the accounts. */
   source: string | null
   state: DraftState
   /** The pool account for which it was approved; null when the approval brought a session. */

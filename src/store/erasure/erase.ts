@@ -1,5 +1,6 @@
 import { deletedBody, deliveryId, type ErasureReason } from '../../core/delivery/envelope.ts'
 import { type Item, itemKey, ofItemKey } from '../../core/forum/items.ts'
+import { nameOfSource, type Naming } from '../../core/forum/naming.ts'
 import { eraseRow, type Erasure, isErasedRow, untitledComment } from '../../core/forum/purge.ts'
 import { eraseQueued } from '../archive/queue.ts'
 import { type Db, transact } from '../db/connection.ts'
@@ -24,7 +25,7 @@ const TOMBSTONE_MS = 400 * 86_400_000
 export type EraseDeps = {
   db: Db
   instance_id: string
-  community: string
+  words: Pick<Naming, 'community' | 'home'>
   /** Milliseconds by which true time is ahead of the local clock. */
   clock_offset_ms: () => number
   /** True: no receiver is told. */
@@ -74,7 +75,7 @@ export const ERASED_PLACES: Readonly<Record<string, (job: Job) => number>> = {
  */
 export function eraseItems(deps: EraseDeps, items: readonly ErasedItem[], now: number): Erased {
   if (items.length > ERASED_AT_ONCE) throw new RangeError(`at most ${ERASED_AT_ONCE} items`)
-  const { db, community } = deps
+  const { db, words } = deps
   const gone = items.filter(({ reason }) => reason !== 'author_gone')
   const erasure: Erasure = {
     items: new Set(gone.map(({ item_id }) => item_id)),
@@ -88,7 +89,7 @@ export function eraseItems(deps: EraseDeps, items: readonly ErasedItem[], now: n
     const under = listUnder(db, [...erasure.items])
     const job: Job = {
       db,
-      community,
+      community: words.community,
       erasure,
       gone: JSON.stringify([...erasure.items]),
       touched: JSON.stringify([...erasure.items, ...erasure.authors, ...under]),
@@ -305,7 +306,7 @@ const listReceivers = (db: Db, item_id: string, event: string): Receiver[] =>
 
 /** Writes `item.deleted` to its receivers, one delivery id for each item and target. Returns the number to be sent. */
 function writeDeleted(
-  { db, instance_id, clock_offset_ms }: Omit<EraseDeps, 'community'>,
+  { db, instance_id, words, clock_offset_ms }: EraseDeps,
   { item_id, reason }: ErasedItem,
   now: number,
 ): number {
@@ -318,7 +319,7 @@ function writeDeleted(
     const body = deletedBody({
       delivery_id: id,
       monitor_id,
-      item: { id: name, source },
+      item: { id: name, source: nameOfSource(words, source) },
       monitor_ids,
       reason,
       detected_at: now,

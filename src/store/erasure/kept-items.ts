@@ -1,5 +1,5 @@
 import { normalise } from '../../core/base/form.ts'
-import { type Item, itemKey, MAIN } from '../../core/forum/items.ts'
+import { HOME, type Item, itemKey } from '../../core/forum/items.ts'
 import { CHECK_EVERY_MS, contentDigest, nextCheckAt } from '../../core/polling/reverify.ts'
 import { insertRows } from '../db/bulk.ts'
 import type { Db } from '../db/connection.ts'
@@ -21,7 +21,7 @@ type Kept = {
 
 /** Rows of an item and of its post, whose title a comment contains. */
 function keptOf(item: Item): Kept[] {
-  const { source = MAIN, author, author_info } = item
+  const { source = HOME, author, author_info } = item
   const thread =
     item.kind === 'comment' && item.post_id !== ''
       ? itemKey({ name: `t3_${item.post_id}`, source: item.source })

@@ -1,5 +1,6 @@
 import type { Ring } from '../../core/base/secrets.ts'
-import { itemKey, MAIN } from '../../core/forum/items.ts'
+import { HOME, itemKey } from '../../core/forum/items.ts'
+import type { Naming } from '../../core/forum/naming.ts'
 import {
   isErasedRow,
   isPostBy,
@@ -63,7 +64,7 @@ const BATCH = 500
 
 type PurgeScope = {
   purged: Purged
-  community: string
+  words: Pick<Naming, 'community' | 'home'>
   /** Called after each batch with the completed share, 0 to 1. */
   on_progress?: (share: number) => void
 }
@@ -74,16 +75,10 @@ type PurgeScope = {
  */
 export function purge(
   db: Db,
-  {
-    purged,
-    community,
-    on_progress = () => {},
-    ring,
-    now,
-  }: PurgeScope & { ring: Ring; now: number },
+  { purged, words, on_progress = () => {}, ring, now }: PurgeScope & { ring: Ring; now: number },
 ): PurgeCounts {
-  const blank = (body: Uint8Array) => blankBody(body, purged, community)
-  const counts = eraseKnown(db, { purged, community, now })
+  const blank = (body: Uint8Array) => blankBody(body, purged, words.community)
+  const counts = eraseKnown(db, { purged, words, now })
   const rewrite = createRewrite(db, now)
   counts.messages += walk(
     db,
@@ -95,7 +90,7 @@ export function purge(
     on_progress,
   )
   transact(db, () => {
-    counts.waiting += purgeUnjudged(db, purged, community) + purgeQueued(db, purged)
+    counts.waiting += purgeUnjudged(db, purged, words.community) + purgeQueued(db, purged)
     if (purged.by === 'author' && purged.source === null) eraseInboxAuthor(db, purged.name)
     requestScrub(db)
     const detail = JSON.stringify({ by: purged.by, ...counts, proof: purgeDigest(ring, purged) })
@@ -109,11 +104,11 @@ export function purge(
 /** Erases the items that are known to be stored, with their tombstones and events. */
 function eraseKnown(
   db: Db,
-  { purged, community, now }: { purged: Purged; community: string; now: number },
+  { purged, words, now }: Pick<PurgeScope, 'purged' | 'words'> & { now: number },
 ): PurgeCounts {
   const keys = keptOf(db, purged)
   const instance_id = db.query<{ id: string }, []>('SELECT id FROM instance').get()?.id ?? ''
-  const deps = { db, instance_id, community, clock_offset_ms: () => 0 }
+  const deps = { db, instance_id, words, clock_offset_ms: () => 0 }
   const counts: PurgeCounts = { messages: 0, waiting: 0, candidates: 0 }
   for (let at = 0; at < keys.length; at += ERASED_AT_ONCE) {
     const part = keys.slice(at, at + ERASED_AT_ONCE)
@@ -140,7 +135,7 @@ export function keptOf(db: Db, purged: Purged): string[] {
   const kinds = purged.kind === null ? ['t1', 't3'] : [purged.kind === 'post' ? 't3' : 't1']
   const keys = sources.flatMap((source) =>
     kinds.map((kind) =>
-      itemKey({ name: `${kind}_${purged.id}`, source: source === MAIN ? undefined : source }),
+      itemKey({ name: `${kind}_${purged.id}`, source: source === HOME ? undefined : source }),
     ),
   )
   return db

@@ -18,12 +18,12 @@ export const listWatchedPlaces = (db: Db, feed_id: number): string[] =>
 
 /**
  * Gives monitors of all sources the feeds of those that are configured now, from `active_since` on, and takes away the
- * others; those of `main` too if there is none. It gives none of `main`: they depend on the whole filter.
+ * others; those of `home` too if there is none. It gives none of `home`: they depend on the whole filter.
  */
 export function attachConfigured(
   db: Db,
   sources: readonly string[],
-  { active_since, now, has_main }: { active_since: number; now: number; has_main: boolean },
+  { active_since, now, has_home }: { active_since: number; now: number; has_home: boolean },
   coverage: CoverageContext,
 ): void {
   const monitors = db
@@ -36,7 +36,7 @@ export function attachConfigured(
   for (const { id, cadence_s } of monitors) {
     const before = listFeedKeys(db, id)
     const missing = streams.filter((it) => !before.includes(feedKey(it)))
-    const kept = has_main ? before.filter((key) => !key.startsWith('stream:')) : []
+    const kept = has_home ? before.filter((key) => !key.startsWith('stream:')) : []
     const wanted = [...kept, ...streams.map(feedKey)]
     if (missing.length === 0 && before.every((key) => wanted.includes(key))) continue
     decideCoverage(db, id, active_since, coverage)
@@ -61,7 +61,7 @@ export type SourceFeeds = {
 }
 
 /** SQL for the source of a row `f` of feeds. */
-export const FEED_SOURCE = `iif(f.kind = 'stream', f.place, 'main')`
+export const FEED_SOURCE = `iif(f.kind = 'stream', f.place, '~')`
 
 /** State of the watched feeds by source, and the newest fault among those that fail now. */
 export function listSourceFeeds(

@@ -38,15 +38,17 @@ export async function startAbused({ under = [] }: { under?: readonly string[] } 
 port = 0
 [storage]
 dir = "${join(folder.path, 'data')}"
-[platform]
+[[source]]
+name = "forum"
+kind = "reddit"
 base_url = "${front.url}"
 session_cookie = "${sandbox.session_cookie}"
 retries = 0
+[source.accounts]
+session_requests_per_minute = 60000
 [plans.entry]
 slots = 1000
 cadence_s = 1
-[pool]
-session_requests_per_minute = 60000
 [guard]
 allow_targets = ["127.0.0.1"]
 allow_http = true

@@ -47,7 +47,7 @@ function create({ broken = false, exists = true } = {}) {
     dir,
     clock,
     log: (_, event, fields) => void events.push({ event, fields }),
-    words: { platform: 'forum', community: 'subforum', default_source: 'main' },
+    words: { platform: 'forum', community: 'subforum', default_source: 'forum', home: 'forum' },
     settings: { keep: 'matches', days: 90, max_size_mb: 1 },
     clock_offset_ms: () => -5000,
     signal: new AbortController().signal,

@@ -11,7 +11,7 @@ import { parse } from '../../support/archive-arbitraries.ts'
 import { archive } from '../../support/archive.ts'
 import { postOf } from '../../support/items.ts'
 
-const WORDS = { platform: 'forum', community: 'subforum', default_source: 'main' }
+const WORDS = { platform: 'forum', community: 'subforum', default_source: 'forum', home: 'forum' }
 const ALL = { from_at: 0, to_at: 4e12, scopes: null, before: null, limit: 10 }
 
 let dir: string

@@ -4,10 +4,11 @@ import { parse } from 'smol-toml'
 
 import { warningsOf } from '../../../src/cli/configuration.ts'
 import { ConfigError, keysByTable, parseConfig } from '../../../src/config/load.ts'
-import { defaultSource, hasMain } from '../../../src/config/schema.ts'
+import { homeOf, sourceWords } from '../../../src/config/schema.ts'
 import { REMOVED } from '../../../src/core/base/removed.ts'
 
-const REQUIRED = '[platform]\nbase_url = "https://f.example"\nsession_cookie = "s"\n'
+const REQUIRED =
+  '[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "https://f.example"\nsession_cookie = "s"\n'
 const EXAMPLE = `${import.meta.dir}/../../../config.example.toml`
 
 function problemsOf(text: string, environment: Parameters<typeof parseConfig>[1] = {}): string[] {
@@ -20,7 +21,7 @@ function problemsOf(text: string, environment: Parameters<typeof parseConfig>[1]
   return []
 }
 
-/** The problems of a text followed by [platform], without the file name. */
+/** The problems of a text followed by a source, without the file name. */
 const problemsIn = (text: string) =>
   problemsOf(`${text}\n${REQUIRED}`).map((line) => line.replace('forumd.toml:', ''))
 
@@ -28,14 +29,10 @@ describe('the example', () => {
   test('contains exactly the defaults', async () => {
     const example = parseConfig(await Bun.file(EXAMPLE).text())
 
-    const { base_url, session_cookie } = example.platform
+    const { base_url, session_cookie } = homeOf(example)!
     const defaults = parseConfig(
-      `[platform]\nbase_url = "${base_url}"\nsession_cookie = "${session_cookie}"`,
+      `[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "${base_url}"\nsession_cookie = "${session_cookie}"\n[[source]]\nname = "hn"\nkind = "hackernews"`,
     )
-    const [source] = example.source
-    expect(source).toMatchObject({ name: 'hn', kind: 'hackernews' })
-    const shortest = '[[source]]\nname = "hn"\nkind = "hackernews"'
-    defaults.source.push(...parseConfig(`${REQUIRED}${shortest}`).source)
     expect(example).toEqual(defaults)
   })
 
@@ -64,7 +61,9 @@ test('reports five problems in five lines, each with its position', () => {
     '[server]',
     'prot = 80',
     'trusted_proxies = ["10.0.0.0/8", "10.0.0.0/33"]',
-    '[platform]',
+    '[[source]]',
+    'name = "forum"',
+    'kind = "reddit"',
     'base_url = "ftp://f.example"',
     'session_cookie = "s"',
     '[moniter]',
@@ -75,17 +74,61 @@ test('reports five problems in five lines, each with its position', () => {
   expect(problemsOf(text, { file: '/etc/forumd/forumd.toml' })).toEqual([
     '/etc/forumd/forumd.toml:2:1: server.prot: unknown key; did you mean "port"?',
     '/etc/forumd/forumd.toml:3:34: server.trusted_proxies[1]: found "10.0.0.0/33"; allowed: an IP address or a CIDR range such as 10.0.0.0/8',
-    '/etc/forumd/forumd.toml:5:1: platform.base_url: found "ftp://f.example"; allowed: an address that begins with http:// or https://, without user name, query and fragment',
-    '/etc/forumd/forumd.toml:7:2: moniter: unknown key; did you mean "monitor"?',
-    '/etc/forumd/forumd.toml:9:3: limits.key_burst: found "20"; allowed: a whole number from 0 to 1000000',
+    '/etc/forumd/forumd.toml:7:1: source[0].base_url: found "ftp://f.example"; allowed: an address that begins with http:// or https://, without user name, query and fragment, or "" for none',
+    '/etc/forumd/forumd.toml:9:2: moniter: unknown key; did you mean "monitor"?',
+    '/etc/forumd/forumd.toml:11:3: limits.key_burst: found "20"; allowed: a whole number from 0 to 1000000',
   ])
 })
 
-test('an empty file lacks the two keys of [platform], or a source', () => {
+test('an empty file lacks a source', () => {
   expect(problemsOf('')).toEqual([
-    'forumd.toml:1:1: platform.base_url: missing; needed: an address that begins with http:// or https://, or a [[source]] table and no [platform]',
-    expect.stringContaining('forumd.toml:1:1: platform.session_cookie: missing; needed: '),
+    'forumd.toml:1:1: source: missing; needed: a [[source]] table with name and kind; forumd init writes one',
   ])
+})
+
+test('the first source of the kind reddit needs the name of its cookie', () => {
+  const table = '[[source]]\nname = "a"\nkind = "reddit"\nbase_url = "https://a.example"\n'
+  const second = table.replaceAll('a"', 'b"').replace('a.', 'b.')
+  const [problem = '', ...more] = problemsOf(table + second)
+
+  expect(problem).toStartWith(
+    'forumd.toml:1:3: source[0].session_cookie: missing; needed for the first source of this kind',
+  )
+  expect(more).toEqual([])
+})
+
+test('a key of another kind is refused, with the keys of this one', () => {
+  expect(problemsIn('[[source]]\nname = "hn"\nkind = "hackernews"\nchat_url = ""')).toEqual([
+    '4:1: source[0].chat_url: unknown key; a source of this kind takes name, base_url, user_agent, ends_at, kind, requests_per_minute, api_key',
+  ])
+})
+
+test('the old tables are refused with the text that takes their place', () => {
+  const old = [
+    '[platform]',
+    'base_url = "https://f.example"',
+    'session_cookie = "env:COOKIE"',
+    'user_agent = "me/1.0"',
+    'media_hosts = ["i.f.example"]',
+    'retries = 1',
+    '[pool]',
+    'allow_anonymous = false',
+  ].join('\n')
+  const problem = problemsOf(old).join('\n')
+  const [sentence, ...tables] = problem.split('\n\n')
+
+  expect(sentence).toBe(
+    `forumd.toml:1:2: platform: unknown key; ${REMOVED.config['platform']}; in place of [platform] and [pool]:`,
+  )
+  const config = parseConfig(tables.join('\n\n'), { env: { COOKIE: 'c' } })
+  expect(config.requests.user_agent).toBe('me/1.0')
+  expect(config.delivery.media_hosts).toEqual(['i.f.example'])
+  expect(homeOf(config)).toMatchObject({
+    base_url: 'https://f.example',
+    session_cookie: 'c',
+    retries: 1,
+    accounts: { allow_anonymous: false },
+  })
 })
 
 test('a wrong kind of source is one problem', () => {
@@ -99,31 +142,20 @@ test('a wrong kind of source is one problem', () => {
   ])
 })
 
-describe('[platform] may be left out beside a source', () => {
-  const source = '[[source]]\nname = "hn"\nkind = "hackernews"\n'
+test.each([
+  ['', 'forum', 'forum'],
+  ['[[source]]\nname = "hn"\nkind = "hackernews"\n', 'hn', 'forum'],
+])(
+  'the first source is the default, and the first platform has no prefix: %j',
+  (before, first, home) => {
+    expect(sourceWords(parseConfig(before + REQUIRED))).toEqual({ default_source: first, home })
+  },
+)
 
-  test.each(['', '[platform]\nuser_agent = "me"\ntimeout_s = 5\nread_deadline_s = 9\n'])(
-    '%j',
-    (text) => {
-      const config = parseConfig(text + source)
-      expect([hasMain(config), defaultSource(config)]).toEqual([false, 'hn'])
-      expect(defaultSource(parseConfig(REQUIRED + source))).toBe('main')
-    },
-  )
+test('a configuration without a platform has no source of accounts', () => {
+  const config = parseConfig('[[source]]\nname = "hn"\nkind = "hackernews"\n')
 
-  test.each([
-    ['base_url = "https://f.example"', 'session_cookie: missing; needed: the name of a cookie'],
-    ['base_url = ""', 'base_url: found ""; allowed: an address'],
-    ['session_cookie = "s"', 'session_cookie: found without platform.base_url; set base_url too'],
-    ['retries = 1', 'retries: found without platform.base_url'],
-    ['chat_url = "http://c"', 'chat_url: found without platform.base_url'],
-    ['base_url = "env:NONE"', 'base_url: found "env:NONE", but'],
-  ])('but not with %j alone', (text, sentence) => {
-    const problems = problemsOf(`[platform]\n${text}\n${source}`)
-    expect(
-      problems.filter((it) => !it.includes('session_cookie') || it.includes(sentence)),
-    ).toEqual([expect.stringContaining(`: platform.${sentence}`)])
-  })
+  expect(sourceWords(config)).toEqual({ default_source: 'hn', home: null })
 })
 
 test.each([
@@ -170,7 +202,7 @@ test.each([
   ['[log]\nlevel = "loud"', 'log.level: found "loud"; allowed: one of "debug", "info"'],
   ['[smtp]\nurl = "smtp://h:25"', 'smtp.from: missing'],
   ['[operator]\nsecret = "s"', 'operator.webhook: missing'],
-  ['base_url = "https://a"', 'base_url: unknown key; it belongs in [platform]'],
+  ['base_url = "https://a"', 'base_url: unknown key; it belongs in [[source]] or [relevance]'],
   ['[server]\n"__proto__" = 1', 'server.__proto__: unknown key; [server] takes host, port'],
 ])('%j is rejected', (text, sentence) => {
   const [line = '', ...more] = problemsIn(text)
@@ -184,11 +216,10 @@ test.each(Object.entries(REMOVED.config))(
   (name, sentence) => {
     const [, table = '', key] = /^(?:(.*)\.)?([^.]+)$/.exec(name) ?? []
     const heading =
-      { '': '', 'source.*': '[[source]]', platform: '' }[table] ??
-      `[${table.replace('*', 'entry')}]`
+      { '': '', 'source.*': '[[source]]' }[table] ?? `[${table.replace('*', 'entry')}]`
     const line = `${heading}\n${key} = 1\n`
 
-    const problems = problemsOf(table === 'platform' ? REQUIRED + line : line + REQUIRED)
+    const problems = problemsIn(line)
     expect(problems).toContainEqual(expect.stringContaining(`: unknown key; ${sentence}`))
   },
 )
@@ -232,7 +263,8 @@ describe('env: and file:', () => {
     },
     credentials_dir: '/run/cred',
   }
-  const base = '[platform]\nbase_url = "https://f.example"\nsession_cookie = "env:COOKIE"\n'
+  const base =
+    '[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "https://f.example"\nsession_cookie = "env:COOKIE"\n'
 
   test('resolve to the variable or the file content', () => {
     const config = parseConfig(
@@ -240,7 +272,7 @@ describe('env: and file:', () => {
       environment,
     )
 
-    expect(config.platform.session_cookie).toBe('session_id')
+    expect(homeOf(config)!.session_cookie).toBe('session_id')
     expect(config.metrics.token).toBe('from-a-file')
     expect(config.operator.secret).toBe('from-a-file')
   })
@@ -255,8 +287,8 @@ describe('env: and file:', () => {
     const text = `${base}[metrics]\ntoken = "file:nope"\n[server]\nhosts = ["a", "env:NOPE"]`
 
     expect(problemsOf(text, environment)).toEqual([
-      'forumd.toml:5:1: metrics.token: found "file:nope", but /run/cred/nope cannot be read (ENOENT); allowed: a text file that the user who runs forumd may read',
-      'forumd.toml:7:15: server.hosts[1]: found "env:NOPE", but that environment variable is not set; set NOPE before forumd starts, or write the value here',
+      'forumd.toml:7:1: metrics.token: found "file:nope", but /run/cred/nope cannot be read (ENOENT); allowed: a text file that the user who runs forumd may read',
+      'forumd.toml:9:15: server.hosts[1]: found "env:NOPE", but that environment variable is not set; set NOPE before forumd starts, or write the value here',
     ])
   })
 
@@ -308,18 +340,22 @@ test('defined plans replace the default plan', () => {
 test('host names are lower-cased and lose a trailing dot', () => {
   const hosts = '["Old.Forum.Example", "M.forum.example.", "2001:DB8::1"]'
 
-  const { link_hosts, media_hosts } = parseConfig(
-    `${REQUIRED}link_hosts = ${hosts}\nmedia_hosts = ["I.Forum.Example"]`,
-  ).platform
+  const config = parseConfig(
+    `${REQUIRED}link_hosts = ${hosts}\n[delivery]\nmedia_hosts = ["I.Forum.Example"]`,
+  )
 
-  expect(link_hosts).toEqual(['old.forum.example', 'm.forum.example', '2001:db8::1'])
-  expect(media_hosts).toEqual(['i.forum.example'])
+  expect(homeOf(config)!.link_hosts).toEqual([
+    'old.forum.example',
+    'm.forum.example',
+    '2001:db8::1',
+  ])
+  expect(config.delivery.media_hosts).toEqual(['i.forum.example'])
 })
 
 test('URLs lose a trailing slash', () => {
   const config = parseConfig(`${REQUIRED}api_url = "https://a.example/forum//"`)
 
-  expect(config.platform.api_url).toBe('https://a.example/forum')
+  expect(homeOf(config)!.api_url).toBe('https://a.example/forum')
 })
 
 test.each(['http://127.0.0.1:8080/forumd', 'https://a.example/x/', 'https://a.example/%20'])(
@@ -355,14 +391,15 @@ test('the defaults cause no warning', () => {
   expect(warningsOf(parseConfig(REQUIRED))).toEqual([])
 })
 
-function keysOf(table: object, prefix = ''): string[] {
-  return Object.entries(table).flatMap(([key, value]: [string, unknown]) => [
-    `${prefix}${key}`,
-    ...(typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? keysOf(value, `${prefix}${key}.`)
-      : []),
-    ...(Array.isArray(value) && typeof value[0] === 'object'
-      ? keysOf(value[0], `${prefix}${key}.entry.`)
-      : []),
-  ])
+function keysOf(table: object): string[] {
+  const found = (value: unknown, prefix: string): string[] => {
+    if (Array.isArray(value) && typeof value[0] === 'object')
+      return value.flatMap((it) => found(it, `${prefix}entry.`))
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return []
+    return Object.entries(value).flatMap(([key, it]) => [
+      `${prefix}${key}`,
+      ...found(it, `${prefix}${key}.`),
+    ])
+  }
+  return [...new Set(found(table, ''))]
 }

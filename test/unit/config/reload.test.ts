@@ -3,7 +3,8 @@ import { expect, test } from 'bun:test'
 import { parseConfig } from '../../../src/config/load.ts'
 import { changesBetween, takeLive } from '../../../src/config/reload.ts'
 
-const PLATFORM = '[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n'
+const PLATFORM =
+  '[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n'
 const config = (text = '') => parseConfig(PLATFORM + text)
 const keysOf = (text: string, live: boolean) =>
   changesBetween(config(), config(text))

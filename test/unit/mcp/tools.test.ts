@@ -6,7 +6,9 @@ import { toolsOf } from '../../../src/mcp/tools.ts'
 
 const documentWith = (wire: string) =>
   createOpenApiDocument(
-    parseConfig(`platform = { base_url = "https://a.test", session_cookie = "s" }\n${wire}`),
+    parseConfig(
+      `source = [{ name = "forum", kind = "reddit", base_url = "https://a.test", session_cookie = "s" }]\n${wire}`,
+    ),
   )
 
 test('tool names and descriptions use the configured words', async () => {

@@ -39,7 +39,7 @@ function watched(change: Change = {}) {
   const storage = createStorage({
     ...instance,
     dir: folder.path,
-    community: 'subforum',
+    words: { community: 'subforum', home: 'forum' },
     signal: new AbortController().signal,
     clock,
     log: (_, event, fields = {}) => void events.push({ event, fields }),

@@ -352,18 +352,18 @@ test('after any write of a step fails on a full disk, the next step delivers eve
   expect(most).toBeGreaterThan(5)
 })
 
-test('equal ids of sources and of main are different items', async () => {
+test('equal ids of sources and of the platform are different items', async () => {
   const { fixture, site } = startWith('a', 'b')
   await using owned = fixture
-  owned.monitor('mon_1', { source: ['main', 'a', 'b'], q: 'kettle' })
+  owned.monitor('mon_1', { source: ['forum', 'a', 'b'], q: 'kettle' })
   await owned.pollDue()
   site('a').put('kettle of a', START + S)
   site('b').put('kettle of b', START + S)
-  owned.feed.put('kettle', post(11, 'kettle of main', START + S))
+  owned.feed.put('kettle', post(11, 'kettle of forum', START + S))
   await owned.check()
   await owned.check()
 
-  expect(owned.titles().toSorted()).toEqual(['kettle of a', 'kettle of b', 'kettle of main'])
+  expect(owned.titles().toSorted()).toEqual(['kettle of a', 'kettle of b', 'kettle of forum'])
   const ids = owned.db.query('SELECT item_id FROM matches ORDER BY item_id').values().flat()
   expect(ids).toEqual(['a/t3_b', 'b/t3_b', 't3_b'])
   expect(new Set(owned.deliveries().map(({ id }) => id)).size).toBe(3)
@@ -400,7 +400,7 @@ describe('an id that a source gives again, to another item', () => {
     const deps = {
       db: owned.db,
       instance_id: 'ins_1',
-      community: 'subforum',
+      words: { community: 'subforum', home: 'forum' },
       clock_offset_ms: () => 0,
     }
     eraseItems(deps, [{ item_id: key, reason: 'author' }], owned.clock.now())
@@ -682,12 +682,12 @@ test('a source that does not answer takes no slot of another feed', async () => 
   owned.monitor('mon_2', { subforum: ['cats'] })
   owned.monitoring.nudge()
   await owned.monitoring.checkDue()
-  owned.feed.put('cats', post(1, 'of main', START + S))
+  owned.feed.put('cats', post(1, 'of forum', START + S))
   for (let n = 0; n < 20; n++) await Bun.sleep(1)
   owned.pass(60 * S)
   await owned.monitoring.checkDue()
   for (let n = 0; n < 20; n++) await Bun.sleep(1)
-  expect(owned.titles()).toEqual(['of main'])
+  expect(owned.titles()).toEqual(['of forum'])
   answer()
 })
 

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 
 import { WAIT_MAX_S } from '../../../src/core/base/wait.ts'
+import { KIND_NAMES } from '../../../src/platforms/kinds.ts'
 import { IDS_MAX, ROWS_MAX } from '../../../src/platforms/values.ts'
-import { ADAPTERS } from '../../../src/wiring/sources.ts'
 import { KINDS, mutate, type SiteKind, startSite, STREAMED } from '../../support/hostile-site.ts'
 import { cases } from '../../support/long-form.ts'
 
@@ -25,7 +25,7 @@ const timesOf = (kind: SiteKind) =>
   BAD_TIMES[kind === 'hackernews' || kind === 'reddit' ? 'seconds' : 'text']
 
 test('every kind of source has a site here', () => {
-  expect(KINDS.toSorted()).toEqual(Object.keys(ADAPTERS).toSorted() as SiteKind[])
+  expect(KINDS.toSorted()).toEqual(KIND_NAMES.toSorted())
 })
 
 /** Reads a site with one hostile row between two honest ones; returns the ids that came. */

@@ -38,13 +38,16 @@ dir = "data"
 snapshots_days = ${SNAPSHOTS_DAYS}
 [archive]
 keep = "feeds"
-[platform]
-base_url = "${platform}"
-session_cookie = "session"
+[requests]
 user_agent = "forumd-test/1.0"
 timeout_s = 300
 read_deadline_s = 600
-[pool]
+[[source]]
+name = "forum"
+kind = "reddit"
+base_url = "${platform}"
+session_cookie = "session"
+[source.accounts]
 session_requests_per_minute = 120
 [plans.entry]
 slots = 20

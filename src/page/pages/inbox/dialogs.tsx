@@ -64,7 +64,6 @@ type ReplyProps = { match: Match; close: () => void }
 /** Writes a reply, which waits as a draft until it is approved. */
 export function ReplyDialog({ match, close }: ReplyProps) {
   const [text, setText] = useState('')
-  const source = match.source === 'main' ? null : match.source
   return (
     <CallDialog<object>
       title="Write a reply"
@@ -76,7 +75,7 @@ export function ReplyDialog({ match, close }: ReplyProps) {
         postJson('/drafts', {
           action: 'comment',
           body: { post_url: match.url, text: text.trim() },
-          ...(source !== null && { source }),
+          source: match.source,
         })
       }
       done={() => {

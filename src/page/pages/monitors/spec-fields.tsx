@@ -74,8 +74,8 @@ function SpecField({ field, value, change, error, sources, chosen }: SpecFieldPr
       <SourceField {...{ sources, change, error }} value={text} />
     )
   const lack = lackOf(field.needs, chosen)
-  // The platform of the accounts, main, takes the names that the labels of the form are about.
-  const is_further = chosen.some((it) => it.name !== 'main')
+  // The labels of the form are about a platform of this kind.
+  const is_further = chosen.some((it) => it.kind !== 'reddit')
   const hint = name === words.community && is_further ? placeHint(chosen) : field.hint
   return (
     <Field label={label} hint={lack ?? hint} error={error}>

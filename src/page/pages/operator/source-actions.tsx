@@ -9,30 +9,32 @@ import { useAction } from '../../hooks/use-action.ts'
 import { postJson } from '../../lib/api.ts'
 import { many } from '../../lib/format.ts'
 import { sourceFault } from '../../lib/sources.ts'
-import type { OperatedSource, SourceTested } from '../../lib/types.ts'
+import type { OperatedSource, SourceKind, SourceTested } from '../../lib/types.ts'
 
-const KINDS = ['discourse', 'hackernews', 'lemmy', 'piefed', 'reddit'] as const
 const ANSWER_MAX = 16_384
 
 const pathOf = (name: string, rest: string) =>
   `/operator/sources/${encodeURIComponent(name)}/${rest}`
 
-export function AddSource({ again }: { again: () => void }) {
+type AddSourceProps = { kinds: readonly SourceKind[]; again: () => void }
+
+export function AddSource({ kinds, again }: AddSourceProps) {
   const [open, setOpen] = useState(false)
   return (
     <>
       <button type="button" class="main" onClick={() => setOpen(true)}>
         <Icon name="plus" /> Add source
       </button>
-      {open && <AddSourceDialog again={again} close={() => setOpen(false)} />}
+      {open && <AddSourceDialog {...{ kinds, again }} close={() => setOpen(false)} />}
     </>
   )
 }
 
-function AddSourceDialog({ again, close }: { again: () => void; close: () => void }) {
+function AddSourceDialog({ kinds, again, close }: AddSourceProps & { close: () => void }) {
   const [name, setName] = useState('')
-  const [kind, setKind] = useState<(typeof KINDS)[number]>('discourse')
+  const [kind, setKind] = useState(kinds[0]?.kind ?? '')
   const [address, setAddress] = useState('')
+  const hint = kinds.find((it) => it.kind === kind)?.address ?? null
   return (
     <CallDialog
       title="Add a source"
@@ -66,16 +68,12 @@ function AddSourceDialog({ again, close }: { again: () => void; close: () => voi
             label="Kind"
             error={errorOf('kind')}
             value={kind}
-            options={KINDS.map((it) => [it, it] as const)}
+            options={kinds.map((it) => [it.kind, it.title] as const)}
             change={setKind}
           />
           <TextField
             label="Address"
-            hint={
-              kind === 'hackernews'
-                ? 'Empty: the public API.'
-                : 'Of the site, such as https://meta.example.org'
-            }
+            hint={hint === null ? 'Empty: the public API.' : `Of the site, such as ${hint}`}
             error={errorOf('base_url')}
             inputMode="url"
             value={address}

@@ -234,7 +234,7 @@ CREATE TABLE monitor_feeds (
 CREATE INDEX monitor_feeds_feed ON monitor_feeds (feed_id);
 CREATE INDEX monitor_feeds_first ON monitor_feeds (feed_id) WHERE active_from_seq = -1;
 
--- item_id here and in the tables below: the fullname of an item of main; of another source its name, a slash, the fullname.
+-- item_id here and in the tables below: the fullname of an item of the first Reddit-style source; of another source its name, a slash, the fullname.
 -- digest changes with the place and the text of the item; NULL: not kept.
 CREATE TABLE feed_items (
   feed_id         INTEGER NOT NULL REFERENCES feeds (id),
@@ -727,7 +727,7 @@ CREATE TABLE drafts (
   action          TEXT    NOT NULL,
   -- JSON: the write's own fields, as they were given.
   body            TEXT    NOT NULL,
-  -- The further source that it is for; null: the main platform.
+  -- The further source that it is for; null: the source of the accounts.
   source          TEXT,
   state           TEXT    NOT NULL DEFAULT 'waiting'
                   CHECK (state IN ('waiting', 'queued', 'running', 'done', 'failed', 'declined')),

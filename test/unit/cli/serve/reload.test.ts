@@ -5,7 +5,9 @@ import { reload, watchExternalChanges } from '../../../../src/cli/serve/serve.ts
 import { reportStatus } from '../../../../src/cli/serve/systemd.ts'
 import { ConfigError, parseConfig } from '../../../../src/config/load.ts'
 
-const config = parseConfig('[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n')
+const config = parseConfig(
+  '[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n',
+)
 
 function logged() {
   const lines: string[] = []

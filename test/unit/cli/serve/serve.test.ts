@@ -12,7 +12,7 @@ beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'forumd-'))
   writeFileSync(
     join(dir, 'forumd.toml'),
-    `[storage]\ndir = "${dir}/data"\n[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n[delivery]\nretry_delays_s = [1]\n`,
+    `[storage]\ndir = "${dir}/data"\n[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n[delivery]\nretry_delays_s = [1]\n`,
   )
 })
 afterEach(() => rmSync(dir, { recursive: true, force: true }))
@@ -163,10 +163,13 @@ describe('serve', () => {
   })
 
   test('does not start on a configuration with problems', async () => {
-    writeFileSync(join(dir, 'forumd.toml'), '[platform]\nsession_cookie = "s"\n')
+    writeFileSync(
+      join(dir, 'forumd.toml'),
+      '[[source]]\nname = "forum"\nkind = "reddit"\nsession_cookie = "s"\n',
+    )
     const { said: output, ended } = serve(() => Promise.reject(new Error('started')), never)
 
     expect(await ended).toBe(2)
-    expect(output.err).toContain(':1:2: platform.base_url: missing; needed: an address')
+    expect(output.err).toContain(':1:3: source[0].base_url: missing; the address of the site')
   })
 })

@@ -35,8 +35,8 @@ const hn = (item: Item): Item => ({ ...item, source: 'hn' })
 
 const LINES: Line[] = [
   ['source', 'absent: main', IN, post(), yes],
-  ['source', 'one of them', { ...IN, source: ['main', 'hn'] }, hn(post()), yes],
-  ['source', 'one of them is main', { ...IN, source: ['main', 'hn'] }, post(), yes],
+  ['source', 'one of them', { ...IN, source: ['forum', 'hn'] }, hn(post()), yes],
+  ['source', 'one of them is the platform', { ...IN, source: ['forum', 'hn'] }, post(), yes],
   ['source', 'another', { ...IN, source: 'hn' }, post(), no],
   ['source', 'all', { ...IN, source: 'all' }, hn(post()), yes],
   ['source', 'alone it is a place', { source: 'hn' }, hn(post()), yes],

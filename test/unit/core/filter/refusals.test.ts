@@ -200,7 +200,7 @@ describe('values that no client would send', () => {
 
 describe('stored and shown', () => {
   const full = {
-    source: ['main', 'hn'],
+    source: ['forum', 'hn'],
     subforum: ['Cats'],
     kind: 'both',
     q: 'bun',

@@ -121,13 +121,13 @@ test('a deleted item leaves every byte of the folder, and its receivers learn of
     webhook_id: 'wh_all',
     status: 'pending',
     type: 'item.deleted',
-    item: { id: 't3_2', source: 'main' },
+    item: { id: 't3_2', source: 'forum' },
     monitor_ids: ['mon_1'],
     reason: 'author',
     items: [],
   })
   expect(listTombstones(fixture.db, { after: 0, limit: 10 })).toMatchObject([
-    { seq: 1, item_id: 't3_2', source: 'main', reason: 'author' },
+    { seq: 1, item_id: 't3_2', source: '~', reason: 'author' },
   ])
   await advance(fixture, 8 * DAY, 6 * HOUR)
   expect(events(fixture)).toHaveLength(1)
@@ -474,7 +474,7 @@ test('checks keep their times, and their share of the requests', async () => {
   fixture.db.run(
     `WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 2000)
      INSERT INTO kept_items (item_id, source, digest, first_kept_at, last_kept_at, next_check_at)
-     SELECT 't3_x' || n, 'main', 'd', 0, 0, 0 FROM n`,
+     SELECT 't3_x' || n, '~', 'd', 0, 0, 0 FROM n`,
   )
   await advance(fixture, 3 * MINUTE, 10_000)
   expect(asked() - 3).toBeLessThanOrEqual(5)

@@ -327,7 +327,12 @@ test('an erased match keeps the call that was made for it', async () => {
   await it.find('a cat')
   await it.run()
   eraseItems(
-    { db: it.fixture.db, instance_id: 'instance', community: 'subforum', clock_offset_ms: () => 0 },
+    {
+      db: it.fixture.db,
+      instance_id: 'instance',
+      words: { community: 'subforum', home: 'forum' },
+      clock_offset_ms: () => 0,
+    },
     [{ item_id: 't3_1', reason: 'author' }],
     it.fixture.clock.now(),
   )
@@ -443,7 +448,7 @@ test('an erased item leaves the queue, and a verdict that comes later is dropped
       {
         db: it.fixture.db,
         instance_id: 'instance',
-        community: 'subforum',
+        words: { community: 'subforum', home: 'forum' },
         clock_offset_ms: () => 0,
       },
       ids.map((item_id) => ({ item_id, reason: 'author' as const })),
@@ -567,7 +572,12 @@ test('an author who is erased during a call is not delivered', async () => {
   const before = it.fixture.one<{ body: string }>('SELECT body FROM judgements')
   const { author } = JSON.parse(before?.body ?? '')
   eraseItems(
-    { db: it.fixture.db, instance_id: 'instance', community: 'subforum', clock_offset_ms: () => 0 },
+    {
+      db: it.fixture.db,
+      instance_id: 'instance',
+      words: { community: 'subforum', home: 'forum' },
+      clock_offset_ms: () => 0,
+    },
     [{ item_id: 't3_1', reason: 'author_gone' }],
     it.fixture.clock.now(),
   )

@@ -18,15 +18,15 @@ const source = (name: string, capabilities: string[], place_examples: string[]):
   reachable: true,
   ends_at: null,
 })
-const MAIN = source('main', ['posts', 'tree', 'postsById', 'nodesById'], ['coffee'])
+const FORUM = source('forum', ['posts', 'tree', 'postsById', 'nodesById'], ['coffee'])
 const HN = source('hn', ['posts', 'postsById', 'nodesById'], ['story', 'ask'])
 const BARE = source('bare', ['posts'], ['x'])
-const ALL = [MAIN, HN, BARE]
+const ALL = [FORUM, HN, BARE]
 
 test.each([
-  ['', [MAIN]],
+  ['', [FORUM]],
   ['hn', [HN]],
-  ['bare, main', [MAIN, BARE]],
+  ['bare, forum', [FORUM, BARE]],
   ['all', ALL],
   ['gone', []],
 ])('the sources "%s" of a filter', (value, selected) => {
@@ -34,8 +34,8 @@ test.each([
 })
 
 test('a field is unsupported as soon as one selected source lacks what it needs', () => {
-  expect(lackOf(['tree'], [MAIN])).toBeNull()
-  expect(lackOf(['tree'], [MAIN, HN, BARE])).toBe(
+  expect(lackOf(['tree'], [FORUM])).toBeNull()
+  expect(lackOf(['tree'], [FORUM, HN, BARE])).toBe(
     'Not supported by hn, bare: it offers no comments of a post.',
   )
   expect(lackOf(['postsById', 'nodesById'], [HN])).toBeNull()
@@ -45,7 +45,7 @@ test('a field is unsupported as soon as one selected source lacks what it needs'
 })
 
 test('the hint of places has the examples of each selected source', () => {
-  expect(placeHint([MAIN, HN])).toContain('main: coffee; hn: story, ask.')
+  expect(placeHint([FORUM, HN])).toContain('forum: coffee; hn: story, ask.')
 })
 
 test.each([

@@ -41,6 +41,7 @@ export function createForumFixture(replies: Reply[], options: Partial<ForumOptio
     while (open.size > 0)
   })
   const forum = createForum({
+    name: 'forum',
     fetch: fetchWhole,
     clock,
     random: { uuid: () => '', fraction: () => 0.5, bytes: (count) => new Uint8Array(count) },

@@ -25,6 +25,7 @@ async function startModerated() {
   const reply = sandbox.comment({ parent: held_comment.name, text: 'below', author: 'ann' })
   for (const { name } of [held_post, held_comment]) sandbox.remove({ name, by: 'moderator' })
   const forum = createForum({
+    name: 'forum',
     fetch,
     clock,
     random,

@@ -105,7 +105,7 @@ const plain = ({ search_in, match, fold_accents, case_sensitive }: FilterSpec) =
 const numbered = (n: number, title: string, minutes: number) =>
   postOf({ id: `x${n}`, name: `t3_x${n}`, title, created_utc: FIRST_MS / 1000 + minutes * 60 })
 
-test('a filter of main counts no item of another source, also where the place has the same name', () => {
+test('a filter of the platform counts no item of another source, also where the place has the same name', () => {
   using db = openArchive(':memory:')
   archive(db, [
     numbered(1, 'cat', 1),

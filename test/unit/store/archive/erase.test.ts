@@ -57,7 +57,12 @@ const post = (n: number, fields: Partial<Item & { kind: 'post' }> = {}) =>
 
 /** Erases items in the database, which leaves tombstones. */
 function erase(ids: readonly string[], reason: 'author' | 'author_gone' = 'author', now = 2e12) {
-  const deps = { db: main, instance_id: 'i', community: 'subforum', clock_offset_ms: () => 0 }
+  const deps = {
+    db: main,
+    instance_id: 'i',
+    words: { community: 'subforum', home: 'forum' },
+    clock_offset_ms: () => 0,
+  }
   for (let at = 0; at < ids.length; at += ERASED_AT_ONCE)
     eraseItems(
       deps,

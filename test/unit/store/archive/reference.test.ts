@@ -100,7 +100,7 @@ const item = (n: number): Item => {
 function filter() {
   const { written, holds } = query(3)
   const value: Record<string, unknown> = { q: written }
-  const source = pick([null, 'main', 'hn', 'all', 'main,lem'])
+  const source = pick([null, 'forum', 'hn', 'all', 'forum,lem'])
   if (source !== null) value['source'] = source.split(',')
   const kind = pick([null, 'post', 'comment'] as const)
   if (kind !== null) value['kind'] = kind
@@ -116,7 +116,7 @@ function filter() {
   const from_at = FIRST_S * 1000 + from
   const to_at = FIRST_S * 1000 + to + 1
   const wants = (it: Item): boolean =>
-    (source === null || source === 'all' || source.split(',').includes(it.source ?? 'main')) &&
+    (source === null || source === 'all' || source.split(',').includes(it.source ?? 'forum')) &&
     (kind === null || it.kind === kind) &&
     (place === null || it.subforum === place) &&
     (author === null || it.author === 'Bob') &&
@@ -132,7 +132,7 @@ test('a search finds what the page of filters promises, of any sources and times
   const items = Array.from({ length: 200 }, (_, n) => item(n))
   archive(db, items)
   let found = 0
-  let main_alone = 0
+  let home_alone = 0
   for (let run = 0; run < RUNS; run++) {
     const { value, from_at, to_at, wants } = filter()
     if (String(value['q']).length > 200) continue
@@ -147,10 +147,10 @@ test('a search finds what the page of filters promises, of any sources and times
 
     expect({ value, names: names.toSorted() }).toEqual({ value, names: expected.toSorted() })
     found += expected.length
-    if (JSON.stringify(value['source']) === '["main"]') main_alone += expected.length
+    if (JSON.stringify(value['source']) === '["forum"]') home_alone += expected.length
   }
 
   // Without matches nothing would have been compared.
   expect(found).toBeGreaterThan(RUNS)
-  expect(main_alone).toBeGreaterThan(0)
+  expect(home_alone).toBeGreaterThan(0)
 }, 600_000)

@@ -20,7 +20,7 @@ const WORD = /[\p{L}\p{M}\p{N}]+/gu
 /** Filters for words of these items: drawn filters seldom match drawn items. */
 const specsOf = (items: readonly Item[], picks: readonly number[]) =>
   picks.flatMap((n) => {
-    const { source = 'main', subforum, ...item } = items[n % items.length] ?? postOf({})
+    const { source = '~', subforum, ...item } = items[n % items.length] ?? postOf({})
     const words = (item.kind === 'post' ? item.title : item.body).match(WORD) ?? []
     const word = words[n % words.length]
     return word === undefined

@@ -69,7 +69,7 @@ function putDelivery(
 }
 
 const reportOf = (db: Db, customer_id: string | null = 'cus_1') =>
-  toProblemReport(readProblems(db, customer_id, NOW))
+  toProblemReport(readProblems(db, customer_id, { home: 'forum', now: NOW }))
 
 test('an account in which everything works has no problem', () => {
   using db = open()
@@ -178,8 +178,8 @@ test('a source of which one feed can be read is a warning; each source is one pr
     ],
     [
       'warning',
-      { id: null, name: 'main' },
-      'The platform cannot be read, for 1 feed of 1 monitor: it has nothing at this address',
+      { id: 'forum', name: 'forum' },
+      'Source forum cannot be read, for 1 feed of 1 monitor: it has nothing at this address',
     ],
   ])
 })
@@ -267,7 +267,7 @@ function plansOf(work: (db: Db) => void): string[] {
 
 test.each(['cus_1', null])('no query for %j scans deliveries or matches', (customer_id) => {
   const plans = plansOf((db) => {
-    readProblems(db, customer_id, NOW)
+    readProblems(db, customer_id, { home: 'forum', now: NOW })
     countHour(db, customer_id, NOW)
     countPending(db, customer_id, 10)
   })

@@ -57,12 +57,12 @@ const ROWS: Readonly<Record<number, string>> = {
     INSERT INTO operator_events VALUES ('evt_1', 'account.needs_login', 'acc_2', x'7b7d', 1000, 'pending', 1, 5000);
     INSERT INTO idempotent_writes VALUES ('key_1', 'POST /x', 'once', x'ee', x'7b7d', 1000), ('key_1', 'POST /x', 'running', x'ee', NULL, 1000);
     UPDATE deliveries SET suppressed = '{"reason":"stale_item"}' WHERE id = 'dlv_4';
-    INSERT INTO inbox_items VALUES (1, 'cus_1', 't3_a', 1200, 'main', 'cats', 'ann', 'read', 1, 'bob', 1300, 'key_1', 1);
+    INSERT INTO inbox_items VALUES (1, 'cus_1', 't3_a', 1200, '~', 'cats', 'ann', 'read', 1, 'bob', 1300, 'key_1', 1);
     INSERT INTO inbox_matches VALUES (1, 1, 'mon_1', 1200, 1200, 1);
     INSERT INTO inbox_actions VALUES (1, 'act_1', 'cus_1', 'key_1', 1300, 'update', '{"state":"read"}', 1, '["t3_a"]', '[["unread",0,null,["t3_a"]]]', NULL, NULL);
     INSERT INTO kept_items (item_id, source, thread, author, author_id, digest, first_kept_at, last_kept_at, next_check_at)
-      VALUES ('t3_a', 'main', NULL, 'ann', 't2_1', 'd', 1200, 1200, 4800), ('meta/t1_b', 'meta', 'meta/t3_1', NULL, NULL, 'd', 1, 2, 3);
-    INSERT INTO item_tombstones VALUES (1, 't3_gone', 'main', 'author', 2000);
+      VALUES ('t3_a', '~', NULL, 'ann', 't2_1', 'd', 1200, 1200, 4800), ('meta/t1_b', 'meta', 'meta/t3_1', NULL, NULL, 'd', 1, 2, 3);
+    INSERT INTO item_tombstones VALUES (1, 't3_gone', '~', 'author', 2000);
     INSERT INTO confirmation_mails VALUES (1, 'cus_1', 'reader@example.com', 1000);
     UPDATE webhooks SET awaits_confirmation = 1, unsubscribed = '["mon_1"]' WHERE id = 'wh_2';
     UPDATE webhooks SET name = 'ops', max_per_second = 0.5, ordered = 1, old_secret = x'09', old_secret_until = 8000, credentials = x'0a' WHERE id = 'wh_1';

@@ -86,7 +86,7 @@ async function folderWith(change: (db: Db) => void) {
   const config = folder.file('forumd.toml')
   writeFileSync(
     config,
-    `[storage]\ndir = "${folder.file('data')}"\n[platform]\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n`,
+    `[storage]\ndir = "${folder.file('data')}"\n[[source]]\nname = "forum"\nkind = "reddit"\nbase_url = "http://127.0.0.1:1"\nsession_cookie = "s"\n`,
   )
   const forumd = async (...args: string[]) => {
     const { around: environment, said: output } = surroundings({

@@ -300,7 +300,12 @@ function run(commands: readonly Command[]): void {
       }
       case 'erase': {
         const item_id = `t3_k${it.item}`
-        const deps = { db, instance_id: 'i', community: 'subforum', clock_offset_ms: () => 0 }
+        const deps = {
+          db,
+          instance_id: 'i',
+          words: { community: 'subforum', home: 'forum' },
+          clock_offset_ms: () => 0,
+        }
         eraseItems(deps, [{ item_id, reason: it.reason }], store.now())
         for (const model of Object.values(models)) {
           const known = model.items.get(item_id)

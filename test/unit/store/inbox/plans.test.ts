@@ -63,7 +63,7 @@ const FILTERS: [string, string, Partial<InboxFilter>][] = [
   ['starred items', 'inbox_items_starred', { starred: true }],
   ['items without a star', 'inbox_items_time', { starred: false }],
   ['a label and a state', 'inbox_items_label', { label: 'ann', state: ['read'] }],
-  ['an author', 'inbox_items_author', { author: 'jane', source: 'main' }],
+  ['an author', 'inbox_items_author', { author: 'jane', source: '~' }],
   ['a place', 'inbox_items_place', { place: 'cats' }],
   ['a time', 'inbox_items_time', { from: 1, to: 2 }],
 ]

@@ -68,7 +68,12 @@ test.each([
   store.match(post(1))
   store.match(post(2, 'bob'))
 
-  purge(store.db, { purged, community: 'subforum', ring, now: store.now() })
+  purge(store.db, {
+    purged,
+    words: { community: 'subforum', home: 'forum' },
+    ring,
+    now: store.now(),
+  })
 
   const stored = JSON.stringify(rowsOf(store, 'inbox_items'))
   expect(stored).not.toContain('jane')

@@ -13,7 +13,7 @@ const [OLD = new Uint8Array(), NEW = new Uint8Array()] = KEYS
 const ring = ringOf(OLD)
 
 const usual = () =>
-  parseConfig(`platform = { base_url = "https://www.forum.example", session_cookie = "sess" }
+  parseConfig(`source = [{ name = "forum", kind = "reddit", base_url = "https://www.forum.example", session_cookie = "sess" }]
 [guard]
 allow_targets = ["10.1.0.0/16"]
 [smtp]

@@ -5,7 +5,7 @@ import type { Match } from '../../../../../src/page/pages/inbox/state/types.ts'
 
 const match = (id: string, fields: Partial<Match> = {}): Match => ({
   id,
-  source: 'main',
+  source: 'forum',
   kind: 'post',
   title: id,
   excerpt: '',

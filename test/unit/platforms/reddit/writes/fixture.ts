@@ -30,6 +30,7 @@ export async function acting({
   sandbox.user({ name: 'ben' })
   const post = sandbox.post({ subforum: 'cats', author: 'ben', title: 'A cat', text: 'It sleeps.' })
   const forum = createForum({
+    name: 'forum',
     fetch: (url, init) => fetch(url, init),
     clock: stopped_clock,
     random: {

@@ -1,11 +1,17 @@
 /**
- * The value types of keys. The error of each states only the allowed values; `load.ts` adds the value found and its
- * position.
+ * The value types of the keys of the configuration. The error of each states only the allowed values; the loader adds the
+ * value found and its position.
  */
 import { isIP } from 'node:net'
 
-import { Cron } from 'croner'
 import * as z from 'zod'
+
+/** A table that rejects unknown keys. */
+export const table = <T extends z.ZodRawShape>(shape: T) =>
+  z.strictObject(shape, { error: 'a table of keys' })
+
+/** A nested table; if omitted, its keys have their defaults. */
+export const inner = <T>(it: z.ZodType<T, object>) => it.prefault({})
 
 const HOST = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,62})(\.[a-z0-9_][a-z0-9_-]{0,62})*\.?$/i
 
@@ -64,7 +70,7 @@ export const dollarAmount = (initial: number, most: number) =>
   )
 
 /** A text that `test` accepts; `allowed` describes it in errors. */
-const text = (allowed: string, test: (value: string) => boolean, initial?: string) =>
+export const text = (allowed: string, test: (value: string) => boolean, initial?: string) =>
   kind(
     (value, refuse) => (typeof value === 'string' && test(value) ? value : refuse(allowed)),
     initial,
@@ -73,16 +79,16 @@ const text = (allowed: string, test: (value: string) => boolean, initial?: strin
 /** A User-Agent header value; with the default '' it may be empty. */
 export const userAgent = (initial: string) =>
   text(
-    `1 to 200 characters of printable ASCII${initial === '' ? ', or "" for that of [platform]' : ''}`,
+    `1 to 200 characters of printable ASCII${initial === '' ? ', or "" for that of [requests]' : ''}`,
     (value) => (initial === '' && value === '') || /^[\x20-\x7e]{1,200}$/.test(value),
     initial,
   )
 
-/** The name of a source, which is part of paths; `main` is the one of `[platform]`. */
+/** The name of a source, which is part of paths; `all` stands for all of them. */
 export const sourceName = () =>
   text(
-    'a name of lower-case letters, digits and -, at most 31 characters, other than main and all',
-    (value) => /^[a-z0-9][a-z0-9-]{0,30}$/.test(value) && value !== 'main' && value !== 'all',
+    'a name of lower-case letters, digits and -, at most 31 characters, other than all',
+    (value) => /^[a-z0-9][a-z0-9-]{0,30}$/.test(value) && value !== 'all',
   )
 
 // Date.parse reads 30 February as 2 March.
@@ -136,8 +142,6 @@ function address(orNone: string, initial?: string) {
   }, initial)
 }
 
-/** The http(s) URL of the platform; '' if left out. */
-export const platformAddress = () => address('', '')
 /** The http(s) URL of this service, or "" for none: every page, file and redirect is at the root of its host. */
 export const serviceAddress = () =>
   kind((value, refuse) => {
@@ -271,21 +275,6 @@ export const delays = (initial: readonly number[]) =>
     )
   })
 
-export const schedule = (initial: string) =>
-  text(
-    'a cron pattern of 5 fields, or 6 with seconds first, that comes due, such as "0 * * * *"',
-    isSchedule,
-    initial,
-  )
-
-function isSchedule(pattern: string): boolean {
-  try {
-    return new Cron(pattern, { paused: true }).nextRun(new Date(0)) !== null
-  } catch {
-    return false
-  }
-}
-
 export const timeZone = (initial: string) =>
   text('an IANA time zone such as "UTC" or "Europe/Berlin"', isTimeZone, initial)
 
@@ -309,9 +298,9 @@ export const word = (initial: string, taken: readonly string[]) =>
 
 export const COOKIE_NAME = "the name of a cookie: letters, digits and !#$%&'*+-.^_`|~"
 
-/** A cookie name; '' if left out. */
+/** A cookie name, or "" for none. */
 export const cookieName = () =>
-  text(COOKIE_NAME, (value) => /^[\w!#$%&'*+.^`|~-]{1,128}$/.test(value), '')
+  text(`${COOKIE_NAME}, or "" for none`, (value) => /^[\w!#$%&'*+.^`|~-]{0,128}$/.test(value), '')
 
 /** `"auto"`, true or false. */
 export const auto = () =>

@@ -1,0 +1,6 @@
+// The kinds of sources, one line each.
+export { reddit } from './reddit/kind.ts'
+export { discourse } from './discourse/kind.ts'
+export { hackernews } from './hackernews/kind.ts'
+export { lemmy } from './lemmy/kind.ts'
+export { piefed } from './piefed/kind.ts'
