@@ -111,8 +111,7 @@ inBrowser('the dashboard', () => {
     const browser = await launchIn(stack)
     const client = stack.use(await createClients(browser, daemon.url()).open())
     await client.enter(daemon.key)
-    await client.open(`/monitors/${id}`)
-    await client.waitForText('Coverage in 90 days')
+    await client.open(`/monitors/${id}`, 'Coverage in 90 days')
     await client.waitForText('2026-01-01')
     const rows = await client.page.$$eval('[aria-labelledby=history] tbody tr', (found) =>
       found.map((row) => row.innerText.split(/\s*\n\s*/)),

@@ -90,9 +90,10 @@ async function openDashboardClient(page: Page, url: string, leave: () => Promise
   const client = {
     page,
     strange,
-    /** Opens a page of the dashboard by its URL. */
-    open: async (path = '') => {
+    /** Opens a page of the dashboard by its URL, and waits for a text. */
+    open: async (path = '', shown?: string) => {
       await page.goto(`${url}/dashboard${path}`, { waitUntil: 'domcontentloaded' })
+      if (shown !== undefined) await client.waitForText(shown)
     },
     async signIn(key: string) {
       await client.open()
@@ -131,8 +132,8 @@ async function openDashboardClient(page: Page, url: string, leave: () => Promise
         .waitForFunction(expression, POLLING)
         .catch(() => failWith(`${expression} did not become true`)),
     text: () => page.evaluate(() => document.body.innerText),
-    /** Clicks the button or link with that name, within the open dialog if there is one. */
-    press: async (name: string) => {
+    /** Clicks the button or link with that name, within the open dialog if there is one, and waits for a text. */
+    press: async (name: string, shown?: string) => {
       const pressed = async (): Promise<boolean> => {
         const found = await find(page, { of: 'button, a, summary', name })
         try {
@@ -145,6 +146,7 @@ async function openDashboardClient(page: Page, url: string, leave: () => Promise
         }
       }
       while (!(await pressed()));
+      if (shown !== undefined) await client.waitForText(shown)
     },
     /** Clicks the checkbox or radio button with that label. */
     check: async (label: string) => (await find(page, { of: 'input', name: label })).click(),
@@ -157,6 +159,10 @@ async function openDashboardClient(page: Page, url: string, leave: () => Promise
       await page.keyboard.up('Control')
       await page.keyboard.press('Delete')
       await page.keyboard.sendCharacter(text)
+    },
+    /** Replaces the texts of fields, in this order. */
+    async typeAll(fields: Record<string, string>) {
+      for (const [label, text] of Object.entries(fields)) await client.type(label, text)
     },
     /** Selects an option by value, once it exists. */
     async choose(label: string, value: string) {

@@ -16,11 +16,9 @@ export function customerStories(fixture: () => Dashboard) {
   scenario('an invalid key and an empty key are rejected with a message', async (it) => {
     await using client = await it.openClient()
     await client.open()
-    await client.press('Sign in')
-    await client.waitForText('Enter an API key')
+    await client.press('Sign in', 'Enter an API key')
     await client.type('API key', 'fk_wrong')
-    await client.press('Sign in')
-    await client.waitForText('The key is unknown')
+    await client.press('Sign in', 'The key is unknown')
 
     expect(client.strange).toEqual([])
   })
@@ -60,8 +58,7 @@ export function customerStories(fixture: () => Dashboard) {
   )
 
   asCustomer('a customer filters, searches, opens and resends deliveries', async (client, it) => {
-    await client.open('/deliveries')
-    await client.waitForText('Is sourdough worth it?')
+    await client.open('/deliveries', 'Is sourdough worth it?')
     await client.choose('State', 'dead')
     await client.misses('Is sourdough worth it?')
     await client.waitForText('Sourdough that never arrives')
@@ -78,13 +75,11 @@ export function customerStories(fixture: () => Dashboard) {
     await client.waitForText('Rye: best flour')
     await client.misses('Is sourdough worth it?')
     await client.press('Clear filters')
-    await client.press('Sourdough that never arrives')
-    await client.waitForText('oven is cold')
+    await client.press('Sourdough that never arrives', 'oven is cold')
     await client.waitForText('the receiver answered 503')
     // A dead delivery has no further attempt.
     await client.misses('not yet')
-    await client.press('Raw payload')
-    await client.waitForText('"delivery_id"')
+    await client.press('Raw payload', '"delivery_id"')
     const [, id = ''] = /(dlv_[\w-]+)/.exec(client.page.url()) ?? []
     await client.press('Request headers and curl')
     await client.waitForText(`x-service-delivery-id: ${id}`)
@@ -98,11 +93,9 @@ export function customerStories(fixture: () => Dashboard) {
       `x-service-delivery-id: ${id}`,
     ])
     expect([words.at(-1), words.at(-2)]).toEqual([request.url, request.body])
-    await client.press('Send again')
-    await client.waitForText('Queued again.')
+    await client.press('Send again', 'Queued again.')
     await it.daemon.clock.advance(MINUTE)
-    await client.open('/deliveries')
-    await client.waitForText('Is sourdough worth it?')
+    await client.open('/deliveries', 'Is sourdough worth it?')
     await client.choose('State', 'dead')
     await client.waitForText('No deliveries match these filters')
     await client.press('Clear filters')
@@ -116,8 +109,7 @@ export function customerStories(fixture: () => Dashboard) {
     async (client, { daemon }) => {
       await client.open('/deliveries')
       await client.press('Send failed deliveries again')
-      await client.press('Count')
-      await client.waitForText('would be sent')
+      await client.press('Count', 'would be sent')
       await client.page.keyboard.press('Escape')
       await client.misses('would be sent')
 
@@ -179,8 +171,7 @@ export function customerStories(fixture: () => Dashboard) {
   asCustomer('usage is shown as a chart and as a table', async (client) => {
     await client.open('/usage')
     await client.page.waitForSelector('.chart canvas')
-    await client.press('Show as a table')
-    await client.waitForText('$0.004')
+    await client.press('Show as a table', '$0.004')
     await client.waitForText('Signup credit')
     await client.choose('Period', '48')
     await client.waitForText('Hour')
@@ -196,10 +187,8 @@ export function customerStories(fixture: () => Dashboard) {
     await client.waitForText('Your session has ended')
     await client.signIn(it.daemon.mint('leaver-too'))
     await client.setViewport('wide', 'light')
-    await client.press('Sign out')
-    await client.waitForText('API key')
-    await client.open('/monitors')
-    await client.waitForText('API key')
+    await client.press('Sign out', 'API key')
+    await client.open('/monitors', 'API key')
 
     expect(client.strange).toEqual([])
   })
@@ -214,8 +203,7 @@ export function customerStories(fixture: () => Dashboard) {
       if (line && refused++ === 0) void request.respond({ status: 502, body: 'no daemon' })
       else void request.continue()
     })
-    await client.open('/usage')
-    await client.waitForText('Connection to the daemon lost')
+    await client.open('/usage', 'Connection to the daemon lost')
     await client.misses('Connection to the daemon lost')
 
     expect(refused).toBeGreaterThan(1)
@@ -228,8 +216,7 @@ export function customerStories(fixture: () => Dashboard) {
       const { page } = client
       const focused = () =>
         page.evaluate('document.activeElement.innerText || document.activeElement.type')
-      await client.open('/deliveries')
-      await client.waitForText('Is sourdough worth it?')
+      await client.open('/deliveries', 'Is sourdough worth it?')
       await page.keyboard.press('Tab')
       const first = await focused()
       await page.keyboard.press('Enter')
@@ -278,8 +265,7 @@ export function customerStories(fixture: () => Dashboard) {
     const light = await ground()
     await client.press('Dark')
     const dark = await ground()
-    await client.open('/usage')
-    await client.waitForText('Payments')
+    await client.open('/usage', 'Payments')
     const background = await ground()
     await client.press('System')
 

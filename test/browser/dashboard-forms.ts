@@ -65,8 +65,7 @@ export function formStories(fixture: () => Dashboard) {
   scenario('plain HTTP is warned of elsewhere, and never on the loopback', async (it) => {
     const text = 'This page was loaded over plain HTTP'
     await using client = await it.openClient({ own: true })
-    await client.open()
-    await client.waitForText('API key')
+    await client.open('', 'API key')
     expect(await client.text()).not.toContain(text)
     await client.signIn(it.daemon.key)
     await client.waitForText('Sign out')
@@ -76,8 +75,7 @@ export function formStories(fixture: () => Dashboard) {
     await client.page.goto(`http://${OTHER_HOST}:${port}/dashboard`)
     await client.waitForText(text)
     await client.type('API key', it.daemon.key)
-    await client.press('Sign in')
-    await client.waitForText('Sign out')
+    await client.press('Sign in', 'Sign out')
     await client.waitForText(text)
     await client.press('Dismiss')
     await client.misses(text)
@@ -85,17 +83,14 @@ export function formStories(fixture: () => Dashboard) {
 
   scenario('all errors of a form stand beside their fields at once', async (it) => {
     await using client = await newcomer(it, 'mistaken')
-    await client.open('/monitors/new')
-    await client.waitForText('No filter yet')
+    await client.open('/monitors/new', 'No filter yet')
     expect(await client.page.$('details[open]')).toBeNull()
-    await client.type('Subforums', 'bread')
-    await client.type('Query', '(rye')
+    await client.typeAll({ Subforums: 'bread', Query: '(rye' })
     await client.press('More conditions')
     await client.type('Minimum score', 'many')
     await client.press('More conditions')
     await client.type('Poll interval (seconds)', 'often')
-    await client.press('Create monitor')
-    await client.waitForText('Not saved: 3 fields are marked above.')
+    await client.press('Create monitor', 'Not saved: 3 fields are marked above.')
     const marked: unknown = await client.page.evaluate(
       `JSON.stringify([...document.querySelectorAll('.field.wrong label')].map((it) => it.textContent))`,
     )
@@ -110,13 +105,11 @@ export function formStories(fixture: () => Dashboard) {
     await client.setViewport('wide', 'light')
 
     // The error of a field ends with its change; the others stay.
-    await client.type('Query', 'rye')
-    await client.type('Minimum score', '3')
+    await client.typeAll({ Query: 'rye', 'Minimum score': '3' })
     await client.misses('Query, position')
     await client.waitForText('Poll interval must be a whole number of seconds from 1 to 86400')
     await client.type('Poll interval (seconds)', '')
-    await client.press('Create monitor')
-    await client.waitForText('Monitor created.')
+    await client.press('Create monitor', 'Monitor created.')
     expect(client.strange).toEqual([])
   })
 
@@ -125,8 +118,7 @@ export function formStories(fixture: () => Dashboard) {
     await clock.advance(MINUTE)
     sandbox.addFault({ path: '/', fault: '5xx' })
     await using client = await newcomer(it, 'outage')
-    await client.open('/monitors/new')
-    await client.waitForText('No filter yet')
+    await client.open('/monitors/new', 'No filter yet')
     await client.type('Subforums', 'bread')
     // The reads of the preview repeat a failed request on the daemon's clock.
     for (let at = 0; at < 120 && !(await client.text()).includes(OUTAGE); at++) {
@@ -215,11 +207,9 @@ export function formStories(fixture: () => Dashboard) {
       await client.waitForText('Digest of Night desk')
       await client.page.select('section[aria-label="Rules of Night desk"] select', 'day')
       await client.check('Degraded coverage')
-      await client.type('Repeat every (minutes)', '30')
-      await client.type('Repeat at most (times)', '3')
+      await client.typeAll({ 'Repeat every (minutes)': '30', 'Repeat at most (times)': '3' })
       expect(await faultsOf(client, 'monitor-rules-filled', BRIEF)).toEqual([])
-      await client.press('Save')
-      await client.waitForText('Saved.')
+      await client.press('Save', 'Saved.')
       const { monitors } = (await it.daemon.call('/forum/monitor/list', {}, key)).body
       expect(monitors[0].attention).toMatchObject({
         quiet_hours: [
@@ -238,12 +228,10 @@ export function formStories(fixture: () => Dashboard) {
     async (it) => {
       await using client = await it.openClient()
       await client.signIn(it.daemon.key)
-      await client.open('/monitors/new')
-      await client.waitForText('No filter yet')
+      await client.open('/monitors/new', 'No filter yet')
       await client.waitFor('document.querySelector(\'input[placeholder="default: 60"]\') !== null')
       await client.type('Subforums', 'breda')
-      await client.press('Create monitor')
-      await client.waitForText('cannot be watched; did you mean bread?')
+      await client.press('Create monitor', 'cannot be watched; did you mean bread?')
       expect(client.strange).toEqual([])
     },
   )
@@ -253,8 +241,7 @@ export function formStories(fixture: () => Dashboard) {
     await client.open('/webhooks')
     await client.press('New webhook')
     await client.type('URL', 'http://10.1.2.3/hook')
-    await client.press('Create')
-    await client.waitForText('allow_targets = ["10.1.2.3"]')
+    await client.press('Create', 'allow_targets = ["10.1.2.3"]')
     await client.picture('webhook-hint')
     expect(client.strange).toEqual([])
   })
@@ -265,8 +252,7 @@ export function formStories(fixture: () => Dashboard) {
     await using client = await it.openClient()
     const person = keyboardOf(client)
     await client.enter(it.operator)
-    await client.open('/pool')
-    await client.waitForText('house_two')
+    await client.open('/pool', 'house_two')
     await person.tabTo('Add account')
     await person.press('Enter')
     await client.waitForText('Sign in by')

@@ -52,8 +52,7 @@ export function hostileStories(fixture: () => Dashboard) {
     await client.press('Load older')
     await client.waitFor("document.querySelectorAll('.rows tbody tr').length >= 60")
     await findInjected()
-    await client.open(`/monitors/${monitor.body.id}/edit`)
-    await client.waitForText('61 matches among')
+    await client.open(`/monitors/${monitor.body.id}/edit`, '61 matches among')
 
     expect(HOSTILE.filter((title) => !seen.has(title))).toEqual([])
     expect(await unharmed(client)).toEqual([])

@@ -147,16 +147,13 @@ export function inboxStories(fixture: () => Dashboard) {
     await client.setViewport('wide', 'light')
     // Nothing changes before the confirmation.
     expect(await spec()).toEqual(before)
-    await client.press('Change the filter')
-    await client.waitForText('is changed')
+    await client.press('Change the filter', 'is changed')
     expect(await spec()).toEqual({ ...before, exclude_authors: ['spammer'] })
     await press(client, 'z')
     await client.waitForText('The filter is as it was before.')
     expect(await spec()).toEqual(before)
-    await client.press('History')
-    await client.waitForText('you took back the mute of spammer')
-    await client.press('Undo: took back the mute of spammer')
-    await client.waitForText('you muted spammer')
+    await client.press('History', 'you took back the mute of spammer')
+    await client.press('Undo: took back the mute of spammer', 'you muted spammer')
 
     await press(client, 'Escape')
     await press(client, 'm')
@@ -212,13 +209,11 @@ export function inboxStories(fixture: () => Dashboard) {
     await client.waitForText('Dismissed, last changed by Bea')
     await shows(client, ['Loaf two', 'Loaf one'])
 
-    await client.press('History')
-    await client.waitForText('Bea dismissed 1 match')
+    await client.press('History', 'Bea dismissed 1 match')
     await client.waitForText('Bea labelled Ann: 1 match')
     expect(await faultsOf(client, 'inbox-history', BRIEF)).toEqual([])
     await client.setViewport('wide', 'light')
-    await client.press('Undo: dismissed 1 match')
-    await client.waitForText('Undone for 1 match.')
+    await client.press('Undo: dismissed 1 match', 'Undone for 1 match.')
     await press(client, 'Escape')
     const { body } = await it.daemon.call('/forum/inbox', {}, key)
     expect(body.items.map((one: any) => [one.title, one.state === 'dismissed', one.label])).toEqual(
@@ -299,8 +294,7 @@ export function inboxStories(fixture: () => Dashboard) {
       'Spelt loaf',
     ])
     await using _ = client
-    await client.open(`/monitors/${monitor_id}/edit`)
-    await client.waitForText('The last 30 days')
+    await client.open(`/monitors/${monitor_id}/edit`, 'The last 30 days')
     await client.waitFor(
       `/3 matches among \\d+ archived items/.test(document.querySelector('.backtest').innerText)`,
     )
@@ -327,8 +321,7 @@ export function inboxStories(fixture: () => Dashboard) {
     await client.page.goBack()
     await client.waitFor("document.querySelector('.inbox-list').checkVisibility()")
     await client.page.click('.match-row .row-title')
-    await client.press('Dismiss')
-    await client.waitForText('The last line of Loaf one.')
+    await client.press('Dismiss', 'The last line of Loaf one.')
     await client.press('Back to the list')
     await shows(client, ['Loaf one'])
     expect(client.strange).toEqual([])

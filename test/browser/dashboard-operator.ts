@@ -15,34 +15,30 @@ export function operatorStories(fixture: () => Dashboard) {
       await client.enter(it.operator)
       await client.waitForText('State of the daemon')
       await client.waitForText('Reserve file for a full disk')
-      await client.press('Customers')
-      await client.waitForText('on this daemon')
+      await client.press('Customers', 'on this daemon')
       await client.type('Search customers', 'no such name')
       await client.waitForText('No customers match this search')
       await client.type('Search customers', 'ann')
-      await client.press('ann')
-      await client.waitForText('Usage of 30 days')
+      await client.press('ann', 'Usage of 30 days')
       for (const text of ['The bakery', 'Sourdough', 'Credit left']) await client.waitForText(text)
       expect(await client.text()).not.toContain(it.daemon.receiver.url)
-      await client.open('/customers/cus_none')
-      await client.waitForText('Customer not found')
-      await client.open('/customers?having=webhooks_paused')
-      await client.waitForText('No customers match this search or filter')
+      await client.open('/customers/cus_none', 'Customer not found')
+      await client.open(
+        '/customers?having=webhooks_paused',
+        'No customers match this search or filter',
+      )
 
-      await client.press('Sources')
-      await client.waitForText('at most 6,000 a minute')
+      await client.press('Sources', 'at most 6,000 a minute')
       await client.waitForText('Access ends on')
-      await client.press('15 capabilities, 15 not supported')
-      await client.waitForText('Not supported: search of pictures and video')
+      await client.press(
+        '15 capabilities, 15 not supported',
+        'Not supported: search of pictures and video',
+      )
 
-      await client.press('Pool')
-      await client.waitForText('house_two needs a new login')
-      await client.press('Test')
-      await client.waitForText('Signed in and able to read.')
-      await client.press('Pause')
-      await client.waitForText('house_one paused.')
-      await client.press('Resume')
-      await client.waitForText('house_one resumed.')
+      await client.press('Pool', 'house_two needs a new login')
+      await client.press('Test', 'Signed in and able to read.')
+      await client.press('Pause', 'house_one paused.')
+      await client.press('Resume', 'house_one resumed.')
 
       expect(await client.text()).not.toContain('/dashboard/monitors')
       expect(client.strange).toEqual([])

@@ -48,13 +48,11 @@ export function problemStories(fixture: () => Dashboard) {
       await client.waitFor("document.querySelector('.status-banner.warn') !== null")
       await client.waitFor("document.querySelector('.tiles > .warn dt').innerText === 'Retrying'")
       expect(await client.text()).not.toContain('Pending')
-      await client.open('/deliveries')
-      await client.waitForText('retrying')
+      await client.open('/deliveries', 'retrying')
 
       receiver.answers.push(...Array.from({ length: 6 }, () => 503))
       await clock.advance(7 * MINUTE)
-      await client.open()
-      await client.waitForText('Webhook Oven alarm is failing: deliveries were given up')
+      await client.open('', 'Webhook Oven alarm is failing: deliveries were given up')
       await client.waitFor("document.querySelector('.status-banner.bad') !== null")
       await client.press(
         'Webhook Oven alarm is failing: deliveries were given up after their last attempt',
@@ -78,8 +76,7 @@ export function problemStories(fixture: () => Dashboard) {
       receiver.answers.splice(0)
       sandbox.post({ subforum: 'bread', title: 'Brioche again' })
       await clock.advance(2 * MINUTE)
-      await client.open()
-      await client.waitForText('All good')
+      await client.open('', 'All good')
       expect([...client.strange, ...operator.strange]).toEqual([])
     },
   )
@@ -94,13 +91,11 @@ export function problemStories(fixture: () => Dashboard) {
       await client.waitForText('All good')
       sandbox.addFault({ path: '/r/', fault: '5xx', status: 503 })
       await clock.advance(2 * MINUTE + 10 * SECOND)
-      await client.open()
-      await client.waitForText('The platform cannot be read: it could not be reached, or failed')
+      await client.open('', 'The platform cannot be read: it could not be reached, or failed')
       await client.waitFor("document.querySelector('.status-banner :is(.warn, .bad)') !== null")
       sandbox.clearFaults()
       await clock.advance(5 * MINUTE)
-      await client.open()
-      await client.waitForText('All good')
+      await client.open('', 'All good')
       expect(client.strange).toEqual([])
     },
   )
@@ -119,8 +114,7 @@ export function problemStories(fixture: () => Dashboard) {
         "JSON.stringify([...document.querySelectorAll('.matches h3')].map((it) => it.innerText))",
       )
       const shown: string[] = JSON.parse(String(titles))
-      await client.press('Show as a table')
-      await client.waitForText('Matches and deliveries by hour')
+      await client.press('Show as a table', 'Matches and deliveries by hour')
 
       expect(JSON.parse(String(marked))).toEqual(['rye', 'sourdough'])
       expect(shown).toContain('Is sourdough worth it?')

@@ -144,8 +144,7 @@ export function pageTests(fixture: () => Dashboard) {
 
   scenario('the sign-in page is accessible', async (it) => {
     await using client = await it.openClient()
-    await client.open()
-    await client.waitForText('API key')
+    await client.open('', 'API key')
     expect(await faultsOf(client, 'sign-in')).toEqual([])
   })
 
@@ -180,8 +179,7 @@ export function pageTests(fixture: () => Dashboard) {
 
   scenario('the first paint takes less than 100 KB and loads no chart library', async (it) => {
     await using client = await it.openClient({ own: true })
-    await client.open()
-    await client.waitForText('API key')
+    await client.open('', 'API key')
     const files = await loadedBy(client)
 
     expect(sumOf(files)).toBeGreaterThan(10_000)

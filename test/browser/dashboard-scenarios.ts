@@ -55,8 +55,7 @@ export async function register(client: DashboardClient, url: string) {
   await client.open('/webhooks')
   await client.press('New webhook')
   await client.type('URL', url)
-  await client.press('Create')
-  await client.waitForText('The signing secret')
+  await client.press('Create', 'The signing secret')
   const secret = await client.value('Secret')
   await client.press('I have stored it')
   return secret

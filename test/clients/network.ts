@@ -54,7 +54,6 @@ export async function runClient(
   const env = {
     HOME: folder.path,
     REQUESTS_CA_BUNDLE: files.cert,
-    NODE_EXTRA_CA_CERTS: files.cert,
     http_proxy: '',
     https_proxy: '',
   }

@@ -91,6 +91,12 @@ function setUp({ platform = sandbox.url, more = NO_BROWSER, dir = '' } = {}) {
       expect(ok).toBe(code === 0)
       return { code, checks, of: (check) => checks.filter((it) => it.check === check) }
     },
+    /** The findings of a check, once doctor has ended with this code. */
+    async examined(expected: number) {
+      const { code, of } = await this.examine()
+      expect(code).toBe(expected)
+      return of
+    },
   }
 }
 
@@ -177,9 +183,8 @@ describe('storage checks report', () => {
     const path = it.file('data/forumd.sqlite')
     truncateSync(path, Math.floor(readFileSync(path).length / 2 / 4096) * 4096)
 
-    const { code, of } = await it.examine()
+    const of = await it.examined(1)
 
-    expect(code).toBe(1)
     expect(of('database')[0]).toMatchObject({ verdict: 'fail' })
     expect(of('database')[0]?.found).toMatch(/damaged|malformed|cannot be used/)
   })
@@ -194,9 +199,8 @@ describe('storage checks report', () => {
     bytes[Math.floor(bytes.length / 2)]! ^= 1
     writeFileSync(log, bytes)
 
-    const { code, of } = await it.examine()
+    const of = await it.examined(1)
 
-    expect(code).toBe(1)
     expect(of('database')[0]).toMatchObject({
       verdict: 'fail',
       found: expect.stringContaining('damaged in the middle'),
@@ -209,9 +213,8 @@ describe('storage checks report', () => {
     for (const name of readdirSync(it.file('data')))
       if (name.startsWith('forumd.sqlite')) rmSync(it.file(`data/${name}`))
 
-    const { code, of } = await it.examine()
+    const of = await it.examined(1)
 
-    expect(code).toBe(1)
     expect(of('database')[0]?.fix).toContain('forumd restore FILE')
     expect(existsSync(it.file('data/forumd.sqlite'))).toBe(false)
   })
@@ -220,9 +223,8 @@ describe('storage checks report', () => {
     using it = await withDatabase()
     renameSync(it.file('data/secrets.key'), it.file('elsewhere'))
 
-    const { code, of } = await it.examine()
+    const of = await it.examined(1)
 
-    expect(code).toBe(1)
     expect(of('database')[0]?.found).toContain('secrets.key is missing')
     expect(existsSync(it.file('data/secrets.key'))).toBe(false)
   })
@@ -258,9 +260,8 @@ describe('storage checks report', () => {
     using it = setUp()
     symlinkSync(it.file('nowhere'), it.file('data'))
 
-    const { code, of } = await it.examine()
+    const of = await it.examined(1)
 
-    expect(code).toBe(1)
     expect(of('storage')[0]).toMatchObject({
       verdict: 'fail',
       found: expect.stringContaining('leads nowhere'),
@@ -271,9 +272,8 @@ describe('storage checks report', () => {
     using it = setUp()
     writeFileSync(it.file('data'), 'a file')
 
-    const { code, of } = await it.examine()
+    const of = await it.examined(1)
 
-    expect(code).toBe(1)
     expect(of('storage')[0]).toMatchObject({
       verdict: 'fail',
       found: expect.stringContaining('is no folder'),
@@ -287,9 +287,8 @@ describe('storage checks report', () => {
     await it.run('key create --customer ann')
     Bun.spawnSync(['mount', '-o', 'remount,ro', disk.path])
 
-    const { code, of } = await it.examine()
+    const of = await it.examined(1)
 
-    expect(code).toBe(1)
     for (const check of ['storage', 'database'])
       expect(of(check)[0]).toMatchObject({
         verdict: 'fail',
@@ -300,9 +299,8 @@ describe('storage checks report', () => {
   test('a folder that not even root can write', async () => {
     using it = setUp({ dir: '/proc' })
 
-    const { code, of } = await it.examine()
+    const of = await it.examined(1)
 
-    expect(code).toBe(1)
     expect(of('storage')[0]).toMatchObject({
       verdict: 'fail',
       found: expect.stringContaining('/proc may not be written to'),
@@ -321,9 +319,8 @@ describe('storage checks report', () => {
       // Until no inode is left.
     }
 
-    const { code, of } = await it.examine()
+    const of = await it.examined(1)
 
-    expect(code).toBe(1)
     expect(of('storage')[0]).toMatchObject({
       verdict: 'fail',
       found: expect.stringContaining('not one inode is free'),
@@ -341,10 +338,9 @@ describe('storage checks report', () => {
         `port = ${new URL(daemon.url).port}`,
       ),
     )
-    const { code, of } = await it.examine()
+    const of = await it.examined(1)
     await daemon.end('SIGTERM')
 
-    expect(code).toBe(1)
     expect(of('daemon')[0]).toMatchObject({
       verdict: 'fail',
       found: `port ${new URL(daemon.url).port} is in use by another forumd, with another data folder, so that it cannot start there`,
@@ -358,9 +354,8 @@ describe('storage checks report', () => {
     it.configure(
       readFileSync(it.file('forumd.toml'), 'utf8').replace('port = 0', `port = ${holder.port}`),
     )
-    const { code, of } = await it.examine()
+    const of = await it.examined(1)
 
-    expect(code).toBe(1)
     expect(of('daemon')[0]).toMatchObject({
       verdict: 'fail',
       found: `port ${holder.port} is in use by another program, so that it cannot start there`,
@@ -372,9 +367,8 @@ describe('storage checks report', () => {
     using it = await withDatabase()
     writeFileSync(it.file('data/forumd.address'), `http://127.0.0.1:${holder.port}\n`)
 
-    const { code, of } = await it.examine()
+    const of = await it.examined(1)
 
-    expect(code).toBe(1)
     expect(of('daemon')[0]?.found).toStartWith(`port ${holder.port} is in use`)
   })
 
@@ -388,9 +382,8 @@ describe('storage checks report', () => {
     })
     writeFileSync(it.file('data/forumd.address'), `http://127.0.0.1:${daemon.port}\n`)
 
-    const { code, of } = await it.examine()
+    const of = await it.examined(1)
 
-    expect(code).toBe(1)
     expect(of('daemon')[0]?.found).toContain('every iteration of these loops fails: sender')
   })
 
@@ -440,9 +433,8 @@ describe('storage checks report', () => {
     add('wh_3', null, 'gone')
     db.close()
 
-    const { code, of } = await it.examine()
+    const of = await it.examined(0)
 
-    expect(code).toBe(0)
     expect(of('webhook')).toMatchObject([
       {
         name: 'wh_2 of ann',
@@ -457,9 +449,8 @@ describe('storage checks report', () => {
     using it = await withDatabase()
     writeFileSync(it.file('data/forumd.address'), 'http://127.0.0.1:1\n')
 
-    const { code, of } = await it.examine()
+    const of = await it.examined(1)
 
-    expect(code).toBe(1)
     expect(of('daemon')[0]?.found).toContain('http://127.0.0.1:1 does not answer')
   })
 })
@@ -468,9 +459,8 @@ describe('network checks report', () => {
   test('an unreachable platform, which reports no time', async () => {
     using it = setUp({ platform: 'http://127.0.0.1:1' })
 
-    const { code, of } = await it.examine()
+    const of = await it.examined(1)
 
-    expect(code).toBe(1)
     expect(of('source')[0]).toMatchObject({
       verdict: 'fail',
       found: 'http://127.0.0.1:1 cannot be reached',
@@ -486,18 +476,16 @@ describe('network checks report', () => {
     })
     using it = setUp({ platform: `http://127.0.0.1:${other.port}` })
 
-    const { code, of } = await it.examine()
+    const of = await it.examined(1)
 
-    expect(code).toBe(1)
     expect(of('source')[0]?.found).toContain('not like a site of its kind')
   })
 
   test('an unknown host name, with the key that names it', async () => {
     using it = setUp({ more: `api_url = "http://unknown.invalid"\n${NO_BROWSER}` })
 
-    const { code, of } = await it.examine()
+    const of = await it.examined(1)
 
-    expect(code).toBe(1)
     expect(of('dns')).toMatchObject([
       {
         name: 'unknown.invalid',
@@ -559,9 +547,8 @@ describe('account checks report', () => {
     await it.run('proxy add nowhere socks5://127.0.0.1:1')
     sandbox.revoke({ username })
 
-    const { code, of } = await it.examine()
+    const of = await it.examined(1)
 
-    expect(code).toBe(1)
     expect([...of('proxy'), ...of('account')]).toMatchObject([
       { name: 'nowhere', verdict: 'fail', found: 'it fails: unreachable' },
       { name: 'gone', verdict: 'fail', fix: 'forumd account login gone' },
@@ -572,9 +559,8 @@ describe('account checks report', () => {
   test('an empty pool without anonymous reads', async () => {
     using it = setUp({ more: `${NO_BROWSER}[source.accounts]\nallow_anonymous = false\n` })
 
-    const { code, of } = await it.examine()
+    const of = await it.examined(1)
 
-    expect(code).toBe(1)
     expect(of('accounts')[0]?.verdict).toBe('fail')
   })
 })
@@ -583,9 +569,8 @@ describe('browser checks report', () => {
   test('a missing browser', async () => {
     using it = setUp({ more: '[browser]\nexecutable = "/nowhere/chromium"\n' })
 
-    const { code, of } = await it.examine()
+    const of = await it.examined(1)
 
-    expect(code).toBe(1)
     expect(of('browser')[0]).toMatchObject({ verdict: 'fail' })
   })
 

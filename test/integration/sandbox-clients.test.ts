@@ -1,9 +1,10 @@
-// Goal: existing clients of the platform work with the sandbox: PRAW, snoowrap and gallery-dl,
+// Goal: existing clients of the platform work with the sandbox: PRAW and gallery-dl,
 // unmodified, from their own packages, with their built-in host names. Method: each in a separate
 // network, where those names lead to a sandbox with TLS. The client's results, the requests to the
 // platform and the state of its world are compared.
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 
+import { once } from '../../src/core/base/lazy.ts'
 import { findNamespaceCommand, has, runClient } from '../clients/network.ts'
 import type { Report } from '../clients/report.ts'
 import { installsAll } from '../support/long-form.ts'
@@ -14,14 +15,12 @@ const DOMAIN = 'reddit.com'
 const PYTHON = '/usr/bin/python3'
 const GALLERY_DL = '/usr/bin/gallery-dl'
 const PRAW_SCRIPT = `${import.meta.dir}/../clients/praw_e2e.py`
-const SNOOWRAP_SCRIPT = Bun.fileURLToPath(import.meta.resolve('../clients/snoowrap-e2e.mjs'))
 
 const namespace_command = findNamespaceCommand()
 const lacking = [
   ...(namespace_command === null
     ? ['a network of its own (root or user namespaces, and ip of iproute2)']
     : []),
-  ...(has('node', '--version') ? [] : ['node']),
   ...(has(PYTHON, '-c', 'import praw') ? [] : ['python3-praw']),
   ...(has(PYTHON, GALLERY_DL, '--version') ? [] : ['gallery-dl']),
 ]
@@ -41,59 +40,48 @@ async function sit(command: string[]): Promise<ScriptRun> {
   return { ...report, output: JSON.parse(report.stdout) }
 }
 
-const CLIENTS = {
-  PRAW: [PYTHON, PRAW_SCRIPT],
-  // Under Bun it assumes a browser, and sends no user agent.
-  snoowrap: ['node', SNOOWRAP_SCRIPT],
-}
-const sittings = new Map<string, Promise<ScriptRun>>()
-/** Each runs once, and is checked many times. */
-function runScript(client: keyof typeof CLIENTS): Promise<ScriptRun> {
-  const cached = sittings.get(client) ?? sit(CLIENTS[client])
-  sittings.set(client, cached)
-  return cached
-}
+/** Runs once, and is checked many times. */
+const runScript = once(() => sit([PYTHON, PRAW_SCRIPT]))
 
 const requestsTo = ({ requests }: Report, path: RegExp) =>
   requests.filter((it) => path.test(it.path))
 
-// Both do the same, and have the same expectations.
-describe.skipIf(skipped).each(['PRAW', 'snoowrap'] as const)('%s', (client) => {
+describe.skipIf(skipped)('PRAW', () => {
   test('gets a token from the www host and is signed in on the bearer host', async () => {
-    const one = await runScript(client)
+    const one = await runScript()
     const tokens = requestsTo(one, /access_token$/)
 
     expect(one.output.me).toEqual([one.facts.username, 5])
     expect(tokens).toMatchObject([{ method: 'POST', face: 'www', status: 200 }])
     for (const request of one.requests) {
-      expect(request.user_agent).toStartWith(`${client.toLowerCase()}-story`)
+      expect(request.user_agent).toStartWith('praw-story')
       expect(request.face).toBe(tokens.includes(request) ? 'www' : 'bearer')
     }
   })
 
   test('pages through 280 rows without loss or duplicates', async () => {
-    const one = await runScript(client)
+    const one = await runScript()
 
     expect(one.output.new).toEqual(one.facts.wire.slice(0, 280))
     expect(requestsTo(one, /^\/r\/worldwire\/new/).length).toBeGreaterThan(2)
   })
 
   test('reads a whole thread, branch by branch', async () => {
-    const one = await runScript(client)
+    const one = await runScript()
 
     expect(one.output.thread[1]).toBe(one.facts.comments)
     expect(requestsTo(one, /morechildren/).length).toBeGreaterThan(3)
   })
 
   test('finds what it searches for', async () => {
-    const { output } = await runScript(client)
+    const { output } = await runScript()
 
     expect(output.search.length).toBeGreaterThan(20)
     for (const text of output.search) expect(text.toLowerCase()).toContain('recommend')
   })
 
   test('reads a place: its rules, its wiki, its moderators', async () => {
-    const { output, facts } = await runScript(client)
+    const { output, facts } = await runScript()
 
     expect(output.about).toEqual([facts.place, true, true])
     expect(output.moderators).toEqual(facts.moderators)
@@ -103,14 +91,14 @@ describe.skipIf(skipped).each(['PRAW', 'snoowrap'] as const)('%s', (client) => {
   })
 
   test('reads a user: karma, trophies, every comment', async () => {
-    const { output, facts } = await runScript(client)
+    const { output, facts } = await runScript()
 
     expect(facts.peer_comments).toBeGreaterThan(100)
     expect(output.peer).toEqual([facts.peer, facts.peer_karma, true, facts.peer_comments])
   })
 
   test('reads its own listings: saved, subscribed, mail, answers', async () => {
-    const { output, facts, after } = await runScript(client)
+    const { output, facts, after } = await runScript()
 
     expect(output.saved).toEqual(facts.saved)
     expect(new Set(output.subscribed)).toEqual(new Set(facts.subscribed))
@@ -119,12 +107,12 @@ describe.skipIf(skipped).each(['PRAW', 'snoowrap'] as const)('%s', (client) => {
   })
 
   test('comments, replies, edits and deletes', async () => {
-    const { output, facts, after } = await runScript(client)
+    const { output, facts, after } = await runScript()
     const [comment, answer] = after.comments
 
     expect(output.comment).toEqual([comment?.name, facts.username, `t3_${facts.thread}`])
     expect(after.comments).toMatchObject([
-      { text: `a comment by ${client}`, parent: `t3_${facts.thread}`, edited: false },
+      { text: 'a comment by PRAW', parent: `t3_${facts.thread}`, edited: false },
       { text: 'an answer & its < edit', parent: comment?.name, edited: true, removed: null },
       { text: 'gone in a moment', removed: 'author' },
     ])
@@ -132,7 +120,7 @@ describe.skipIf(skipped).each(['PRAW', 'snoowrap'] as const)('%s', (client) => {
   })
 
   test('votes, saves and unsubscribes', async () => {
-    const { facts, after } = await runScript(client)
+    const { facts, after } = await runScript()
     const [comment] = after.comments
 
     expect(after.votes).toMatchObject({ [comment?.name ?? '']: 1, [`t3_${facts.thread}`]: -1 })
@@ -141,32 +129,30 @@ describe.skipIf(skipped).each(['PRAW', 'snoowrap'] as const)('%s', (client) => {
   })
 
   test('sends a message and a reply', async () => {
-    const { output, facts, after } = await runScript(client)
+    const { output, facts, after } = await runScript()
     const [message, reply] = after.sent.slice(-2)
 
-    expect(output.message).toEqual([message?.name, `a subject by ${client}`, facts.peer])
-    expect(message).toMatchObject({ text: `a text by ${client}`, parent: null })
+    expect(output.message).toEqual([message?.name, 'a subject by PRAW', facts.peer])
+    expect(message).toMatchObject({ text: 'a text by PRAW', parent: null })
     expect(reply).toMatchObject({ text: 'one more thing', parent: message?.name })
   })
 
   test('understands the reason of a refusal', async () => {
-    const { output } = await runScript(client)
+    const { output } = await runScript()
 
     expect(output.locked).toContain('THREAD_LOCKED')
     expect([output.unknown_user, output.private]).toEqual(['404', '403'])
   })
-})
 
-describe.skipIf(skipped)('PRAW', () => {
   test('reads to the end of a listing', async () => {
-    const { output, facts } = await runScript('PRAW')
+    const { output, facts } = await runScript()
 
     expect(facts.wire.length).toBeGreaterThan(900)
     expect(output.all).toBe(facts.wire.length)
   })
 
   test('reads what requires a bearer token: karma, preferences, blocked users', async () => {
-    const { output, facts } = await runScript('PRAW')
+    const { output, facts } = await runScript()
 
     expect(output.karma).toBeGreaterThan(0)
     expect(output.prefs).toBe(25)
@@ -174,7 +160,7 @@ describe.skipIf(skipped)('PRAW', () => {
   })
 
   test('gets errors for an absent place, and for mail without a subject', async () => {
-    const { output } = await runScript('PRAW')
+    const { output } = await runScript()
 
     expect(output.unknown_subforum).toBe('302')
     expect(output.mute).toBe('NO_SUBJECT')

@@ -129,7 +129,15 @@ function startWithin(bounds: { source_bytes_per_day?: number }, ...names: string
   const fixture = startMonitorFixture({ streams, ...bounds })
   fixture.webhook('wh_1')
   const site = (name: string) => new Map(sources).get(name) ?? createSource(name)
-  return { fixture, site }
+  return Object.assign(fixture, { site })
+}
+
+/** A monitor of the source a, which has been read once. */
+async function watching(spec: object = {}) {
+  const owned = startWith('a')
+  owned.monitor('mon_1', { source: 'a', ...spec })
+  await owned.pollDue()
+  return owned
 }
 
 const failureOf = (turn: Promise<unknown>) => turn.then(() => 'none', String)
@@ -137,9 +145,8 @@ const failureOf = (turn: Promise<unknown>) => turn.then(() => 'none', String)
 const facts = (fixture: MonitorFixture, id = 'mon_1') => listMonitorFeeds(fixture.db, id)[0]
 
 test('a stream starts at the present end, and its items match once', async () => {
-  const { fixture, site } = startWith('a')
-  await using owned = fixture
-  const a = site('a')
+  await using owned = startWith('a')
+  const a = owned.site('a')
   a.put('before', START)
   owned.monitor('mon_1', { source: 'a' })
   await owned.pollDue()
@@ -156,11 +163,8 @@ test('a stream starts at the present end, and its items match once', async () =>
 })
 
 test('ids that a step leaves are read after its items were matched, until nothing is left', async () => {
-  const { fixture, site } = startWith('a')
-  await using owned = fixture
-  const a = site('a')
-  owned.monitor('mon_1', { source: 'a' })
-  await owned.pollDue()
+  await using owned = await watching()
+  const a = owned.site('a')
   const found: string[][] = []
   const left = [post(901, 'later', START + S), post(902, 'last', START + S)]
   a.source.settle = async (state) => {
@@ -187,11 +191,8 @@ test('ids that a step leaves are read after its items were matched, until nothin
 })
 
 test('requests for ids that a step left end when the next step is due', async () => {
-  const { fixture, site } = startWith('a')
-  await using owned = fixture
-  const a = site('a')
-  owned.monitor('mon_1', { source: 'a' })
-  await owned.pollDue()
+  await using owned = await watching()
+  const a = owned.site('a')
   let rounds = 0
   a.source.settle = async (state, { interval_s }) => {
     rounds += 1
@@ -217,26 +218,22 @@ test('requests for ids that a step left end when the next step is due', async ()
 const query = { monitor_id: 'mon_1', since_at: 0 }
 
 test('a stored proof that is later than the clock is lowered, and is an event', async () => {
-  const { fixture, site } = startWith('a')
-  await using owned = fixture
-  owned.monitor('mon_1', { source: 'a' })
-  await owned.pollDue()
+  await using owned = await watching()
   owned.db
     .query(`UPDATE feeds SET state = json_set(state, '$.verified_until', 9000000000000000)`)
     .run()
-  site('a').put('one', START + S)
+  owned.site('a').put('one', START + S)
   await owned.check()
   expect(facts(owned)?.verified_until).toBeLessThanOrEqual(owned.clock.now())
   expect(listEvents(owned.db, query).map(({ kind }) => kind)).toContain('proof_lowered')
-  site('a').put('two', START + 61 * S)
+  owned.site('a').put('two', START + 61 * S)
   await owned.check()
   expect(listEvents(owned.db, query).filter(({ kind }) => kind === 'proof_lowered')).toHaveLength(1)
 })
 
 test('ids that went back are a gap of their own', async () => {
-  const { fixture, site } = startWith('a')
-  await using owned = fixture
-  const { source } = site('a')
+  await using owned = startWith('a')
+  const { source } = owned.site('a')
   owned.monitor('mon_1', { source: 'a' })
   await owned.pollDue()
   const { step } = source
@@ -250,12 +247,9 @@ test('ids that went back are a gap of their own', async () => {
 })
 
 test('a wait that a source asks for is bounded before it is scheduled', async () => {
-  const { fixture, site } = startWith('a')
-  await using owned = fixture
-  owned.monitor('mon_1', { source: 'a' })
-  await owned.pollDue()
+  await using owned = await watching()
   for (const retry_after_s of [99_999_999_999, Infinity, Number.NaN, -1]) {
-    site('a').script.fault = { kind: 'throttled', retry_after_s }
+    owned.site('a').script.fault = { kind: 'throttled', retry_after_s }
     await owned.check()
     const { at } = owned.db
       .query<{ at: number }, []>('SELECT next_check_at AS at FROM feeds')
@@ -266,9 +260,8 @@ test('a wait that a source asks for is bounded before it is scheduled', async ()
 })
 
 test('a source that has added its share of bytes is read later, from where it was, and its monitors say so', async () => {
-  const { fixture, site } = startWithin({ source_bytes_per_day: 24 * 100_000 }, 'a', 'b')
-  await using owned = fixture
-  const [a, b] = [site('a'), site('b')]
+  await using owned = startWithin({ source_bytes_per_day: 24 * 100_000 }, 'a', 'b')
+  const [a, b] = [owned.site('a'), owned.site('b')]
   owned.monitor('mon_1', { source: ['a', 'b'] })
   await owned.pollDue()
   const text = 'x'.repeat(50_000)
@@ -292,25 +285,21 @@ test('a source that has added its share of bytes is read later, from where it wa
 })
 
 test('monitors of one source share its feed', async () => {
-  const { fixture, site } = startWith('a')
-  await using owned = fixture
+  await using owned = startWith('a')
   for (let n = 0; n < 5; n++) owned.monitor(`mon_${n}`, { source: 'a', q: `word${n}` })
   await owned.pollDue()
-  site('a').put('word1 word3', START + S)
+  owned.site('a').put('word1 word3', START + S)
   await owned.check()
 
-  expect(site('a').steps).toHaveLength(2)
+  expect(owned.site('a').steps).toHaveLength(2)
   expect(owned.deliveries().map(({ monitor_id }) => monitor_id)).toEqual(['mon_1', 'mon_3'])
 })
 
 test('a crash between the request and the commit loses nothing', async () => {
-  const { fixture, site } = startWith('a')
-  await using owned = fixture
-  owned.monitor('mon_1', { source: 'a' })
-  await owned.pollDue()
-  site('a').put('one', START + S)
+  await using owned = await watching()
+  owned.site('a').put('one', START + S)
   const { promise, resolve: answer } = Promise.withResolvers<void>()
-  site('a').script.hold = promise
+  owned.site('a').script.hold = promise
   owned.pass(60 * S)
   owned.monitoring.nudge()
   await owned.monitoring.checkDue()
@@ -321,15 +310,12 @@ test('a crash between the request and the commit loses nothing', async () => {
   expect(owned.deliveries()).toEqual([])
 
   await owned.check()
-  expect(site('a').steps).toEqual([null, '10', '10'])
+  expect(owned.site('a').steps).toEqual([null, '10', '10'])
   expect(owned.titles()).toEqual(['one'])
 })
 
 test('after any write of a step fails on a full disk, the next step delivers everything once', async () => {
-  const { fixture, site } = startWith('a')
-  await using owned = fixture
-  owned.monitor('mon_1', { source: 'a' })
-  await owned.pollDue()
+  await using owned = await watching()
   let [before, capacity] = [Infinity, Infinity]
   const counts = limitWrites(owned.db, () => (before-- === 0 ? capacity : Infinity))
   const titles: string[] = []
@@ -339,7 +325,7 @@ test('after any write of a step fails on a full disk, the next step delivers eve
     for (let writes = 0, commits = counts.commits; counts.commits === commits; writes++) {
       const { failed } = counts
       titles.push(`${nth} ${writes}`)
-      site('a').put(`${nth} ${writes}`, owned.clock.now() + S)
+      owned.site('a').put(`${nth} ${writes}`, owned.clock.now() + S)
       ;[before, capacity] = [nth, writes]
       await failureOf(owned.check())
       before = Infinity
@@ -353,12 +339,11 @@ test('after any write of a step fails on a full disk, the next step delivers eve
 })
 
 test('equal ids of sources and of the platform are different items', async () => {
-  const { fixture, site } = startWith('a', 'b')
-  await using owned = fixture
+  await using owned = startWith('a', 'b')
   owned.monitor('mon_1', { source: ['forum', 'a', 'b'], q: 'kettle' })
   await owned.pollDue()
-  site('a').put('kettle of a', START + S)
-  site('b').put('kettle of b', START + S)
+  owned.site('a').put('kettle of a', START + S)
+  owned.site('b').put('kettle of b', START + S)
   owned.feed.put('kettle', post(11, 'kettle of forum', START + S))
   await owned.check()
   await owned.check()
@@ -371,11 +356,8 @@ test('equal ids of sources and of the platform are different items', async () =>
 
 describe('an id that a source gives again, to another item', () => {
   test('is a match and a delivery of its own, once', async () => {
-    const { fixture, site } = startWith('a')
-    await using owned = fixture
-    const a = site('a')
-    owned.monitor('mon_1', { source: 'a' })
-    await owned.pollDue()
+    await using owned = await watching()
+    const a = owned.site('a')
     const id = a.put('first', owned.clock.now())
     await owned.check()
     a.change(id, { title: 'second', created_utc: Math.floor(owned.clock.now() / 1000) })
@@ -389,11 +371,8 @@ describe('an id that a source gives again, to another item', () => {
   })
 
   test('is one of an item that was erased, too', async () => {
-    const { fixture, site } = startWith('a')
-    await using owned = fixture
-    const a = site('a')
-    owned.monitor('mon_1', { source: 'a' })
-    await owned.pollDue()
+    await using owned = await watching()
+    const a = owned.site('a')
     const id = a.put('first', owned.clock.now())
     await owned.check()
     const key = `a/t3_${id.toString(36)}`
@@ -414,8 +393,7 @@ describe('an id that a source gives again, to another item', () => {
   })
 
   test('is delivered of a polled platform, whose health says that ids went back', async () => {
-    const { fixture } = startWith('a')
-    await using owned = fixture
+    await using owned = startWith('a')
     owned.monitor('mon_1', { subforum: ['cats'] })
     await owned.pollDue()
     owned.feed.put('cats', post(1, 'first', owned.clock.now()))
@@ -431,9 +409,8 @@ describe('an id that a source gives again, to another item', () => {
 })
 
 test('a known item that comes again is matched again, and delivered once', async () => {
-  const { fixture, site } = startWith('a')
-  await using owned = fixture
-  const a = site('a')
+  await using owned = startWith('a')
+  const a = owned.site('a')
   const old = a.put('a teapot from before', START - 60 * S)
   owned.monitor('mon_1', { source: 'a', q: 'kettle' })
   await owned.pollDue()
@@ -448,14 +425,11 @@ test('a known item that comes again is matched again, and delivered once', async
 })
 
 test('unanswered ids are gaps by their ranges, until one of them is answered', async () => {
-  const { fixture, site } = startWith('a')
-  await using owned = fixture
-  owned.monitor('mon_1', { source: 'a' })
-  await owned.pollDue()
-  site('a').script.unanswered = [22, 20, 21, 30]
+  await using owned = await watching()
+  owned.site('a').script.unanswered = [22, 20, 21, 30]
   await owned.check()
-  site('a').script.unanswered = []
-  site('a').script.answered = [30, 21]
+  owned.site('a').script.unanswered = []
+  owned.site('a').script.answered = [30, 21]
   await owned.check()
 
   const gaps = owned.db
@@ -472,9 +446,8 @@ test('unanswered ids are gaps by their ranges, until one of them is answered', a
 })
 
 test('the coverage of a day has a gap for steps that proved nothing, also after later ones did', async () => {
-  const { fixture, site } = startWith('a')
-  await using owned = fixture
-  const { script } = site('a')
+  await using owned = startWith('a')
+  const { script } = owned.site('a')
   owned.monitor('mon_1', { source: 'a' })
   const stepFor = async (minutes: number) => {
     for (let n = 0; n < minutes; n++) {
@@ -511,11 +484,8 @@ const gapsOf = ({ db }: MonitorFixture) =>
     .all()
 
 test('unanswered ids are requested again, matched late and once, and given up after a week', async () => {
-  const { fixture, site } = startWith('a')
-  await using owned = fixture
-  const a = site('a')
-  owned.monitor('mon_1', { source: 'a', q: 'kettle' })
-  await owned.pollDue()
+  await using owned = await watching({ q: 'kettle' })
+  const a = owned.site('a')
   const ids = ['kettle one', 'a teapot', 'kettle two'].map((it) => a.put(it, START + S))
   const [one = 0, , two = 0] = ids
   a.script.gone = []
@@ -559,11 +529,8 @@ test('unanswered ids are requested again, matched late and once, and given up af
 })
 
 test('ids that were passed without a request are read within the share, over a restart', async () => {
-  const { fixture, site } = startWith('a')
-  await using owned = fixture
-  const a = site('a')
-  owned.monitor('mon_1', { source: 'a', q: 'kettle' })
-  await owned.pollDue()
+  await using owned = await watching({ q: 'kettle' })
+  const a = owned.site('a')
   const ids = Array.from({ length: 10 }, (_, n) => a.put(`kettle ${n}`, START + S))
   const [from_id = 0] = ids
   const to_id = from_id + 9
@@ -594,9 +561,8 @@ test('ids that were passed without a request are read within the share, over a r
 })
 
 test('recent ids are read again in passes of growing depth where items are listed late', async () => {
-  const { fixture, site } = startWith('a')
-  await using owned = fixture
-  const a = site('a')
+  await using owned = startWith('a')
+  const a = owned.site('a')
   a.script.relisted_ms = 24 * 3_600_000
   owned.monitor('mon_1', { source: 'a', q: 'kettle' })
   await owned.pollDue()
@@ -631,11 +597,8 @@ test('recent ids are read again in passes of growing depth where items are liste
 })
 
 test('open gaps of ids are bounded, and each of their ids is still requested', async () => {
-  const { fixture, site } = startWith('a')
-  await using owned = fixture
-  const a = site('a')
-  owned.monitor('mon_1', { source: 'a' })
-  await owned.pollDue()
+  await using owned = await watching()
+  const a = owned.site('a')
   const ids = Array.from({ length: 700 }, (_, n) => 100 + 3 * n + (n > 600 ? n : 0))
   a.script.unanswered = ids
   await owned.check()
@@ -649,15 +612,14 @@ test('open gaps of ids are bounded, and each of their ids is still requested', a
 })
 
 test('a fault leaves the position, and a throttled source its wait', async () => {
-  const { fixture, site } = startWith('a', 'b')
-  await using owned = fixture
-  const a = site('a')
+  await using owned = startWith('a', 'b')
+  const a = owned.site('a')
   owned.monitor('mon_1', { source: 'a' })
   owned.monitor('mon_2', { source: 'b' })
   await owned.pollDue()
   a.script.fault = { kind: 'throttled', retry_after_s: 200 }
   a.put('one', START + S)
-  site('b').put('two', START + S)
+  owned.site('b').put('two', START + S)
   await owned.check()
   expect(facts(owned)).toMatchObject({ last_fault: 'throttled', verified_until: START + 10 })
   expect(owned.titles()).toEqual(['two'])
@@ -674,10 +636,9 @@ test('a fault leaves the position, and a throttled source its wait', async () =>
 
 test('a source that does not answer takes no slot of another feed', async () => {
   const names = ['a', 'b', 'c', 'd', 'e']
-  const { fixture, site } = startWith(...names)
-  await using owned = fixture
+  await using owned = startWith(...names)
   const { promise: hold, resolve: answer } = Promise.withResolvers<void>()
-  for (const name of names) site(name).script.hold = hold
+  for (const name of names) owned.site(name).script.hold = hold
   owned.monitor('mon_1', { source: names })
   owned.monitor('mon_2', { subforum: ['cats'] })
   owned.monitoring.nudge()
@@ -692,26 +653,22 @@ test('a source that does not answer takes no slot of another feed', async () => 
 })
 
 test('a stream without active monitors is not read, and then starts over', async () => {
-  const { fixture, site } = startWith('a')
-  await using owned = fixture
-  owned.monitor('mon_1', { source: 'a' })
-  await owned.pollDue()
+  await using owned = await watching()
   owned.edit('mon_1', { active: false })
-  site('a').put('meanwhile', START + S)
+  owned.site('a').put('meanwhile', START + S)
   await owned.check()
-  expect(site('a').steps).toHaveLength(1)
+  expect(owned.site('a').steps).toHaveLength(1)
   owned.edit('mon_1', { active: true })
   await owned.pollDue()
-  site('a').put('after', owned.clock.now() + S)
+  owned.site('a').put('after', owned.clock.now() + S)
   await owned.check()
 
-  expect(site('a').steps).toEqual([null, null, '11'])
+  expect(owned.site('a').steps).toEqual([null, null, '11'])
   expect(owned.titles()).toEqual(['after'])
 })
 
 test('streams are no part of batches and audits', async () => {
-  const { fixture } = startWith('a', 'b')
-  await using owned = fixture
+  await using owned = startWith('a', 'b')
   owned.monitor('mon_1', { source: ['a', 'b'] })
   await owned.pollDue()
   for (let n = 0; n < 30; n++) await owned.check()
@@ -726,8 +683,7 @@ test('streams are no part of batches and audits', async () => {
 })
 
 test('a monitor of all sources follows the configuration at a start', async () => {
-  const { fixture } = startWith('a')
-  await using owned = fixture
+  await using owned = startWith('a')
   owned.monitor('mon_1', { source: 'all', q: 'kettle' })
   const keys = () => listMonitorFeeds(owned.db, 'mon_1').map(({ key }) => key)
   owned.db.run("UPDATE feeds SET key = 'stream:gone', place = 'gone' WHERE kind = 'stream'")
@@ -738,8 +694,7 @@ test('a monitor of all sources follows the configuration at a start', async () =
 })
 
 test('a source that is no longer configured is a fault of its feed', async () => {
-  const { fixture } = startWith('a')
-  await using owned = fixture
+  await using owned = startWith('a')
   owned.monitor('mon_1', { source: 'a' })
   owned.db.run("UPDATE feeds SET key = 'stream:gone', place = 'gone'")
   await owned.pollDue()
@@ -748,28 +703,24 @@ test('a source that is no longer configured is a fault of its feed', async () =>
 })
 
 test('a step that takes longer than its interval is not started twice', async () => {
-  const { fixture, site } = startWith('a')
-  await using owned = fixture
+  await using owned = startWith('a')
   const { promise, resolve: answer } = Promise.withResolvers<void>()
-  site('a').script.hold = promise
+  owned.site('a').script.hold = promise
   owned.monitor('mon_1', { source: 'a' })
   for (let n = 0; n < 3; n++) {
     owned.pass(60 * S)
     owned.monitoring.nudge()
     await owned.monitoring.checkDue()
   }
-  expect(site('a').steps).toHaveLength(1)
+  expect(owned.site('a').steps).toHaveLength(1)
   answer()
 })
 
 test('a step of a feed that was paused meanwhile is discarded', async () => {
-  const { fixture, site } = startWith('a')
-  await using owned = fixture
-  owned.monitor('mon_1', { source: 'a' })
-  await owned.pollDue()
-  site('a').put('one', START + S)
+  await using owned = await watching()
+  owned.site('a').put('one', START + S)
   const { promise, resolve: answer } = Promise.withResolvers<void>()
-  site('a').script.hold = promise
+  owned.site('a').script.hold = promise
   owned.pass(60 * S)
   await owned.monitoring.checkDue()
   owned.edit('mon_1', { active: false })
@@ -781,25 +732,21 @@ test('a step of a feed that was paused meanwhile is discarded', async () => {
 })
 
 test('an item that is gone is no candidate any more', async () => {
-  const { fixture, site } = startWith('a')
-  await using owned = fixture
-  owned.monitor('mon_1', { source: 'a', min_score: 1000 })
-  await owned.pollDue()
-  site('a').put('one', START + S)
-  site('a').put('two', START + S)
+  await using owned = await watching({ min_score: 1000 })
+  owned.site('a').put('one', START + S)
+  owned.site('a').put('two', START + S)
   await owned.check()
   const waiting = () => owned.db.query('SELECT item_id FROM candidates').values().flat()
   expect(waiting()).toEqual(['a/t3_b', 'a/t3_c'])
-  site('a').script.gone = ['t3_b']
+  owned.site('a').script.gone = ['t3_b']
   await owned.check()
 
   expect(waiting()).toEqual(['a/t3_c'])
 })
 
 test('the newest ids are read again every half minute, between passes over older ones', async () => {
-  const { fixture, site } = startWith('a')
-  await using owned = fixture
-  const a = site('a')
+  await using owned = startWith('a')
+  const a = owned.site('a')
   a.script.relisted_ms = 24 * 3_600_000
   owned.monitor('mon_1', { source: 'a', q: 'kettle' })
   await owned.pollDue()
@@ -831,9 +778,8 @@ test('the newest ids are read again every half minute, between passes over older
 })
 
 test('an item that changed without a word is matched when it is read again', async () => {
-  const { fixture, site } = startWith('a')
-  await using owned = fixture
-  const a = site('a')
+  await using owned = startWith('a')
+  const a = owned.site('a')
   a.script.relisted_ms = 24 * 3_600_000
   owned.monitor('mon_1', { source: 'a', subforum: 'moved' })
   await owned.pollDue()
@@ -857,11 +803,8 @@ test('an item that changed without a word is matched when it is read again', asy
 })
 
 test('ids decide what is new where times are those of another site or of a slow clock', async () => {
-  const { fixture, site } = startWith('a')
-  await using owned = fixture
-  const a = site('a')
-  owned.monitor('mon_1', { source: 'a' })
-  await owned.pollDue()
+  await using owned = await watching()
+  const a = owned.site('a')
   const [federated, late] = ['federated', 'late'].map((title) => a.put(title, START - 3600 * S))
   a.script.arrived = [`t3_${federated?.toString(36)}`]
   await owned.check()
@@ -884,12 +827,11 @@ const matchesOf = ({ db }: MonitorFixture) =>
   db.query('SELECT item_id FROM matches ORDER BY item_id').values().flat()
 
 test('a step is given the places that its active monitors name', async () => {
-  const { fixture, site } = startWith('a')
-  await using owned = fixture
+  await using owned = startWith('a')
   owned.monitor('mon_1', { source: 'a', subforum: ['tag:x', 'cats'] })
   owned.monitor('mon_2', { source: 'a', q: 'kettle', exclude_subforums: ['dogs'] })
   owned.monitor('mon_3', { source: 'a', subforum: 'birds' })
   owned.db.run("UPDATE monitors SET active = 0 WHERE id = 'mon_3'")
   await owned.pollDue()
-  expect(site('a').places.at(-1)?.toSorted()).toEqual(['cats', 'dogs', 'tag:x'])
+  expect(owned.site('a').places.at(-1)?.toSorted()).toEqual(['cats', 'dogs', 'tag:x'])
 })

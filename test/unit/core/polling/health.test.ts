@@ -74,167 +74,72 @@ function coverage(streams: FeedFacts[] | null, log: PollLog | null, active = tru
   return judgeCoverage(log, liveness, { active, since_at, audits })
 }
 
-type Case = [
-  title: string,
-  streams: FeedFacts[] | null,
-  log: PollLog | null,
-  active: boolean,
-  expected: [status: string, reason: string | null, missed: number | null],
-]
+type State = { streams?: FeedFacts[] | null; log?: null; active?: false } & Partial<PollLog>
+type Case = [title: string, state: State, expected: [string, string | null, number | null]]
 const jump = (ms: number) => event('clock_jump', { until_at: NOW - H + ms })
+const NOT_POLLING: Case[2] = ['partial', 'streams_not_polling', null]
+const NOT_OBSERVED: Case[2] = ['partial', 'loss_events_not_observed', null]
+const PAUSED: Case[2] = ['unknown', 'monitor_paused', null]
+const UNREADABLE: Case[2] = ['unknown', 'poll_log_unreadable', null]
+const healed = gap({ missed_estimate: null, closed_at: NOW })
 
 test.each<Case>([
-  ['live and never truncated', LIVE, CLEAN, true, ['complete', null, 0]],
-  ['paused', LIVE, CLEAN, false, ['unknown', 'monitor_paused', null]],
-  [
-    'paused, with gaps',
-    LIVE,
-    { ...CLEAN, gaps: [gap()] },
-    false,
-    ['unknown', 'monitor_paused', null],
-  ],
-  ['a log that cannot be read', LIVE, null, true, ['unknown', 'poll_log_unreadable', null]],
-  ['feeds that cannot be read', null, CLEAN, true, ['unknown', 'poll_log_unreadable', null]],
-  ['one truncated poll', LIVE, { ...CLEAN, gaps: [gap()] }, true, ['degraded', null, 40]],
-  [
-    'two truncated polls',
-    LIVE,
-    { ...CLEAN, gaps: [gap(), gap({ missed_estimate: 2 })] },
-    true,
-    ['degraded', null, 42],
-  ],
-  [
-    'a truncated poll, healed',
-    LIVE,
-    { ...CLEAN, gaps: [gap({ closed_at: NOW })] },
-    true,
-    ['degraded', null, 0],
-  ],
+  ['live and never truncated', {}, ['complete', null, 0]],
+  ['paused', { active: false }, PAUSED],
+  ['paused, with gaps', { gaps: [gap()], active: false }, PAUSED],
+  ['a log that cannot be read', { log: null }, UNREADABLE],
+  ['feeds that cannot be read', { streams: null }, UNREADABLE],
+  ['one truncated poll', { gaps: [gap()] }, ['degraded', null, 40]],
+  ['two truncated polls', { gaps: [gap(), gap({ missed_estimate: 2 })] }, ['degraded', null, 42]],
+  ['a truncated poll, healed', { gaps: [gap({ closed_at: NOW })] }, ['degraded', null, 0]],
   [
     'a gap of unknown size',
-    LIVE,
-    { ...CLEAN, gaps: [gap(), gap({ missed_estimate: null })] },
-    true,
+    { gaps: [gap(), gap({ missed_estimate: null })] },
     ['degraded', null, null],
   ],
-  [
-    'a healed gap of unknown size',
-    LIVE,
-    { ...CLEAN, gaps: [gap({ missed_estimate: null, closed_at: NOW })] },
-    true,
-    ['degraded', null, 0],
-  ],
+  ['a healed gap of unknown size', { gaps: [healed] }, ['degraded', null, 0]],
   [
     'a gap on a feed that has stalled since',
-    STALLED,
-    { ...CLEAN, gaps: [gap()] },
-    true,
+    { streams: STALLED, gaps: [gap()] },
     ['degraded', null, null],
   ],
   [
     'a gap beside a failed poll log',
-    LIVE,
-    { ...CLEAN, gaps: [gap()], events: [event('poll_log_failed')] },
-    true,
+    { gaps: [gap()], events: [event('poll_log_failed')] },
     ['degraded', null, null],
   ],
-  ['stalled', STALLED, CLEAN, true, ['partial', 'streams_not_polling', null]],
-  [
-    'one of two stalled',
-    [...LIVE, ...STALLED],
-    CLEAN,
-    true,
-    ['partial', 'streams_not_polling', null],
-  ],
-  [
-    'no feed is scheduled',
-    [stream({ registered: false })],
-    CLEAN,
-    true,
-    ['partial', 'streams_not_polling', null],
-  ],
-  ['no feed at all', [], CLEAN, true, ['partial', 'streams_not_polling', null]],
-  ['created a moment ago', AWAITING, CLEAN, true, ['partial', 'stream_liveness_unknown', null]],
+  ['stalled', { streams: STALLED }, NOT_POLLING],
+  ['one of two stalled', { streams: [...LIVE, ...STALLED] }, NOT_POLLING],
+  ['no feed is scheduled', { streams: [stream({ registered: false })] }, NOT_POLLING],
+  ['no feed at all', { streams: [] }, NOT_POLLING],
+  ['created a moment ago', { streams: AWAITING }, ['partial', 'stream_liveness_unknown', null]],
   [
     'created a moment ago, first check failed',
-    AWAITING,
-    { ...CLEAN, gaps: [gap({ reason: 'error' })] },
-    true,
+    { streams: AWAITING, gaps: [gap({ reason: 'error' })] },
     ['degraded', null, null],
   ],
-  [
-    'a check that could not be stored',
-    LIVE,
-    { ...CLEAN, events: [event('poll_log_failed')] },
-    true,
-    ['partial', 'loss_events_not_observed', null],
-  ],
-  [
-    'a backup was restored',
-    LIVE,
-    { ...CLEAN, events: [event('restore_detected')] },
-    true,
-    ['partial', 'loss_events_not_observed', null],
-  ],
-  [
-    'the log was pruned',
-    LIVE,
-    { ...CLEAN, events: [event('log_pruned')] },
-    true,
-    ['partial', 'loss_events_not_observed', null],
-  ],
-  [
-    'the feed was replaced',
-    LIVE,
-    { ...CLEAN, events: [event('feed_replaced')] },
-    true,
-    ['partial', 'loss_events_not_observed', null],
-  ],
-  [
-    'the clock jumped two minutes forward',
-    LIVE,
-    { ...CLEAN, events: [jump(120 * S)] },
-    true,
-    ['partial', 'loss_events_not_observed', null],
-  ],
-  [
-    'the clock jumped two minutes back',
-    LIVE,
-    { ...CLEAN, events: [jump(-120 * S)] },
-    true,
-    ['partial', 'loss_events_not_observed', null],
-  ],
-  [
-    'the clock jumped by exactly a minute',
-    LIVE,
-    { ...CLEAN, events: [jump(60 * S)] },
-    true,
-    ['complete', null, 0],
-  ],
+  ['a check that could not be stored', { events: [event('poll_log_failed')] }, NOT_OBSERVED],
+  ['a backup was restored', { events: [event('restore_detected')] }, NOT_OBSERVED],
+  ['the log was pruned', { events: [event('log_pruned')] }, NOT_OBSERVED],
+  ['the feed was replaced', { events: [event('feed_replaced')] }, NOT_OBSERVED],
+  ['the clock jumped two minutes forward', { events: [jump(120 * S)] }, NOT_OBSERVED],
+  ['the clock jumped two minutes back', { events: [jump(-120 * S)] }, NOT_OBSERVED],
+  ['the clock jumped by exactly a minute', { events: [jump(60 * S)] }, ['complete', null, 0]],
   [
     'the process was down and missed nothing',
-    LIVE,
-    { ...CLEAN, events: [event('process_down')] },
-    true,
+    { events: [event('process_down')] },
     ['complete', null, 0],
   ],
   [
     'stalled and an unobserved period: stalled takes precedence',
-    STALLED,
-    { ...CLEAN, events: [event('poll_log_failed')] },
-    true,
-    ['partial', 'streams_not_polling', null],
+    { streams: STALLED, events: [event('poll_log_failed')] },
+    NOT_POLLING,
   ],
-])('coverage: %s', (_, streams, log, active, [status, reason, missed]) => {
-  const found = coverage(streams, log, active)
+])('coverage: %s', (_, { streams = LIVE, log, active = true, ...more }, expected) => {
+  const found = coverage(streams, log === null ? null : { ...CLEAN, ...more }, active)
 
-  const reported: (string | number | null)[] = [
-    found.status,
-    found.reason,
-    found.posts_missed_estimate,
-  ]
-  expect(reported).toEqual([status, reason, missed])
-  if (status === 'unknown')
+  expect([found.status, found.reason, found.posts_missed_estimate]).toEqual(expected)
+  if (found.status === 'unknown')
     expect([found.posts_in_window_at_least, found.gap_events_24h]).toEqual([null, null])
   else expect(found.posts_in_window_at_least).toBe(12)
 })
@@ -325,87 +230,47 @@ describe('a stored feed', () => {
   })
 })
 
-test.each<[string, FeedFacts[], FeedLiveness['status'], string | null, string[]]>([
-  ['checked half an interval ago', LIVE, 'live', null, []],
-  [
-    'checked exactly three intervals ago',
-    [stream({ last_check_at: NOW - 180 * S })],
-    'live',
-    null,
-    [],
-  ],
-  ['checked longer ago than that', STALLED, 'degraded', null, ['stalled']],
+const unchecked = (fields: Partial<FeedFacts> = {}) => [stream({ last_check_at: null, ...fields })]
+type Liveness = [status: FeedLiveness['status'], reason: string | null, failures: string[]]
+const ALIVE: Liveness = ['live', null, []]
+const AWAITED: Liveness = ['unknown', 'streams_awaiting_first_poll', []]
+const failing = (reason: string): Liveness => ['degraded', null, [reason]]
+
+test.each<[string, FeedFacts[], Liveness]>([
+  ['checked half an interval ago', LIVE, ALIVE],
+  ['checked exactly three intervals ago', [stream({ last_check_at: NOW - 180 * S })], ALIVE],
+  ['checked longer ago than that', STALLED, failing('stalled')],
   [
     'an hourly feed, two hours ago',
     [stream({ interval_s: 3600, last_check_at: NOW - 2 * H })],
-    'live',
-    null,
-    [],
+    ALIVE,
   ],
-  [
-    'never checked in ten hours',
-    [stream({ last_check_at: null })],
-    'degraded',
-    null,
-    ['never_polled'],
-  ],
-  [
-    'never checked in three minutes',
-    [stream({ last_check_at: null, attached_at: NOW - 180 * S })],
-    'unknown',
-    'streams_awaiting_first_poll',
-    [],
-  ],
+  ['never checked in ten hours', unchecked(), failing('never_polled')],
+  ['never checked in three minutes', unchecked({ attached_at: NOW - 180 * S }), AWAITED],
   [
     'never checked in three minutes and a second',
-    [stream({ last_check_at: null, attached_at: NOW - 181 * S })],
-    'degraded',
-    null,
-    ['never_polled'],
+    unchecked({ attached_at: NOW - 181 * S }),
+    failing('never_polled'),
   ],
   [
     'never checked since its restart a minute ago',
-    [stream({ last_check_at: null, created_at: NOW - 60 * S })],
-    'unknown',
-    'streams_awaiting_first_poll',
-    [],
+    unchecked({ created_at: NOW - 60 * S }),
+    AWAITED,
   ],
   [
     'an hourly feed, awaiting for two hours',
-    [stream({ interval_s: 3600, last_check_at: null, attached_at: NOW - 2 * H })],
-    'unknown',
-    'streams_awaiting_first_poll',
-    [],
+    unchecked({ interval_s: 3600, attached_at: NOW - 2 * H }),
+    AWAITED,
   ],
-  [
-    'a feed added a moment ago beside a live one',
-    [...LIVE, ...AWAITING],
-    'unknown',
-    'streams_awaiting_first_poll',
-    [],
-  ],
-  [
-    'a failing one outweighs an awaiting one',
-    [...STALLED, ...AWAITING],
-    'degraded',
-    null,
-    ['stalled'],
-  ],
-  [
-    'idle with an active monitor',
-    [stream({ registered: false })],
-    'degraded',
-    null,
-    ['unregistered'],
-  ],
-  ['a clock that was put back', [stream({ last_check_at: NOW + H })], 'live', null, []],
-])('liveness: %s', (_, streams, status, reason, failures) => {
-  const found = judgeLiveness(streams, { active: true, now: NOW })
+  ['a feed added a moment ago beside a live one', [...LIVE, ...AWAITING], AWAITED],
+  ['a failing one outweighs an awaiting one', [...STALLED, ...AWAITING], failing('stalled')],
+  ['idle with an active monitor', [stream({ registered: false })], failing('unregistered')],
+  ['a clock that was put back', [stream({ last_check_at: NOW + H })], ALIVE],
+])('liveness: %s', (_, facts, expected) => {
+  const { status, reason, streams } = judgeLiveness(facts, { active: true, now: NOW })
 
-  expect(found).toMatchObject({ status, reason })
-  expect(found.streams.map((it) => it.reason)).toEqual(
-    failures as (typeof found.streams)[number]['reason'][],
-  )
+  const found: unknown[] = [status, reason, streams.map((it) => it.reason)]
+  expect(found).toEqual(expected)
 })
 
 const NONE: DeliveryCounts = {
@@ -419,57 +284,45 @@ const NONE: DeliveryCounts = {
   unknown: 0,
 }
 
-test.each<[string, Partial<DeliveryCounts>, boolean, object, object]>([
-  [
-    'nothing',
-    {},
-    false,
-    { suppressed_24h: 0, ceiling_reached: false },
-    { resolved: true, sampled: 0 },
-  ],
+test.each<[string, Partial<DeliveryCounts> & { capped?: true }, object, object]>([
+  ['nothing', {}, { suppressed_24h: 0, ceiling_reached: false }, { resolved: true, sampled: 0 }],
   [
     'stale ones do not count toward the ceiling',
     { stale: 3 },
-    false,
     { suppressed_24h: 3, ceiling_reached: false },
     { resolved: true, stale: 3 },
   ],
   [
     'one at the ceiling',
     { ceiling: 1 },
-    false,
     { suppressed_24h: 1, ceiling_reached: true },
     { resolved: true, unresolved_reason: null },
   ],
   [
     'more than can be stored',
-    { ceiling: 500 },
-    true,
+    { ceiling: 500, capped: true },
     { suppressed_24h: 500, ceiling_reached: true },
     { resolved: false, sample_truncated: true, unresolved_reason: 'ceiling_records_capped' },
   ],
   [
     'an unknown reason',
     { unknown: 1, stale: 1 },
-    false,
     { suppressed_24h: 2, ceiling_reached: true },
     { resolved: false, unresolved_reason: 'reason_unknown' },
   ],
   [
-    'low relevance is counted separately',
-    { low_relevance: 5 },
-    false,
+    'low relevance, and what a model judged irrelevant, are counted separately',
+    { low_relevance: 5, irrelevant: 1 },
     { suppressed_24h: 0, ceiling_reached: false },
-    { resolved: true, low_relevance: 5, sampled: 5 },
+    { resolved: true, low_relevance: 5, irrelevant: 1, sampled: 6 },
   ],
   [
     'dead is failed, refused is rejected',
     { dead: 2, failed: 3, delivered: 4 },
-    false,
     { delivered_24h: 4, failed_24h: 2, rejected_24h: 3 },
     {},
   ],
-])('counters: %s', (_, counts, capped, counters, breakdown) => {
+])('counters: %s', (_, { capped = false, ...counts }, counters, breakdown) => {
   const found = countersOf({ ...NONE, ...counts }, capped)
 
   expect(found).toMatchObject(counters)
@@ -577,65 +430,37 @@ describe('streams', () => {
     })
   })
 
+  const change = (waiting: number, age_s: number | null, dropped_24h = 0) => ({
+    changes: { waiting, oldest_at: age_s === null ? null : NOW - age_s * S, dropped_24h },
+  })
+  const behind = facts({ behind: { from_id: 91, to_id: 99 } })
+  const before = facts({ verified_from: null, verified_until: null, proof: null })
+  const unaudited = stream({ audited_at: null })
+
   test.each<[string, FeedFacts[], Coverage['status'], string | null]>([
     ['caught up', [facts()], 'complete', null],
-    [
-      'with a change that waits for two minutes',
-      [facts({ changes: { waiting: 1, oldest_at: NOW - 120 * S, dropped_24h: 0 } })],
-      'complete',
-      null,
-    ],
-    [
-      'with a change that waits longer',
-      [facts({ changes: { waiting: 1, oldest_at: NOW - 121 * S, dropped_24h: 0 } })],
-      'partial',
-      'changes_behind',
-    ],
+    ['with a change that waits for two minutes', [facts(change(1, 120))], 'complete', null],
+    ['with a change that waits longer', [facts(change(1, 121))], 'partial', 'changes_behind'],
     [
       'with a change that waits for less than two intervals',
-      [
-        facts({
-          interval_s: 300,
-          changes: { waiting: 1, oldest_at: NOW - 600 * S, dropped_24h: 0 },
-        }),
-      ],
+      [facts({ interval_s: 300, ...change(1, 600) })],
       'complete',
       null,
     ],
-    [
-      'with a change that was dropped',
-      [facts({ changes: { waiting: 0, oldest_at: null, dropped_24h: 1 } })],
-      'partial',
-      'changes_behind',
-    ],
-    ['with ids to read', [facts({ behind: { from_id: 91, to_id: 99 } })], 'partial', 'catching_up'],
+    ['with a change that was dropped', [facts(change(0, null, 1))], 'partial', 'changes_behind'],
+    ['with ids to read', [behind], 'partial', 'catching_up'],
     ['that lists in another order', [facts({ partial: 'no_paging' })], 'partial', 'no_paging'],
     ['out of reach', [facts({ fault: 'timeout' })], 'degraded', 'source_unreachable'],
-    [
-      'before its first step',
-      [facts({ verified_from: null, verified_until: null, proof: null })],
-      'unknown',
-      'streams_awaiting_first_poll',
-    ],
+    ['before its first step', [before], 'unknown', 'streams_awaiting_first_poll'],
     [
       'not read for long',
       [{ ...facts(), last_check_at: NOW - H }],
       'partial',
       'streams_not_polling',
     ],
-    [
-      'beside a feed that is not audited',
-      [facts(), stream({ audited_at: null })],
-      'partial',
-      'not_audited',
-    ],
+    ['beside a feed that is not audited', [facts(), unaudited], 'partial', 'not_audited'],
     ['beside an audited feed', [facts(), stream()], 'complete', null],
-    [
-      'one of two behind',
-      [facts(), facts({ behind: { from_id: 91, to_id: 99 } })],
-      'partial',
-      'catching_up',
-    ],
+    ['one of two behind', [facts(), behind], 'partial', 'catching_up'],
   ])('%s', (_, streams, status, reason) => {
     const { status: found, reason: why } = judge(streams)
     expect([found, why]).toEqual([status, reason])
