@@ -24,7 +24,7 @@ const CUSTOMER: readonly PageCheck[] = [
   { name: 'inbox-open', path: '/inbox?state=any&item=ITEM', text: 'Load the thread' },
   { name: 'inbox-filter', path: '/inbox', text: 'Sourdough', press: 'Filter', brief: true },
   { name: 'monitors', path: '/monitors', text: 'Caught up' },
-  { name: 'monitor', path: '/monitors/MONITOR', text: 'Feeds of this monitor' },
+  { name: 'monitor', path: '/monitors/MONITOR', text: 'Coverage in 24 hours', press: 'Feeds' },
   { name: 'monitor-new', path: '/monitors/new', text: 'No filter yet' },
   {
     name: 'monitor-edit',
@@ -35,7 +35,7 @@ const CUSTOMER: readonly PageCheck[] = [
   {
     name: 'monitor-remove',
     path: '/monitors/MONITOR',
-    text: 'Feeds of this monitor',
+    text: 'Coverage in 24 hours',
     press: 'Remove',
   },
   { name: 'deliveries', path: '/deliveries', text: 'sourdough worth it' },
