@@ -183,7 +183,7 @@ try {
       User: `${USER}:${USER}`,
       Entrypoint: ['/usr/bin/forumd'],
       // Docker restarts what ended, but nothing that is unhealthy.
-      Cmd: ['serve', '--config', '/etc/forumd/forumd.toml', '--watchdog', '30'],
+      Cmd: ['serve', '--config', '/etc/forumd/forumd.toml', '--watchdog', '8'],
       Env: ['PATH=/usr/bin'],
       WorkingDir: '/data',
       ExposedPorts: { '8080/tcp': {} },

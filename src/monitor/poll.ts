@@ -1,5 +1,5 @@
 import { errorCode } from '../core/base/errors.ts'
-import { type Fault, faultText } from '../core/base/result.ts'
+import { fail, type Fault, faultText } from '../core/base/result.ts'
 import { createTurns } from '../core/base/turns.ts'
 import { boundedWait } from '../core/base/wait.ts'
 import { markdownOf, textOf } from '../core/filter/text.ts'
@@ -73,6 +73,8 @@ export type MonitoringDeps = RecordDeps & {
   on_pending: () => void
 }
 
+/** Source of all listings. */
+const MAIN = 'main'
 /** Requests for what a step has left, after it was recorded. */
 const SETTLES_MAX = 50
 /** Ranges that are read again after one step. */
@@ -138,14 +140,13 @@ export function createPollRunner(
     const began = clock.mono()
     const feed = job.targets[0]?.feed
     const by_ids = feed?.kind === 'stream' ? feed : null
-    const advance =
-      by_ids === null ? await walkListing(ask, job, unwritten) : await readStep(by_ids)
+    const advance = by_ids === null ? await readListing(job) : await readStep(by_ids)
     if ('why' in advance) return recordSkipped(job, advance)
     if (signal.aborted) return
     for (const step of advance.steps) logEnd(step)
     const recorded = await commit(advance, slot)
     if (recorded === null) return
-    if (by_ids !== null) intake.add(by_ids.place, recorded.bytes)
+    intake.add(by_ids?.place ?? MAIN, recorded.bytes)
     log('debug', 'check.recorded', { feeds: nameOf(job), ...countsOf(recorded) })
     const [step] = advance.steps
     if (by_ids !== null && step?.cut === null) await readRest(afterStep(step), began)
@@ -213,15 +214,27 @@ export function createPollRunner(
     })
   }
 
+  /** Reads a listing, unless its source may add nothing to the database for now. */
+  async function readListing(job: PollJob): Promise<Advance | Skipped> {
+    const wait_s = intake.wait_s(MAIN)
+    if (wait_s === 0) return walkListing(ask, job, unwritten)
+    const retry_after_s = boundedWait(wait_s) ?? 0
+    const page = async () => fail({ kind: 'unavailable', status: null, retry_after_s } as const)
+    const advance = await walkListing({ ...ask, page }, job, unwritten)
+    if ('why' in advance) return advance
+    const cut = { reason: 'error', fault: 'over_disk_budget', retry_after_s } as const
+    return { ...advance, steps: advance.steps.map((step) => ({ ...step, cut })) }
+  }
+
   /** Reads what came to a source since the last step. */
   async function readStep(feed: Feed): Promise<Advance | Skipped> {
     const started_at = clock.now()
     const stream = streams.get(feed.place)
-    const fail = (fault: string, retry_after_s = 0): Advance =>
+    const failed = (fault: string, retry_after_s = 0): Advance =>
       one(failedStep(contextOf(feed, stream, started_at), { fault, retry_after_s }))
-    if (stream === undefined) return fail('not_configured')
+    if (stream === undefined) return failed('not_configured')
     const wait_s = intake.wait_s(feed.place)
-    if (wait_s > 0) return fail('over_disk_budget', boundedWait(wait_s) ?? 0)
+    if (wait_s > 0) return failed('over_disk_budget', boundedWait(wait_s) ?? 0)
     const read = await stream.step(positionOf(feed)?.state ?? null, callOf(feed))
     if (signal.aborted) return { why: 'stopping', wait_s: 0 }
     if (read.ok) return one(stepOf(feed, stream, read.value, { started_at, is_rest: false }))
@@ -230,7 +243,7 @@ export function createPollRunner(
     // Requests of callers were first: the step is late, and nothing failed.
     return fault.kind === 'throttled' && fault.not_requested
       ? { why: 'over_budget', wait_s: retry_s }
-      : fail(faultText(fault), retry_s)
+      : failed(faultText(fault), retry_s)
   }
 
   /** Reads what a step has left for later, and then ids again, for as long as the next step is not due. */

@@ -253,8 +253,7 @@ function recordStep(
   if (step.settled !== null) settleIdGap(db, feed_id, step.settled, ended_at)
   noteGone(db, feed, step.gone, ended_at)
   endFirstPolls(db, feed_id, begun, seen.next_seq - 1)
-  const bytes = listing === null ? bytesOf(deps, seen, hits) : 0
-  return { new_items, bytes, rate_per_s, hits }
+  return { new_items, bytes: bytesOf(deps, seen, hits), rate_per_s, hits }
 }
 
 function recordUnwritten(

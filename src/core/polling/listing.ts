@@ -6,7 +6,7 @@ import { createLru } from '../base/lru.ts'
 import { type Fault, faultText, type Outcome } from '../base/result.ts'
 import { compileQuery } from '../filter/match.ts'
 import { parseQuery } from '../filter/query.ts'
-import { SEARCH_FIELDS } from '../filter/text.ts'
+import { markdownOf, SEARCH_FIELDS } from '../filter/text.ts'
 import type { Item, Page } from '../forum/items.ts'
 import { auditSince } from './audit.ts'
 import { isTooSilent, joinPlaces } from './batching.ts'
@@ -425,6 +425,9 @@ type FetchedPages = {
     | { kind: 'fault'; fault: Fault }
 }
 
+/** Bytes of texts after which a poll reads no further page: those of ten full pages are a fraction of it. */
+const TEXTS_MAX = 2 * 1024 * 1024
+
 /** Reads a listing page by page until the poll is complete or has to be truncated. */
 async function fetchPages(
   ask: Ask,
@@ -433,6 +436,7 @@ async function fetchPages(
   start: PollState,
 ): Promise<FetchedPages> {
   const items = new Map<string, Item>()
+  let bytes = 0
   let state = start
   const end = (ending: FetchedPages['ending']): FetchedPages => ({ state, items, ending })
 
@@ -453,7 +457,10 @@ async function fetchPages(
     }
     const { after, unlisted } = page.value
     for (const item of page.value.rows)
-      if (!items.has(item.name) && unlisted?.has(item.name) !== true) items.set(item.name, item)
+      if (!items.has(item.name) && unlisted?.has(item.name) !== true) {
+        items.set(item.name, item)
+        bytes += Buffer.byteLength(markdownOf(item))
+      }
     const seen = ask.known(
       feed_ids,
       page.value.rows.map(({ name }) => name),
@@ -465,6 +472,7 @@ async function fetchPages(
       return end({ kind: 'truncated', reason: 'poll_overflow' })
     if (step.kind === 'truncated') return end({ kind: 'truncated', reason: step.reason })
     if (step.kind !== 'retry' && step.kind !== 'next_page') return end({ kind: step.kind })
+    if (bytes > TEXTS_MAX) break
   }
   return end(state.complete ? { kind: 'complete' } : { kind: 'truncated', reason: 'poll_overflow' })
 }

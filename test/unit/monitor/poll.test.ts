@@ -63,6 +63,41 @@ test('a check that reaches the checkpoint is neither truncated nor a gap', async
   expect(fixture.gaps()).toEqual([])
 })
 
+test('a platform that has added its share of bytes is read later, from where it was, and its monitors say so', async () => {
+  await using fixture = startMonitorFixture({ source_bytes_per_day: 24 * 100_000 })
+  fixture.webhook('wh_1')
+  fixture.feed.put('cats', ...posts(1, 60, START - S))
+  fixture.monitor('mon_1', { subforum: ['cats'] })
+  await fixture.pollDue()
+  const text = 'x'.repeat(50_000)
+  const long = posts(100, 4, START + 5 * S).map((it) => ({ ...it, text }))
+  fixture.feed.put('cats', ...long)
+  await fixture.check()
+  const titles = fixture.titles().length
+  fixture.feed.put('cats', post(200, 'cat meanwhile', fixture.clock.now()))
+  await fixture.check()
+
+  expect(fixture.titles()).toHaveLength(titles)
+  const fault = () => fixture.one<{ it: string | null }>('SELECT last_fault AS it FROM feeds')?.it
+  expect(fault()).toBe('over_disk_budget')
+  fixture.pass(2 * 3_600_000)
+  fixture.feed.put('cats', post(201, 'cat after', fixture.clock.now()))
+  await fixture.check()
+  expect(fixture.titles().slice(titles)).toEqual(['cat after'])
+  expect(fault()).toBeNull()
+})
+
+test('a poll whose texts are larger than any listing has reads no further page, and has a gap', async () => {
+  await using fixture = await watching()
+  const text = 'x'.repeat(200_000)
+  fixture.feed.put('cats', ...posts(100, 400, START + 50 * S, 50).map((it) => ({ ...it, text })))
+  await fixture.check()
+
+  expect(fixture.cuts()).toEqual([null, 'poll_overflow'])
+  expect(fixture.titles().length).toBeLessThanOrEqual(100)
+  expect(fixture.gaps()).toHaveLength(1)
+})
+
 test('items dated ahead of every clock leave later ones fresh, and the proof where it is', async () => {
   await using fixture = await watching()
   const ahead = [20, 4 * 1440].map((minutes, n) =>
